@@ -282,10 +282,19 @@ mod tests {
         let mixed = with(certificate, &strange.key_file, certificate);
         let said = mixed.server().expect_err("another key").to_string();
         assert!(said.contains("do not belong together"), "{said}");
-        let open = files("open", 0o644)
-            .server()
-            .expect_err("others may read the key");
-        assert!(open.to_string().contains("0644"), "{open}");
+        for mode in [0o644, 0o640, 0o604, 0o620] {
+            let open = files("open", mode);
+            let client = ClientTls {
+                client_certificate_file: Some(open.certificate_file.clone()),
+                client_key: Some(SecretSource::File(open.key_file.clone())),
+                ..ClientTls::default()
+            };
+            for tls in [open.server().map(drop), client.client("gw1").map(drop)] {
+                let said = tls.expect_err("others may read the key").to_string();
+                let parts = ["k.pem: ", &format!("its mode is {mode:04o}"), "chmod 600"];
+                assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+            }
+        }
         let misspelt = toml::from_str::<ServerTls>(
             "certificate_file = \"a\"\nkey_file = \"b\"\nroots = \"c\"",
         );

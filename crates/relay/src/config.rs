@@ -6,7 +6,6 @@ mod address;
 mod tls;
 
 pub use address::{Address, BadAddress, Carrier};
-pub use tls::{ReceiveTls, SendTls};
 pub use touchline_credentials::ConfigError;
 
 use crate::head::Source;
@@ -14,6 +13,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 use strsim::osa_distance;
+use touchline_credentials::{ClientTls, ServerTls};
 
 /// Links of one process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -94,9 +94,9 @@ pub struct SendConfig {
     /// `aeron:ipc`, none for unicast.
     #[serde(default)]
     pub control: Option<String>,
-    /// TLS of a `tls://` link.
-    #[serde(default)]
-    pub tls: Option<SendTls>,
+    /// TLS of a `tls://` link: the server's certificate, and the issuers of clients' certificates.
+    #[serde(default, deserialize_with = "tls::send")]
+    pub tls: Option<ServerTls>,
 }
 
 /// A bus to receive.
@@ -142,9 +142,9 @@ pub struct ReceiveConfig {
     /// Addresses of accepted sending hosts; any if empty.
     #[serde(default)]
     pub from_hosts: Vec<String>,
-    /// TLS of a `tls://` link.
-    #[serde(default)]
-    pub tls: Option<ReceiveTls>,
+    /// TLS of a `tls://` link: trusted servers, and the client's certificate.
+    #[serde(default, deserialize_with = "tls::receive")]
+    pub tls: Option<ClientTls>,
 }
 
 const fn clients_max() -> usize {
@@ -262,11 +262,8 @@ impl Config {
         for tls in config.send.iter_mut().filter_map(|link| link.tls.as_mut()) {
             tls.starts_at(folder);
         }
-        for tls in config
-            .receive
-            .iter_mut()
-            .filter_map(|link| link.tls.as_mut())
-        {
+        let receive = config.receive.iter_mut();
+        for tls in receive.filter_map(|link| link.tls.as_mut()) {
             tls.starts_at(folder);
         }
         Ok(config)
@@ -424,6 +421,16 @@ mod tests {
                 "1 to 8",
             ),
             ("[[send]]\nto = \"tcp://a:1\"", 1, "missing field `bus`"),
+            (
+                "[[send]]\nbus = \"a\"\nto = \"tls://a:1\"\n[send.tls]\ncertificate_file = \"c\"\nkey_file = \"k\"",
+                4,
+                "missing field `client_roots_file`",
+            ),
+            (
+                "[[receive]]\nfrom = \"tls://a:1\"\nbus = \"b\"\n[receive.tls]\nroots_file = \"r\"\ncertificate_file = \"c\"",
+                4,
+                "missing field `key_file`",
+            ),
         ] {
             let error = parse(text).expect_err(text);
             assert!(

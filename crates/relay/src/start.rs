@@ -9,7 +9,7 @@ mod aeron;
 #[cfg(feature = "aeron")]
 pub use aeron::{receive_aeron, send_aeron};
 
-use crate::config::{Address, Carrier, Config, ReceiveConfig, SendConfig};
+use crate::config::{Address, Carrier, Config, ConfigError, ReceiveConfig, SendConfig};
 use crate::head::Source;
 use crate::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use crate::receiver::ReceiverSettings;
@@ -99,7 +99,7 @@ fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartE
     };
     let tls = match (config.to.carrier, &config.tls) {
         (Carrier::Tcp | Carrier::Aeron, None) => None,
-        (Carrier::Tls, Some(tls)) => Some(tls.server().map_err(StartError::Setting)?),
+        (Carrier::Tls, Some(tls)) => Some(tls.server().map_err(setting)?),
         (Carrier::Tls, None) => return Err(no_tls(&config.to, "send")),
         (Carrier::Tcp | Carrier::Aeron, Some(_)) => return Err(tls_unused(&config.to, "send")),
     };
@@ -150,10 +150,7 @@ fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> 
 fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, StartError> {
     let tls = match (config.from.carrier, &config.tls) {
         (Carrier::Tcp | Carrier::Aeron, None) => None,
-        (Carrier::Tls, Some(tls)) => {
-            let client = tls.client(config.from.name());
-            Some(client.map_err(StartError::Setting)?)
-        }
+        (Carrier::Tls, Some(tls)) => Some(tls.client(config.from.name()).map_err(setting)?),
         (Carrier::Tls, None) => return Err(no_tls(&config.from, "receive")),
         (Carrier::Tcp | Carrier::Aeron, Some(_)) => {
             return Err(tls_unused(&config.from, "receive"));
@@ -205,6 +202,10 @@ fn listen_address(address: &Address) -> Result<SocketAddrV4, String> {
         SocketAddr::V6(_) => None,
     });
     v4.ok_or_else(|| "the host has no IPv4 address".to_owned())
+}
+
+fn setting(error: ConfigError) -> StartError {
+    StartError::Setting(error.to_string())
 }
 
 fn no_tls(address: &Address, table: &str) -> StartError {

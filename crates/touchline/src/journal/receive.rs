@@ -5,9 +5,9 @@ use super::{IDLE, failed};
 use crate::log::{Field, events, events::Event};
 use crate::output::{Failure, say};
 use std::path::PathBuf;
+use touchline_credentials::{ClientTls, SecretSource};
 use touchline_journal::replica::Replica;
 use touchline_net::tls::Client;
-use touchline_relay::config::ReceiveTls;
 use touchline_replication::{CopyCounters, CopyEvent, Error, Receiver};
 use touchline_transport::boot_ns;
 use touchline_wire::sbe::UtcTime;
@@ -162,12 +162,12 @@ fn client(arguments: &Receive) -> Result<Option<Client>, Failure> {
     let (Some(roots), Some(certificate), Some(key)) = files else {
         return Ok(None);
     };
-    let tls = ReceiveTls {
+    let tls = ClientTls {
         server_name: arguments.server_name.clone(),
-        roots_file: roots.clone(),
+        roots_file: Some(roots.clone()),
         pins: Vec::new(),
-        certificate_file: certificate.clone(),
-        key_file: key.clone(),
+        client_certificate_file: Some(certificate.clone()),
+        client_key: Some(SecretSource::File(key.clone())),
     };
     let host = arguments.source.rsplit_once(':');
     let host = host.map_or(arguments.source.as_str(), |(host, _)| host);

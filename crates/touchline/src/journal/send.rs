@@ -6,9 +6,9 @@ use crate::log::{Field, events, events::Event};
 use crate::output::{Failure, say};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
+use touchline_credentials::ServerTls;
 use touchline_net::stream::Listener;
 use touchline_net::tls::Server;
-use touchline_relay::config::SendTls;
 use touchline_replication::{Port, SourceCounters, SourceEvent};
 use touchline_transport::boot_ns;
 use touchline_transport::clock::wall_ns;
@@ -138,10 +138,10 @@ fn server(arguments: &Send) -> Result<Option<Server>, Failure> {
     let (Some(certificate), Some(key), Some(roots)) = files else {
         return Ok(None);
     };
-    let tls = SendTls {
+    let tls = ServerTls {
         certificate_file: certificate.clone(),
         key_file: key.clone(),
-        client_roots_file: roots.clone(),
+        client_roots_file: Some(roots.clone()),
     };
     tls.server().map(Some).map_err(Failure::usage)
 }
