@@ -16,6 +16,7 @@ use touchline_fx::config as fx;
 use touchline_fx::guards;
 use touchline_fx::{Setup, SetupError};
 use touchline_session::access_control::Block;
+use touchline_session::fix::is_comp_id;
 use touchline_transport::bus::Root;
 
 pub(crate) use session::Access;
@@ -481,11 +482,6 @@ impl ClientConfig {
     pub fn person(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }
-}
-
-/// Text of a field of FIX, and of a line of the log: no control characters.
-fn is_comp_id(text: &str) -> bool {
-    (1..=64).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 /// A secret in the text would be part of the error that refuses it.

@@ -17,7 +17,7 @@ use touchline_net::Backoff;
 use touchline_net::stream::Error;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
-    Session, Settings,
+    Session, Settings, extra_fields,
 };
 use touchline_session::{Failures, Secret};
 use touchline_types::ReceiveTime;
@@ -164,7 +164,7 @@ impl<L: Link> OrderSession<L> {
             repeated: Failures::default(),
             user: config.user.clone(),
             password: None,
-            logon_fields: config.fields(),
+            logon_fields: extra_fields(&config.logon_fields),
             reset: config.reset,
             up_ns: 0,
             is_open: false,

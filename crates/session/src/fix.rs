@@ -23,12 +23,12 @@
 mod applications;
 mod checks;
 mod clock;
+mod configured;
 mod counters;
 pub mod dictionary;
 mod encode;
 mod event;
 mod evidence;
-mod extra_field;
 mod framing;
 mod gap;
 mod incoming;
@@ -47,10 +47,10 @@ mod settings;
 mod store;
 
 pub use applications::{Application, ApplicationId, Applications, ResendPolicy};
+pub use configured::{extra_field, extra_fields, is_comp_id};
 pub use counters::Counters;
 pub use event::{DisconnectReason, Event, SendError};
 pub use evidence::printed as printed_message;
-pub use extra_field::extra_field;
 pub use parsed_header::{Names, first_message, is_header};
 pub use session::Session;
 pub use settings::{Checks, Limits, Role, Settings};

@@ -1,13 +1,13 @@
 //! `[[sessions]]`: the bus of a bank's quotes, and its order session.
 
-use super::{ConfigError, is_comp_id};
+use super::ConfigError;
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_credentials::{ClientTls, SecretSource};
 use touchline_net::tls::Client;
 use touchline_session::Secret;
-use touchline_session::fix::extra_field;
+use touchline_session::fix::{extra_field, is_comp_id};
 use touchline_wire::fix::tag;
 
 /// Sessions of a bank: the bus of its quotes, and its order session.
@@ -92,7 +92,6 @@ impl SessionConfig {
     /// What is wrong, each with its key.
     pub(super) fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        // A control character would end a field of FIX, and a line of the log.
         if !is_comp_id(&self.sender) || !is_comp_id(self.target()) {
             wrong.push(format!(
                 "sender {:?} and target {:?}: give CompIDs of 1 to 64 printable ASCII characters",
@@ -121,12 +120,6 @@ impl SessionConfig {
             }
         }
         wrong
-    }
-
-    /// Further fields of our Logon: tags and values.
-    pub(crate) fn fields(&self) -> Vec<(u32, Vec<u8>)> {
-        let fields = self.logon_fields.iter().map(|text| extra_field(text));
-        fields.filter_map(Result::ok).collect()
     }
 
     /// Reads the files that the session needs.

@@ -16,7 +16,7 @@ use std::io::Read;
 use std::path::Path;
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_session::Secret;
-use touchline_session::fix::{self, Checks, Role};
+use touchline_session::fix::{self, Checks, Role, extra_fields};
 use touchline_transport::Publish;
 use touchline_types::Depth;
 
@@ -210,8 +210,8 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
         user: venue.user.clone(),
         password: password.transpose()?,
         entropy: Secret::from(&entropy[..]),
-        logon_fields: FixVenue::pairs(&venue.logon_fields),
-        request_fields: FixVenue::pairs(&venue.request_fields),
+        logon_fields: extra_fields(&venue.logon_fields),
+        request_fields: extra_fields(&venue.request_fields),
         stale_ns: match config.duty.stale_after_ms {
             0 => u64::MAX,
             ms => ms * 1_000_000,

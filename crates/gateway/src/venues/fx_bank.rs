@@ -14,12 +14,14 @@ use crate::config::{
     CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
 };
 use crate::live::{ClientLink, Dial, Host};
-use crate::venues::fix::{FixVenue, random};
+use crate::venues::fix::random;
 use feed::Settings;
 use std::path::Path;
 use touchline_fx::config as fx;
 use touchline_fx::{BankStream, Setup};
-use touchline_session::fix::{self, Application, ApplicationId, Checks, ResendPolicy, Role};
+use touchline_session::fix::{
+    self, Application, ApplicationId, Checks, ResendPolicy, Role, extra_fields,
+};
 use touchline_types::{Code, Depth};
 
 pub use counters::Counters;
@@ -188,8 +190,8 @@ fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
         snapshot_ns: venue.snapshot_ms * 1_000_000,
         user: venue.user.clone(),
         password: password.transpose()?,
-        logon_fields: FixVenue::pairs(&venue.logon_fields),
-        request_fields: FixVenue::pairs(&venue.request_fields),
+        logon_fields: extra_fields(&venue.logon_fields),
+        request_fields: extra_fields(&venue.request_fields),
         instruments_max: config.limits.instruments_max,
         message_bytes_max: venue.message_bytes_max,
     })

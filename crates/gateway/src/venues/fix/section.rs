@@ -3,7 +3,6 @@
 use crate::config::{ClientTls, SecretSource, Symbols, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
-use touchline_session::fix::extra_field;
 
 /// One FIX session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,19 +116,11 @@ pub enum Kind {
     Fix,
 }
 
-impl FixVenue {
-    /// Configured fields as tags and values.
-    pub fn pairs(fields: &[String]) -> Vec<(u32, Vec<u8>)> {
-        let fields = fields.iter().map(|text| extra_field(text));
-        fields.filter_map(Result::ok).collect()
-    }
-}
-
 /// Values that every venue with a session has.
 pub(in crate::venues) mod read {
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer};
-    use touchline_session::fix::extra_field;
+    use touchline_session::fix::{extra_field, is_comp_id};
 
     pub(in crate::venues) fn fields<'de, D: Deserializer<'de>>(
         deserializer: D,
@@ -168,9 +159,7 @@ pub(in crate::venues) mod read {
         deserializer: D,
     ) -> Result<String, D::Error> {
         let id = String::deserialize(deserializer)?;
-        let is_text =
-            (1..=64).contains(&id.len()) && id.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-        match is_text {
+        match is_comp_id(&id) {
             true => Ok(id),
             false => Err(D::Error::custom(format_args!(
                 "{id:?} is not a CompID: 1 to 64 visible characters"

@@ -1,4 +1,4 @@
-//! Further fields of a message, as a configuration has them.
+//! CompIDs and further fields, as a configuration has them.
 
 /// Tags that a configuration must not set: the session sets them, or they have a secret.
 const OURS: [u32; 14] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 141, 554, 925];
@@ -22,9 +22,36 @@ pub fn extra_field(text: &str) -> Result<(u32, Vec<u8>), String> {
     }
 }
 
+/// Fields that [`extra_field`] accepts; others are left out, so a configuration refuses them first.
+pub fn extra_fields(texts: &[String]) -> Vec<(u32, Vec<u8>)> {
+    let fields = texts.iter().map(|text| extra_field(text));
+    fields.filter_map(Result::ok).collect()
+}
+
+/// Whether a text can be a CompID: 1 to 64 printable ASCII characters. A control character would end a field of FIX, and a line of
+/// a log.
+pub fn is_comp_id(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comp_id_is_short_and_printable() {
+        let longest = "A".repeat(64);
+        for (text, is_id) in [
+            ("T ~", true),
+            (longest.as_str(), true),
+            ("", false),
+            ("é", false),
+            ("a\x01", false),
+        ] {
+            assert_eq!(is_comp_id(text), is_id, "{text:?}");
+        }
+        assert!(!is_comp_id(&(longest + "A")));
+    }
 
     #[test]
     fn a_field_has_a_tag_and_a_value_and_is_not_one_of_the_session() {
