@@ -93,7 +93,7 @@ mod tests {
     /// A repository without a commit; `None`, with a message, without git.
     fn repository(name: &str) -> Option<PathBuf> {
         if Command::new("git").arg("--version").output().is_err() {
-            eprintln!("SKIPPED: there is no git here");
+            touchline_testing::skip("there is no git here");
             return None;
         }
         let root = crate::target_folder(&crate::root())

@@ -11,3 +11,6 @@
 
 #[cfg(feature = "certificates")]
 pub mod issuer;
+mod skipped;
+
+pub use skipped::{captures, schemas, skip};

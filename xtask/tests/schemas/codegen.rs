@@ -16,15 +16,6 @@ mod schemas;
 
 use std::path::{Path, PathBuf};
 
-/// The folder that `variable` names, or a note that `what` was skipped.
-fn folder(variable: &str, what: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("SKIPPED: {what}; set {variable} to the folder with the files");
-    }
-    folder
-}
-
 /// CME's templates in `schemas`, oldest first.
 fn cme_templates(schemas: &Path) -> Vec<PathBuf> {
     let files = files(&schemas.join("cme"), "xml");

@@ -21,13 +21,12 @@ const SESSIONS: [&str; 9] = [
 
 /// Folders of the sessions: all of them, or none if the captures are not at hand.
 pub fn sessions() -> Vec<PathBuf> {
-    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-        eprintln!("skipped: TOUCHLINE_CAPTURES is not set, so the captures are not at hand");
+    let Some(captures) = touchline_testing::captures("generated sessions of FX") else {
         return Vec::new();
     };
-    let folder = Path::new(&captures).join("fx-generated");
+    let folder = captures.join("fx-generated");
     if !folder.exists() {
-        eprintln!("skipped: {} is not there", folder.display());
+        touchline_testing::skip(&format!("{} does not exist", folder.display()));
         return Vec::new();
     }
     assert_eq!(names(&folder), SESSIONS, "{}", folder.display());

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use touchline_lab::bank::{Banks, Config, Market, Profile};
@@ -64,13 +63,12 @@ fn the_mid_follows_recorded_ticks_forward_and_backward() {
 /// 9,500 ticks of a real market.
 #[test]
 fn recorded_ticks_of_a_market_move_the_mid() {
-    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES").map(PathBuf::from) else {
-        eprintln!("skipped: TOUCHLINE_CAPTURES is not set");
+    let Some(captures) = touchline_testing::captures("recorded ticks of FX") else {
         return;
     };
     let file = captures.join("fx-ticks/histdata_EURUSD_2020-01-01_9500-quotes.csv.gz");
     if !file.exists() {
-        eprintln!("skipped: {} is not there", file.display());
+        touchline_testing::skip(&format!("{} does not exist", file.display()));
         return;
     }
     let unpacked = Command::new("gzip").arg("-dc").arg(&file).output();

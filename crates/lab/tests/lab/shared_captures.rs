@@ -190,11 +190,7 @@ fn packets(file: &str) -> Option<Vec<(u64, String, Vec<u8>)>> {
 }
 
 fn captures() -> Option<PathBuf> {
-    let root = std::env::var_os("TOUCHLINE_CAPTURES").map(PathBuf::from);
-    if root.is_none() {
-        eprintln!("skipped: TOUCHLINE_CAPTURES is not set, so the captures are not at hand");
-    }
-    root
+    touchline_testing::captures("captures of CME")
 }
 
 /// The groups of these sessions, as their config.xml lists them.

@@ -5,7 +5,6 @@
 //! built, before its first packet: there is no warm-up. One test shows that an allocation on the
 //! path is counted, so that the others can fail.
 
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use touchline_feed::Request;
@@ -171,13 +170,11 @@ fn a_replayed_capture_does_not_allocate() {
 
 #[test]
 fn a_recorded_capture_does_not_allocate() {
-    let folder = |name| std::env::var_os(name).map(PathBuf::from);
-    let (Some(captures), Some(schemas)) =
-        (folder("TOUCHLINE_CAPTURES"), folder("TOUCHLINE_SCHEMAS"))
-    else {
-        // Not by `println!`: the harness discards the output of a test that passes.
-        let what = "a recorded channel; set TOUCHLINE_CAPTURES and TOUCHLINE_SCHEMAS to the folders with it";
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+    let what = "a recorded channel";
+    let (Some(captures), Some(schemas)) = (
+        touchline_testing::captures(what),
+        touchline_testing::schemas(what),
+    ) else {
         return;
     };
     let capture = "cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap";

@@ -38,7 +38,7 @@ fn loss_on_both_lines_is_recovered() {
 #[test]
 fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
     let Some(namespaces) = Namespaces::create() else {
-        println!("skipped: network namespaces are not allowed here");
+        touchline_testing::skip("network namespaces are not allowed here");
         return;
     };
     let mut gaps = 0;

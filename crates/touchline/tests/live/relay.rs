@@ -94,7 +94,7 @@ struct Pair {
 
 fn survives(name: &str, send: &str, receive: &str) {
     let Some(namespaces) = Namespaces::create() else {
-        println!("skipped: network namespaces are not allowed here");
+        touchline_testing::skip("network namespaces are not allowed here");
         return;
     };
     let _together = together();
@@ -152,7 +152,7 @@ fn survives(name: &str, send: &str, receive: &str) {
 /// A steady flow for `SOAK_SECONDS`: books stay equal, and memory, descriptors and the driver's files do not grow.
 fn does_not_grow(name: &str, send: &str, receive: &str) {
     let Some(namespaces) = Namespaces::create() else {
-        println!("skipped: network namespaces are not allowed here");
+        touchline_testing::skip("network namespaces are not allowed here");
         return;
     };
     let _together = together();

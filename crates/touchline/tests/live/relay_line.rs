@@ -42,7 +42,7 @@ fn over_a_slow_line_with_aeron_no_live_book_is_old() {
 
 fn is_never_old(name: &str, send: &str, receive: &str) {
     let Some(namespaces) = Namespaces::create() else {
-        println!("skipped: network namespaces are not allowed here");
+        touchline_testing::skip("network namespaces are not allowed here");
         return;
     };
     let _together = together();
@@ -56,7 +56,7 @@ fn is_never_old(name: &str, send: &str, receive: &str) {
     let mut receive = stage.start(Place::Firm, "receive", &receive, &[]);
     becomes_right(&root, "at the start");
     if !namespaces.limit("2mbit") {
-        println!("skipped: tc cannot limit the line (package iproute2, module sch_tbf)");
+        touchline_testing::skip("tc cannot limit the line (package iproute2, module sch_tbf)");
         return;
     }
     // It knows the books of A from before the first one that is published in the flow.

@@ -7,13 +7,8 @@ mod properties;
 mod validation;
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use touchline_wire::fix::{Encoder, Frame, Precision, frame, resync, timestamp, write_timestamp};
-
-fn captures() -> Option<PathBuf> {
-    let folder = std::env::var_os("TOUCHLINE_CAPTURES").map(PathBuf::from);
-    folder.filter(|folder| folder.is_dir())
-}
 
 /// A message with these fields behind its type, `|` between them; `|` inside of data is a separator, too.
 fn message(msg_type: &str, fields: &str) -> Vec<u8> {
@@ -64,8 +59,7 @@ fn real_messages(captures: &Path) -> Vec<Vec<u8>> {
 /// Every real message is read, and written again as it was.
 #[test]
 fn recorded_messages_are_written_again_byte_for_byte() {
-    let Some(captures) = captures() else {
-        println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real message is read");
+    let Some(captures) = touchline_testing::captures("real messages of FIX") else {
         return;
     };
     for bytes in real_messages(&captures) {

@@ -1,10 +1,11 @@
 //! Generated views against the oracle, field by field.
 
 use crate::codegen::oracle::{Item, Value, decode};
-use crate::codegen::{cme_templates, files, folder};
+use crate::codegen::{cme_templates, files};
 use std::fmt;
 use std::path::Path;
 use touchline_net::{frame, pcap::Reader};
+use touchline_testing::{captures, schemas};
 use touchline_wire::mdp3::{Message, Packet, RawMessage};
 use touchline_wire::sbe::{MessageHeader, Value as Seen, Visitor};
 use xtask::codegen::read::from_file;
@@ -13,7 +14,7 @@ use xtask::codegen::schema::{Body, Encoding, Group, Number, Primitive, Schema};
 /// Random messages of every template, in every version since it exists, some with longer blocks than any schema has.
 #[test]
 fn random_messages_of_every_template() {
-    let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "random messages against the schemas") else {
+    let Some(schemas) = schemas("random messages against the schemas") else {
         return;
     };
     let versions = read_all(&schemas);
@@ -38,7 +39,7 @@ fn random_messages_of_every_template() {
 /// What is shorter than its template, cut off, or left over, is refused in every template.
 #[test]
 fn messages_with_a_wrong_size_are_refused() {
-    let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "messages that lie about their size") else {
+    let Some(schemas) = schemas("messages that lie about their size") else {
         return;
     };
     let versions = read_all(&schemas);
@@ -75,8 +76,8 @@ fn messages_with_a_wrong_size_are_refused() {
 #[test]
 fn packets_of_the_captures() {
     let (Some(captures), Some(schemas)) = (
-        folder("TOUCHLINE_CAPTURES", "captures against the schemas"),
-        folder("TOUCHLINE_SCHEMAS", "captures against the schemas"),
+        captures("captures against the schemas"),
+        schemas("captures against the schemas"),
     ) else {
         return;
     };

@@ -1,15 +1,15 @@
 //! The oracle against messages that others encoded, and whose values they state.
 
-use crate::codegen::folder;
 use crate::codegen::oracle::{Item, Value, decode};
 use std::fs;
+use touchline_testing::{captures, schemas};
 use xtask::codegen::read::{from_file, from_texts};
 
 /// The first example message of the SBE 1.0 standard, chapter 7, behind six bytes of framing. The schema is ours, from
 /// the table of fields there.
 #[test]
 fn the_order_of_the_standard() {
-    let Some(captures) = folder("TOUCHLINE_CAPTURES", "examples of the SBE standard") else {
+    let Some(captures) = captures("examples of the SBE standard") else {
         return;
     };
     let chapter =
@@ -52,7 +52,7 @@ fn the_order_of_the_standard() {
 /// The two messages that the conformance suite of the FIX Trading Community injects, with the values of its test plan.
 #[test]
 fn conformance_messages_have_the_planned_values() {
-    let Some(captures) = folder("TOUCHLINE_CAPTURES", "SBE conformance messages") else {
+    let Some(captures) = captures("SBE conformance messages") else {
         return;
     };
     let folder = captures.join("conformance/fix-sbe-conformance");
@@ -117,10 +117,8 @@ fn agree(planned: &serde_json::Value, found: &Value, name: &str) -> bool {
 /// Real Logic's example: nested groups, data in groups, composites in composites, arrays, floats.
 #[test]
 fn the_car_of_the_reference_implementation() {
-    let (Some(captures), Some(schemas)) = (
-        folder("TOUCHLINE_CAPTURES", "the car example"),
-        folder("TOUCHLINE_SCHEMAS", "the car example"),
-    ) else {
+    let (Some(captures), Some(schemas)) = (captures("the car example"), schemas("the car example"))
+    else {
         return;
     };
     let schema = from_file(&schemas.join("sbe/car_example-schema.xml")).expect("the schema");

@@ -1,16 +1,17 @@
 //! The reader of schemas: what it must take, what it must refuse, and that hostile input neither stops nor crashes it.
 
-use crate::codegen::{cme_templates, files, folder};
+use crate::codegen::{cme_templates, files};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use touchline_testing::{captures, schemas};
 use xtask::codegen::read::{from_file, from_texts};
 use xtask::codegen::{differing, formatted, load, rust};
 
 /// Conformance schemas, sorted by what the reference compiler did with each.
 #[test]
 fn conformance_schemas_are_accepted_or_refused() {
-    let Some(captures) = folder("TOUCHLINE_CAPTURES", "conformance schemas") else {
+    let Some(captures) = captures("conformance schemas") else {
         return;
     };
     let schemas = captures.join("conformance/sbe-schemas");
@@ -30,7 +31,7 @@ fn conformance_schemas_are_accepted_or_refused() {
 /// Every schema at hand is read, whoever wrote it.
 #[test]
 fn schemas_of_other_venues_are_read() {
-    let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "schemas of other venues") else {
+    let Some(schemas) = schemas("schemas of other venues") else {
         return;
     };
     let mut count = 0;
@@ -49,7 +50,7 @@ fn schemas_of_other_venues_are_read() {
 /// The committed views are what the published templates say.
 #[test]
 fn committed_views_are_as_generated() {
-    let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "regeneration of the committed views") else {
+    let Some(schemas) = schemas("regeneration of the committed views") else {
         return;
     };
     let root = xtask::root();
@@ -279,7 +280,7 @@ fn schema(types: &str, messages: &str) -> String {
 /// The committed dictionary is what the published one says.
 #[test]
 fn the_committed_dictionary_is_as_generated() {
-    let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "regeneration of the FIX dictionary") else {
+    let Some(schemas) = schemas("regeneration of the FIX dictionary") else {
         return;
     };
     let tables = xtask::codegen::fix::tables(&schemas.join("fix/FIX44.xml")).expect("it is read");

@@ -529,15 +529,14 @@ mod tests {
     /// Channels of CME's published files, if available.
     #[test]
     fn every_channel_of_cmes_files_is_read() {
-        let Some(folder) = std::env::var_os("TOUCHLINE_SCHEMAS") else {
-            println!("SKIPPED: TOUCHLINE_SCHEMAS is not set, CME's config.xml is not read");
+        let Some(folder) = touchline_testing::schemas("CME's files config.xml") else {
             return;
         };
         for (name, channels) in [
             ("config_PROD_2023-08-14.xml", 39),
             ("config_CERT_2023-08-14.xml", 40),
         ] {
-            let path = Path::new(&folder).join("cme").join(name);
+            let path = folder.join("cme").join(name);
             let text = read_text(&path).expect("CME's file");
             let document = Document::parse(&text).expect("CME's file");
             let ids: Vec<_> = elements(document.root_element(), "channel")
@@ -571,11 +570,10 @@ mod tests {
 
     #[test]
     fn the_file_of_a_generated_session_is_completely_read() {
-        let Some(folder) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-            println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no generated config.xml is read");
+        let Some(folder) = touchline_testing::captures("generated files config.xml") else {
             return;
         };
-        let path = Path::new(&folder).join("cme-generated/v9-clean/config.xml");
+        let path = folder.join("cme-generated/v9-clean/config.xml");
         let channel = ChannelConfig::read(path, 999).expect("the generator's channel");
         assert_eq!((channel.connections.len(), channel.routes.len()), (8, 8));
     }

@@ -1,16 +1,12 @@
 //! Real messages of the venue, sent again.
 
 use super::Stage;
-use std::path::PathBuf;
 use touchline_lab::deribit::{Recording, Source};
 
 /// A file of the real captures; `None`, with a line of output, if they are not present.
 fn recorded(name: &str) -> Option<Vec<u8>> {
-    let Some(folder) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-        eprintln!("skipped: TOUCHLINE_CAPTURES is not set");
-        return None;
-    };
-    let path = PathBuf::from(folder).join("deribit-fix").join(name);
+    let folder = touchline_testing::captures("recorded messages of Deribit")?;
+    let path = folder.join("deribit-fix").join(name);
     Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 

@@ -8,13 +8,7 @@ use touchline_net::{PacketSource, PcapSource};
 
 /// A file below the folder of captures; prints that it is skipped if the folder is not set.
 fn at_hand(path: &str) -> Option<PathBuf> {
-    match std::env::var_os("TOUCHLINE_CAPTURES") {
-        Some(folder) => Some(PathBuf::from(folder).join(path)),
-        None => {
-            println!("SKIPPED: TOUCHLINE_CAPTURES is not set, {path} is not read");
-            None
-        }
-    }
+    Some(touchline_testing::captures(path)?.join(path))
 }
 
 /// Packets and payload bytes by destination; every frame must be UDP.

@@ -40,7 +40,7 @@ impl Network {
         let name = |side| format!("touchline-{}-{test}-{side}", std::process::id());
         let names = [name("a"), name("b")];
         if let Err(why) = ip(&format!("netns add {}", names[0])) {
-            println!("skipped: this user makes no network namespaces ({why})");
+            touchline_testing::skip(&format!("this user makes no network namespaces ({why})"));
             return None;
         }
         // From here on `drop` removes it.

@@ -2,7 +2,6 @@
 
 use super::Tables;
 use std::fs;
-use std::path::PathBuf;
 use touchline_wire::fix::FIX44;
 use touchline_wire::fix::dictionary::NO_GROUP;
 
@@ -173,8 +172,7 @@ fn an_error_of_a_dictionary_names_its_line() {
 
 #[test]
 fn official_dictionaries_are_read() {
-    let Some(schemas) = std::env::var_os("TOUCHLINE_SCHEMAS").map(PathBuf::from) else {
-        println!("SKIPPED: TOUCHLINE_SCHEMAS is not set, no dictionary of a venue is read");
+    let Some(schemas) = touchline_testing::schemas("dictionaries of venues") else {
         return;
     };
     let read = |name: &str| {

@@ -13,15 +13,14 @@ fn our_scenarios_hold_in_both_roles() {
 /// Scenarios with two connections need a complete acceptor; the tests of the command run them.
 #[test]
 fn public_scenarios_hold_in_both_roles() {
-    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-        eprintln!("skipped: TOUCHLINE_CAPTURES names no folder of captures");
+    let Some(captures) = touchline_testing::captures("public scenarios of FIX") else {
         return;
     };
-    let folder = Path::new(&captures).join("quickfix-at/fix44");
+    let folder = captures.join("quickfix-at/fix44");
     // The complete public set, if available.
     let folder = std::env::var_os("FIX_SCENARIOS").map_or(folder, Into::into);
     if !folder.is_dir() {
-        eprintln!("skipped: {} is not there", folder.display());
+        touchline_testing::skip(&format!("{} does not exist", folder.display()));
         return;
     }
     let ran = hold(&folder);

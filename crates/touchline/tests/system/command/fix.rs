@@ -125,13 +125,12 @@ fn run(running: &Running, name: &str, text: &[u8]) -> Result<(), String> {
 
 #[test]
 fn the_acceptor_answers_public_scenarios_over_tcp() {
-    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-        eprintln!("skipped: TOUCHLINE_CAPTURES names no folder of captures");
+    let Some(captures) = touchline_testing::captures("public scenarios of FIX") else {
         return;
     };
     let desk = Desk::bare("fix-public");
     let running = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
-    let folder = std::path::Path::new(&captures).join("quickfix-at/fix44");
+    let folder = captures.join("quickfix-at/fix44");
     let mut ran = 0;
     for entry in folder.read_dir().expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -452,7 +452,7 @@ pub fn promtool(arguments: &[&str], input: &str) -> Option<(bool, String)> {
         .stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("skipped: no promtool here; Debian's package prometheus has it");
+            touchline_testing::skip("no promtool here; Debian's package prometheus has it");
             return None;
         }
         spawned => spawned.expect("promtool starts"),

@@ -9,9 +9,8 @@ mod generated;
 mod recordings;
 
 use crate::sessions::same;
-use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use touchline_feed::cme::{FeedType, Join, Line};
 use touchline_gateway::replay::{Speed, replay};
 use touchline_gateway::venues::cme::ChannelConfig;
@@ -22,29 +21,8 @@ use touchline_lab::capture::{self, Arrival};
 use touchline_lab::picture::Picture;
 use touchline_lab::reference::cme as slow;
 use touchline_net::{PacketSource, PcapSource};
+use touchline_testing::{captures, schemas};
 use touchline_transport::{Local, Mirror, Subscribe};
-
-/// Folder of the captures; without it prints that `what` was skipped.
-fn captures(what: &str) -> Option<PathBuf> {
-    at_hand("TOUCHLINE_CAPTURES", what)
-}
-
-/// Folder of the venues' schemas and channel files; without it prints that `what` was skipped.
-fn schemas(what: &str) -> Option<PathBuf> {
-    at_hand("TOUCHLINE_SCHEMAS", what)
-}
-
-fn at_hand(variable: &str, what: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).map(PathBuf::from);
-    if folder.is_none() {
-        // Not by `println!`: the harness discards the output of a test that passes.
-        let _ = writeln!(
-            std::io::stderr(),
-            "SKIPPED: {what}; set {variable} to the folder with them"
-        );
-    }
-    folder
-}
 
 /// The path as a gateway builds it from its configuration, fed from a capture as `replay` does.
 fn replayed<S: Subscribe>(

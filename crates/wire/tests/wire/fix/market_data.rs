@@ -1,6 +1,6 @@
 //! Market data against a slow reader that walks the fields, on real messages and made ones.
 
-use crate::fix::{captures, message};
+use crate::fix::message;
 use touchline_wire::fix::market_data::{Entry, MassQuote, Refresh, Words};
 use touchline_wire::fix::{
     Decimal, Frame, Header, LastSecond, Malformed, Message, RefTag, Reject,
@@ -99,8 +99,7 @@ pub fn check(message: &Message<'_>) -> usize {
 
 #[test]
 fn recorded_market_data_equals_a_simple_parser() {
-    let Some(captures) = captures() else {
-        println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real market data is read");
+    let Some(captures) = touchline_testing::captures("real market data of FIX") else {
         return;
     };
     let (mut messages, mut entries) = (0, 0);

@@ -1,7 +1,7 @@
 //! What holds for any bytes: fast and slow say the same, and what is written is read.
 
 use crate::fix::market_data::check;
-use crate::fix::{captures, message, real_messages};
+use crate::fix::{message, real_messages};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::hash_map::RandomState;
@@ -213,8 +213,7 @@ fn numbers_that_do_not_fit_are_refused() {
 /// A stream of real messages, however it is cut, gives the same messages.
 #[test]
 fn messages_are_read_however_the_stream_is_split() {
-    let Some(captures) = captures() else {
-        println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real stream is cut");
+    let Some(captures) = touchline_testing::captures("real streams of FIX") else {
         return;
     };
     let messages: Vec<Vec<u8>> = real_messages(&captures)

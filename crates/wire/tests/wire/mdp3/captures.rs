@@ -1,13 +1,12 @@
 //! Packets that the exchange sent: every one is valid, and no byte of any message is left over.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use touchline_wire::mdp3::{Message, Packet};
 
 #[test]
 fn every_packet_of_the_captures_is_read() {
-    let Some(folder) = std::env::var_os("TOUCHLINE_CAPTURES").map(PathBuf::from) else {
-        eprintln!("SKIPPED: real packets; set TOUCHLINE_CAPTURES to the folder with the captures");
+    let Some(folder) = touchline_testing::captures("real packets") else {
         return;
     };
     let folder = folder.join("cme-mdp3");
