@@ -10,9 +10,9 @@ use crate::statistics::Statistics;
 use crate::time::HostClock;
 use std::io;
 use thiserror::Error;
-use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::{Bank, Pair, Setup};
-use touchline_fx::{Batch, Engine};
+use touchline_fx::{Batch, Pricing};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{self, Activity, Damage, Publisher, Root};
 use touchline_transport::{Publish, boot_ns};
@@ -93,7 +93,7 @@ struct Timers {
 
 /// The core, and its output.
 struct Core<P> {
-    engine: Engine,
+    pricing: Pricing,
     batch: Batch,
     output: Output<P>,
     recorder: Option<Recorder>,
@@ -147,7 +147,7 @@ impl<P: Publish> Composer<P> {
         Ok(Composer {
             sources: sources.collect(),
             core: Core {
-                engine: Engine::of_prices(setup.clone()),
+                pricing: Pricing::without_references(setup.clone()),
                 batch: Batch::default(),
                 output: Output::new(publisher, &setup, config.levels),
                 recorder,
@@ -225,9 +225,9 @@ impl<P: Publish> Composer<P> {
             .input(&self.setup, (bank, now_ns), session, ticks());
     }
 
-    /// The core.
-    pub fn engine(&self) -> &Engine {
-        &self.core.engine
+    /// Quotes and composites.
+    pub fn pricing(&self) -> &Pricing {
+        &self.core.pricing
     }
 
     /// Output.
@@ -354,7 +354,7 @@ impl<P: Publish> Composer<P> {
             statistics.show(
                 &self.counters,
                 &publisher,
-                &mut self.core.engine,
+                &mut self.core.pricing,
                 &self.setup,
             );
         }
@@ -379,9 +379,9 @@ impl<P: Publish> Core<P> {
             self.failed.get_or_insert(error);
         }
         self.batch.clear();
-        let silences_ended = self.engine.silences_ended();
-        self.engine.handle(now_ns, &input, &mut self.batch);
-        let is_of_one = silences_ended == self.engine.silences_ended();
+        let silences_ended = self.pricing.silences_ended();
+        self.pricing.handle(now_ns, bank, &session, &mut self.batch);
+        let is_of_one = silences_ended == self.pricing.silences_ended();
         let (pair, cause) = match session {
             Session::Quotes(quotes) => (
                 Some(quotes.pair).filter(|_| is_of_one),
@@ -406,19 +406,18 @@ impl<P: Publish> Core<P> {
     fn end(&mut self, setup: &Setup, now_ns: u64) {
         self.wake(setup, now_ns);
         self.batch.clear();
-        self.engine
-            .handle(now_ns, &Input::Desk(Desk::End), &mut self.batch);
+        self.pricing.advance_to(now_ns, &mut self.batch);
         self.publish(setup, None, &Cause::default());
     }
 
     /// Executes due timers.
     fn wake(&mut self, setup: &Setup, now_ns: u64) {
-        if self.engine.next_timeout_ns() <= now_ns {
+        if self.pricing.next_timeout_ns() <= now_ns {
             self.batch.clear();
-            let composites = self.engine.composites();
+            let composites = self.pricing.composites();
             let revisions = |pair| Side::BOTH.map(|side| composites.revision(pair, side));
             self.before.extend((0..setup.pairs.len()).map(revisions));
-            self.engine.handle_timeout(now_ns, &mut self.batch);
+            self.pricing.handle_timeout(now_ns, &mut self.batch);
             self.publish(setup, None, &Cause::default());
             self.before.clear();
         }
@@ -449,7 +448,7 @@ impl<P: Publish> Core<P> {
 
     fn refresh(&mut self, pair: Pair, cause: &Cause) -> bool {
         let is_said = self.batch.of_pair(pair);
-        let is_live = self.engine.is_live(pair);
+        let is_live = self.pricing.is_live(pair);
         let validity = match is_live {
             true => Validity::Live,
             false => Validity::Stale,
@@ -459,14 +458,14 @@ impl<P: Publish> Core<P> {
         let is_withdrawn = self.is_withdrawal || self.is_ended(pair);
         // mutant: compose: a conflated composite keeps the quotes of a lost bank
         let is_due = !self.is_conflated || is_changed || is_withdrawn;
-        let is_book = is_due && self.output.refresh(&self.engine, pair, validity, cause);
-        let is_best = is_withdrawn && self.output.catch_up(&self.engine, pair, cause);
+        let is_book = is_due && self.output.refresh(&self.pricing, pair, validity, cause);
+        let is_best = is_withdrawn && self.output.catch_up(&self.pricing, pair, cause);
         is_book || is_best
     }
 
     /// Whether a timer ended quotes of a pair: expired, of a silent bank, or stale.
     fn is_ended(&self, pair: Pair) -> bool {
-        let composites = self.engine.composites();
+        let composites = self.pricing.composites();
         let is_other = |before: &[u64; 2]| {
             let now = Side::BOTH.map(|side| composites.revision(pair, side));
             now != *before

@@ -6,7 +6,7 @@
 //! | QuoteSnapshot of `composite` | without tier: a bank at the best, its name as the quote's id; with tier: the average price of a configured size |
 
 use crate::config::Config;
-use touchline_fx::Engine;
+use touchline_fx::Pricing;
 use touchline_fx::composite::Top;
 use touchline_fx::event::{Batch, Event};
 use touchline_fx::ladder::{Ladder, price_of, price_of_hundredths};
@@ -139,13 +139,13 @@ impl<P: Publish> Output<P> {
     /// Updates the book of a pair. True if anything was published.
     pub fn refresh(
         &mut self,
-        engine: &Engine,
+        pricing: &Pricing,
         pair: Pair,
         validity: Validity,
         cause: &Cause,
     ) -> bool {
         let published = &mut self.pairs[pair];
-        let composites = engine.composites();
+        let composites = pricing.composites();
         let changed = Side::BOTH.map(|side| {
             let (seen, now) = (
                 &mut published.revisions[side.index()],
@@ -180,7 +180,7 @@ impl<P: Publish> Output<P> {
         self.publisher.publish(&update, &timestamps);
         // A conflated composite comes later: a reader of quotes alone would believe the last one until then.
         if is_other && validity != Validity::Live {
-            self.quotes(engine.setup(), pair, cause);
+            self.quotes(pricing.setup(), pair, cause);
         }
         true
     }
@@ -209,15 +209,15 @@ impl<P: Publish> Output<P> {
 
     /// Publishes the banks at the best and the costs of sizes as they are now, ahead of a conflated composite. True if they
     /// changed.
-    pub fn catch_up(&mut self, engine: &Engine, pair: Pair, cause: &Cause) -> bool {
-        let composite = engine.composites().of(pair);
+    pub fn catch_up(&mut self, pricing: &Pricing, pair: Pair, cause: &Cause) -> bool {
+        let composite = pricing.composites().of(pair);
         let published = &mut self.pairs[pair];
         if published.tops == composite.tops && published.averages == composite.averages {
             return false;
         }
         published.tops.clone_from(&composite.tops);
         published.averages.copy_from_slice(&composite.averages);
-        self.quotes(engine.setup(), pair, cause);
+        self.quotes(pricing.setup(), pair, cause);
         true
     }
 

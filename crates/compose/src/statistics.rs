@@ -5,7 +5,7 @@
 use crate::counters::Counters;
 use crate::output::Cause;
 use crate::time::HostClock;
-use touchline_fx::Engine;
+use touchline_fx::Pricing;
 use touchline_fx::quotes;
 use touchline_fx::setup::Setup;
 use touchline_transport::clock::{Clock, ticks};
@@ -105,17 +105,17 @@ impl Statistics {
         &mut self,
         counters: &Counters,
         publisher: &PublisherCounters,
-        engine: &mut Engine,
+        pricing: &mut Pricing,
         setup: &Setup,
     ) {
         self.values.clear();
         self.values.extend(counters.counts());
-        self.values.extend(engine.counters().counts());
+        self.values.extend(pricing.counters().counts());
         self.values.extend(publisher.counts());
         for (bank, about) in setup.banks.iter().enumerate() {
-            let up_ns = engine.up_ns(bank);
+            let up_ns = pricing.up_ns(bank);
             for pair in &about.pairs {
-                let score = engine.score(bank, *pair);
+                let score = pricing.score(bank, *pair);
                 self.values.extend([
                     score.quotes,
                     up_ns,

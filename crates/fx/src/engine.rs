@@ -3,7 +3,7 @@
 //! ```text
 //! handle(at, input):  all timers up to `at`, instant by instant ─► the input ─► the step
 //! instant:            mark-outs ─► orders' answers and questions ─► parents' deadlines ─► the step
-//! step:               composites ─► router ─► published composites
+//! step:               composites (pricing) ─► router ─► published composites (pricing)
 //! ```
 //!
 //! Timers run before an input of the same time. Additional wake-ups change nothing.
@@ -13,17 +13,14 @@ mod desk;
 mod fills;
 mod inquiry;
 mod outcome;
-mod pricing;
-mod publish;
 mod reports;
 mod restore;
 mod route;
 mod timers;
 mod unknown;
 
-use crate::composite::{Composite, Composites};
+use crate::composite::Composites;
 use crate::cooldown::Cooldowns;
-use crate::counts::{Counting, Streams};
 use crate::desk_trades::DeskTrades;
 use crate::event::{Batch, Event};
 use crate::input::{Input, ParentRequest, Session};
@@ -33,20 +30,18 @@ use crate::parents::Parents;
 use crate::penalty::Penalties;
 use crate::plan::{Offer, Planner};
 use crate::positions::Positions;
-use crate::quotes::{Counters, NEVER, Quotes};
+use crate::pricing::Pricing;
+use crate::quotes::{Counters, NEVER};
 use crate::risk::{Refusal, Risk};
-use crate::scorecard::Scorecard;
-use crate::setup::{Bank, Setup, Slot};
+use crate::scorecard::{Score, Scorecard};
+use crate::setup::{Bank, Pair, Setup, Slot};
 use crate::stages::Stage;
 use crate::window::LastSecond;
+use std::sync::Arc;
 use touchline_types::Id;
-use touchline_wire::fix::{Frame, Message, frame};
 
 pub use inquiry::COMMAND_AGE_MAX_NS;
 pub use restore::RestoreError;
-
-/// Maximum size of a message, bytes.
-pub const MESSAGE_MAX: usize = 4 << 20;
 
 /// Offers of one side of a pair for which [`Engine::reserve`] takes memory.
 const OFFERS_ROOM: usize = 4_096;
@@ -54,27 +49,11 @@ const OFFERS_ROOM: usize = 4_096;
 /// State of the core.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    setup: Setup,
-    /// Time of the last instant or input; none before the first.
-    now_ns: Option<u64>,
-    /// No timer is due before this time.
+    /// That of pricing, but for the prefix of further identifiers.
+    setup: Arc<Setup>,
+    pricing: Pricing,
+    /// No timer of trading is due before this time.
     wake_ns: u64,
-
-    streams: Streams,
-    quotes: Quotes,
-    composites: Composites,
-    /// Feed timeouts of pricing sessions that have ended so far.
-    silences_ended: u64,
-    /// Slots whose usable entries may have changed since the last step.
-    dirty: Vec<(Bank, Slot)>,
-    is_dirty: Vec<bool>,
-    /// Time at which the next entry of a slot becomes unusable.
-    slot_due_ns: Vec<u64>,
-    counting: Counting,
-    /// Last published composites, and whether there was one.
-    published: Vec<(Composite, bool)>,
-    /// Pairs whose composites were computed again since they were published.
-    is_fresh: Vec<bool>,
 
     parents: Parents,
     planner: Planner,
@@ -121,24 +100,10 @@ struct Numbers {
 impl Engine {
     /// Initial state.
     pub fn new(setup: Setup) -> Engine {
-        let (slots, composites) = (setup.slots(), Composites::new(&setup));
-        let pairs = 0..setup.pairs.len();
-        let published = pairs
-            .map(|pair| (composites.of(pair).clone(), false))
-            .collect();
+        let setup = Arc::new(setup);
         Engine {
-            now_ns: None,
+            pricing: Pricing::new(Arc::clone(&setup)),
             wake_ns: NEVER,
-            streams: Streams::new(&setup),
-            quotes: Quotes::new(&setup),
-            composites,
-            silences_ended: 0,
-            dirty: Vec::with_capacity(slots),
-            is_dirty: vec![false; slots],
-            slot_due_ns: vec![NEVER; slots],
-            counting: Counting::default(),
-            published,
-            is_fresh: vec![true; setup.pairs.len()],
             parents: Parents::new(&setup),
             planner: Planner::new(setup.banks.len()),
             offers: Vec::new(),
@@ -162,13 +127,6 @@ impl Engine {
         }
     }
 
-    /// Initial state of a process that composes prices and sends no orders.
-    pub fn of_prices(setup: Setup) -> Engine {
-        let mut engine = Engine::new(setup);
-        engine.composites.without_references();
-        engine
-    }
-
     /// Takes memory for this many further orders, so that they need none on the path.
     pub fn reserve(&mut self, orders: usize) {
         self.orders.reserve(orders);
@@ -189,62 +147,34 @@ impl Engine {
         &self.setup
     }
 
+    /// Quotes and composites.
+    pub fn pricing(&self) -> &Pricing {
+        &self.pricing
+    }
+
     /// Time of the last instant or input.
     pub fn now_ns(&self) -> Option<u64> {
-        self.now_ns
+        self.pricing.now_ns()
     }
 
-    /// Counters of quotes.
+    /// Counters of the banks' messages.
     pub fn counters(&self) -> &Counters {
-        self.quotes.counters()
-    }
-
-    /// The banks' quotes.
-    pub fn quotes(&self) -> &Quotes {
-        &self.quotes
-    }
-
-    /// The banks' quotes, mutable: a gateway empties their logs.
-    pub fn quotes_mut(&mut self) -> &mut Quotes {
-        &mut self.quotes
-    }
-
-    /// Activity of the banks' pricing sessions.
-    pub fn streams(&self) -> &Streams {
-        &self.streams
-    }
-
-    /// Feed timeouts of pricing sessions that have ended so far: a message that ends one may change every pair of its bank.
-    pub fn silences_ended(&self) -> u64 {
-        self.silences_ended
+        self.pricing.counters()
     }
 
     /// Score of a bank and a pair so far.
-    pub fn score(&mut self, bank: Bank, pair: crate::setup::Pair) -> &crate::scorecard::Score {
-        let now_ns = self.now();
+    pub fn score(&mut self, bank: Bank, pair: Pair) -> Score {
         let slot = self.setup.slot(bank, pair);
-        self.scorecard.settle(slot, now_ns);
+        let mut score = self.scorecard.of(slot);
+        self.pricing.score(bank, pair).add_to(&mut score);
+        score.up_ns = self.pricing.up_ns(bank);
+        score.penalty = self.penalties.of(&self.setup, slot);
+        score
+    }
+
+    /// Orders of a slot so far, scored; without hold times.
+    pub fn score_so_far(&self, slot: Slot) -> &Score {
         self.scorecard.so_far(slot)
-    }
-
-    /// Score of a slot so far, without the time since its last change.
-    pub fn score_so_far(&self, slot: Slot) -> &crate::scorecard::Score {
-        self.scorecard.so_far(slot)
-    }
-
-    /// Time that a bank's pricing session was up so far.
-    pub fn up_ns(&self, bank: Bank) -> u64 {
-        self.scorecard.up_ns(bank, self.now())
-    }
-
-    /// Whether any bank is live in a pair: its session is up and within its feed timeout, and the pair is not stale.
-    pub fn is_live(&self, pair: crate::setup::Pair) -> bool {
-        let now_ns = self.now();
-        let mut banks = 0..self.setup.banks.len();
-        banks.any(|bank| {
-            let slot = self.setup.slot(bank, pair);
-            self.streams.is_live(&self.setup, (bank, slot), now_ns)
-        })
     }
 
     /// Whether the order session of a bank is up.
@@ -279,7 +209,7 @@ impl Engine {
 
     /// The composites as of the last step.
     pub fn composites(&self) -> &Composites {
-        &self.composites
+        self.pricing.composites()
     }
 
     /// The user who has asked to lift the kill switch, and waits for a second one.
@@ -296,7 +226,7 @@ impl Engine {
     pub fn handle(&mut self, at_ns: u64, input: &Input<'_>, out: &mut Batch) {
         self.advance_to(at_ns, out);
         match input {
-            Input::Pricing(bank, session) => self.pricing(*bank, session),
+            Input::Pricing(bank, session) => self.pricing.input(*bank, session),
             Input::Orders(bank, session) => self.order_session(*bank, session, out),
             Input::Desk(command) => self.desk(command, out),
         }
@@ -326,7 +256,7 @@ impl Engine {
 
     fn advance_to(&mut self, at_ns: u64, out: &mut Batch) {
         self.handle_timeout(at_ns, out);
-        self.now_ns = Some(at_ns);
+        self.pricing.set_now(at_ns);
     }
 
     fn close(&mut self, out: &mut Batch) {
@@ -337,7 +267,7 @@ impl Engine {
 
     /// Earliest time of a timer; [`NEVER`] if there is none. A wake-up without a due timer does no harm.
     pub fn next_timeout_ns(&self) -> u64 {
-        self.wake_ns
+        self.wake_ns.min(self.pricing.next_timeout_ns())
     }
 
     /// Ends the session: positions and scorecard.
@@ -350,11 +280,7 @@ impl Engine {
             let mut pairs: Vec<_> = self.setup.banks[bank].pairs.clone();
             pairs.sort_unstable();
             for pair in pairs {
-                let slot = self.setup.slot(bank, pair);
-                self.scorecard.settle(slot, now_ns);
-                let mut score = self.scorecard.of(bank, slot, now_ns);
-                score.penalty = self.penalties.of(&self.setup, slot);
-                let score = Box::new(score);
+                let score = Box::new(self.score(bank, pair));
                 out.events
                     .push((now_ns, Event::Score { bank, pair, score }));
             }
@@ -363,15 +289,15 @@ impl Engine {
 
     /// Updates composites, runs the router, publishes composites.
     fn step(&mut self, out: &mut Batch) {
-        self.refresh_composites(out);
+        self.pricing.refresh(out);
         out.stages.lap(Stage::Composite);
         self.route(out);
-        self.publish_changes(out);
+        self.pricing.publish_changes(out);
         out.stages.lap(Stage::Orders);
     }
 
     fn now(&self) -> u64 {
-        self.now_ns.unwrap_or(0)
+        self.pricing.now()
     }
 
     fn push(&self, event: Event, out: &mut Batch) {
@@ -389,30 +315,12 @@ impl Engine {
             Session::Down => self.order_session_down(bank, out),
             Session::Message(bytes) => {
                 let is_up = self.order_sessions[bank].is_up;
-                if let Some(message) = self.whole_message(is_up, bytes) {
+                if let Some(message) = self.pricing.whole_message(is_up, bytes) {
                     self.report(bank, &message, out);
                 }
             }
             // Quotes belong to pricing sessions.
             Session::Quotes(_) | Session::TakenUp(..) | Session::Withdrawn(_) | Session::Heard => {}
         }
-    }
-
-    /// A valid message of a session that is up.
-    fn whole_message<'a>(&mut self, is_up: bool, bytes: &'a [u8]) -> Option<Message<'a>> {
-        let counters = self.quotes.counters_mut();
-        if !is_up {
-            counters.session_down += 1;
-            return None;
-        }
-        let message = match frame(bytes, MESSAGE_MAX) {
-            Ok(Frame::Whole(message)) if message.len() == bytes.len() => Some(message),
-            _ => None,
-        };
-        let sound = message.filter(|message| message.fields().all(|field| field.is_ok()));
-        if sound.is_none() {
-            counters.malformed += 1;
-        }
-        sound
     }
 }

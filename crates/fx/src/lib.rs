@@ -6,7 +6,7 @@
 //! quantity; sends a message before its journal event.
 //!
 //! # Path
-//! Inputs enter at [`Engine::handle`] and leave as events in a [`Batch`]; [`lines`] writes these as the six files of a replay.
+//! Inputs enter at [`Engine::handle`], or at [`Pricing::handle`] in a process without orders, and leave as events in a [`Batch`]; [`lines`] writes these as the six files of a replay.
 //! [`session_file`] reads inputs from a recorded session.
 //!
 //! # Tests
@@ -29,6 +29,7 @@ pub mod penalty;
 pub mod plan;
 pub mod positions;
 pub mod preset;
+pub mod pricing;
 pub mod quotes;
 pub mod replay;
 pub mod risk;
@@ -42,9 +43,10 @@ mod window;
 
 pub use touchline_fx_events::{encoding, event, labels, lines, short_text, stages, ticks};
 
-pub use engine::{COMMAND_AGE_MAX_NS, Engine, MESSAGE_MAX, RestoreError};
+pub use engine::{COMMAND_AGE_MAX_NS, Engine, RestoreError};
 pub use event::Batch;
 pub use labels::Labels;
+pub use pricing::{MESSAGE_MAX, Pricing};
 pub use replay::{Replay, ReplayError};
 pub use setup::{Setup, SetupError};
 pub use stream::BankStream;

@@ -1,35 +1,25 @@
-//! The scorecard of each bank and pair, exact over time.
+//! The scorecard of each bank and pair, exact over time: its quotes ([`QuoteScores`]) and its orders ([`Scorecard`]).
 
 mod markouts;
+mod quoting;
+
+pub use quoting::{QuoteScore, QuoteScores};
 
 pub use touchline_fx_events::scorecard::{HORIZONS_MS, Holds, Mean, Score};
 
-use crate::composite::{BankSet, Composites};
+use crate::composite::Composites;
 use crate::orders::{Order, OrderState, RejectCode};
-use crate::setup::{Bank, Pair, Setup, Slot};
+use crate::setup::{Setup, Slot};
 use crate::ticks;
 use markouts::Markouts;
 use touchline_types::{Price, Side};
 
-/// Current state of a bank and a pair.
-#[derive(Debug, Clone, Copy, Default)]
-struct Present {
-    /// Time since which the bank is at the best price, by side.
-    best_ns: [Option<u64>; 2],
-    /// Spread of the bank, and the time since which both of its sides are usable with this spread.
-    spread: Option<(i64, u64)>,
-}
-
-/// Scores of all banks and pairs.
+/// Scores of all banks' orders.
 #[derive(Debug, Clone)]
 pub struct Scorecard {
     scores: Vec<Score>,
     /// Time from sending to the end of each ended order, by slot.
     holds_ns: Vec<Vec<u64>>,
-    /// Accumulated time up, and start of the present one, by bank.
-    up: Vec<(u64, Option<u64>)>,
-    /// Current state of each slot, and its start.
-    present: Vec<Present>,
     markouts: Markouts,
 }
 
@@ -39,8 +29,6 @@ impl Scorecard {
         Scorecard {
             scores: vec![Score::default(); setup.slots()],
             holds_ns: vec![Vec::new(); setup.slots()],
-            up: vec![(0, None); setup.banks.len()],
-            present: vec![Present::default(); setup.slots()],
             markouts: Markouts::default(),
         }
     }
@@ -54,68 +42,9 @@ impl Scorecard {
         self.markouts.reserve(orders);
     }
 
-    /// Records a pricing session up or down.
-    pub fn set_up(&mut self, bank: Bank, is_up: bool, now_ns: u64) {
-        let (sum_ns, since_ns) = &mut self.up[bank];
-        if let Some(since_ns) = since_ns.take() {
-            *sum_ns += now_ns - since_ns;
-        }
-        *since_ns = is_up.then_some(now_ns);
-    }
-
-    /// Score of a bank and a pair, without the time that its session was up.
+    /// Orders of a bank and a pair so far, scored; without hold times.
     pub fn so_far(&self, slot: Slot) -> &Score {
         &self.scores[slot]
-    }
-
-    /// Time that a bank's pricing session was up.
-    pub fn up_ns(&self, bank: Bank, now_ns: u64) -> u64 {
-        let (sum_ns, since_ns) = self.up[bank];
-        sum_ns + since_ns.map_or(0, |since_ns| now_ns - since_ns)
-    }
-
-    /// Counts a quote message of the slot.
-    pub fn note_quoted(&mut self, slot: Slot) {
-        self.scores[slot].quotes += 1;
-    }
-
-    /// Records the banks at the best price of a pair's side.
-    pub fn note_best(
-        &mut self,
-        setup: &Setup,
-        (pair, side): (Pair, Side),
-        [before, now]: [&BankSet; 2],
-        now_ns: u64,
-    ) {
-        for bank in before.differing(now).iter() {
-            let slot = setup.slot(bank, pair);
-            self.settle(slot, now_ns);
-            self.present[slot].best_ns[side.index()] = now.has(bank).then_some(now_ns);
-        }
-    }
-
-    /// Records the best bid and ask of a bank.
-    pub fn note_own(&mut self, slot: Slot, [bid, ask]: [Option<i64>; 2], now_ns: u64) {
-        let spread = bid.zip(ask).map(|(bid, ask)| ask - bid);
-        if self.present[slot].spread.map(|(spread, _)| spread) != spread {
-            self.settle(slot, now_ns);
-            self.present[slot].spread = spread.map(|spread| (spread, now_ns));
-        }
-    }
-
-    /// Counts the time of a slot until now.
-    pub fn settle(&mut self, slot: Slot, now_ns: u64) {
-        let (score, present) = (&mut self.scores[slot], &mut self.present[slot]);
-        for side in Side::BOTH {
-            if let Some(since_ns) = &mut present.best_ns[side.index()] {
-                score.best_ns[side.index()] += now_ns - std::mem::replace(since_ns, now_ns);
-            }
-        }
-        if let Some((spread, since_ns)) = &mut present.spread {
-            let passed_ns = now_ns - std::mem::replace(since_ns, now_ns);
-            score.spread_ns += passed_ns;
-            score.spread_sum += i128::from(*spread) * i128::from(passed_ns);
-        }
     }
 
     /// Counts a sent order.
@@ -207,11 +136,9 @@ impl Scorecard {
         });
     }
 
-    /// Score of a bank and a pair so far, without its penalty.
-    pub fn of(&self, bank: Bank, slot: Slot, now_ns: u64) -> Score {
+    /// Orders of a bank and a pair so far, scored; without the penalty and the scores of its quotes.
+    pub fn of(&self, slot: Slot) -> Score {
         let mut score = self.scores[slot];
-        let (sum_ns, since_ns) = self.up[bank];
-        score.up_ns = sum_ns + since_ns.map_or(0, |since_ns| now_ns - since_ns);
         let mut holds_ns = self.holds_ns[slot].clone();
         holds_ns.sort_unstable();
         score.holds = holds(&holds_ns);

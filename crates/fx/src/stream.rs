@@ -1,10 +1,10 @@
 //! One bank's pricing session: messages in, quote changes and the bank's best prices out.
 
 use crate::composite::Composites;
-use crate::engine::Engine;
 use crate::event::Batch;
-use crate::input::{Input, Session};
+use crate::input::Session;
 use crate::ladder::price_of;
+use crate::pricing::Pricing;
 use crate::quotes::{BusQuotes, Counters, Entry, Logged, NEVER, Quoted};
 use crate::setup::{Pair, Setup, ns};
 use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange};
@@ -18,7 +18,7 @@ const BANK: usize = 0;
 /// ([`BankStream::wall_stepped`]), which continues as the boot clock does.
 #[derive(Debug, Clone)]
 pub struct BankStream {
-    engine: Engine,
+    pricing: Pricing,
     batch: Batch,
     changes: Vec<QuoteChange>,
     /// Wall clock less the clock of the quotes: the sum of its steps, nanoseconds.
@@ -31,10 +31,10 @@ impl BankStream {
     /// A session that is down, of the first bank of the configuration.
     pub fn new(setup: Setup) -> BankStream {
         let pairs = setup.pairs.len();
-        let mut engine = Engine::of_prices(setup);
-        engine.quotes_mut().begin_logs();
+        let mut pricing = Pricing::without_references(setup);
+        pricing.quotes_mut().begin_logs();
         BankStream {
-            engine,
+            pricing,
             batch: Batch::default(),
             changes: Vec::with_capacity(64),
             wall_ahead_ns: 0,
@@ -63,7 +63,7 @@ impl BankStream {
     pub fn message(&mut self, at_ns: u64, bytes: &[u8]) {
         self.handle(at_ns, Session::Message(bytes));
         let at_ns = self.now_ns();
-        for pair in &self.engine.quotes().changes().quoted {
+        for pair in &self.pricing.quotes().changes().quoted {
             self.quoted_ns[*pair] = at_ns;
         }
     }
@@ -88,24 +88,24 @@ impl BankStream {
     pub fn wake(&mut self, at_ns: u64) {
         let at_ns = self.quote_ns(at_ns).max(self.now_ns());
         self.batch.clear();
-        self.engine.handle_timeout(at_ns, &mut self.batch);
+        self.pricing.handle_timeout(at_ns, &mut self.batch);
     }
 
     /// The wall clock was set by this much, nanoseconds: times of later calls have the step. Quotes keep their ages. An end that the
     /// bank gave as a time was compared with the wall clock when the quote came.
     pub fn wall_stepped(&mut self, step_ns: i64) {
         self.wall_ahead_ns = self.wall_ahead_ns.saturating_add(step_ns);
-        self.engine.quotes_mut().set_wall_ahead(self.wall_ahead_ns);
+        self.pricing.quotes_mut().set_wall_ahead(self.wall_ahead_ns);
     }
 
     /// Earliest time of a timer; [`NEVER`] if there is none.
     pub fn next_timeout_ns(&self) -> u64 {
-        self.wall_ns(self.engine.next_timeout_ns())
+        self.wall_ns(self.pricing.next_timeout_ns())
     }
 
     /// Whether the last message was a quote message of a pair: W, X, S or i.
     pub fn is_quoted(&self, pair: Pair) -> bool {
-        self.engine.quotes().changes().quoted.contains(&pair)
+        self.pricing.quotes().changes().quoted.contains(&pair)
     }
 
     /// Receive time of the last quote message of a pair since the logon; 0 before the first.
@@ -118,8 +118,13 @@ impl BankStream {
 
     /// The spot date of a pair, `YYYYMMDD`, if the bank has stated it since the logon; else 0.
     pub fn value_date(&self, pair: Pair) -> u32 {
-        let setup = self.engine.setup();
-        match self.engine.quotes().book(setup.slot(BANK, pair)).is_dated() {
+        let setup = self.pricing.setup();
+        match self
+            .pricing
+            .quotes()
+            .book(setup.slot(BANK, pair))
+            .is_dated()
+        {
             true => setup.pairs[pair].spot_date,
             false => 0,
         }
@@ -128,41 +133,41 @@ impl BankStream {
     /// Changes of a pair's quotes by the last message; `None` if the message was of other pairs.
     pub fn take_changes(&mut self, pair: Pair) -> Option<&[QuoteChange]> {
         self.changes.clear();
-        let slot = self.engine.setup().slot(BANK, pair);
+        let slot = self.pricing.setup().slot(BANK, pair);
         let is_quoted = self.is_quoted(pair);
-        for logged in self.engine.quotes().book(slot).log() {
+        for logged in self.pricing.quotes().book(slot).log() {
             self.changes.push(self.change(pair, logged));
         }
-        self.engine.quotes_mut().clear_log(slot);
+        self.pricing.quotes_mut().clear_log(slot);
         (is_quoted || !self.changes.is_empty()).then_some(&self.changes)
     }
 
     /// All quotes of a pair, oldest first.
     pub fn all(&self, pair: Pair, into: &mut Vec<Quote>) {
         into.clear();
-        let slot = self.engine.setup().slot(BANK, pair);
-        let entries = self.engine.quotes().book(slot).numbered();
+        let slot = self.pricing.setup().slot(BANK, pair);
+        let entries = self.pricing.quotes().book(slot).numbered();
         into.extend(entries.map(|(place, entry)| self.quote(pair, place, entry)));
         into.sort_unstable_by_key(|quote| quote.priority);
     }
 
     /// The bank's best prices and offers.
     pub fn composites(&self) -> &Composites {
-        self.engine.composites()
+        self.pricing.composites()
     }
 
     /// The configuration.
     pub fn setup(&self) -> &Setup {
-        self.engine.setup()
+        self.pricing.setup()
     }
 
     /// Counters of quotes.
     pub fn counters(&self) -> &Counters {
-        self.engine.counters()
+        self.pricing.counters()
     }
 
     fn now_ns(&self) -> u64 {
-        self.engine.now_ns().unwrap_or(0)
+        self.pricing.now_ns().unwrap_or(0)
     }
 
     /// A wall time by the clock of the quotes.
@@ -182,9 +187,8 @@ impl BankStream {
         // Changes of the clock that are too small for a step are in it.
         let at_ns = self.quote_ns(at_ns).max(self.now_ns());
         self.batch.clear();
-        self.engine.quotes_mut().forget_changes();
-        self.engine
-            .handle(at_ns, &Input::Pricing(BANK, session), &mut self.batch);
+        self.pricing.quotes_mut().forget_changes();
+        self.pricing.handle(at_ns, BANK, &session, &mut self.batch);
     }
 
     fn change(&self, pair: Pair, logged: &Logged) -> QuoteChange {
@@ -208,7 +212,7 @@ impl BankStream {
     }
 
     fn quote(&self, pair: Pair, place: u32, entry: &Entry) -> Quote {
-        let setup = self.engine.setup();
+        let setup = self.pricing.setup();
         Quote {
             entry: place,
             side: entry.side,
@@ -234,6 +238,6 @@ impl BankStream {
 
     /// Feed timeout of the bank, nanoseconds; 0 if it has none.
     pub fn silence_ns(&self) -> u64 {
-        ns(self.engine.setup().banks[BANK].config.silence_ms)
+        ns(self.pricing.setup().banks[BANK].config.silence_ms)
     }
 }

@@ -282,7 +282,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a bank off the market is traded",
-        find: "&& !self.composites.is_off(bank, pair)",
+        find: "&& !self.pricing.composites().is_off(bank, pair)",
         replace: "",
         test: "-p touchline-fx --test fx reference::a_bank_off_the_market_is_left_out",
     },

@@ -53,7 +53,7 @@ impl Engine {
             kill: &self.kill,
             parents: &self.parents,
             positions: &self.positions,
-            composites: &self.composites,
+            composites: self.pricing.composites(),
         };
         let judged = self
             .risk
@@ -206,10 +206,7 @@ impl Engine {
 
     /// Simulates a crash and a restart from the journal.
     pub(super) fn restart(&mut self, out: &mut Batch) {
-        for bank in 0..self.setup.banks.len() {
-            self.set_pricing_up(bank, false);
-        }
-        self.composites.forget_references();
+        self.pricing.restart();
         self.end_all(EndReason::Restart, out);
         for bank in 0..self.setup.banks.len() {
             self.order_session_down(bank, out);

@@ -135,7 +135,7 @@ impl Engine {
     pub(super) fn position_line(&self, pair: Pair, out: &mut Batch) {
         let position = *self.positions.of(pair);
         let worst = WorstCase::new(&position, self.parents.at_risk(pair));
-        let mid2 = self.composites.mid2(pair);
+        let mid2 = self.pricing.composites().mid2(pair);
         let event = Event::Position {
             pair,
             position,

@@ -23,7 +23,7 @@ impl Engine {
         let (terms, cum) = (order.terms, order.cum());
         let is_free = order.was_unknown() || order.is_cancel_asked();
         let slot = self.setup.slot(terms.bank, terms.pair);
-        let mid2 = self.composites.mid2(terms.pair);
+        let mid2 = self.pricing.composites().mid2(terms.pair);
         if !order.is_adopted() {
             self.scorecard
                 .note_end(&self.setup, slot, order, code, mid2, now_ns);

@@ -11,6 +11,7 @@ use crate::event::Batch;
 use crate::orders::Terms;
 use crate::parents::{EndReason, ParentTerms};
 use crate::setup::Pair;
+use std::sync::Arc;
 use thiserror::Error;
 use touchline_types::Id;
 
@@ -71,7 +72,7 @@ impl Engine {
     /// Makes further identifiers with another prefix: each run has its own.
     pub fn set_prefix(&mut self, prefix: Id) {
         self.lost.note_prefix(prefix);
-        self.setup.labels.prefix = prefix;
+        Arc::make_mut(&mut self.setup).labels.prefix = prefix;
     }
 
     /// Accepts a parent that an earlier run accepted.
@@ -153,11 +154,11 @@ impl Engine {
     }
 
     fn advance(&mut self, at_ns: u64, out: &mut Batch) -> Result<(), RestoreError> {
-        if self.now_ns.is_some_and(|now_ns| at_ns < now_ns) {
+        if self.pricing.now_ns().is_some_and(|now_ns| at_ns < now_ns) {
             return Err(RestoreError::Time);
         }
         self.handle_timeout(at_ns, out);
-        self.now_ns = Some(at_ns);
+        self.pricing.set_now(at_ns);
         Ok(())
     }
 }

@@ -147,16 +147,23 @@ impl Engine {
         }
         let pair = &self.setup.pairs[terms.pair].config;
         let takes = opposite(terms.side);
-        let offers = self.composites.offers(terms.pair, takes);
-        let is_off = |offer: &Offer| self.composites.is_off(usize::from(offer.bank), terms.pair);
+        let offers = self.pricing.composites().offers(terms.pair, takes);
+        let is_off = |offer: &Offer| {
+            self.pricing
+                .composites()
+                .is_off(usize::from(offer.bank), terms.pair)
+        };
         let near = offers.iter().filter(|offer| !is_off(offer));
         if !has_banks(near, self.setup.risk.min_banks) {
             return Err(WaitReason::Thin);
         }
-        let [Some(bid), Some(ask)] = self.composites.traded(terms.pair) else {
+        let [Some(bid), Some(ask)] = self.pricing.composites().traded(terms.pair) else {
             return Err(WaitReason::NoMid);
         };
-        let reference2 = self.composites.reference2(&self.setup, terms.pair);
+        let reference2 = self
+            .pricing
+            .composites()
+            .reference2(&self.setup, terms.pair);
         let reference2 = reference2.ok_or(WaitReason::NoReference)?;
         if bid - ask > pair.crossed_max_ticks {
             return Err(WaitReason::Crossed);
@@ -189,7 +196,7 @@ impl Engine {
         let pair = terms.pair;
         let collar2 = 2 * self.setup.pairs[pair].config.collar_ticks;
         let weight = self.setup.router.weight[terms.urgency];
-        let offers = self.composites.offers(pair, takes);
+        let offers = self.pricing.composites().offers(pair, takes);
         // They are in the order of their prices, and no plan uses what is beyond the limit.
         let within = offers.partition_point(|offer| is_within(takes, offer.price, terms.limit));
         let mut banks = BankSet::default();
@@ -199,7 +206,7 @@ impl Engine {
         for bank in banks.iter() {
             let (mut cap, mut penalty) = (0, None);
             // mutant: fx: a bank off the market is traded
-            if self.is_routable(bank, pair) && !self.composites.is_off(bank, pair) {
+            if self.is_routable(bank, pair) && !self.pricing.composites().is_off(bank, pair) {
                 let slot = self.setup.slot(bank, pair);
                 cap = risk::cap(&self.setup, &self.orders, bank, pair);
                 penalty = Some(weight * self.penalties.of(&self.setup, slot));
@@ -208,13 +215,13 @@ impl Engine {
             self.routing.penalties[bank] = penalty;
         }
         self.offers.clear();
-        for offer in &self.composites.offers(pair, takes)[..within] {
+        for offer in &self.pricing.composites().offers(pair, takes)[..within] {
             let bank = usize::from(offer.bank);
             let Some(penalty) = self.routing.penalties[bank] else {
                 continue;
             };
             let slot = self.setup.slot(bank, pair);
-            let entry = &self.quotes.book(slot).entries()[offer.entry as usize];
+            let entry = &self.pricing.quotes().book(slot).entries()[offer.entry as usize];
             if entry.is_used || (2 * offer.price - reference2).abs() > collar2 {
                 continue;
             }
@@ -298,8 +305,8 @@ impl Engine {
             let bank = bank_of(leg);
             let slot = self.setup.slot(bank, pair);
             let place = leg.offer.entry as usize;
-            let entry = self.quotes.book(slot).entries()[place];
-            self.quotes.set_used(slot, place);
+            let entry = self.pricing.quotes().book(slot).entries()[place];
+            self.pricing.quotes_mut().set_used(slot, place);
             let is_quoted = self.setup.banks[bank].is_quoted;
             let same = drafts
                 .iter_mut()

@@ -9,18 +9,18 @@ use crate::setup::Bank;
 impl Engine {
     /// Runs all timers up to a time, instant by instant.
     pub fn handle_timeout(&mut self, at_ns: u64, out: &mut Batch) {
-        let now_ns = self.now_ns.unwrap_or(at_ns);
+        let now_ns = self.now_ns().unwrap_or(at_ns);
         assert!(now_ns <= at_ns, "time-never-falls");
-        while self.wake_ns <= at_ns {
-            let due_ns = self.earliest_ns();
+        while self.next_timeout_ns() <= at_ns {
+            self.sleep();
+            let due_ns = self.next_timeout_ns();
             if due_ns > at_ns {
-                self.wake_ns = due_ns;
                 break;
             }
             let now_ns = due_ns.max(self.now());
             self.instant(now_ns, out);
             assert!(
-                self.wake_ns > now_ns,
+                self.next_timeout_ns() > now_ns,
                 "what-is-due-is-done: a timer that stays due would run for ever"
             );
         }
@@ -28,17 +28,21 @@ impl Engine {
 
     /// Runs the timers of one time.
     fn instant(&mut self, now_ns: u64, out: &mut Batch) {
-        self.now_ns = Some(now_ns);
-        self.scorecard.take_markouts(&self.composites, now_ns);
+        self.pricing.set_now(now_ns);
+        self.scorecard
+            .take_markouts(self.pricing.composites(), now_ns);
         self.order_timers(out);
         self.inquiry_timers(out);
         self.deadlines(out);
-        let publishes = self.is_conflation(now_ns);
-        self.mark_due(now_ns);
+        self.pricing.mark_due();
         self.step(out);
-        if publishes {
-            self.publish(out);
-        }
+        self.pricing.publish_conflated(out);
+        self.sleep();
+    }
+
+    /// Computes the times of the next wake-ups.
+    fn sleep(&mut self) {
+        self.pricing.sleep();
         self.wake_ns = self.earliest_ns();
     }
 
@@ -63,12 +67,9 @@ impl Engine {
         }
     }
 
-    /// Earliest time of a timer; in the past if overdue.
+    /// Earliest time of a timer of trading; in the past if overdue.
     pub(super) fn earliest_ns(&self) -> u64 {
         let now_ns = self.now();
-        let slots = self.slot_due_ns.iter().copied().min().unwrap_or(NEVER);
-        let silences =
-            (0..self.setup.banks.len()).map(|bank| self.streams.silence_due_ns(&self.setup, bank));
         let parents = self.parents.live().iter().map(|at| {
             let parent = self.parents.get(*at);
             let retry_ns = Some(parent.retry_ns).filter(|retry_ns| *retry_ns > now_ns);
@@ -82,15 +83,12 @@ impl Engine {
         });
         let rates = (0..self.order_sessions.len()).map(|bank| self.rate_due_ns(bank));
         let others = [
-            slots,
             self.orders.due_ns(),
             self.cooldowns.due_ns(now_ns),
             self.scorecard.due_ns(),
-            self.conflation_due_ns(),
             self.inquiry_due_ns(),
-            self.composites.reference_due_ns(),
         ];
-        let all = silences.chain(parents).chain(rates).chain(others);
+        let all = parents.chain(rates).chain(others);
         all.min().unwrap_or(NEVER)
     }
 
@@ -102,10 +100,5 @@ impl Engine {
             true => rate.due_ns(now_ns),
             false => NEVER,
         }
-    }
-
-    fn is_conflation(&self, now_ns: u64) -> bool {
-        let period_ns = self.setup.conflate_ns;
-        period_ns > 0 && now_ns.is_multiple_of(period_ns)
     }
 }

@@ -133,7 +133,10 @@ fn a_withdrawal_does_not_make_old_quotes_fresh() {
         assert_eq!(world.tops(), [Some(110_000), Some(120_000)]);
         world.quote(1_500, withdrawal);
         world.pass_on(1_500);
-        assert_eq!((world.tops(), world.engine.is_live(0)), ([None; 2], false));
+        assert_eq!(
+            (world.tops(), world.engine.pricing().is_live(0)),
+            ([None; 2], false)
+        );
         assert_eq!(world.engine.score(0, 0).quotes, 2, "{withdrawal}");
         // A quote message does, and what was withdrawn is gone.
         world.quote(1_600, &increment(Side::Ask, "c", "1.3"));
@@ -173,11 +176,14 @@ fn a_composer_that_joins_makes_no_pair_fresh() {
     world.quote(0, &increment(Side::Bid, "a", "1.1"));
     world.join(500);
     assert_eq!(
-        (world.tops(), world.engine.is_live(0)),
+        (world.tops(), world.engine.pricing().is_live(0)),
         ([Some(110_000), None], true)
     );
     world.wake(600);
-    assert_eq!((world.tops(), world.engine.is_live(0)), ([None; 2], false));
+    assert_eq!(
+        (world.tops(), world.engine.pricing().is_live(0)),
+        ([None; 2], false)
+    );
     assert!(
         world
             .recorded
@@ -192,14 +198,14 @@ fn a_pair_without_a_quote_message_is_not_live() {
     let mut world = World::new("");
     world.quote(0, &increment(Side::Bid, "a", "1.1"));
     world.join(10);
-    assert!(world.engine.is_live(0) && !world.engine.is_live(1));
+    assert!(world.engine.pricing().is_live(0) && !world.engine.pricing().is_live(1));
     // A withdrawal is none either, and a new session starts without any.
     world.quote(20, "35=Z|298=4");
     world.pass_on(20);
-    assert!(world.engine.is_live(0) && !world.engine.is_live(1));
+    assert!(world.engine.pricing().is_live(0) && !world.engine.pricing().is_live(1));
     world.gateway.down(START_NS + 30 * MS);
     world.gateway.up(START_NS + 40 * MS);
     world.join(50);
-    assert!(!world.engine.is_live(0) && !world.engine.is_live(1));
+    assert!(!world.engine.pricing().is_live(0) && !world.engine.pricing().is_live(1));
     world.check_replay(100);
 }

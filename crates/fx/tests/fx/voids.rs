@@ -232,7 +232,7 @@ fn void_quotes_are_in_no_composite() {
                 }
                 let is_live = (0..BANKS).any(|bank| world.is_live(bank, pair));
                 assert_eq!(
-                    world.engine.is_live(pair),
+                    world.engine.pricing().is_live(pair),
                     is_live,
                     "SEED={seed} step {step}"
                 );

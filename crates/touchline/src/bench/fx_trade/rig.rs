@@ -103,7 +103,7 @@ impl Rig {
         let engine = self.trader.engine();
         let pair = 0;
         let banks = 0..self.banks.len();
-        engine.is_live(pair)
+        engine.pricing().is_live(pair)
             && banks
                 .clone()
                 .all(|bank| engine.composites().own(engine.setup(), bank, pair)[0].is_some())
