@@ -41,9 +41,8 @@ pub mod frozen;
 mod login_port;
 pub mod orders;
 pub mod pacing;
-pub mod payload;
 pub mod picture;
-pub mod random;
 pub mod reference;
-pub mod stream_verifier;
 pub mod updates;
+
+pub use touchline_testing::random;

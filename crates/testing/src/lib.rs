@@ -1,7 +1,7 @@
 //! What the tests of several crates share.
 //!
 //! # Never
-//! Is a dependency of a library; depends on another of our crates, which may use this for its own tests.
+//! Is a dependency of a library, the lab excepted; depends on another of our crates than `shm`, since these use this for their own tests.
 //!
 //! # Path
 //! None.
@@ -11,6 +11,10 @@
 
 #[cfg(feature = "certificates")]
 pub mod issuer;
+pub mod payload;
+pub mod random;
 mod skipped;
+#[cfg(feature = "ring")]
+pub mod stream_verifier;
 
 pub use skipped::{captures, schemas, skip};

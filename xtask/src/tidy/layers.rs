@@ -53,7 +53,7 @@ const PACKAGES: &[Package] = &[
         3,
         &["touchline-types", "touchline-net", "touchline-journal"],
     ),
-    package(TESTING, 0, &[]),
+    package(TESTING, 2, &["touchline-shm"]),
     package(
         "touchline-fx-events",
         1,
@@ -122,6 +122,7 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-session",
             "touchline-feed",
+            TESTING,
         ],
     ),
     package(
@@ -214,7 +215,7 @@ const PACKAGES: &[Package] = &[
 /// The simulators: any test may use them, no library may.
 const LAB: &str = "touchline-lab";
 
-/// What tests share: any test may use it, no library may.
+/// What tests share: any test and the lab may use it, no library may.
 const TESTING: &str = "touchline-testing";
 
 /// Each dependency between our packages is in the table; a test may also use the lab, what tests share, and its own package with other features.

@@ -3,9 +3,7 @@
 use super::{Cursors, Flags, Geometry, JoinPoint, Overrun, Reader, Refused, RingEvent, Writer};
 use crate::crash_injection;
 use crate::zeroed;
-
-#[path = "../../../lab/src/payload.rs"]
-mod payload;
+use touchline_testing::payload;
 
 type Memory = std::sync::Arc<[crate::atomic::AtomicU64]>;
 

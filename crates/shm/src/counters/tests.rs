@@ -1,18 +1,11 @@
 //! Tables that only this module can build: those of later programs, and damaged ones.
 
-#[path = "../../../lab/src/random.rs"]
-#[allow(
-    dead_code,
-    reason = "these tests do not draw everything that can be drawn"
-)]
-mod random;
-
 use super::layout::Layout;
 use super::{BUCKETS, Corrupt, Descriptor, Origin, Reader, Writer, words_needed};
 use crate::atomic::{AtomicU64, Ordering};
 use crate::{Words, zeroed};
-use random::{Random, seeds};
 use std::sync::Arc;
+use touchline_testing::random::{Random, seeds};
 
 const ORIGIN: Origin = Origin {
     pid: 4711,

@@ -9,12 +9,12 @@ mod model;
 mod overrun;
 mod threads;
 
-use crate::payload;
-use crate::stream_verifier::StreamVerifier;
 use std::sync::Arc;
 use touchline_shm::atomic::AtomicU64;
 use touchline_shm::broadcast::{Flags, Geometry, JoinPoint, Reader, Writer};
 use touchline_shm::zeroed;
+use touchline_testing::payload;
+use touchline_testing::stream_verifier::StreamVerifier;
 
 type Memory = Arc<[AtomicU64]>;
 

@@ -2,11 +2,11 @@
 
 #![cfg(not(any(loom, miri)))]
 
-use crate::random::{Random, seeds};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use touchline_shm::counters::{Descriptor, Origin, Reader, Refused, Writer, words_needed};
 use touchline_shm::zeroed;
+use touchline_testing::random::{Random, seeds};
 
 const ORIGIN: Origin = Origin {
     pid: 1,

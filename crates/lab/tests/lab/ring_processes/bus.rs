@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use touchline_lab::payload;
 use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Reader, Refused, Writer};
 use touchline_shm::segment::{Access, Error, Mapping, Options, Root, SlotLocks, WriterLock};
+use touchline_testing::payload;
 
 /// Bytes of the ring: small, so that readers are overtaken often.
 pub const CAPACITY: u64 = 64 * 1024;

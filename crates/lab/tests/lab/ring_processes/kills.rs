@@ -5,9 +5,9 @@ use super::player::Player;
 use super::roles::BEFORE_DEATH;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount};
-use touchline_lab::stream_verifier::StreamVerifier;
 use touchline_shm::broadcast::Reader;
 use touchline_shm::segment::Mapping;
+use touchline_testing::stream_verifier::StreamVerifier;
 
 /// Last line of a reader, in the order of its fields.
 struct Said {

@@ -5,10 +5,10 @@ use super::player::{FOLDER, ROLE, say};
 use rustix::process::{Signal, getpid, kill_process};
 use std::path::Path;
 use std::time::Duration;
-use touchline_lab::payload;
-use touchline_lab::stream_verifier::{StreamVerifier, Tally, Violation};
 use touchline_shm::broadcast::Flags;
 use touchline_shm::segment::Mapping;
+use touchline_testing::payload;
+use touchline_testing::stream_verifier::{StreamVerifier, Tally, Violation};
 
 /// What a writer that dies at a chosen point has published before.
 pub const BEFORE_DEATH: u64 = 500;

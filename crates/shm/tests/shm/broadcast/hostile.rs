@@ -2,10 +2,10 @@
 //! outside the ring.
 
 use super::{BEGINNING, Memory, number, publish, ring, seeds};
-use crate::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use touchline_shm::broadcast::{Flags, Geometry, Reader, RingEvent, Writer};
+use touchline_testing::random::Random;
 
 /// Positions of the meaningful words of the control page.
 const CONTROL: [usize; 11] = [0, 1, 2, 3, 16, 17, 32, 33, 34, 35, 36];

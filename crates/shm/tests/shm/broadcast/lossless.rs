@@ -1,9 +1,9 @@
 //! Publications that wait for their registered readers.
 
 use super::{BEGINNING, Memory, publish, ring, verifier};
-use crate::stream_verifier::StreamVerifier;
 use touchline_shm::broadcast::{Cursors, Flags, NoRoom, Reader, Writer};
 use touchline_shm::zeroed;
+use touchline_testing::stream_verifier::StreamVerifier;
 
 fn cursors(slots: usize) -> impl Fn() -> Cursors<Memory> {
     let memory = zeroed(Cursors::<Memory>::words_for(slots));
@@ -87,7 +87,11 @@ fn no_message_is_lost_and_the_writer_always_continues() {
         while published < if cfg!(miri) { 30 } else { 20_000 } {
             let next = writer.next().sequence;
             let mut bytes = Vec::new();
-            crate::payload::write(next, crate::payload::length(next, length_max), &mut bytes);
+            touchline_testing::payload::write(
+                next,
+                touchline_testing::payload::length(next, length_max),
+                &mut bytes,
+            );
             match writer.publish(&bytes, Flags::default()) {
                 Ok(_) => published += 1,
                 Err(NoRoom::Full { slot }) => {

@@ -1,9 +1,9 @@
 //! The ring compared with a slow and simple model: a list of frames and three numbers.
 
 use super::{Memory, NEAR_ENDS, seeds};
-use crate::random::Random;
 use touchline_shm::broadcast::{Flags, Geometry, JoinPoint, Overrun, Reader, RingEvent, Writer};
 use touchline_shm::zeroed;
+use touchline_testing::random::Random;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Content {

@@ -1,9 +1,9 @@
 //! Overruns: readers learn exactly what they lost, and never receive incomplete data.
 
 use super::{BEGINNING, Memory, NEAR_ENDS, publish, ring, seeds, verifier};
-use crate::random::Random;
-use crate::stream_verifier::Violation;
 use touchline_shm::broadcast::{Flags, Geometry, JoinPoint, Overrun, Reader, RingEvent, Writer};
+use touchline_testing::random::Random;
+use touchline_testing::stream_verifier::Violation;
 
 #[test]
 fn an_overrun_reader_learns_the_bytes_and_messages_that_it_lost() {

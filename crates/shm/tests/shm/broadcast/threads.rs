@@ -1,11 +1,11 @@
 //! One writer and three readers at full speed, one of them deliberately too slow.
 
 use super::{BEGINNING, Memory, number, publish, ring, verifier};
-use crate::stream_verifier::Tally;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use touchline_shm::broadcast::{JoinPoint, Writer};
+use touchline_testing::stream_verifier::Tally;
 
 /// Longest payload in bytes; with headers, messages are a third of a cache line to five lines long.
 const LENGTH_MAX: usize = if cfg!(miri) { 64 } else { 256 };
