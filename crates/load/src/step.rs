@@ -145,8 +145,7 @@ fn measure(
     folder: &Folder,
     settings: &Settings,
 ) -> Result<Measured, Failed> {
-    let slow = settings.slow_us.map(|us| (settings.readers, us));
-    let readers = settings.readers + usize::from(slow.is_some());
+    let readers = settings.readers + usize::from(settings.slow_us.is_some());
     let role = Role {
         part: Part::Publish,
         subject: subject.name.clone(),
@@ -161,74 +160,11 @@ fn measure(
     let peer = settings.peer.as_ref();
     let compare = || peer.map(|peer| peer.clock(&settings.clock)).transpose();
     let clock_before = compare()?;
-    let start = |name: String, role: &Role| Process::start(name, subject.command(role)?);
-    let mut helpers = Vec::new();
-    if subject.kind.is_some_and(Kind::has_driver) {
-        let driver = start(
-            "driver".to_owned(),
-            &Role {
-                part: Part::Drive,
-                cpu: settings.cpus.map(|cpus| cpus[1]),
-                ..role.clone()
-            },
-        )?;
-        driver.wait_until_ready()?;
-        helpers.push(driver);
-    }
-    let publisher = start("publisher".to_owned(), &role)?;
-    let between = subject
-        .kind
-        .map(|kind| subject::between(kind, &role.place))
-        .unwrap_or_default();
-    let has_between = !between.is_empty();
-    if has_between {
-        // Its bus exists now, and the processes in between find it.
-        publisher.wait_until_ready()?;
-    }
-    for process in between {
-        if let Some(peer) = peer.filter(|_| process.is_far) {
-            let request = Request::Between {
-                subject: subject.name.clone(),
-                place: role.place.clone(),
-            };
-            let name = process.name.to_owned();
-            helpers.push(Process::behind(name, peer.open(&request)?)?);
-            continue;
-        }
-        let mut command = Command::new(&subject.program);
-        command
-            .args(&process.arguments)
-            .stderr(std::process::Stdio::null());
-        helpers.push(Process::start(process.name.to_owned(), command)?);
-    }
-    let reader = |reader: usize| {
-        let delay_us = slow
-            .filter(|(slow, _)| *slow == reader)
-            .map_or(0, |(_, us)| us);
-        let name = if delay_us > 0 {
-            "slow-reader".to_owned()
-        } else {
-            format!("reader-{reader}")
-        };
-        let cpu = settings.cpus.map(|cpus| cpus[(reader + 1) % 2]);
-        let role = Role {
-            part: Part::Read,
-            reader,
-            delay_us,
-            cpu,
-            clock: clock_before.map_or(settings.clock, |theirs| theirs.clock),
-            ..role.clone()
-        };
-        match peer {
-            Some(peer) => Process::behind(name, peer.open(&Request::Read(Box::new(role)))?),
-            None => start(name, &role),
-        }
-    };
-    let all_readers = (0..readers).map(reader).collect::<Result<Vec<_>, _>>()?;
-    let mut processes: Vec<Process> = [publisher].into_iter().chain(all_readers).collect();
-    for process in processes.iter().skip(usize::from(has_between)) {
-        process.wait_until_ready()?;
-    }
+    let reader_clock = clock_before.map_or(settings.clock, |theirs| theirs.clock);
+    let Started {
+        mut processes,
+        helpers,
+    } = start(subject, &role, (readers, reader_clock), settings)?;
     let here = processes.iter().chain(&helpers);
     let here = here.filter_map(|process| Some((process.name.clone(), process.pid()?)));
     let (names, watched): (Vec<String>, Vec<u32>) = here.unzip();
@@ -260,6 +196,118 @@ fn measure(
             .zip(clock_after)
             .map_or(0, |(before, after)| before.error_until(&after)),
     })
+}
+
+/// The processes of a step, ready to go.
+struct Started {
+    /// The publisher, then the readers.
+    processes: Vec<Process>,
+    /// The driver, and what is between publisher and readers.
+    helpers: Vec<Process>,
+}
+
+/// Starts the processes of a step, with `role` for the publisher.
+fn start(
+    subject: &Subject,
+    role: &Role,
+    (readers, reader_clock): (usize, Timebase),
+    settings: &Settings,
+) -> Result<Started, Failed> {
+    let mut helpers = Vec::new();
+    if subject.kind.is_some_and(Kind::has_driver) {
+        helpers.push(start_driver(subject, role, settings)?);
+    }
+    let publisher = Process::start("publisher".to_owned(), subject.command(role)?)?;
+    let between = subject
+        .kind
+        .map(|kind| subject::between(kind, &role.place))
+        .unwrap_or_default();
+    let has_between = !between.is_empty();
+    if has_between {
+        // Its bus exists now, and the processes in between find it.
+        publisher.wait_until_ready()?;
+    }
+    for process in between {
+        helpers.push(start_between(subject, role, &process, settings)?);
+    }
+    let reader = |reader| {
+        let clock = reader_clock;
+        start_reader(
+            subject,
+            reader,
+            Role {
+                clock,
+                ..role.clone()
+            },
+            settings,
+        )
+    };
+    let readers = (0..readers).map(reader).collect::<Result<Vec<_>, _>>()?;
+    let processes: Vec<Process> = [publisher].into_iter().chain(readers).collect();
+    for process in processes.iter().skip(usize::from(has_between)) {
+        process.wait_until_ready()?;
+    }
+    Ok(Started { processes, helpers })
+}
+
+fn start_driver(subject: &Subject, role: &Role, settings: &Settings) -> Result<Process, Failed> {
+    let role = Role {
+        part: Part::Drive,
+        cpu: settings.cpus.map(|cpus| cpus[1]),
+        ..role.clone()
+    };
+    let driver = Process::start("driver".to_owned(), subject.command(&role)?)?;
+    driver.wait_until_ready()?;
+    Ok(driver)
+}
+
+/// Starts a process between publisher and readers, on the host that it belongs to.
+fn start_between(
+    subject: &Subject,
+    role: &Role,
+    process: &subject::Between,
+    settings: &Settings,
+) -> Result<Process, Failed> {
+    let name = process.name.to_owned();
+    if let Some(peer) = settings.peer.as_ref().filter(|_| process.is_far) {
+        let request = Request::Between {
+            subject: subject.name.clone(),
+            place: role.place.clone(),
+        };
+        return Process::behind(name, peer.open(&request)?);
+    }
+    let mut command = Command::new(&subject.program);
+    command
+        .args(&process.arguments)
+        .stderr(std::process::Stdio::null());
+    Process::start(name, command)
+}
+
+/// Starts a reader; the one behind the last of the settings is the slow one.
+fn start_reader(
+    subject: &Subject,
+    reader: usize,
+    role: Role,
+    settings: &Settings,
+) -> Result<Process, Failed> {
+    let slow_us = settings.slow_us.filter(|_| reader == settings.readers);
+    let delay_us = slow_us.unwrap_or_default();
+    let name = if delay_us > 0 {
+        "slow-reader".to_owned()
+    } else {
+        format!("reader-{reader}")
+    };
+    let role = Role {
+        part: Part::Read,
+        reader,
+        delay_us,
+        cpu: settings.cpus.map(|cpus| cpus[(reader + 1) % 2]),
+        ..role
+    };
+    match &settings.peer {
+        Some(peer) => Process::behind(name, peer.open(&Request::Read(Box::new(role)))?),
+        None => Process::start(name, subject.command(&role)?),
+    }
 }
 
 /// Results of each reader except the slow one.
