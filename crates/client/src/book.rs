@@ -1,8 +1,8 @@
 //! Price books and orders as a program reads them.
 
 use crate::event::{Level, Quote};
-use crate::reading::level_of;
 use crate::registry::Slot;
+use crate::values::level_of;
 use crate::{Definition, Quantity, State, Times};
 use touchline_book::{Consolidated, LevelList, PriceBook, Spread, TouchSource};
 use touchline_types::{BookKind, Price, Side};

@@ -15,15 +15,14 @@ use crate::event::{
     QuoteChange, QuotesChange, StateChange, Statistic, Status, Top,
 };
 use crate::pending::{BookHead, Kind, Pending};
-use crate::registry::Slot;
-use crate::values::{Meta, StoredValues, quote_of, quotes, top_of, trade_of};
-use crate::{Events, Level, State, Stats, Times, Trace};
+use crate::values::{Meta, StoredValues, level_of, quote_of, quotes, top_of, trade_of};
+use crate::{Events, State, Stats, Times, Trace};
 use all_books::AllBooks;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
-    BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, QuoteStream, Side, Update,
-    Validity,
+    BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, QuoteStream, Side,
+    TradingStatus, Update, Validity,
 };
 
 /// Converts a subscriber's items to events.
@@ -489,15 +488,6 @@ impl Reading {
 
     fn rare_event(&mut self, kind: &Kind, meta: &Meta) -> Option<Event> {
         self.begin_change_of_all(kind, meta);
-        let (times, sequence, end_of_batch) = (Times::of(&meta.timestamps), meta.sequence, false);
-        let channel = |what| {
-            Some(Event::Channel(ChannelEvent {
-                what,
-                times,
-                sequence,
-                end_of_batch,
-            }))
-        };
         match kind {
             Kind::Quotes(stream, is_whole) => self.quotes_event(stream, *is_whole, meta),
             Kind::Trade(trade) => {
@@ -506,90 +496,96 @@ impl Reading {
                 self.kept.apply_trade(&trade);
                 Some(Event::Trade(trade))
             }
-            Kind::Statistic(statistic) => {
-                let (instrument, slot) = self.kept.registry.of_publisher(statistic.instrument)?;
-                Some(Event::Statistic(Statistic {
-                    instrument,
-                    kind: statistic.kind,
-                    action: statistic.action,
-                    price: slot.scale.optional(statistic.price),
-                    quantity: Some(slot.quantity(statistic.quantity))
-                        .filter(|quantity| !quantity.is_null()),
-                    times,
-                    sequence,
-                    end_of_batch,
-                }))
-            }
-            Kind::Status(status) => {
-                let index = status.instrument;
-                let row = index.and_then(|index| self.kept.registry.of_publisher(index));
-                let group = status.group.split(|byte| *byte == 0).next();
-                Some(Event::Status(Status {
-                    instrument: row.map(|(instrument, _)| instrument),
-                    group: Code::lossy(group.unwrap_or_default().trim_ascii_end()),
-                    status: status.status,
-                    reason: status.reason,
-                    event: status.event,
-                    times,
-                    sequence,
-                    end_of_batch,
-                }))
-            }
+            Kind::Statistic(statistic) => self.statistic(statistic, meta),
+            Kind::Status(status) => Some(self.status(status, meta)),
             Kind::State(state) => {
                 let (instrument, _) = self.kept.registry.of_publisher(state.instrument)?;
                 self.kept.set_state(instrument, state, meta);
                 Some(Event::State(StateChange {
                     instrument,
                     state: self.kept.state(instrument),
-                    times,
-                    sequence,
-                    end_of_batch,
+                    times: Times::of(&meta.timestamps),
+                    sequence: meta.sequence,
+                    end_of_batch: false,
                 }))
             }
             Kind::Definition => {
                 let definition = self.stored.definition;
                 Some(Event::Defined(self.kept.define(meta, &definition)))
             }
+            Kind::Subscription(event) => self.subscription_event(event),
+            _ => self.channel_event(kind, meta),
+        }
+    }
+
+    fn statistic(&self, statistic: &touchline_types::Statistic, meta: &Meta) -> Option<Event> {
+        let (instrument, slot) = self.kept.registry.of_publisher(statistic.instrument)?;
+        Some(Event::Statistic(Statistic {
+            instrument,
+            kind: statistic.kind,
+            action: statistic.action,
+            price: slot.scale.optional(statistic.price),
+            quantity: Some(slot.quantity(statistic.quantity))
+                .filter(|quantity| !quantity.is_null()),
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
+    fn status(&self, status: &TradingStatus, meta: &Meta) -> Event {
+        let index = status.instrument;
+        let row = index.and_then(|index| self.kept.registry.of_publisher(index));
+        let group = status.group.split(|byte| *byte == 0).next();
+        Event::Status(Status {
+            instrument: row.map(|(instrument, _)| instrument),
+            group: Code::lossy(group.unwrap_or_default().trim_ascii_end()),
+            status: status.status,
+            reason: status.reason,
+            event: status.event,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        })
+    }
+
+    /// A change of the whole channel.
+    fn channel_event(&mut self, kind: &Kind, meta: &Meta) -> Option<Event> {
+        let what = match kind {
             Kind::Gap(gap) => {
                 self.kept.gap(meta, &Update::Gap(*gap));
-                channel(ChannelChange::Gap {
+                ChannelChange::Gap {
                     first: gap.first,
                     last: gap.last,
                     orders: State::of(gap.orders),
-                })
+                }
             }
             Kind::Reset => {
                 self.kept.reset(meta);
-                channel(ChannelChange::Reset)
+                ChannelChange::Reset
             }
             Kind::Download(phase) => {
                 self.download = Some(*phase);
-                channel(match phase {
+                match phase {
                     Phase::Begun => ChannelChange::DownloadStarted,
                     Phase::Ended => ChannelChange::DownloadEnded,
-                })
+                }
             }
             Kind::Channel(state) => {
                 self.kept.play(meta, &Update::Channel(state));
-                channel(ChannelChange::State {
+                ChannelChange::State {
                     price: State::of(state.price),
                     orders: State::of(state.orders),
                     sequence: state.sequence,
-                })
+                }
             }
-            Kind::Subscription(event) => self.subscription_event(event),
-            _ => None,
-        }
-    }
-}
-
-/// Converts a level.
-#[inline]
-pub(crate) fn level_of(level: &touchline_types::Level, slot: &Slot) -> Level {
-    Level {
-        price: slot.price(level.price),
-        quantity: slot.quantity(level.quantity),
-        orders: u32::try_from(level.orders).ok(),
-        is_known: level.known,
+            _ => return None,
+        };
+        Some(Event::Channel(ChannelEvent {
+            what,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
     }
 }

@@ -397,6 +397,17 @@ fn empty_top(instrument: touchline_types::Instrument) -> TopOfBook {
     }
 }
 
+/// Converts a level.
+#[inline]
+pub(crate) fn level_of(level: &Level, slot: &Slot) -> crate::Level {
+    crate::Level {
+        price: slot.price(level.price),
+        quantity: slot.quantity(level.quantity),
+        orders: u32::try_from(level.orders).ok(),
+        is_known: level.known,
+    }
+}
+
 /// Converts a step in a provider's quotes.
 pub(crate) fn quote_of(change: &touchline_types::QuoteChange, slot: &Slot) -> QuoteChange {
     let quote = &change.quote;

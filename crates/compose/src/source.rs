@@ -14,7 +14,8 @@ use touchline_transport::bus::Polled;
 use touchline_transport::clock::STEP_NS;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{
-    InstrumentDefinition, Quote, QuoteAction, QuoteChange, QuoteStream, Update, Validity,
+    InstrumentDefinition, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate,
+    Update, Validity,
 };
 
 /// Interval of attempts to join a missing bus, nanoseconds.
@@ -280,73 +281,9 @@ impl State {
                 (true, false) => self.is_live = true,
             },
             Update::QuoteSnapshot(snapshot) => {
-                let Some(pair) = self.pair_of(&snapshot.stream, setup, counters) else {
-                    return;
-                };
-                // A pair that is stale by itself waits for a quote message.
-                let is_unquoted = snapshot.stream.is_unquoted;
-                let is_stale = !is_unquoted
-                    && self.stale_ns > 0
-                    && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
-                let is_doubted = !is_unquoted && !self.is_time_sure(receive_ns, now_ns);
-                if self.is_synced[pair] || is_stale || is_doubted {
-                    return;
-                }
-                if !self.is_of_kind(snapshot.quotes.iter(), setup) {
-                    counters.kinds_refused += 1;
-                    return;
-                }
-                if !self.is_dated(pair, &snapshot.stream, !snapshot.quotes.is_empty()) {
-                    counters.value_dates_refused += 1;
-                    return;
-                }
-                counters.bank_snapshots += 1;
-                if !std::mem::replace(&mut self.is_up, true) {
-                    tell(Session::Up);
-                }
-                self.is_synced[pair] = true;
-                let quoted = Quoted::All(self.retimed(snapshot.quotes));
-                tell(Session::Quotes(BusQuotes {
-                    pair,
-                    receive_ns,
-                    is_unquoted,
-                    quoted,
-                }));
+                self.snapshot(snapshot, (receive_ns, now_ns), setup, counters, tell);
             }
-            Update::Quotes(update) => {
-                let Some(pair) = self.pair_of(&update.stream, setup, counters) else {
-                    return;
-                };
-                if !self.is_synced[pair] {
-                    counters.bank_updates_unsynced += 1;
-                    return;
-                }
-                let set = |change: &&QuoteChange| change.action == QuoteAction::Set;
-                let set = update
-                    .changes
-                    .iter()
-                    .filter(set)
-                    .map(|change| &change.quote);
-                let is_any = set.clone().next().is_some();
-                if !self.is_of_kind(set, setup) {
-                    counters.kinds_refused += 1;
-                    self.drop_pair(pair, receive_ns, tell);
-                    return;
-                }
-                if !self.is_dated(pair, &update.stream, is_any) {
-                    counters.value_dates_refused += 1;
-                    self.drop_pair(pair, receive_ns, tell);
-                    return;
-                }
-                counters.bank_updates += 1;
-                let quoted = Quoted::Changes(self.retimed_changes(update.changes));
-                tell(Session::Quotes(BusQuotes {
-                    pair,
-                    receive_ns,
-                    is_unquoted: update.stream.is_unquoted,
-                    quoted,
-                }));
-            }
+            Update::Quotes(update) => self.changes(update, receive_ns, setup, counters, tell),
             // A message was too long for this reader: its contents are unknown.
             Update::State(state) if state.validity != Validity::Live => {
                 let pair = self.pairs.get(state.instrument.index()).copied().flatten();
@@ -356,6 +293,91 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// Takes a snapshot as the complete state of a pair that waits for one.
+    fn snapshot(
+        &mut self,
+        snapshot: &QuoteSnapshot<'_>,
+        (receive_ns, now_ns): (u64, u64),
+        setup: &Setup,
+        counters: &mut Counters,
+        tell: &mut Tell<'_>,
+    ) {
+        let Some(pair) = self.pair_of(&snapshot.stream, setup, counters) else {
+            return;
+        };
+        // A pair that is stale by itself waits for a quote message.
+        let is_unquoted = snapshot.stream.is_unquoted;
+        let is_stale =
+            !is_unquoted && self.stale_ns > 0 && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
+        let is_doubted = !is_unquoted && !self.is_time_sure(receive_ns, now_ns);
+        if self.is_synced[pair] || is_stale || is_doubted {
+            return;
+        }
+        if !self.is_of_kind(snapshot.quotes.iter(), setup) {
+            counters.kinds_refused += 1;
+            return;
+        }
+        if !self.is_dated(pair, &snapshot.stream, !snapshot.quotes.is_empty()) {
+            counters.value_dates_refused += 1;
+            return;
+        }
+        counters.bank_snapshots += 1;
+        if !std::mem::replace(&mut self.is_up, true) {
+            tell(Session::Up);
+        }
+        self.is_synced[pair] = true;
+        let quoted = Quoted::All(self.retimed(snapshot.quotes));
+        tell(Session::Quotes(BusQuotes {
+            pair,
+            receive_ns,
+            is_unquoted,
+            quoted,
+        }));
+    }
+
+    /// Takes changes of a pair whose state is complete.
+    fn changes(
+        &mut self,
+        update: &QuoteUpdate<'_>,
+        receive_ns: u64,
+        setup: &Setup,
+        counters: &mut Counters,
+        tell: &mut Tell<'_>,
+    ) {
+        let Some(pair) = self.pair_of(&update.stream, setup, counters) else {
+            return;
+        };
+        if !self.is_synced[pair] {
+            counters.bank_updates_unsynced += 1;
+            return;
+        }
+        let set = |change: &&QuoteChange| change.action == QuoteAction::Set;
+        let set = update
+            .changes
+            .iter()
+            .filter(set)
+            .map(|change| &change.quote);
+        let is_any = set.clone().next().is_some();
+        if !self.is_of_kind(set, setup) {
+            counters.kinds_refused += 1;
+            self.drop_pair(pair, receive_ns, tell);
+            return;
+        }
+        if !self.is_dated(pair, &update.stream, is_any) {
+            counters.value_dates_refused += 1;
+            self.drop_pair(pair, receive_ns, tell);
+            return;
+        }
+        counters.bank_updates += 1;
+        let quoted = Quoted::Changes(self.retimed_changes(update.changes));
+        tell(Session::Quotes(BusQuotes {
+            pair,
+            receive_ns,
+            is_unquoted: update.stream.is_unquoted,
+            quoted,
+        }));
     }
 
     /// A time of the wall clock by the clock of the inputs; 0 stays: no time.

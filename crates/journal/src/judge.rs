@@ -307,17 +307,7 @@ impl Walk {
         let mut cursor = Cursor::FIRST;
         let begin = match self.begin_of(segment) {
             Ok(begin) => begin,
-            Err(what) => {
-                let base = self.chain.map_or(0, |chain| chain.base);
-                if self.chain.is_none() && header.index > 1 {
-                    let name = segment_name(header.index);
-                    self.damaged(format!(
-                        "{name}: no Begin, and the segments before it are missing"
-                    ));
-                }
-                self.break_at(base + cursor.offset);
-                return Ok(self.rest_of(segment, base, cursor, what));
-            }
+            Err(what) => return Ok(self.without_begin(segment, what)),
         };
         let mut info = SegmentInfo {
             index: header.index,
@@ -370,7 +360,27 @@ impl Walk {
             cursor,
             end_crc,
         };
-        match end_crc {
+        self.go_on_behind(segment, &end, fault);
+        self.end = Some(end);
+        Ok(info)
+    }
+
+    /// A segment that does not continue the segment before: nothing of it counts.
+    fn without_begin(&mut self, segment: &SegmentBytes<'_>, fault: &str) -> SegmentInfo {
+        let base = self.chain.map_or(0, |chain| chain.base);
+        if self.chain.is_none() && segment.header.index > 1 {
+            let name = segment_name(segment.header.index);
+            self.damaged(format!(
+                "{name}: no Begin, and the segments before it are missing"
+            ));
+        }
+        self.break_at(base + Cursor::FIRST.offset);
+        self.rest_of(segment, base, Cursor::FIRST, fault)
+    }
+
+    /// What the next segment continues; behind a segment without its `End` the journal ends.
+    fn go_on_behind(&mut self, segment: &SegmentBytes<'_>, end: &PrefixEnd, fault: &str) {
+        match end.end_crc {
             Some(end_crc) => {
                 self.chain = Some(Chain {
                     base: end.position(),
@@ -380,11 +390,9 @@ impl Walk {
             }
             None => {
                 self.break_at(end.position());
-                self.rest_of(segment, begin.base, cursor, fault);
+                self.rest_of(segment, end.base, end.cursor, fault);
             }
         }
-        self.end = Some(end);
-        Ok(info)
     }
 
     /// The `Begin` of a segment, if it continues the segment before.

@@ -1,5 +1,6 @@
 //! Commands of the desk, as JSON objects.
 
+use crate::config::PairConfig;
 use crate::desk_trades::{DeskTrade, NAME_MAX};
 use crate::input::{Desk, ParentRequest};
 use crate::parents::{Lifetime, ParentTerms};
@@ -150,30 +151,8 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Result<ParentTerms, Bad
             symbol: config.symbol.clone(),
         });
     }
-    let limit = match fields.get("limit") {
-        None | Some(Value::Null) => None,
-        Some(value) => {
-            let text = value.as_str();
-            let price = text.and_then(|text| ticks::price(text.as_bytes(), config.precision));
-            Some(price.ok_or_else(|| BadOrder::Limit {
-                given: given(fields, "limit"),
-                symbol: config.symbol.clone(),
-                tick: ticks::text(1, u32::from(config.precision)),
-            })?)
-        }
-    };
-    let lifetime = match word(fields, "tif", Some("gtd")) {
-        Some("gtd") => Lifetime::Deadline,
-        Some("ioc") => Lifetime::Immediate,
-        Some("fok") => Lifetime::AllOrNothing,
-        _ => return Err(bad_field(fields, "tif", "gtd, ioc or fok")),
-    };
-    let deadline_ms = match (lifetime, fields.get("deadline_ms")) {
-        (Lifetime::Deadline, value) => value
-            .and_then(Value::as_u64)
-            .ok_or_else(|| bad_field(fields, "deadline_ms", "the milliseconds of a gtd order"))?,
-        _ => 0,
-    };
+    let limit = limit(fields, config)?;
+    let (lifetime, deadline_ms) = lifetime(fields)?;
     let urgency = match fields.get("urgency") {
         None => 1,
         Some(value) => value
@@ -206,6 +185,39 @@ fn parent(setup: &Setup, fields: &Map<String, Value>) -> Result<ParentTerms, Bad
         style,
         partial,
     })
+}
+
+/// Limit price, if one is given.
+fn limit(fields: &Map<String, Value>, config: &PairConfig) -> Result<Option<i64>, BadOrder> {
+    let value = match fields.get("limit") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(value) => value,
+    };
+    let text = value.as_str();
+    let price = text.and_then(|text| ticks::price(text.as_bytes(), config.precision));
+    let price = price.ok_or_else(|| BadOrder::Limit {
+        given: given(fields, "limit"),
+        symbol: config.symbol.clone(),
+        tick: ticks::text(1, u32::from(config.precision)),
+    })?;
+    Ok(Some(price))
+}
+
+/// Lifetime, and the milliseconds of one that has a deadline.
+fn lifetime(fields: &Map<String, Value>) -> Result<(Lifetime, u64), BadOrder> {
+    let lifetime = match word(fields, "tif", Some("gtd")) {
+        Some("gtd") => Lifetime::Deadline,
+        Some("ioc") => Lifetime::Immediate,
+        Some("fok") => Lifetime::AllOrNothing,
+        _ => return Err(bad_field(fields, "tif", "gtd, ioc or fok")),
+    };
+    let deadline_ms = match (lifetime, fields.get("deadline_ms")) {
+        (Lifetime::Deadline, value) => value
+            .and_then(Value::as_u64)
+            .ok_or_else(|| bad_field(fields, "deadline_ms", "the milliseconds of a gtd order"))?,
+        _ => 0,
+    };
+    Ok((lifetime, deadline_ms))
 }
 
 fn bad_field(fields: &Map<String, Value>, field: &'static str, wanted: &'static str) -> BadOrder {

@@ -7,7 +7,9 @@ use touchline_book::ApplyResult;
 use touchline_book::price::STEPS_MAX;
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
-use touchline_types::{Event, Gap, Instrument, LevelChange, OrderEvent, State, Update, Validity};
+use touchline_types::{
+    Event, Gap, Instrument, LevelChange, LevelEvent, OrderEvent, State, Update, Validity,
+};
 
 impl MarketBooks {
     #[inline(never)]
@@ -34,10 +36,7 @@ impl MarketBooks {
                 last,
                 is_join,
             } => {
-                match is_join {
-                    true => self.missed = Some(last),
-                    false => self.gaps = Some(GapReport::after(self.gaps, first, last)),
-                }
+                self.report_loss(first, last, is_join);
                 self.lost(first, last, instruments, out);
             }
             Event::Reset => self.reset(out),
@@ -50,19 +49,9 @@ impl MarketBooks {
                 self.inconsistent.retain(|other| *other != instrument);
                 self.clear_book(instrument, Validity::Recovering);
             }
-            Event::RebuildLevel(ref level) => {
-                self.steps.clear();
-                let result = self.prices.rebuild(level, &mut self.steps);
-                if result != ApplyResult::Expected {
-                    self.inconsistent_update(level.instrument, result);
-                }
-            }
+            Event::RebuildLevel(ref level) => self.rebuild_level(level),
             Event::BookRebuilt(instrument, validity) => {
-                let validity = match self.inconsistent.contains(&instrument) {
-                    true => self.rules.inconsistent,
-                    false => validity,
-                };
-                self.show_book(instrument, validity, instruments, out);
+                self.book_rebuilt(instrument, validity, instruments, out);
             }
             Event::OrdersLost(instrument, validity) => {
                 self.overflowed.retain(|other| *other != instrument);
@@ -91,6 +80,36 @@ impl MarketBooks {
             Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
             Event::Trade(..) | Event::Statistic(_) => {}
         }
+    }
+
+    /// Keeps the loss for the log: packets of before the start, or a gap.
+    fn report_loss(&mut self, first: u64, last: u64, is_join: bool) {
+        match is_join {
+            true => self.missed = Some(last),
+            false => self.gaps = Some(GapReport::after(self.gaps, first, last)),
+        }
+    }
+
+    fn rebuild_level(&mut self, level: &LevelEvent) {
+        self.steps.clear();
+        let result = self.prices.rebuild(level, &mut self.steps);
+        if result != ApplyResult::Expected {
+            self.inconsistent_update(level.instrument, result);
+        }
+    }
+
+    fn book_rebuilt(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        let validity = match self.inconsistent.contains(&instrument) {
+            true => self.rules.inconsistent,
+            false => validity,
+        };
+        self.show_book(instrument, validity, instruments, out);
     }
 
     /// Handles a book that the venue emptied within an event.

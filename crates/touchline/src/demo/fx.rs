@@ -75,17 +75,23 @@ pub struct Cast {
     sim: Vec<String>,
 }
 
+/// Configuration of the simulated banks.
+fn config_of_banks(arguments: &Arguments) -> String {
+    let config = BANKS.replace("SEED", &arguments.seed.to_string());
+    if arguments.kills.is_none() {
+        return config;
+    }
+    // Killed banks are started again on the same addresses; no other process may take these.
+    let [.., b, c, _] = std::process::id().to_be_bytes().map(|byte| byte.max(1));
+    let d = (std::process::id() % 250) + 2;
+    format!("address = \"127.{b}.{c}.{d}\"\nport = {PORT}\n{config}")
+}
+
 /// Runs until the end, and compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let folder = Folder::create()?;
-    let mut config = BANKS.replace("SEED", &arguments.seed.to_string());
-    if arguments.kills.is_some() {
-        // Killed banks are started again on the same addresses; no other process may take these.
-        let [.., b, c, _] = std::process::id().to_be_bytes().map(|byte| byte.max(1));
-        let d = (std::process::id() % 250) + 2;
-        config = format!("address = \"127.{b}.{c}.{d}\"\nport = {PORT}\n{config}");
-    }
+    let config = config_of_banks(arguments);
     let banks = Config::parse(&config).map_err(Failure::run)?;
     let buses = folder.path().join("buses");
     let failed = |error: std::io::Error| Failure::run(format!("{}: {error}", buses.display()));
@@ -144,7 +150,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         page += &text;
     }
     say(&page)?;
-    match (comparison.is_equal(), are_positions_equal) {
+    verdict(comparison.is_equal(), are_positions_equal)
+}
+
+fn verdict(is_composite_equal: bool, are_positions_equal: bool) -> Result<(), Failure> {
+    match (is_composite_equal, are_positions_equal) {
         (true, true) => Ok(()),
         (false, _) => Err(Failure::run(
             "the composite differs from the best prices of the banks; please report it with this command line",

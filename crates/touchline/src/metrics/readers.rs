@@ -42,10 +42,23 @@ impl Readers {
 
 fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
     let labels = [("bus", bus), ("reader", reader.name.as_str())];
+    for (name, kind, help, value) in numbers(reader) {
+        let name = format!("touchline_reader_{name}");
+        if let Some(mut samples) = page.family(&name, kind, help) {
+            samples.add(&labels, value);
+        }
+    }
+    if let Ok(counters_file) = &reader.counters_file {
+        write_histograms(page, "reader_", &labels, counters_file);
+    }
+}
+
+/// Name, kind, help and value of each figure of a reader.
+fn numbers(reader: &ReaderView) -> [(&'static str, Kind, &'static str, u64); 10] {
     let counted = &reader.counters;
     let is_alive = u64::from(reader.process.is_some());
     let is_unreadable = u64::from(reader.counters_file.is_err());
-    let numbers = [
+    [
         (
             "alive",
             Kind::Gauge,
@@ -106,16 +119,7 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
             "Restarts of the publisher that a reader has seen.",
             counted.restarts,
         ),
-    ];
-    for (name, kind, help, value) in numbers {
-        let name = format!("touchline_reader_{name}");
-        if let Some(mut samples) = page.family(&name, kind, help) {
-            samples.add(&labels, value);
-        }
-    }
-    if let Ok(counters_file) = &reader.counters_file {
-        write_histograms(page, "reader_", &labels, counters_file);
-    }
+    ]
 }
 
 fn write_place(page: &mut Page, bus: &str, reader: &RegisteredReader) {

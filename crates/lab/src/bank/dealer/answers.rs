@@ -161,6 +161,12 @@ pub fn report(
         }
         _ => fields.push((11, order.id.clone())),
     }
+    add_answer(&mut fields, answer, precision);
+    fields
+}
+
+/// Adds the fields that one kind of report has.
+fn add_answer(fields: &mut Fields, answer: &Answer<'_>, precision: u8) {
     match answer {
         Answer::Fill {
             quantity,
@@ -191,7 +197,6 @@ pub fn report(
         },
         Answer::State | Answer::Canceled { .. } => {}
     }
-    fields
 }
 
 /// "Unknown order", the answer to a question.

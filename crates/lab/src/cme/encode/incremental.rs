@@ -202,108 +202,91 @@ pub fn encode(
         version,
         from_the_future: future,
     };
-    let root = Block::new(11).u64(0, transact_time).u8(8, indicator);
-    let (root, groups) = match body {
-        Body::ChannelReset => {
-            let entry = Block::new(2).u16(0, crate::cme::config::CHANNEL);
-            (
-                Block::new(9).u64(0, transact_time).u8(8, indicator),
-                vec![Group::new(2, vec![entry])],
-            )
-        }
-        Body::Heartbeat => (Block::new(0), vec![]),
+    let root = root(body, transact_time, indicator);
+    message(template, &root, &groups(body, version))
+}
+
+/// The fields in front of the groups.
+fn root(body: &Body, transact_time: u64, indicator: u8) -> Block {
+    match body {
+        Body::ChannelReset => Block::new(9).u64(0, transact_time).u8(8, indicator),
+        Body::Heartbeat => Block::new(0),
         Body::Status {
             security_id,
             status,
-        } => {
-            let root = Block::new(30)
-                .u64(0, transact_time)
-                .text(8, 6, "ZQ")
-                .text(14, 6, "ZQ");
-            (
-                root.i32(20, *security_id)
-                    .u16(24, 20_000)
-                    .u8(26, indicator)
-                    .u8(27, *status),
-                vec![],
-            )
+        } => Block::new(30)
+            .u64(0, transact_time)
+            .text(8, 6, "ZQ")
+            .text(14, 6, "ZQ")
+            .i32(20, *security_id)
+            .u16(24, 20_000)
+            .u8(26, indicator)
+            .u8(27, *status),
+        Body::Unknown(_, bytes) => bytes
+            .iter()
+            .enumerate()
+            .fold(Block::new(bytes.len()), |b, (i, &byte)| b.u8(i, byte)),
+        Body::Book { .. }
+        | Body::Orders(_)
+        | Body::Trades { .. }
+        | Body::Volume { .. }
+        | Body::DailyStatistics(_)
+        | Body::Limits(_)
+        | Body::SessionStatistics { .. } => Block::new(11).u64(0, transact_time).u8(8, indicator),
+    }
+}
+
+/// The repeating groups.
+fn groups(body: &Body, version: Version) -> Vec<Group> {
+    match body {
+        Body::Heartbeat | Body::Status { .. } | Body::Unknown(..) => vec![],
+        Body::ChannelReset => {
+            let entry = Block::new(2).u16(0, crate::cme::config::CHANNEL);
+            vec![Group::new(2, vec![entry])]
         }
         Body::Book {
             wide,
             levels,
             orders,
         } => {
-            let levels = levels
-                .iter()
-                .map(|entry| level(entry, *wide, version))
-                .collect();
+            let level = |entry| level(entry, *wide, version);
             let orders = orders.iter().map(referring_order).collect();
-            (root, vec![Group::new(32, levels), Group::wide(24, orders)])
+            let levels = levels.iter().map(level).collect();
+            vec![Group::new(32, levels), Group::wide(24, orders)]
         }
-        Body::Orders(entries) => (
-            root,
-            vec![Group::new(40, entries.iter().map(order).collect())],
-        ),
+        Body::Orders(entries) => vec![Group::new(40, entries.iter().map(order).collect())],
         Body::Trades {
             wide,
             trades,
             fills,
         } => {
             let length = if *wide { 40 } else { 32 };
-            let trades = trades
-                .iter()
-                .zip(1..)
-                .map(|(entry, id)| trade(entry, id, *wide))
-                .collect();
+            let trades = trades.iter().zip(1..);
+            let trades = trades.map(|(entry, id)| trade(entry, id, *wide)).collect();
             let fill = |&(id, quantity): &(u64, i64)| {
                 Block::new(16).u64(0, id).quantity(8, quantity, false)
             };
-            (
-                root,
-                vec![
-                    Group::new(length, trades),
-                    Group::wide(16, fills.iter().map(fill).collect()),
-                ],
-            )
+            let fills = fills.iter().map(fill).collect();
+            vec![Group::new(length, trades), Group::wide(16, fills)]
         }
         Body::Volume { wide, entries } => {
             let length = if *wide { 24 } else { 16 };
-            (
-                root,
-                vec![Group::new(
-                    length,
-                    entries.iter().map(|entry| volume(entry, *wide)).collect(),
-                )],
-            )
+            let entries = entries.iter().map(|entry| volume(entry, *wide));
+            vec![Group::new(length, entries.collect())]
         }
-        Body::DailyStatistics(entries) => (
-            root,
+        Body::DailyStatistics(entries) => {
             vec![Group::new(
                 32,
                 entries.iter().map(daily_statistic).collect(),
-            )],
-        ),
-        Body::Limits(entries) => (
-            root,
-            vec![Group::new(32, entries.iter().map(limit).collect())],
-        ),
+            )]
+        }
+        Body::Limits(entries) => vec![Group::new(32, entries.iter().map(limit).collect())],
         Body::SessionStatistics { wide, entries } => {
             let length = if *wide { 32 } else { 24 };
-            let entries = entries
-                .iter()
-                .map(|entry| session_statistic(entry, *wide))
-                .collect();
-            (root, vec![Group::new(length, entries)])
+            let entries = entries.iter().map(|entry| session_statistic(entry, *wide));
+            vec![Group::new(length, entries.collect())]
         }
-        Body::Unknown(_, bytes) => (
-            bytes
-                .iter()
-                .enumerate()
-                .fold(Block::new(bytes.len()), |b, (i, &byte)| b.u8(i, byte)),
-            vec![],
-        ),
-    };
-    message(template, &root, &groups)
+    }
 }
 
 fn level(entry: &LevelEntry, wide: bool, version: Version) -> Block {
