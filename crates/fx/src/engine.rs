@@ -225,6 +225,9 @@ impl Engine {
     /// Runs all timers up to the input's time, then handles the input. Times must not decrease.
     pub fn handle(&mut self, at_ns: u64, input: &Input<'_>, out: &mut Batch) {
         self.advance_to(at_ns, out);
+        if !matches!(input, Input::Pricing(..)) {
+            self.routing.look_at_all();
+        }
         match input {
             Input::Pricing(bank, session) => self.pricing.input(*bank, session),
             Input::Orders(bank, session) => self.order_session(*bank, session, out),
@@ -244,6 +247,7 @@ impl Engine {
         out: &mut Batch,
     ) -> Result<usize, Refusal> {
         self.advance_to(at_ns, out);
+        self.routing.look_at_all();
         let accepted = self.parent(request, out);
         self.close(out);
         accepted

@@ -42,6 +42,8 @@ pub struct Pricing {
     silences_ended: u64,
     /// Slots whose usable entries may have changed since the last step.
     changed: DirtySet,
+    /// Pairs with a changed slot or another reference in this step.
+    moved: DirtySet,
     /// Time at which the next entry of a slot becomes unusable.
     slot_due_ns: Vec<u64>,
     counting: Counting,
@@ -61,6 +63,7 @@ impl Pricing {
             quotes: Quotes::new(&setup),
             silences_ended: 0,
             changed: DirtySet::new(setup.slots()),
+            moved: DirtySet::new(pairs),
             slot_due_ns: vec![NEVER; setup.slots()],
             counting: Counting::default(),
             publication: Publication::new(&composites, pairs),
@@ -190,6 +193,11 @@ impl Pricing {
     /// Sets the time of the next wake-up after the owner has run the timers of an instant.
     pub(crate) fn sleep(&mut self) {
         self.wake_ns = self.earliest_ns();
+    }
+
+    /// Whether quotes, composite or reference of a pair may have changed in this step.
+    pub(crate) fn is_moved(&self, pair: Pair) -> bool {
+        self.moved.has(pair)
     }
 
     /// The process starts again: all sessions are lost, and the references.
@@ -347,7 +355,9 @@ impl Pricing {
     pub(crate) fn refresh(&mut self, out: &mut Batch) {
         let now_ns = self.now();
         let pairs = self.setup.pairs.len();
+        self.moved.clear();
         while let Some(slot) = self.changed.pop() {
+            self.moved.mark(slot % pairs);
             self.refresh_slot(slot, now_ns);
         }
         for pair in 0..pairs {
@@ -357,6 +367,7 @@ impl Pricing {
         }
         for pair in 0..pairs {
             if self.composites.is_reference_due(pair, now_ns) {
+                self.moved.mark(pair);
                 self.renew_reference(pair, now_ns, out);
             }
         }

@@ -93,6 +93,11 @@ impl Replay {
         self.files.write(&self.engine.setup().labels, &self.batch);
     }
 
+    /// Holds or releases the router: [`Engine::hold`]. The next step looks at every parent.
+    pub fn hold(&mut self, is_held: bool) {
+        self.engine.hold(is_held);
+    }
+
     /// The core.
     pub fn engine(&self) -> &Engine {
         &self.engine

@@ -52,6 +52,7 @@ impl Engine {
     /// Holds the router, or releases it: while held, no order is made. Cancels and questions are not held.
     pub fn hold(&mut self, is_held: bool) {
         self.is_held = is_held;
+        self.routing.look_at_all();
     }
 
     /// Whether the router is held.
@@ -62,6 +63,7 @@ impl Engine {
     /// Makes no order of a pair any more: its spot date has passed. Its parents wait.
     pub fn stop(&mut self, pair: Pair) {
         self.stopped[pair] = true;
+        self.routing.look_at_all();
     }
 
     /// Whether a pair gets no orders.
@@ -130,6 +132,7 @@ impl Engine {
     /// Ends a parent that an earlier run ended, if it still works: without prices one that could not be sent at once does, and without the
     /// timers after the last record one whose deadline passed then.
     pub fn restore_end(&mut self, parent: &Id, reason: EndReason, out: &mut Batch) {
+        self.routing.look_at_all();
         let found = self.parents.find(parent);
         if let Some(at) = found.filter(|at| self.parents.get(*at).is_working()) {
             self.end_parent(at, reason, out);
@@ -159,6 +162,7 @@ impl Engine {
         }
         self.handle_timeout(at_ns, out);
         self.pricing.set_now(at_ns);
+        self.routing.look_at_all();
         Ok(())
     }
 }

@@ -26,6 +26,10 @@ pub(super) struct Routing {
     is_quoted: Vec<bool>,
     /// Orders of a plan.
     drafts: Vec<Draft>,
+    /// This step looks at parents of all pairs.
+    is_all: bool,
+    /// The next one does.
+    is_all_next: bool,
 }
 
 impl Routing {
@@ -36,7 +40,16 @@ impl Routing {
             penalties: vec![None; banks],
             is_quoted: setup.banks.iter().map(|bank| bank.is_quoted).collect(),
             drafts: Vec::with_capacity(64),
+            is_all: false,
+            is_all_next: true,
         }
+    }
+
+    /// State that parents of all pairs depend on may have changed: orders, limits of banks, commands. An order takes credit and
+    /// rate from the later parents of the same step, too.
+    pub fn look_at_all(&mut self) {
+        self.is_all = true;
+        self.is_all_next = true;
     }
 }
 
@@ -59,10 +72,16 @@ struct Judged {
 }
 
 impl Engine {
-    /// Routes every parent that is not done, in order of arrival.
+    /// Routes the parents that are not done, in order of arrival: those of the pairs whose prices moved, or all if limits, orders or
+    /// commands may have changed since the last step.
     pub(super) fn route(&mut self, out: &mut Batch) {
+        self.routing.is_all = std::mem::take(&mut self.routing.is_all_next);
         let mut next = 0;
         while let Some(at) = self.parents.live().get(next).copied() {
+            if !self.routing.is_all && !self.pricing.is_moved(self.parents.get(at).terms.pair) {
+                next += 1;
+                continue;
+            }
             self.route_parent(at, out);
             // A parent that is done leaves the list.
             if self.parents.live().get(next) == Some(&at) {
@@ -355,6 +374,7 @@ impl Engine {
         let due_ns = now_ns.saturating_add(answer_ns);
         let at = self.orders.add(Order::new(*terms, due_ns));
         self.order_sessions[terms.bank].rate.add(now_ns);
+        self.routing.look_at_all();
         self.scorecard
             .note_sent(self.setup.slot(terms.bank, terms.pair), terms.quantity);
         self.wake_at(due_ns);

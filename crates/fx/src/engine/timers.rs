@@ -18,6 +18,9 @@ impl Engine {
                 break;
             }
             let now_ns = due_ns.max(self.now());
+            if self.wake_ns <= now_ns {
+                self.routing.look_at_all();
+            }
             self.instant(now_ns, out);
             assert!(
                 self.next_timeout_ns() > now_ns,

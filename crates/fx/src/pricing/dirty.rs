@@ -33,6 +33,16 @@ impl DirtySet {
         Some(place)
     }
 
+    /// Removes all marks.
+    pub fn clear(&mut self) {
+        while self.pop().is_some() {}
+    }
+
+    /// Whether a place is marked.
+    pub fn has(&self, place: usize) -> bool {
+        self.is_marked[place]
+    }
+
     /// Whether no place is marked.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()

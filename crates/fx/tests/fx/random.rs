@@ -138,6 +138,27 @@ fn run(lines: &[String], config: &str, wakes: Option<u64>) -> Files {
     replay.finish().0
 }
 
+/// A quote looks at the parents of its pair alone, and the result is that of a router that looks at every parent in each step.
+#[test]
+fn parents_of_other_pairs_need_no_look() {
+    for seed in seeds().into_iter().take(20) {
+        let mut banks = Banks::new(seed);
+        let setup = || touchline_fx::Setup::parse(Banks::new(seed).config());
+        let mut replay = Replay::new(setup().expect("a configuration"));
+        let mut of_all = Replay::new(setup().expect("a configuration"));
+        for _ in 0..STEPS {
+            for line in banks.next() {
+                replay.line(&line).expect("a line");
+                of_all.hold(false);
+                of_all.line(&line).expect("a line");
+                let [events, all] = [&replay, &of_all].map(|replay| &replay.batch().events);
+                assert_eq!(events, all, "SEED={seed}: {line}");
+                banks.hear(replay.batch());
+            }
+        }
+    }
+}
+
 #[test]
 fn random_sessions_keep_what_must_hold() {
     let (mut orders, mut fills, mut plans) = (0, 0, 0);
