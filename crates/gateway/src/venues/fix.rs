@@ -6,7 +6,7 @@ mod section;
 use super::start::directory_fault;
 use super::{Opened, Opening, StartError, Venue};
 use crate::config::{
-    CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
+    CONFIGURATION, ClientTls, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
 };
 use crate::live::{ClientLink, Dial, Host};
 use crate::selection::Selected;
@@ -14,6 +14,7 @@ use crate::{Limits, Pipeline};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_session::Secret;
 use touchline_session::fix::{self, Checks, Role, extra_fields};
@@ -151,8 +152,17 @@ pub fn pipeline<P: Publish>(
 /// Invalid TLS settings, or no random numbers.
 pub fn link(config: &Config<FixVenue>) -> Result<FixLink, ConfigError> {
     let venue = &config.venue;
+    let times_ms = [venue.connect_ms, venue.reconnect_ms, venue.reconnect_ms_max];
+    link_of(&venue.hosts, venue.tls.as_deref(), times_ms)
+}
+
+/// The connection of a session: its hosts, each with its TLS client, and its times.
+pub(super) fn link_of<F: SessionFeed<Source = ()>>(
+    hosts: &[String],
+    tls: Option<&ClientTls>,
+    [connect_ms, backoff_ms, backoff_ms_max]: [u64; 3],
+) -> Result<ClientLink<F>, ConfigError> {
     let host = |name: &String| {
-        let tls = venue.tls.as_ref();
         let bare = name
             .rsplit_once(':')
             .map_or(name.as_str(), |(host, _)| host);
@@ -162,10 +172,10 @@ pub fn link(config: &Config<FixVenue>) -> Result<FixLink, ConfigError> {
         })
     };
     let dial = Dial {
-        hosts: venue.hosts.iter().map(host).collect::<Result<_, _>>()?,
-        connect_ns: venue.connect_ms * 1_000_000,
-        backoff_ns: venue.reconnect_ms * 1_000_000,
-        backoff_ns_max: venue.reconnect_ms_max.max(venue.reconnect_ms) * 1_000_000,
+        hosts: hosts.iter().map(host).collect::<Result<_, _>>()?,
+        connect_ns: connect_ms * 1_000_000,
+        backoff_ns: backoff_ms * 1_000_000,
+        backoff_ns_max: backoff_ms_max.max(backoff_ms) * 1_000_000,
     };
     let mut chance = [0; 8];
     random(&mut chance)?;
@@ -254,7 +264,7 @@ fn limits(config: &Config<FixVenue>) -> Limits {
 }
 
 /// Fills `bytes` with unpredictable random bytes.
-pub(super) fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
+fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
     const SOURCE: &str = "/dev/urandom";
     let read = File::open(SOURCE).and_then(|mut file| file.read_exact(bytes));
     read.map_err(|error| ConfigError {

@@ -13,8 +13,8 @@ use crate::Limits;
 use crate::config::{
     CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
 };
-use crate::live::{ClientLink, Dial, Host};
-use crate::venues::fix::random;
+use crate::live::ClientLink;
+use crate::venues::fix::link_of;
 use feed::Settings;
 use std::path::Path;
 use touchline_fx::config as fx;
@@ -137,25 +137,8 @@ impl FxBankVenue {
 
 fn link(config: &Config<FxBankVenue>) -> Result<ClientLink<FxBankFeed>, ConfigError> {
     let venue = &config.venue;
-    let host = |name: &String| {
-        let tls = venue.tls.as_ref();
-        let bare = name
-            .rsplit_once(':')
-            .map_or(name.as_str(), |(host, _)| host);
-        Ok(Host {
-            tls: tls.map(|tls| tls.client(bare)).transpose()?,
-            name: name.clone(),
-        })
-    };
-    let dial = Dial {
-        hosts: venue.hosts.iter().map(host).collect::<Result<_, _>>()?,
-        connect_ns: venue.connect_ms * 1_000_000,
-        backoff_ns: venue.reconnect_ms * 1_000_000,
-        backoff_ns_max: venue.reconnect_ms_max.max(venue.reconnect_ms) * 1_000_000,
-    };
-    let mut chance = [0; 8];
-    random(&mut chance)?;
-    Ok(ClientLink::new(dial, u64::from_le_bytes(chance)))
+    let times_ms = [venue.connect_ms, venue.reconnect_ms, venue.reconnect_ms_max];
+    link_of(&venue.hosts, venue.tls.as_deref(), times_ms)
 }
 
 /// Settings of the feed.
