@@ -13,7 +13,9 @@ pub enum Scale {
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
     scale: Scale,
+    /// First mark.
     pub least: f64,
+    /// Last mark.
     pub most: f64,
     from: f64,
     to: f64,

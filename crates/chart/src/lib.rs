@@ -14,7 +14,7 @@ mod bars;
 mod dots;
 mod lines;
 
-pub use axis::Scale;
+pub use axis::{Axis, Scale};
 pub use bars::BarChart;
 pub use dots::DotChart;
 pub use lines::{Line, LineChart};

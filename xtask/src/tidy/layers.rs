@@ -179,7 +179,7 @@ const PACKAGES: &[Package] = &[
             LAB,
         ],
     ),
-    // Tools depend only on the crates of code generation and its tests; fuzzing may use every crate.
+    // Tools depend only on the crates of code generation, its tests and charts; fuzzing may use every crate.
     package(
         "xtask",
         4,
@@ -189,6 +189,7 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-session",
             "touchline-feed",
+            "touchline-chart",
         ],
     ),
     package(
