@@ -10,6 +10,7 @@ use crate::labels::Labels;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;
 use body::{Body, bank, decision, flag, order, parent};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Bytes that are no batch.
@@ -84,38 +85,25 @@ pub struct Decoder {
     batch: Batch,
 }
 
-/// Bodies by their number.
+/// Bodies by their number. A reader that joins late has any numbers, and a damaged record too, so no list is made as long as a number.
 #[derive(Debug, Clone, Default)]
 struct Bodies {
     bytes: Vec<u8>,
-    /// Place and length, or nothing.
-    places: Vec<(usize, usize)>,
+    /// Place and length.
+    places: HashMap<u32, (usize, usize)>,
 }
 
 impl Bodies {
     fn get(&self, number: u32) -> Option<Rest<'_>> {
-        let (begin, length) = *self.places.get(number as usize)?;
-        let body = &self.bytes[begin..begin + length];
-        (length > 0).then_some(Rest(body))
+        let (begin, length) = *self.places.get(&number)?;
+        Some(Rest(&self.bytes[begin..begin + length]))
     }
 
-    fn set(&mut self, number: u32, body: &[u8]) -> Option<()> {
-        let place = number as usize;
-        // Numbers ascend by one; a reader that joins late begins at any.
-        if place > self.places.len() + JOIN_MAX {
-            return None;
-        }
-        if place >= self.places.len() {
-            self.places.resize(place + 1, (0, 0));
-        }
-        self.places[place] = (self.bytes.len(), body.len());
+    fn set(&mut self, number: u32, body: &[u8]) {
+        self.places.insert(number, (self.bytes.len(), body.len()));
         self.bytes.extend_from_slice(body);
-        Some(())
     }
 }
-
-/// Numbers that a reader which joins late may have missed.
-const JOIN_MAX: usize = 1 << 24;
 
 /// Place of a part in its journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -277,7 +265,8 @@ impl Decoder {
             kind::ORDER | kind::ADOPTED => &mut self.orders,
             _ => return Some(()),
         };
-        bodies.set(Rest(body).u32()?, body)
+        bodies.set(Rest(body).u32()?, body);
+        Some(())
     }
 
     fn entry(
