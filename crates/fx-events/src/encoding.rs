@@ -120,7 +120,8 @@ impl Labels {
 
     fn decode(rest: &mut Rest<'_>) -> Option<Labels> {
         let (prefix, account) = (rest.id()?, rest.id()?);
-        let banks = (0..rest.u16()?).map(|_| Some(rest.text()?.to_owned()));
+        // Printable, as a configuration has them: they become parts of lines.
+        let banks = (0..rest.u16()?).map(|_| Some(rest.id()?.to_string()));
         let banks = banks.collect::<Option<_>>()?;
         let pairs = (0..rest.u16()?).map(|_| pair_label(rest));
         let pairs = pairs.collect::<Option<_>>()?;
@@ -135,7 +136,7 @@ impl Labels {
 
 fn pair_label(rest: &mut Rest<'_>) -> Option<PairLabel> {
     Some(PairLabel {
-        symbol: rest.text()?.to_owned(),
+        symbol: rest.id()?.to_string(),
         base: rest.id()?,
         precision: rest.u8().filter(|precision| *precision <= 9)?,
         sizes: (0..rest.u16()?)
