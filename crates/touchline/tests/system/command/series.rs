@@ -322,7 +322,7 @@ fn the_screens_of_a_bus_agree_on_the_best_prices() {
         for best in [&bid, &ask].into_iter().filter(|best| best[0].is_string()) {
             let mark = match book_of(best).as_str() {
                 "implied" => "i",
-                "merged" => "m",
+                "merged" => "+i",
                 _ => "",
             };
             let quantity = format!("{}{mark}", best[1]);
