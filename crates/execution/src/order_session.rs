@@ -146,6 +146,8 @@ impl<L: Link> OrderSession<L> {
         settings.checks = Checks::Standard;
         // Banks use reject reasons (103) that are newer than FIX 4.4; the core maps what it does not know.
         settings.check_options.any_value = true;
+        // Most have fields of their own, and of later versions. A report with one must not be rejected: it may be a fill.
+        settings.check_options.unknown = true;
         settings.applications = Applications::default().with(&ORDERS);
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
         settings.limits.output_bytes = OUTPUT_BYTES;

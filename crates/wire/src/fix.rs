@@ -32,7 +32,7 @@ pub use frame::{Frame, Message, frame, frame_with};
 pub use generated::FIX44;
 pub use header::{Header, is_header};
 pub use malformed::Malformed;
-pub use number::{Decimal, decimal, integer, unsigned};
+pub use number::{Decimal, decimal, integer, unsigned, without_zeros};
 pub use reject::{RefTag, Reject, SessionRejectReason};
 pub use resync::resync;
 pub use time::{LastSecond, Precision, timestamp, write_timestamp};

@@ -75,6 +75,7 @@ impl Client {
         settings.heartbeat_s = config.heartbeat_s;
         settings.checks = Checks::Standard;
         settings.check_options.any_value = true;
+        settings.check_options.unknown = true;
         settings.ask = true;
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
         let peer = Peer::of(&settings).only_from(Addresses::of(config.blocks()));

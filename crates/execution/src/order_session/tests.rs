@@ -127,13 +127,17 @@ impl Rig {
 
     /// Connects; the bank's Logon has this number.
     fn log_on(&mut self, number: u64) {
+        self.log_on_with(number, &LOGON);
+    }
+
+    fn log_on_with(&mut self, number: u64, fields: &[(u32, &str)]) {
         self.time.mono_ns += 60 * SECOND_NS;
         self.time.wall_ns += 60 * SECOND_NS;
         while self.session.is_connecting(self.time.mono_ns) {
             self.session.connect(self.time);
         }
         self.session.flush();
-        self.put(number, "A", &LOGON);
+        self.put(number, "A", fields);
     }
 
     /// What the session says of the bytes that have come.
@@ -223,6 +227,21 @@ fn a_message_has_the_mark_that_the_bank_gave_it() {
         rig.put(number, "8", &fields);
         assert_eq!(rig.said(), [Said::Message]);
         assert_eq!(rig.session.is_marked(), !mark.is_empty(), "{mark:?}");
+    }
+}
+
+/// Banks have fields of their own, in their Logons too, and such of later versions of FIX: a message with them is used. The form of FIX
+/// 4.4's own fields counts as before.
+#[test]
+fn fields_that_fix_44_does_not_have_are_passed_over() {
+    for more in [(5001, "x"), (29_999, "1"), (1_138, "1000"), (453, "0")] {
+        let mut rig = Rig::open();
+        rig.log_on_with(1, &[&LOGON[..], &[(9_001, "Y")]].concat());
+        assert_eq!(rig.said(), [Said::Up(false)]);
+        rig.put(2, "8", &[&REPORT[..], &[more]].concat());
+        assert_eq!(rig.said(), [Said::Message], "{more:?}");
+        rig.put(3, "8", &[&REPORT[..], &[more, (31, "1,1")]].concat());
+        assert_eq!(rig.said(), [Said::Invalid("34=3 17=X1".to_owned())]);
     }
 }
 

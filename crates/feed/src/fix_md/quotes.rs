@@ -75,19 +75,26 @@ impl Quotes {
     }
 
     /// Sets a side of a quote: `None` leaves a field unchanged, a price of zero removes the side, a quantity of zero leaves it without
-    /// a level. Returns the changes of levels.
+    /// a level. If the quote is of the other side alone and `moves`, it is not there any more. Returns the changes of levels.
     ///
     /// # Errors
     /// The table is full.
     pub fn set(
         &mut self,
-        id: Id,
-        side: Side,
-        price: Option<Price>,
-        quantity: Option<Quantity>,
+        (id, side): (Id, Side),
+        mut price: Option<Price>,
+        mut quantity: Option<Quantity>,
+        moves: impl FnOnce() -> bool,
         mut change: impl FnMut(Level),
     ) -> Result<(), TooMany> {
         let place = self.place(id, side);
+        if place.is_none()
+            && moves()
+            && let Some((old_price, old_quantity)) = self.take(id, &mut change)
+        {
+            price = price.or(Some(old_price));
+            quantity = quantity.or(Some(old_quantity));
+        }
         let old = place.map(|place| self.quotes[place]);
         let price = price.or(old.map(|old| old.price));
         let quantity = quantity.or(old.map(|old| old.quantity));
@@ -136,6 +143,13 @@ impl Quotes {
             change(self.level(side, new.price).ok_or(TooMany)?);
         }
         Ok(())
+    }
+
+    /// Removes a quote that has one side. Returns its price and quantity.
+    fn take(&mut self, id: Id, change: impl FnMut(Level)) -> Option<(Price, Quantity)> {
+        let old = *self.quotes.iter().find(|quote| quote.id == id)?;
+        self.remove(id, change);
+        Some((old.price, old.quantity))
     }
 
     /// Removes both sides of a quote.
@@ -272,10 +286,10 @@ mod tests {
             levels.clear();
             quotes
                 .set(
-                    id(name),
-                    Side::Bid,
+                    (id(name), Side::Bid),
                     price.map(Price),
                     quantity.map(Quantity),
+                    || false,
                     |level| levels.push((level.price.0, level.quantity.0, level.quotes)),
                 )
                 .expect("there is room");
@@ -312,20 +326,23 @@ mod tests {
         let zero = Some(Quantity(0));
         for number in 0..100 {
             let name = id(&number.to_string());
-            assert_eq!(quotes.set(name, Side::Bid, one, zero, |_| {}), Ok(()));
+            assert_eq!(
+                quotes.set((name, Side::Bid), one, zero, || false, |_| {}),
+                Ok(())
+            );
         }
         assert_eq!(quotes.quotes.len(), EMPTY_MAX);
         assert_eq!(quotes.side(id("99")), Some(Side::Bid));
         for number in 0..EMPTY_MAX + 8 {
             let name = id(&format!("x{number}"));
             assert_eq!(
-                quotes.set(name, Side::Ask, one, Some(Quantity(1)), |_| {}),
+                quotes.set((name, Side::Ask), one, Some(Quantity(1)), || false, |_| {}),
                 Ok(())
             );
         }
         let name = id("99");
         assert_eq!(
-            quotes.set(name, Side::Bid, one, zero, |_| {}),
+            quotes.set((name, Side::Bid), one, zero, || false, |_| {}),
             Ok(()),
             "no room"
         );
@@ -342,7 +359,7 @@ mod tests {
         for (side, quantity) in [(Side::Bid, 0), (Side::Ask, 3)] {
             let (one, quantity) = (Some(Price(1)), Some(Quantity(quantity)));
             quotes
-                .set(id("a"), side, one, quantity, |_| {})
+                .set((id("a"), side), one, quantity, || false, |_| {})
                 .expect("room");
         }
         assert_eq!(quotes.side(id("a")), Some(Side::Ask));
@@ -354,10 +371,13 @@ mod tests {
         let one = Some(Price(1));
         let some = Some(Quantity(1));
         for side in Side::BOTH {
-            assert_eq!(quotes.set(id("a"), side, one, some, |_| {}), Ok(()));
+            assert_eq!(
+                quotes.set((id("a"), side), one, some, || false, |_| {}),
+                Ok(())
+            );
         }
         assert_eq!(
-            quotes.set(id("b"), Side::Bid, one, some, |_| {}),
+            quotes.set((id("b"), Side::Bid), one, some, || false, |_| {}),
             Err(TooMany)
         );
         let mut gone = 0;

@@ -10,7 +10,7 @@ use touchline_types::{
     Validity,
 };
 use touchline_wire::fix::market_data::{Entry, MassQuote, Quote, Refresh};
-use touchline_wire::fix::{Decimal, Header, Malformed, Message, unsigned};
+use touchline_wire::fix::{Decimal, Header, Malformed, Message, tag, unsigned};
 
 /// Result of decoding a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,9 @@ impl Decoder<'_> {
             } else if entry.price.is_none() || entry.size.is_none() {
                 return Err(mistake(Malformed::Value));
             } else {
-                self.keep(instrument, side, entry, |_| {})?;
+                let id = id(instrument, entry.id)?;
+                let said = (entry.price, entry.size);
+                self.set(instrument, (id, side), said, || false, |_| {})?;
             }
         }
         self.rebuilt(instrument, transact_ns)
@@ -221,7 +223,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// A change of an entry with an id.
+    /// A change of an entry with an id. An MDEntryID (278) names one entry, which a Change may move to the other side; a QuoteEntryID
+    /// (299) names a quote, which may have both.
     fn change_quote(
         &mut self,
         instrument: Instrument,
@@ -229,52 +232,41 @@ impl Decoder<'_> {
         action: UpdateAction,
     ) -> Result<(), Refused> {
         let mut changed = Changed::default();
+        let id = id(instrument, entry.id)?;
+        let quotes = &mut self.rows.row_mut(instrument).quotes;
         let side = match (entry.kind, action) {
-            (None, UpdateAction::Change) => {
-                let id = id(instrument, entry.id)?;
-                self.rows.row(instrument).quotes.side(id)
-            }
+            (None, UpdateAction::Change) => quotes.side(id),
             _ => side(entry),
         };
         match (action, side) {
-            (UpdateAction::Delete, _) => {
-                let id = id(instrument, entry.id)?;
-                let row = self.rows.row_mut(instrument);
-                row.quotes.remove(id, |level| changed.add(level));
+            (UpdateAction::Delete, _) => quotes.remove(id, |level| changed.add(level)),
+            (_, Some(side)) => {
+                let moves = || action == UpdateAction::Change && has_entry_id(entry);
+                let said = (entry.price, entry.size);
+                self.set(instrument, (id, side), said, moves, |level| {
+                    changed.add(level)
+                })?;
             }
-            (_, Some(side)) => self.keep(instrument, side, entry, |level| changed.add(level))?,
             _ => return Err(Refused::Book(instrument, Malformed::Value)),
         }
         changed.show(instrument, self.out.events);
         Ok(())
     }
 
-    /// Sets a side of a quote from an entry.
-    fn keep(
-        &mut self,
-        instrument: Instrument,
-        side: Side,
-        entry: &Entry<'_>,
-        change: impl FnMut(super::quotes::Level),
-    ) -> Result<(), Refused> {
-        let id = id(instrument, entry.id)?;
-        self.set(instrument, id, side, entry.price, entry.size, change)
-    }
-
+    /// Sets a side of a quote.
     fn set(
         &mut self,
         instrument: Instrument,
-        id: Id,
-        side: Side,
-        price_: Option<Decimal>,
-        size: Option<Decimal>,
+        quote: (Id, Side),
+        (said_price, said_size): (Option<Decimal>, Option<Decimal>),
+        moves: impl FnOnce() -> bool,
         change: impl FnMut(super::quotes::Level),
     ) -> Result<(), Refused> {
         let mistake = |malformed| Refused::Book(instrument, malformed);
-        let price_ = price_.map(price).transpose().map_err(mistake)?;
-        let size = size.map(quantity).transpose().map_err(mistake)?;
+        let price = said_price.map(price).transpose().map_err(mistake)?;
+        let size = said_size.map(quantity).transpose().map_err(mistake)?;
         let quotes = &mut self.rows.row_mut(instrument).quotes;
-        let set = quotes.set(id, side, price_, size, change);
+        let set = quotes.set(quote, price, size, moves, change);
         set.map_err(|TooMany| mistake(Malformed::Overflow))
     }
 
@@ -319,9 +311,13 @@ impl Decoder<'_> {
                 (Side::Ask, quote.offer, quote.offer_size),
             ] {
                 if price.is_some() || size.is_some() {
-                    self.set(instrument, id, side, price, size, |level| {
-                        changed.add(level)
-                    })?;
+                    self.set(
+                        instrument,
+                        (id, side),
+                        (price, size),
+                        || false,
+                        |level| changed.add(level),
+                    )?;
                 }
             }
             if !is_whole {
@@ -456,6 +452,13 @@ impl Changed {
 
 fn id(instrument: Instrument, text: &[u8]) -> Result<Id, Refused> {
     Id::new(text).ok_or(Refused::Book(instrument, Malformed::TooLong))
+}
+
+/// Whether an entry has an MDEntryID (278).
+#[cold]
+fn has_entry_id(entry: &Entry<'_>) -> bool {
+    let mut fields = entry.fields().filter_map(Result::ok);
+    fields.any(|field| field.tag == tag::MD_ENTRY_ID)
 }
 
 #[inline]

@@ -274,6 +274,54 @@ fn a_change_by_id_needs_no_type() {
     }
 }
 
+/// An MDEntryID names one entry: a change to the other side moves it, and its old level is gone. An id that has both sides, and a
+/// quote's id (299), which may have both, keep the other side; so does a new entry.
+#[test]
+fn a_change_by_id_to_the_other_side_moves_the_entry() {
+    use UpdateAction::{Delete, Overlay};
+    let (bid, ask) = (0, 1);
+    let from_bid = |price, quantity| vec![(bid, 100, 0, Delete), (ask, price, quantity, Overlay)];
+    let ids = ["278=Q1|", "278=Q2|"];
+    for (ids, fields, changed) in [
+        (ids, "279=1|278=Q1|269=1|270=102|271=3|", from_bid(102, 3)),
+        (ids, "279=1|278=Q1|269=1|270=102|", from_bid(102, 1)),
+        (ids, "279=1|278=Q1|269=1|271=3|", from_bid(100, 3)),
+        (ids, "279=1|299=E|278=Q1|269=1|270=102|", from_bid(102, 1)),
+        (
+            ids,
+            "279=1|278=Q1|269=1|270=101|271=3|",
+            vec![(bid, 100, 0, Delete), (ask, 101, 5, Overlay)],
+        ),
+        (
+            ids,
+            "279=1|278=Q1|269=1|271=0|",
+            vec![(bid, 100, 0, Delete)],
+        ),
+        (
+            ids,
+            "279=0|278=Q1|269=1|270=102|271=3|",
+            vec![(ask, 102, 3, Overlay)],
+        ),
+        (
+            ["299=Q1|", "299=Q2|"],
+            "279=1|299=Q1|269=1|270=102|271=3|",
+            vec![(ask, 102, 3, Overlay)],
+        ),
+        (
+            ["278=Q1|", "278=Q1|"],
+            "279=1|278=Q1|269=1|270=102|",
+            vec![(ask, 101, 0, Delete), (ask, 102, 2, Overlay)],
+        ),
+    ] {
+        for dialect in BOTH {
+            let (mut stage, symbol) = live(dialect, ids);
+            let events = stage.send("X", &format!("55={symbol}|268=1|{fields}"));
+            assert_eq!(levels(&events), changed, "{fields}");
+            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+        }
+    }
+}
+
 /// A date of zeros is none: the entry counts, without a time.
 #[test]
 fn an_entry_with_a_date_of_zeros_counts() {

@@ -6,7 +6,7 @@ use crate::short_text::ShortText;
 use crate::ticks;
 use touchline_fx_events::orders::Terms;
 use touchline_types::{Price, Side};
-use touchline_wire::fix::Message;
+use touchline_wire::fix::{Message, without_zeros};
 
 type Raw<'a> = Option<&'a [u8]>;
 
@@ -127,6 +127,9 @@ impl<'a> Report<'a> {
             if let Some(place) = report.place(field.tag) {
                 place.get_or_insert(field.value);
             }
+        }
+        for reason in [&mut report.ord_rej_reason, &mut report.cxl_rej_reason] {
+            *reason = reason.map(without_zeros);
         }
         report
     }

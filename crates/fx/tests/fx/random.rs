@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use touchline_fx::Replay;
 use touchline_fx::event::{Event, Message, OrderEvent};
 use touchline_fx::lines::Files;
-use touchline_fx::orders::FillKind;
+use touchline_fx::orders::{FillKind, Terms};
 use touchline_types::{Id, Side};
 
 const SEEDS: u64 = 60;
@@ -34,6 +34,10 @@ struct Watch {
     journaled: HashSet<String>,
     sent: HashSet<String>,
     positions: HashMap<usize, (i64, i128)>,
+    /// Orders that a kill found at a bank.
+    killed_orders: u64,
+    /// Fills that a bank took back, and those that it corrected.
+    reversed: [u64; 2],
     /// Price of each fill, by its order and its ExecID.
     prices: HashMap<(Option<Id>, Id), i64>,
     is_killed: bool,
@@ -48,6 +52,8 @@ impl Watch {
                 Event::Plan { .. } => assert!(!self.is_killed, "a plan while killed"),
                 Event::Fill(fill) => {
                     let is_taken_back = fill.kind == FillKind::Bust;
+                    self.reversed[0] += u64::from(is_taken_back);
+                    self.reversed[1] += u64::from(fill.kind == FillKind::Correct);
                     let sign = if (fill.side == Side::Bid) == is_taken_back {
                         -1
                     } else {
@@ -81,6 +87,7 @@ impl Watch {
             }
         }
         let engine = replay.engine();
+        self.look_for_cancels(replay);
         for at in engine.parents().live() {
             let parent = engine.parents().get(*at);
             let exposure = parent.exposure();
@@ -105,6 +112,38 @@ impl Watch {
                 (position.units, position.cash),
                 "the sum of the fills"
             );
+        }
+    }
+}
+
+impl Watch {
+    /// A kill cancels every order that may live at a bank whose session is up, in whatever state.
+    fn look_for_cancels(&mut self, replay: &Replay) {
+        let events = &replay.batch().events;
+        let is_kill = |(_, event): &(u64, Event)| matches!(event, Event::Kill { .. });
+        let Some(kill) = events.iter().position(is_kill) else {
+            return;
+        };
+        let canceled = |id: Id| {
+            events[kill..].iter().any(|(_, event)| match event {
+                Event::Order(line) => match &line.message {
+                    Some(Message::Cancel { order, .. }) => order.id == id,
+                    _ => false,
+                },
+                _ => false,
+            })
+        };
+        let engine = replay.engine();
+        for at in engine.orders().live() {
+            let order = engine.orders().get(*at);
+            let Terms { id, bank, .. } = order.terms;
+            if engine.is_order_session_up(bank) {
+                self.killed_orders += 1;
+                assert!(
+                    order.is_cancel_asked() || canceled(id),
+                    "{id} is not canceled by a kill"
+                );
+            }
         }
     }
 }
@@ -162,6 +201,7 @@ fn parents_of_other_pairs_need_no_look() {
 #[test]
 fn random_sessions_keep_what_must_hold() {
     let (mut orders, mut fills, mut plans) = (0, 0, 0);
+    let (mut reversed, mut killed_orders) = ([0; 2], 0);
     let mut contradictions = BTreeMap::new();
     for seed in seeds() {
         println!("seed {seed}");
@@ -184,6 +224,10 @@ fn random_sessions_keep_what_must_hold() {
             *contradictions.entry(*tag).or_insert(0) += count;
         }
         orders += watch.sent.len();
+        killed_orders += watch.killed_orders;
+        for (all, own) in reversed.iter_mut().zip(watch.reversed) {
+            *all += own;
+        }
         let (files, _) = replay.finish();
         fills += files.fills.lines().count();
         plans += files
@@ -209,6 +253,10 @@ fn random_sessions_keep_what_must_hold() {
     println!("{orders} orders, {fills} fills, {plans} plans");
     let is_single = seeds().len() == 1;
     assert!(is_single || orders > 0 && fills > 0 && plans > 0);
+    println!(
+        "{reversed:?} fills taken back and corrected, {killed_orders} orders canceled by kills"
+    );
+    assert!(is_single || killed_orders > 0 && !reversed.contains(&0));
     println!("contradictions by tag: {contradictions:?}");
     assert!(is_single || contradictions.keys().copied().eq(CONTRADICTED));
 }

@@ -48,23 +48,25 @@ impl Terms {
     ) -> Option<Terms> {
         let is_good = message.begin_string() == settings.begin_string.as_bytes()
             && checks::header(parsed).is_none()
-            && checks::time_or_name(settings, wall_ns, parsed).is_none()
-            && checks::dictionary(settings, message).is_none();
+            && checks::time_or_name(settings, wall_ns, parsed).is_none();
         let number = parsed.header.msg_seq_num.filter(|number| *number > 0);
         let number = number.filter(|_| is_good)?;
         let is_reset = field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y");
         let heartbeat_s = heartbeat_s(message);
         let method = field(message, tag::ENCRYPT_METHOD);
         let is_encrypted = method
-            .is_some_and(|method| method != b"0")
+            .is_some_and(|method| unsigned(method) != Ok(0))
             .then_some("EncryptMethod (98) must be 0: encryption of FIX messages is not supported");
         // mutant: fix session: a reset by a Logon with another number is accepted
         let wrong_number = (is_reset && number != 1).then_some(RESET_WITH_ANOTHER_NUMBER);
-        Some(Terms {
+        let refusal = heartbeat_s.err().or(is_encrypted).or(wrong_number);
+        // What is wrong in a value that was read here is answered, whatever the dictionary says of it.
+        let is_readable = refusal.is_some() || checks::dictionary(settings, message).is_none();
+        is_readable.then_some(Terms {
             number,
             heartbeat_s: heartbeat_s.ok().flatten().unwrap_or(settings.heartbeat_s),
             is_reset,
-            refusal: heartbeat_s.err().or(is_encrypted).or(wrong_number),
+            refusal,
         })
     }
 }

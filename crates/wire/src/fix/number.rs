@@ -69,6 +69,14 @@ pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
     Ok(Decimal { mantissa, decimals })
 }
 
+/// A number of FIX's int type without the zeros before it, as lists of values have it.
+///
+/// Source: FIX 4.4 volume 1, data types: an int "may contain leading zeros".
+pub fn without_zeros(int: &[u8]) -> &[u8] {
+    let zeros = int.iter().take_while(|digit| **digit == b'0').count();
+    &int[zeros.min(int.len().saturating_sub(1))..]
+}
+
 /// A number of FIX's int type.
 ///
 /// # Errors

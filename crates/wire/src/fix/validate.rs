@@ -2,7 +2,7 @@
 
 use super::dictionary::{DEPTH_MAX, Dictionary, Kind, MEMBERS_MAX, Member, Span};
 use super::reject::{RefTag, Reject, SessionRejectReason as Reason};
-use super::{BadField, Field, Fields, Malformed, Message, format, tag, unsigned};
+use super::{BadField, Field, Fields, Malformed, Message, format, tag, unsigned, without_zeros};
 
 /// Which deviations are tolerated. By default none that QuickFIX's acceptance scenarios reject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,6 +206,10 @@ impl<'a> Walk<'_, 'a> {
                 Kind::Words => {
                     let mut words = field.value.split(|byte| *byte == b' ');
                     words.all(|word| self.dictionary.allows(kind, word))
+                }
+                Kind::Int => {
+                    self.dictionary.allows(kind, field.value)
+                        || self.dictionary.allows(kind, without_zeros(field.value))
                 }
                 _ => self.dictionary.allows(kind, field.value),
             };

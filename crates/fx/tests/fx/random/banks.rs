@@ -45,6 +45,8 @@ struct Held {
     quantity: i64,
     price: i64,
     cum: i64,
+    /// Numbers in the ExecIDs of its reported fills.
+    execs: Vec<u64>,
 }
 
 /// All banks and the desk.
@@ -167,6 +169,7 @@ impl Banks {
                     quantity: terms.quantity,
                     price: terms.price,
                     cum: 0,
+                    execs: Vec::new(),
                 }),
                 (OrderEvent::Sent, Some(Message::Status { request, order }))
                     if !self.random.one_in(3) =>
@@ -393,6 +396,7 @@ impl Banks {
             _ if fill > 0 => {
                 let total = cum + fill;
                 self.fill(&held.id, fill);
+                self.executed(&held.id, exec);
                 let (status, left) = if total == held.quantity {
                     ("2", 0)
                 } else {
@@ -422,12 +426,17 @@ impl Banks {
                 vec![self.told[at].clone()]
             }
             1 | 2 => {
-                let (kind, of) = (
-                    self.random.of(&["H", "G"]),
-                    1 + self.random.below(self.numbers),
-                );
-                let bank = self.random.below(5) as usize;
-                let body = format!("35=8|11=x|17=E{exec}|150={kind}|39=2|19=E{of}|32=1000|31=1.1");
+                let kind = self.random.of(&["H", "G"]);
+                let reversed = self.some_order().filter(|held| !held.execs.is_empty());
+                let (bank, id, of) = match reversed {
+                    Some(held) => {
+                        let of = held.execs[self.random.below(held.execs.len() as u64) as usize];
+                        (held.bank, held.id, of)
+                    }
+                    None => (self.random.below(5) as usize, "x".to_owned(), exec),
+                };
+                let body =
+                    format!("35=8|11={id}|17=E{exec}|150={kind}|39=2|19=E{of}|32=1000|31=1.1");
                 self.tell(bank, &body)
             }
             3 | 4 => {
@@ -514,6 +523,12 @@ impl Banks {
     fn fill(&mut self, id: &str, quantity: i64) {
         if let Some(held) = self.held.iter_mut().find(|held| held.id == id) {
             held.cum += quantity;
+        }
+    }
+
+    fn executed(&mut self, id: &str, exec: u64) {
+        if let Some(held) = self.held.iter_mut().find(|held| held.id == id) {
+            held.execs.push(exec);
         }
     }
 

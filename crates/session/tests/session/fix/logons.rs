@@ -1,7 +1,9 @@
 //! Logons of this session that cannot be agreed to, and what is shown of a connection that ends.
 
 use crate::fix::rules::{BEGIN_NS, session, settings};
-use touchline_session::fix::{DisconnectReason, Event, Memory, Role, Session, Settings, Store};
+use touchline_session::fix::{
+    Checks, DisconnectReason, Event, Memory, Role, Session, Settings, Store,
+};
 use touchline_types::ReceiveTime;
 
 fn filled(text: &str) -> Vec<u8> {
@@ -15,24 +17,32 @@ fn a_logon_with_impossible_terms_is_answered_with_the_reason() {
     let heartbeat = "HeartBtInt (108) must be a number of seconds from 0 to 86400";
     let number = "ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1";
     let encryption = "EncryptMethod (98) must be 0: encryption of FIX messages is not supported";
-    for (number, terms, why) in [
+    let cases = [
         (1, "98=0|108=86401|", heartbeat),
         (1, "98=0|108=-1|", heartbeat),
         (1, "98=0|108=30.5|", heartbeat),
         (1, "98=0|108=x|", heartbeat),
         (1, "98=0|108=99999999999999999999|", heartbeat),
         (1, "98=3|108=30|", encryption),
+        (1, "98=07|108=30|", encryption),
+        (1, "98=x|108=30|", encryption),
         (2, "98=0|108=30|141=Y|", number),
         (57, "98=0|141=Y|", number),
-    ] {
+    ];
+    for (number, terms, why) in cases {
         for role in [Role::Initiator, Role::Acceptor] {
-            for ask in [false, true] {
+            for (ask, checks) in [
+                (false, Checks::Nothing),
+                (true, Checks::Nothing),
+                (false, Checks::Standard),
+            ] {
                 let names = match role {
                     Role::Initiator => "49=THEM|56=US|",
                     Role::Acceptor => "49=US|56=THEM|",
                 };
                 let settings = Settings {
                     ask,
+                    checks,
                     ..settings(role)
                 };
                 let mut us = Session::new(settings, Memory::default());
@@ -72,6 +82,28 @@ fn a_logon_with_impossible_terms_is_answered_with_the_reason() {
                 }
             }
         }
+    }
+}
+
+/// Numbers of a Logon may have zeros before them, with a dictionary and without one.
+#[test]
+fn a_logon_with_zeros_before_its_numbers_is_accepted() {
+    for checks in [Checks::Nothing, Checks::Standard] {
+        let settings = Settings {
+            checks,
+            ..settings(Role::Acceptor)
+        };
+        let mut us = Session::new(settings, Memory::default());
+        us.connected(ReceiveTime::at(BEGIN_NS));
+        us.handle(
+            &filled("8=FIX.4.4|35=A|34=001|49=US|56=THEM|52=<TIME>|98=00|108=030|"),
+            ReceiveTime::at(BEGIN_NS),
+        );
+        assert!(
+            matches!(us.poll(), Some(Event::LoggedOn { .. })),
+            "{:?}",
+            us.disconnect_reason()
+        );
     }
 }
 

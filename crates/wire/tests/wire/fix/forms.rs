@@ -156,6 +156,12 @@ fn zeros_before_every_other_number_are_read() {
             (scaled(quote.bid), scaled(quote.bid_size)),
             (Ok(150), Ok(300))
         );
+        // A value of a list.
+        for number in ["0", "5", "10"] {
+            let bytes = message("A", &format!("{head}98={zeros}{number}|108={zeros}30|"));
+            let validated = validate(&whole(&bytes), &FIX44, &Options::default());
+            assert_eq!(validated.is_ok(), number != "10", "98={zeros}{number}");
+        }
         let bytes = message("2", &format!("{head}7={zeros}1|16={zeros}0|"));
         assert_eq!(
             validate(&whole(&bytes), &FIX44, &Options::default()),
