@@ -47,7 +47,6 @@ const RULES: &[(&str, Rule)] = &[
     ("links", links::check),
     ("contents", links::pages),
     ("settings documented", documented::settings),
-    ("counters documented", documented::counters),
 ];
 
 /// One violation of a rule.

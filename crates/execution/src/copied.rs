@@ -39,7 +39,7 @@ impl Copied {
         self.source.is_heard() && self.missing() == 0
     }
 
-    /// Time since the last status of the source, by the clocks of both hosts; `None`: it was never heard.
+    /// Time since the last status of the source, by the clocks of both hosts; `None`: no status was received.
     pub(crate) fn age_ns(&self, wall_ns: u64) -> Option<u64> {
         let is_heard = self.source.is_heard();
         is_heard.then(|| wall_ns.saturating_sub(self.source.said_ns))
@@ -85,7 +85,7 @@ mod tests {
         Copied { source, position }
     }
 
-    /// What is missing is a number, with the time that it is of; what was never heard is not called complete.
+    /// The missing part is a number with its time; a copy whose source sent no status is not called complete.
     #[test]
     fn a_copy_says_what_it_lacks_and_as_of_when() {
         const SAID_NS: u64 = 1_767_225_600_000_000_001;

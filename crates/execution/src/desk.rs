@@ -2,7 +2,7 @@
 //!
 //! A client publishes on a bus of its own, `<engine's bus>-<client>`. The engine reads it only if the files belong to
 //! the configured user. A command is a number (u64, little-endian) and a JSON object. The number is the time of the command by the
-//! host's boot clock, which nobody sets, and ascends: one that is old, from before the engine's start, or was seen before, is refused.
+//! host's boot clock, which is never set, and ascends: a command that is old, from before the engine's start, or was seen before, is refused.
 //! A message without room for the number counts as a malformed command of number 0.
 //!
 //! A kill is never refused for its age, number or rate, nor is the cancel of a parent. A kill has a second way that needs no ring and
@@ -110,7 +110,7 @@ pub(crate) enum Old {
     Recorded,
     /// No engine has seen it.
     Missed,
-    /// Likewise, and there are so many that it is only counted.
+    /// Likewise, beyond the rate of logged ones: only counted.
     Flood,
 }
 
@@ -276,7 +276,7 @@ impl Ring {
         }
     }
 
-    /// A kill that came without the ring, unless an engine before has recorded it and could not remove the file. An error is told once.
+    /// A kill that came without the ring, unless an engine before has recorded it and could not remove the file. An error is reported once.
     pub(crate) fn take_kill(&mut self) -> Option<Result<Command, String>> {
         let request = match self.kill_file.take()? {
             Ok(request) => request,

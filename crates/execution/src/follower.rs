@@ -64,7 +64,7 @@ struct Batches {
     continues: u64,
 }
 
-/// What an engine tells.
+/// A message of an engine.
 #[derive(Debug)]
 pub struct PublishedEntry<'t> {
     /// Names of the run.
@@ -95,7 +95,7 @@ impl PublishedEntry<'_> {
 /// Messages of the drop copy in one poll.
 const ROUND_MAX: usize = 65_536;
 
-/// Receives what an engine tells.
+/// Receives the messages of an engine.
 pub type Each<'e> = dyn FnMut(&PublishedEntry<'_>) + 'e;
 
 impl Batches {
@@ -253,7 +253,7 @@ impl Follower {
                 Some((part, read))
             });
             match polled {
-                // What the journal does not have may name what nobody has read.
+                // An entry that the journal does not have may use a name that was not read.
                 Ok(Polled::Given(Some((part, _)))) if part.first == 0 => {}
                 Ok(Polled::Given(Some((part, read)))) => {
                     let is_read = matches!(read, Ok(Some(_)));

@@ -1,7 +1,7 @@
 //! A kill without a ring: a file beside the rings, which a client writes and the engine takes.
 //!
 //! Its name is `.<ring>.kill`, its content the number of the kill, as in the ring. It counts only as a regular file of the client's user
-//! that nobody else may write. The engine renames it to `.<ring>.kill-taken`, reads it, and removes it once the kill is recorded. Writing it needs no lock and no room in a ring, so that nothing that another process does stops a kill.
+//! that no other user may write. The engine renames it to `.<ring>.kill-taken`, reads it, and removes it once the kill is recorded. Writing it needs no lock and no room in a ring, so that nothing that another process does stops a kill.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -76,7 +76,7 @@ impl KillFile {
     /// that name until the next call, so that a kill whose engine dies before it is recorded is taken by the next one. An error is told
     /// once for each reason.
     pub fn take(&mut self) -> Option<Result<u64, String>> {
-        // Asked each millisecond: an error of what is not there would be a text each time.
+        // Called each millisecond: an error for a missing file would format a text each time.
         if fs::symlink_metadata(&self.taken_path).is_ok()
             && let Ok(request) = self.read(&self.taken_path)
         {
@@ -220,7 +220,7 @@ mod tests {
         fs::remove_dir_all(&folder).expect("removed");
     }
 
-    /// A kill is taken once, with its number; what is no file of its user is refused, and told once.
+    /// A kill is taken once, with its number; a file of another user is refused, and reported once.
     #[test]
     fn a_kill_file_is_taken_once_and_only_of_its_user() {
         let name = format!("touchline-kill-{}", std::process::id());

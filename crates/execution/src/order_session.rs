@@ -31,7 +31,7 @@ const FLUSH_NS: u64 = 1_000_000_000;
 const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
 /// Output that may wait: cancels of thousands of orders at once. A simulation makes thousands of sessions, with few orders.
 const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
-/// Attempts that fail for the same reason are told at this interval.
+/// Interval at which attempts that fail for the same reason are logged.
 const FAILED_AGAIN_NS: u64 = 60_000_000_000;
 /// A bank that must be cut gets the longest pause.
 const FAILURES_OF_A_CUT: u32 = 16;

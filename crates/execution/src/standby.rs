@@ -78,7 +78,7 @@ impl Standby {
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
         let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
-        // A command from before was for another standby: nobody has asked this one for a promotion.
+        // An earlier command was for another standby, not a request to promote this one.
         let began_ns = boot_ns();
         Ok(Standby {
             follow: Follow::new(&config.run.journal),
@@ -248,7 +248,7 @@ impl Standby {
         }
     }
 
-    /// Applies the rest of the journal, which nobody else writes any more, and starts from it.
+    /// Applies the rest of the journal, which has no other writer any more, and starts from it.
     fn take_over(
         &mut self,
         access: Vec<Access>,

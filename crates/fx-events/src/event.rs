@@ -167,7 +167,7 @@ pub enum Event {
         /// The order of the alarm, as named.
         order: Option<Id>,
     },
-    /// An order that the journal lost was taken over, with a parent of its own. Its alarm is told, this is not.
+    /// An order that the journal lost was taken over, with a parent of its own. Its alarm is logged, this is not.
     Adopted(Box<Adopted>),
     /// An event of an order.
     Order(OrderLine),
@@ -210,7 +210,7 @@ pub struct Adopted {
     pub of: Id,
 }
 
-/// Answer to a command. It is no event of the core, and stands behind those of its command.
+/// Answer to a command. Not an event of the core; it follows those of its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer<'a> {
     /// Client.

@@ -1,4 +1,4 @@
-//! Guards of a live configuration: limits that a file must state, since a default would be a decision that nobody made
+//! Guards of a live configuration: limits that a file must state, since a default would be a decision that no person made
 //! (`docs/fx.md`). They are read from the text, in which a default cannot hide that a key is missing.
 
 use toml::{Table, Value};

@@ -3,7 +3,7 @@
 //! | source | payload |
 //! |---|---|
 //! | `LP03.q` | the bank's pricing session: a FIX message with `\|` as the separator, or `!up`, `!down` |
-//! | `LP03.q` | in recordings of a composer: `!taken TIME MESSAGE` and `!withdrawn MESSAGE`, which stand for what is no quote message of the bank |
+//! | `LP03.q` | in recordings of a composer: `!taken TIME MESSAGE` and `!withdrawn MESSAGE`, which are not quote messages of the bank |
 //! | `LP03.o` | the bank's order session, likewise |
 //! | `-` | a JSON object of the desk |
 

@@ -14,6 +14,8 @@ use crate::live::FeedLink;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
+use touchline_feed::Feed;
+use touchline_types::CounterInfo;
 
 pub use start::{AnyConfig, RunError, Running, StartError, StartEvent, Work};
 
@@ -31,6 +33,9 @@ pub struct Venues(pub &'static [Entry]);
 /// Parser of a configuration file; the table is needed for error texts.
 type Read = fn(Venues, &Path, &str) -> Result<Box<dyn AnyConfig>, ConfigError>;
 
+/// Table of counters.
+type Table = &'static [CounterInfo];
+
 /// Entry of a venue.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -40,6 +45,8 @@ pub struct Entry {
     examples: &'static [&'static str],
     /// Documentation of its settings.
     pub guide: Guide,
+    /// Counters of its feed, then of its link.
+    counters: [&'static [Table]; 2],
     read: Read,
 }
 
@@ -143,6 +150,10 @@ impl Entry {
             kinds: V::KINDS,
             examples: V::EXAMPLES,
             guide: V::GUIDE,
+            counters: [
+                <<V::Link as FeedLink>::Feed as Feed>::TABLES,
+                <V::Link as FeedLink>::TABLES,
+            ],
             read: |venues, path, text| {
                 Ok(Box::new(Config::<V>::parse(venues, path, text)?) as Box<dyn AnyConfig>)
             },
@@ -204,6 +215,21 @@ impl Venues {
         let venues = self.0.iter();
         let own = venues.flat_map(|venue| SettingsTable::of(venue.kinds, &venue.guide));
         of_all.into_iter().chain(own).collect()
+    }
+
+    /// Each table of counters of feeds and links once, with the kinds that have it.
+    #[must_use]
+    pub fn counters(self) -> Vec<(Vec<&'static str>, &'static [CounterInfo])> {
+        let mut found: Vec<(Vec<&'static str>, Table)> = Vec::new();
+        for entry in self.0 {
+            for &table in entry.counters.into_iter().flatten() {
+                match found.iter_mut().find(|(_, known)| *known == table) {
+                    Some((kinds, _)) => kinds.extend(entry.kinds),
+                    None => found.push((entry.kinds.to_vec(), table)),
+                }
+            }
+        }
+        found
     }
 
     /// All kinds, in the order of the table.

@@ -45,7 +45,7 @@ pub(crate) trait Disk {
     }
 }
 
-/// Copies a block of a file to memory that is zero. Zeros are not copied: the system takes no page for memory that nobody has
+/// Copies a block of a file to memory that is zero. Zeros are not copied: the system takes no page for memory that was not
 /// written, and most of an open segment is zeros.
 pub(crate) fn put_block(zeroed: &mut [u8], block: &[u8]) {
     if !is_zero(block) {

@@ -2,7 +2,7 @@
 //!
 //! The writer's thread copies the tail to the files without waiting for the disk of more than one sync, so the files
 //! are enough, and a follower needs nothing of the writer. What does not hold at the end is not written yet. It is
-//! damage only if a later segment was begun.
+//! damage only if a later segment was started.
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -345,7 +345,7 @@ impl Follow {
         self.window.clear();
     }
 
-    /// A segment that was begun shows that what is missing before it will not come.
+    /// A started segment shows that the missing records before it will not come.
     fn watch(&mut self) -> Result<(), Error> {
         self.polls_without += 1;
         if !self.polls_without.is_multiple_of(POLLS_WITHOUT) {

@@ -2,7 +2,7 @@
 //! removes.
 //!
 //! A copy knows only what reached it. Its source may have lost more than records: whole runs, whose epochs are in their orders.
-//! A tail on this host tells nothing about them, since it is of a run before the copy.
+//! A tail on this host has none of them, since it is of a run before the copy.
 
 use crate::disk::Disk;
 use crate::error::Error;

@@ -154,12 +154,12 @@ impl Replica {
         Ok(Some(ReplicaEnd { end, crc }))
     }
 
-    /// What was heard last of the source.
+    /// Last status of the source.
     pub fn source_status(&mut self) -> SourceStatus {
         source_status::read(&mut self.folder)
     }
 
-    /// Notes what was heard of the source, for a standby and for the start that continues the copy.
+    /// Stores the status of the source, for a standby and for the start that continues the copy.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -254,7 +254,7 @@ impl Replica {
         Ok(())
     }
 
-    /// The end behind the `Begin` of a segment: it continues the segment before, of which a copy that begins knows nothing.
+    /// The end behind the `Begin` of a segment: it continues the segment before, which a copy that begins does not have.
     fn begun(&self, header: &SegmentHeader, body: &[u8]) -> Result<PrefixEnd, Error> {
         let begin = Begin::decode(body);
         let begin = begin.ok_or_else(|| self.refused("a Begin that cannot be read"))?;

@@ -1,4 +1,4 @@
-//! What a copy heard last of its source: a file in the directory of the copy. A standby computes from it what the copy lacks, and
+//! Last status that a copy received of its source: a file in the directory of the copy. A standby computes from it what the copy lacks, and
 //! so does the start that continues the copy.
 //!
 //! One line of a fixed length with a checksum, replaced in place. It is not synced, and no start depends on it.
@@ -20,19 +20,19 @@ const SOURCE_BYTES_MAX: usize = 160;
 /// Attempts of a reader that meets a line while it is written.
 const ATTEMPTS: u32 = 10;
 
-/// What a copy heard last of its source.
+/// Last status that a copy received of its source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceStatus {
-    /// Host and port of the source; empty if it was never heard.
+    /// Host and port of the source; empty if none was received.
     pub source: String,
     /// Position behind the last record of its journal.
     pub position: u64,
-    /// When the source said so, by its own clock: nanoseconds since 1970; 0 if it was never heard.
+    /// When the source said so, by its own clock: nanoseconds since 1970; 0 if none was received.
     pub said_ns: u64,
 }
 
 impl SourceStatus {
-    /// Reads that of a directory; `None` if it is not a copy. Without a readable file the source was never heard.
+    /// Reads that of a directory; `None` if it is not a copy. Without a readable file no status was received.
     pub fn read(directory: &Path) -> Option<SourceStatus> {
         let mut folder = Folder::open(directory).ok()?;
         if !mark::is_copy(&mut folder).ok()? {
@@ -42,7 +42,7 @@ impl SourceStatus {
         Some(read.find(SourceStatus::is_heard).unwrap_or_default())
     }
 
-    /// Whether the source was ever heard.
+    /// Whether a status was received.
     pub fn is_heard(&self) -> bool {
         self.said_ns > 0
     }
@@ -79,7 +79,7 @@ impl SourceStatus {
     }
 }
 
-/// The status in a directory; without a readable file the source was never heard.
+/// The status in a directory; without a readable file none was received.
 pub(crate) fn read<D: Disk>(disk: &mut D) -> SourceStatus {
     let mut bytes = [0; BYTES];
     let is_read = disk.read(NAME, 0, &mut bytes).is_ok();

@@ -63,7 +63,7 @@ Readiness:
 
 Log:
   One line an event on standard error: time, level, event, fields. Repeated events are
-  written once a second, with their number (repeated=17). docs/troubleshooting.md lists
+  written once a second, with their number (repeated=17). `touchline help events` lists
   every event with its meaning and what to do.
 
 Exit status:

@@ -1,15 +1,18 @@
-//! `touchline help`: the help of a command, and the list of settings.
+//! `touchline help`: the help of a command, and the lists of settings, counters and log events.
 
+mod counters;
+mod events;
+mod list;
 mod settings;
 
 use crate::output::{Failure, say};
 use clap::Command;
 
-/// Print the help of a command, or every setting of a gateway's configuration.
+/// Print the help of a command, every setting of a gateway's configuration, every counter or every log event.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// A command, as `fx run`; or `settings` and words to search for.
+    /// A command, as `fx run`; or `settings`, `counters` or `events`, and words to search for.
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 }
@@ -19,13 +22,19 @@ Examples:
   touchline help gateway
   touchline help fx run
   touchline help settings              # every setting: meaning, values with unit, default
-  touchline help settings replay       # settings with this word in name, table or meaning";
+  touchline help settings replay       # settings with this word in name, table or meaning
+  touchline help counters              # every counter and histogram: metric, meaning, unit
+  touchline help counters packets_lost
+  touchline help events                # every event of the log: meaning, level, fields, what to do
+  touchline help events fx_alarm";
 
 /// Runs the command; `program` is the complete command line interface.
 pub fn run(arguments: &Arguments, mut program: Command) -> Result<(), Failure> {
     program.build();
     match arguments.words.as_slice() {
         [first, words @ ..] if first == "settings" => say(&settings::page(words)?),
+        [first, words @ ..] if first == "counters" => say(&counters::page(words)?),
+        [first, words @ ..] if first == "events" => say(&events::page(words)?),
         words => {
             let command = words.iter().try_fold(&mut program, |command, word| {
                 let name = command.get_name().to_owned();

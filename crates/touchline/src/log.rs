@@ -1,7 +1,7 @@
 //! Log of a long-running process: one line per event, on standard error.
 //!
-//! A line has level, event and fields. One [table](events::EVENTS) lists the events; `docs/troubleshooting.md` has the
-//! operator's action for each. Repeated lines of an event are written once a second, with the number of lines left out.
+//! A line has level, event and fields. One [table](events::EVENTS) lists the events with the operator's action for each.
+//! Repeated lines of an event are written once a second, with the number of lines left out.
 //! The message path does not write the log: it hands values over to a [thread](LogThread) that does, or another thread reads its
 //! counters.
 

@@ -104,7 +104,8 @@ macro_rules! after_help {
 ",
             $start,
             "`touchline COMMAND --help` describes a command,
-`touchline help settings` every setting of a configuration."
+`touchline help settings` every setting of a configuration, `help counters` every counter,
+`help events` every event of the log."
         )
     };
 }

@@ -2,7 +2,7 @@
 
 pub mod format;
 mod ladder;
-mod names;
+pub mod names;
 mod page;
 mod readers;
 mod request;

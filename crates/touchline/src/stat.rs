@@ -61,7 +61,8 @@ What to look at:
              stalled: it runs without activity, and the books are stale
   readers    those that registered a name; a slow one is overrun, or slows the
              publisher of a lossless bus
-  counters   docs/metrics.md says which ones mean trouble
+  counters   `touchline help counters` has the meaning of each; docs/metrics.md says
+             which ones mean trouble
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM

@@ -1,9 +1,8 @@
-//! Settings and counters are documented.
+//! Settings are documented.
 
 use super::{Finding, Repository, source};
 
 const CONFIGURATION: &str = "docs/configuration.md";
-const METRICS: &str = "docs/metrics.md";
 
 /// Each setting of a gateway and of the trading engine is described on the configuration page, in back-ticks.
 pub fn settings(repository: &Repository) -> Vec<Finding> {
@@ -118,59 +117,6 @@ fn rename(raw: &str) -> Option<&str> {
     raw.split_once("rename = \"")?.1.split('"').next()
 }
 
-/// Each counter of a table has its row on the metrics page, with the same words.
-pub fn counters(repository: &Repository) -> Vec<Finding> {
-    let guide = repository.files.get(METRICS).map_or("", String::as_str);
-    let mut findings = Vec::new();
-    let has_table = |(_, text): &(&str, &str)| text.contains("counters!");
-    for (path, text) in repository.rust().filter(has_table) {
-        for (line, name) in counter_names(text) {
-            let row = text.lines().nth(line - 1).and_then(|raw| row(&name, raw));
-            let Some(row) = row else {
-                let what = format!("counter '{name}' does not stand on a line of its own");
-                let fix = "write it as name: \"unit\" = \"One sentence.\",";
-                findings.push(Finding::new(path, line, what, fix));
-                continue;
-            };
-            if !guide.lines().any(|line| line == row) {
-                let what = format!("counter '{name}' is not documented, or in other words");
-                let fix = format!("write this row into {METRICS}: {row}");
-                findings.push(Finding::new(path, line, what, fix));
-            }
-        }
-    }
-    findings
-}
-
-/// Row of the page for a line `name: "unit" = "One sentence.",` of a table.
-fn row(name: &str, raw: &str) -> Option<String> {
-    let mut quoted = raw.split('"').skip(1).step_by(2);
-    let (unit, sentence) = (quoted.next()?, quoted.next()?);
-    let mut letters = sentence.strip_suffix('.')?.chars();
-    let first = letters.next()?.to_lowercase();
-    Some(format!(
-        "| `{name}` | {unit} | {first}{} |",
-        letters.as_str()
-    ))
-}
-
-/// Names in the tables that `counters! { pub struct Name { name: "unit" = "sentence", … } }` defines, with their
-/// lines from 1.
-fn counter_names(text: &str) -> Vec<(usize, String)> {
-    let mut names = Vec::new();
-    let mut item = Item::None;
-    for (at, line) in source::lines(text).iter().enumerate() {
-        let code = line.code.trim();
-        if matches!(item, Item::Open(2..)) {
-            names.extend(fields(code).map(|name| (at + 1, name.to_owned())));
-        }
-        let is_table =
-            source::find_word(code, "counters!").is_some() && !code.contains("macro_rules!");
-        item = if is_table { Item::Announced } else { item }.after(code);
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,43 +198,5 @@ fn f(a: u8) -> u8 {
             ("crates/feed/src/lib.rs", CONFIG),
         ];
         assert_eq!(settings(&Repository::of(&files)).len(), 4);
-    }
-
-    const COUNTERS: &str = r#"
-use touchline_types::counters;
-
-counters! {
-    /// Counters of a line: its packets.
-    pub struct Line {
-        packets: "packets" = "What arrived: all of it.",
-        gaps_a: "gaps" = "What did not.",
-    }
-}
-
-struct Other {
-    field: u8,
-}
-"#;
-
-    #[test]
-    fn a_counter_without_its_description_or_with_another_is_found() {
-        let with_guide = |guide: &str| {
-            counters(&Repository::of(&[
-                ("crates/feed/src/counters.rs", COUNTERS),
-                (METRICS, guide),
-            ]))
-        };
-        let (packets, gaps) = (
-            "| `packets` | packets | what arrived: all of it |",
-            "| `gaps_a` | gaps | what did not |",
-        );
-        assert_eq!(with_guide(&format!("{packets}\n{gaps}\n")), []);
-        for stale in ["", "| `gaps_a` | gaps | something else |"] {
-            let findings = with_guide(&format!("{packets}\n{stale}\n"));
-            assert_eq!(findings.len(), 1);
-            assert!(findings[0].what.contains("gaps_a"));
-            assert!(findings[0].fix.contains(gaps));
-            assert_eq!(findings[0].line, 8);
-        }
     }
 }

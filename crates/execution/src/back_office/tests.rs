@@ -232,7 +232,7 @@ fn a_reset_sends_everything_again() {
     assert!(received.iter().all(|(_, dup, resend, _)| !dup && *resend));
 }
 
-/// After the loss of the journal's end, or with another journal, no number stands for another report.
+/// After the loss of the journal's end, or with another journal, no number names another report.
 #[test]
 fn another_journal_is_not_taken_for_the_old_one() {
     let mut office = Office::open("other", events().len());

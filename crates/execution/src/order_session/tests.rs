@@ -161,8 +161,8 @@ fn gap(first: u64, last: u64, is_catching_up: bool) -> Said {
     })
 }
 
-/// A gap is told once, however many messages reveal it, and the next one again. Behind a Logon that shows messages of the time
-/// without a connection it is told as such.
+/// A gap is reported once, however many messages reveal it, and the next one again. After a Logon that shows messages of the time
+/// without a connection it is reported as such.
 #[test]
 fn a_gap_is_told_once_and_not_as_an_alarm_behind_a_logon() {
     let mut rig = Rig::open();
@@ -364,7 +364,7 @@ fn numbers_begin_again_when_the_configuration_says_so() {
     assert_eq!(rig.session.unjournaled(), Some((2, 1)));
 }
 
-/// A bank that begins at 1 after its end of day, which nobody configured: the third refusal names the bank's message and the cure,
+/// A bank that begins at 1 after its end of day, without the setting for it: the third refusal names the bank's message and the cure,
 /// and the pause grows beyond its configured maximum.
 #[test]
 fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {

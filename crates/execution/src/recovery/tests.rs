@@ -1,4 +1,4 @@
-//! What a journal tells of a run.
+//! State of a run, recovered from its journal.
 
 use super::*;
 use touchline_fx::config;

@@ -1,4 +1,4 @@
-//! How many messages of a bank its orders explain. A bank that repeats reports, reports orders of nobody, or sends messages of the
+//! Number of messages of a bank that its orders explain. A bank that repeats reports, reports unknown orders, or sends messages of the
 //! session, some thousand times a second would fill the journal, and stop the trade with all other banks.
 
 /// Reports that a message of ours explains: acknowledgements, fills in parts, answers. A report that books a fill costs nothing.

@@ -481,7 +481,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.sessions[bank].flush();
     }
 
-    /// Counts the events of a batch, and tells those for which somebody may have to act.
+    /// Counts the events of a batch, and reports those that may need a person.
     fn tell(&mut self, batch: &Batch, time: ReceiveTime) {
         for (_, event) in &batch.events {
             match event {

@@ -267,7 +267,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// A command that a restart handles again. What is refused changes nothing, so that a restart takes each one in its journal for
-    /// permitted, whoever may give it then.
+    /// permitted, even if its client has lost the permission since.
     fn decide(&mut self, time: ReceiveTime, desk: Desk) -> Result<Done, String> {
         let is_void = match &desk {
             Desk::Cancel { id } => {

@@ -67,7 +67,7 @@ pub enum Incident {
         /// Bank.
         bank: String,
     },
-    /// A bank reports orders that are not ours, more than are told one by one.
+    /// A bank reports orders that are not ours, more than are logged one by one.
     Foreign {
         /// Bank.
         bank: String,
@@ -166,7 +166,7 @@ pub enum Incident {
 }
 
 impl Incident {
-    /// It is the last of so many of its kind, and the others are not in the log.
+    /// It is the last of N of its kind, and the others are not in the log.
     pub(super) fn stands_for(&mut self, count: u64) {
         if let Incident::Rejected { text, .. } = self
             && count > 1
@@ -195,7 +195,7 @@ impl Incident {
         !is_expected
     }
 
-    /// Whether it is an alarm that is not counted elsewhere: those of the core are counted where they are told, also the ones without a
+    /// Whether it is an alarm that is not counted elsewhere: those of the core are counted where they are reported, also the ones without a
     /// line, and refused commands have their own count.
     pub(super) fn is_alarm_of_its_own(&self) -> bool {
         let is_counted = matches!(

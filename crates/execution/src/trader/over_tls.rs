@@ -61,7 +61,7 @@ impl Link for Short {
     }
 }
 
-/// An engine, most often with one bank. Its time stands still but for what a test adds, so no timer is due.
+/// An engine, most often with one bank. Time advances only by what a test adds, so no timer is due.
 struct Engine {
     core: Core<Host, Short>,
     readiness: Readiness,
@@ -359,7 +359,7 @@ fn a_bank_that_cannot_be_verified_is_one_line_with_the_reason() {
     }
 }
 
-/// With and without TLS: nobody listens, nobody answers, the bank speaks without TLS.
+/// With and without TLS: the port is closed, the connection gets no answer, the bank answers without TLS.
 #[test]
 fn a_connection_that_is_not_made_is_a_line_with_the_reason() {
     let issuer = Issuer::new("an issuer");

@@ -1,4 +1,4 @@
-//! A run of the core: made from what was recovered, begun, its rounds of order sessions, and the logouts.
+//! A run of the core: restored from the recovered state and started; its rounds of order sessions, and the logouts.
 
 use super::Incident;
 use super::Totals;

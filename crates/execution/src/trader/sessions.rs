@@ -14,7 +14,7 @@ use touchline_wire::fix::{Frame, frame};
 /// Interval of the incidents of one kind and bank that can come with every message.
 const AGAIN_NS: u64 = 60_000_000_000;
 
-/// Faults of one kind that are told at intervals, and counted between.
+/// Faults of one kind that are reported at intervals, and counted between.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limited {
     /// Those that were not told.
@@ -23,7 +23,7 @@ pub(super) struct Limited {
 }
 
 impl Limited {
-    /// Adds faults. The number since the last time, if it is time to tell them.
+    /// Adds faults. Returns the number since the last report if the next report is due.
     fn add(&mut self, count: u64, mono_ns: u64) -> Option<u64> {
         self.count += count;
         let is_early = |told_ns: u64| mono_ns < told_ns.saturating_add(AGAIN_NS);
@@ -35,7 +35,7 @@ impl Limited {
     }
 }
 
-/// Faults of one kind of which some are told one by one, and the others at intervals.
+/// Faults of one kind of which some are reported one by one, and the others at intervals.
 #[derive(Debug, Clone, Copy, Default)]
 struct Several {
     rest: Limited,
@@ -43,11 +43,11 @@ struct Several {
     told: (u32, u64),
 }
 
-/// Faults of a kind that are told one by one in a minute.
+/// Faults of a kind that are reported one by one in a minute.
 const SEVERAL_MAX: u32 = 10;
 
 impl Several {
-    /// A fault: whether it is told by itself, else the number if it is time to tell that.
+    /// Adds a fault: whether it is reported by itself, else the number if that report is due.
     fn add(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
         let (count, since_ns) = &mut self.told;
         if at_ns.saturating_sub(*since_ns) >= AGAIN_NS {
@@ -61,7 +61,7 @@ impl Several {
     }
 }
 
-/// What a bank can send with every message, and is told at intervals.
+/// Faults that a bank can send with every message, reported at intervals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Faults {
     repeated: Limited,
@@ -88,7 +88,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// A report of an order that is not ours: whether it is told by itself, else the number if it is time to tell that.
+    /// Adds a report of an order that is not ours: whether it is reported by itself, else the number if that report is due.
     pub fn foreign(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
         let (several, all) = &mut self.foreign;
         *all += 1;

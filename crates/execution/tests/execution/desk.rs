@@ -42,7 +42,7 @@ fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, String)>, Vec<String>) {
     (commands, answers)
 }
 
-/// A ring whose files belong to another user than the configuration says is not read. This is told once, with the owner, and an
+/// A ring whose files belong to another user than the configuration says is not read. This is reported once, with the owner, and an
 /// answer in the journal says it; the other clients go on.
 #[test]
 fn a_ring_of_another_user_is_refused_once_and_not_read() {

@@ -42,7 +42,7 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
 }
 
 /// A parent that ended without an order, as it found no price at once, or at its deadline behind the last record, ends once: the next start
-/// does not tell that it ended by the restart.
+/// is not reported as ended by the restart.
 #[test]
 fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
     let mut rig = Rig::open(SMALL, "");

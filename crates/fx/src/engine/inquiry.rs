@@ -91,7 +91,7 @@ impl Engine {
         inquiry.called_ns.is_some() && inquiry.is_waiting()
     }
 
-    /// Asks a bank for all its orders, again and again until it answers. Its answer also tells of `unknown` ones.
+    /// Requests all orders of a bank, repeatedly until it answers. The answer includes `unknown` ones.
     pub(super) fn inquire(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
         let config = &self.setup.banks[bank].config;
         if !config.mass_status {

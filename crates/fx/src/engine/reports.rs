@@ -147,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Books what a report tells. Whether it contradicts itself, or what is booked.
+    /// Books a report. Whether it contradicts itself, or what is booked.
     fn book_all(
         &mut self,
         at: usize,

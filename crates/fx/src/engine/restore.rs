@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// Handles a proposal or a confirmation of a booking that an earlier run took, whoever may book now.
+    /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also of a person who may not book now.
     ///
     /// # Errors
     /// It cannot have been taken at this time.

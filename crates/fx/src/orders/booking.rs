@@ -27,7 +27,7 @@ pub struct Booking {
 }
 
 impl Booking {
-    /// A fill of which no report tells value date and currency.
+    /// A fill whose value date and currency no report stated.
     pub fn new(kind: FillKind, exec_id: Id, quantity: i64, price: Price) -> Booking {
         Booking {
             kind,
@@ -129,7 +129,7 @@ fn of_trade(
     }
 }
 
-/// A report that is no trade books what CumQty tells, unless it contradicts itself.
+/// A report that is not a trade books up to its CumQty, unless it contradicts itself.
 fn of_state(order: &Order, report: &Report<'_>, precision: u8) -> Bookings {
     let cum = report.cum().unwrap_or(order.cum());
     let growth = cum - order.cum();

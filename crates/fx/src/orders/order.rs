@@ -39,7 +39,7 @@ pub struct Order {
     was_unknown: bool,
     /// Whether the penalty has counted it.
     is_counted: bool,
-    /// Whether only its bank's reports tell of it: the journal lost it.
+    /// Whether it is known only from its bank's reports: the journal lost it.
     is_adopted: bool,
 }
 

@@ -110,7 +110,7 @@ fn an_adopted_order_of_two_quantities_is_disputed() {
     }
 }
 
-/// The desk resolved an adopted order: a status that speaks of another quantity books nothing more.
+/// The desk resolved an adopted order: a status with another quantity books nothing more.
 #[test]
 fn an_adopted_order_that_was_resolved_is_not_grown_by_another_quantity() {
     let other = AT.replace("38=1000000", "38=999000");

@@ -64,7 +64,7 @@ fn every_order_that_has_not_ended_is_canceled() {
     }
 }
 
-/// A request that nobody answered is repeated by the next command, and one that was refused by the next report that shows the order
+/// A request without an answer is repeated by the next command, and one that was refused by the next report that shows the order
 /// alive; never by a timer.
 #[test]
 fn a_cancel_is_asked_for_again_at_events() {

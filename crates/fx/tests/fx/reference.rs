@@ -76,7 +76,7 @@ fn the_reference_is_the_median_of_the_banks_mids() {
     );
 }
 
-/// A bank far from the reference is off the market: not traded, not counted, and it stops nobody; the printed composite shows it.
+/// A bank far from the reference is off the market: not traded, not counted, and no obstacle to others; the printed composite shows it.
 #[test]
 fn a_bank_off_the_market_is_left_out() {
     let mut world = world("min_banks = 3", 40);

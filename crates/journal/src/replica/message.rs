@@ -60,7 +60,7 @@ pub fn hello(end: Option<&ReplicaEnd>) -> Vec<u8> {
 /// Reads a hello of [`HELLO_BYTES`].
 ///
 /// # Errors
-/// The other side is no copy of this version.
+/// The other side is not a copy of this version.
 pub fn read_hello(bytes: &[u8]) -> Result<Option<ReplicaEnd>, Foreign> {
     if !bytes.starts_with(&HELLO[..MAGIC_BYTES]) {
         return Err(Foreign::NoCopy);

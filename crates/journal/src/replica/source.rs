@@ -1,6 +1,6 @@
 //! What a copy of a journal lacks, from the journal's files: soon after it was written, without the writer.
 //!
-//! A second reader is ahead of what is sent, so that the copy is told the end of the journal before it gets the records up to there.
+//! A second reader is ahead of what is sent, so that the copy receives the end of the journal before the records up to there.
 
 use super::message::{self, Message};
 use super::{ReplicaEnd, checksum};

@@ -25,7 +25,7 @@ fn written(journal: &Journal) {
     }
 }
 
-/// Also one that joins in the middle, of a journal whose first segments are compressed, and it stops where it is told to.
+/// Also one that joins in the middle, of a journal whose first segments are compressed, and it stops at the given position.
 #[test]
 fn a_follower_reads_what_a_reader_reads() {
     let place = Place::new("follow");
@@ -74,7 +74,7 @@ fn a_follower_reads_what_a_reader_reads() {
 }
 
 /// A frame that is not whole is not given, at whichever byte it ends; it is given once it is whole. Behind it a later
-/// segment that was begun makes it damage.
+/// segment that was started makes it damage.
 #[test]
 fn a_torn_end_is_waited_for_and_a_missing_frame_is_damage() {
     let place = Place::new("torn-follow");

@@ -361,7 +361,7 @@ fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
     assert_eq!(report.epoch, promoted.epoch + 1, "{report:?}");
 }
 
-/// Applies what was sent. Returns how far the copy was behind what it had heard, after each frame.
+/// Applies what was sent. Returns the distance of the copy from the last status, after each frame.
 fn lags(sent: &[u8], copy: &mut Replica, heard: &mut u64) -> Vec<u64> {
     let (mut rest, mut lags) = (sent, Vec::new());
     while let Some((message, length)) = message::take(rest).expect("messages") {

@@ -48,8 +48,8 @@ Examples:
   touchline fx replay session --out replayed
 
 Watch it with `touchline top BUS`, `book BUS SYMBOL --watch`, `tail BUS` and `stat BUS`. The
-settings are in docs/fx.md, the lines of its log in docs/troubleshooting.md. A recording has config.toml, session.txt and composite.live.jsonl;
-a replay of it writes the same composites.
+settings are in docs/fx.md; `touchline help events` lists the lines of its log. A recording has
+config.toml, session.txt and composite.live.jsonl; a replay of it writes the same composites.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof

@@ -175,11 +175,10 @@ mod tests {
     use serde_json::Value;
 
     const DASHBOARD: &str = include_str!("../../../../ops/grafana/load.json");
-    const DOCS: &str = include_str!("../../../../docs/metrics.md");
 
-    /// Each family has a panel and a row in the documentation, and no panel asks for another one.
+    /// Each family has a panel, and no panel asks for another one.
     #[test]
-    fn every_family_is_on_the_dashboard_and_in_the_documents() {
+    fn every_family_is_on_the_dashboard() {
         let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
         let panels = dashboard["panels"].as_array().expect("panels");
         let queries: Vec<&str> = panels
@@ -187,10 +186,9 @@ mod tests {
             .flat_map(|panel| panel["targets"].as_array().into_iter().flatten())
             .map(|target| target["expr"].as_str().expect("a query"))
             .collect();
-        for (name, help) in FAMILIES {
+        for (name, _) in FAMILIES {
             let query = format!("{name}{{subject=~\"$subject\"}}");
             assert!(queries.contains(&query.as_str()), "{name}: {queries:?}");
-            assert!(DOCS.contains(&format!("| `{name}` |")), "{name}: {help}");
         }
         assert_eq!(queries.len(), FAMILIES.len(), "{queries:?}");
     }

@@ -24,7 +24,7 @@ use touchline_lab::pacing::Pacer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Configuration file (TOML); its settings are in docs/fx.md.
+    /// Configuration file (TOML); its settings are below.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Write a gateway's configuration of each bank, compose.toml and, if banks take orders, run.toml into this folder.
@@ -65,6 +65,69 @@ Commands of --commands:
   ledger                   print the trades in the banks' ledgers
   outage BANK MS           BANK closes its connections and refuses others for MS milliseconds
   quit                     stop, as on Ctrl-C
+
+Settings of the file, with defaults in parentheses (shares are 0 to 1):
+  seed (1)                 seed of the mids and of all random events
+  address (127.0.0.1), port (0)
+                           port of the first bank; each further one has the next; 0 takes any
+                           free ports
+  profile (\"calm\")         calm: the mid moves ten times a second and some banks follow;
+                           burst: four times a second it moves twenty times at once and every
+                           bank follows; sparse: one quote a minute
+  move_ms                  mean time between two moves, in place of the profile's
+  [[pairs]]                symbol, precision (5), spot_date, mid_ticks (initial mid), step_ticks
+                           (2, largest move); or ticks: a CSV file of recorded ticks
+                           (time,bid,ask), each move takes the next mid, to the end and back
+  [tls]                    certificate_file, key_file (mode 0600): certificate of all banks with
+                           its chain, and its key, in PEM; roots_file: issuers that --write
+                           names (the certificate itself); client_roots_file: issuers of client
+                           certificates, a client without one is refused, with
+                           client_certificate_file and client_key_file for --write
+
+Each of [[banks]]:
+  name, pairs              its CompID: 1 to 16 letters, digits, . _ -, unique without regard to
+                           case, not compose, run, fx, fx-run or ports; symbols in its order
+  dialect (\"W\")            W snapshots, WX then increments, S quotes, i mass quotes
+  kind (\"sweep\")           sweep: amounts that add up; full: bands
+  spread_ticks (4), skew_ticks (0)
+                           spread at the first tier; offset of its prices above the mid
+  tiers, tier_ticks (1)    sizes (1, 3 and 5 million), and the additional distance for each
+  follows (0.5), latency_ms (0)
+                           share of moves that it follows (calm), and the delay
+  life_ms (0)              stated lifetime of its quotes; 0 states none
+  clock_ms (0)             offset of its clock ahead of the host's
+  silence, silence_ms (1000)
+                           share of quotes after which it sends nothing for this time
+  disconnect               share of quotes after which it closes the connection
+  outage, outage_ms (1000) the same, and it rejects connections for this time
+  inverted, malformed      shares of quotes that are inverted or malformed
+  bad_checksum, sequence_gap
+                           shares of quotes with a wrong checksum, and of quotes that are not
+                           sent although their sequence number is used
+  flood                    share of quotes with 10,000 further entries far from the best; W only
+
+[banks.orders], the dealing desk of a bank; without it the bank takes no orders:
+  port (0)                 port of the order session; 0 takes any free one
+  hold_ms ([0, 0])         shortest and longest hold before the desk compares the order with its
+                           price
+  last_look_ticks (2)      ticks by which its price may have moved at the end of the hold
+  reject, reject_codes ([30, 31, 32])
+                           share of orders rejected at any price, and their reasons (103)
+  partial, split           shares of IOC orders filled by half, and in two parts
+  lost, silent             shares of orders that do not arrive, and of orders without a report; a
+                           status request is answered, and their trades are not reversed
+  late, late_ms (1000)     share of orders answered late
+  after_end                share of rejected orders that are filled afterwards
+  bust, correct            shares of fills that are reversed, and corrected by one tick
+  contradict, contradict_in (all)
+                           share of reports that contradict themselves or their order, and in
+                           which tags: 14, 17, 31, 32, 38, 39, 64, 151; the ledger is right and
+                           counts them
+  mass_status_ms (10000)   how long an order that has ended is part of the answer to a mass
+                           status; open ones always are
+  disconnect, outage_ms (200)
+                           share of orders after which the connection is closed, and the time
+                           for which new ones are refused
 
 Exit status:
   0  stopped

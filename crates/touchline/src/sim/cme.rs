@@ -131,19 +131,23 @@ Examples:
 Faults of --fault and --commands (LINE is a, b or ab; SHARE is the share of packets, 0 to 1;
 a feed may follow: i, n, s or smbo):
   drop LINE SHARE            packets are lost
-  burst LINE SHARE MAX       packets are lost in bursts of up to MAX
-  both SHARE MAX             the same packets are lost on both lines, in bursts of up to MAX
+  burst LINE SHARE MAX       at a SHARE of packets a burst of up to MAX losses starts
+  both SHARE MAX             the same packets are lost on both lines, in bursts of up to MAX:
+                             only recovery restores their contents
   duplicate LINE SHARE       packets are sent twice
-  reorder LINE SHARE BY      packets are delayed behind up to BY later ones
+  reorder LINE SHARE BY      packets are delayed behind up to BY later ones of their feed, by
+                             100 ms at most
   delay LINE SHARE MIN MAX   packets are late by MIN to MAX milliseconds
-  corrupt LINE SHARE         packets are damaged
+  corrupt LINE SHARE         packets are damaged so that they are invalid
   outage LINE SECONDS        the line sends nothing for SECONDS
-  clock SECONDS              the venue's clock steps by SECONDS, negative for back
+  clock SECONDS              the venue's clock steps by SECONDS, negative for back: sending
+                             times and TransactTime. Steps add up; clear does not undo them
   forge LINE NUMBER SECONDS  one forged heartbeat (with --fault before every other packet):
                              its sequence number, or + or - an offset from the newest of its
                              feed (default i); its sending time as an offset from the
                              venue's clock
-  replay HOW                 TCP replay behaves: ok, refuse, half, slow, close, silent
+  replay HOW                 TCP replay behaves: ok, refuse, half (half of the packets, the
+                             last one truncated), slow (one each 50 ms), close, silent
 
 Further commands of --commands:
   forge-snapshot LINE NUMBER SECONDS
@@ -151,11 +155,12 @@ Further commands of --commands:
                              - an offset from the newest packet of i; feed s (default) or smbo
   old LINE COUNT             COUNT packets of each feed are sent again: the last before the
                              last restart, else the oldest of the latest 2048
-  restart [SECONDS]          the exchange restarts: empty books, sequence numbers from 1, no
-                             channel reset, its clock SECONDS off this host's
-  clear                      stop all faults
+  restart [SECONDS]          the exchange restarts: the same instruments, empty books, other
+                             events, numbers of all feeds from 1, no channel reset, its
+                             clock SECONDS (0) off this host's
+  clear                      stop all faults; delayed packets are sent
   rate EVENTS                mean number of events a second; 0 leaves cycles and heartbeats
-  reset                      send a channel reset
+  reset                      send a channel reset, and all books again
   truth                      write the expected books now
   quit                       stop, as on Ctrl-C
 

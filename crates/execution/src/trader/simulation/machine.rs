@@ -35,7 +35,7 @@ pub struct Machine {
     pub set_ns: i64,
     pub watch: Watch,
     pub random: Random,
-    /// The journal's thread does something once in so many calls: a slow disk lacks more of the end.
+    /// The journal's thread works once in N calls: a slow disk lacks more of the end.
     pub pace: u64,
     /// Calls until the process dies.
     calls: Option<u64>,

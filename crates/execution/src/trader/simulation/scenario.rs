@@ -63,7 +63,7 @@ impl Scenario {
         if random.chance(0.5) {
             bank.recover = Recover::MassStatus;
         }
-        // Such a bank reports each order, or nobody would find one that the journal lost.
+        // Such a bank reports each order, or an order that the journal lost would never be found.
         let lists_orders = random.chance(0.7);
         if !lists_orders {
             bank.mass_status = false;

@@ -312,7 +312,7 @@ impl World {
         }
     }
 
-    /// A time of the world, whose clock nobody sets.
+    /// A time of the world, whose clock is never set.
     fn time(&self) -> ReceiveTime {
         ReceiveTime {
             wall_ns: BEGIN_NS + self.now_ns,

@@ -83,7 +83,7 @@ impl Host {
             self.receive_time(),
         );
         let mut stream = self.connect(last);
-        // Whoever waits may have been sent away before he speaks.
+        // A waiting client may have been disconnected before its first message.
         let _ = stream.write_all(customer.session.poll_transmit());
         let answer = self.answer(&mut stream);
         drop(stream);

@@ -37,7 +37,7 @@ impl Host {
     fn say_logon(&self, stream: &mut TcpStream, sender: &str, target: &str) {
         let logon = format!("8=FIX.4.4|35=A|34=1|49={sender}|52=<TIME>|56={target}|98=0|108=30|");
         let bytes = filled(logon.replace('|', "\x01").as_bytes(), self.pacer.wall_ns());
-        // Whoever waits may have been sent away before he speaks.
+        // A waiting client may have been disconnected before its first message.
         let _ = stream.write_all(&bytes);
     }
 

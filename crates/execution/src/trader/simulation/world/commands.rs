@@ -15,7 +15,7 @@ impl World {
         let (mono_ns, epoch) = (self.now_ns, process.epoch);
         let wall_ns = self.input_ns(process);
         let core = &mut process.core;
-        // What is due is told before the desk is asked what it does.
+        // Due notifications are delivered before the desk acts.
         core.wake(core.time(mono_ns, wall_ns));
         for bank in 0..self.banks.len() {
             if core.engine.waits_for_desk(bank) && self.random.chance(0.1) {
