@@ -82,7 +82,7 @@ fn check(replay: &Replay) {
             );
         }
     }
-    let parents = replay.engine().parents();
+    let parents = replay.engine().trading().parents();
     for at in parents.live() {
         let exposure = parents.get(*at).exposure();
         assert!(exposure.done() + exposure.out() <= exposure.quantity() + exposure.late());

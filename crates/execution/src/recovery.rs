@@ -125,7 +125,9 @@ impl Recovered {
 
     /// Whether the run before ended with the kill switch set and could not record it: its journal had failed.
     pub(crate) fn had_unrecorded_kill(&self) -> bool {
-        self.start.had_failed && !self.engine.is_killed() && !Variant::UnrecordedKillLost.is_on()
+        self.start.had_failed
+            && !self.engine.trading().is_killed()
+            && !Variant::UnrecordedKillLost.is_on()
     }
 
     /// Whether orders may have been sent that the journal lacks: after a crash of the host, a journal that failed, or a start

@@ -124,7 +124,7 @@ impl Standby {
     pub fn state(&self) -> String {
         let recovered = self.reading.as_ref().map(Reading::recovered);
         let (records, orders) = recovered.map_or((0, 0), |all| (all.records, all.orders));
-        let unknown = recovered.map_or(0, |all| all.engine.orders().unknown());
+        let unknown = recovered.map_or(0, |all| all.engine.trading().orders().unknown());
         let active = match other(&self.config) {
             Some(Error::Active { holder, state, .. }) => format!("active is {holder}{state}"),
             _ => "no engine is active, it may be promoted".to_owned(),
@@ -158,7 +158,7 @@ impl Standby {
             fx_standby_source_age_ns: age_ns.unwrap_or(0),
             fx_standby_records: recovered.records,
             fx_standby_orders: recovered.orders,
-            fx_standby_orders_unknown: recovered.engine.orders().unknown() as u64,
+            fx_standby_orders_unknown: recovered.engine.trading().orders().unknown() as u64,
         };
         self.stats.counters_file().show(counters.counts());
     }
@@ -322,7 +322,7 @@ impl Promotion {
             ms(self.active_ns),
             self.records,
             ms(took_ns),
-            trader.engine().orders().unknown(),
+            trader.engine().trading().orders().unknown(),
         );
         if let Some(copied) = Copied::of_start(trader.start()) {
             text.push_str(&format!("\n{copied}"));

@@ -90,12 +90,12 @@ impl Statistics {
         self.values.clear();
         self.values.extend(counters.counts());
         self.values.extend(sources.counts());
-        self.values.extend(engine.counters().counts());
+        self.values.extend(engine.pricing().counters().counts());
         let setup = engine.setup();
         for (bank, counts) in banks.iter().enumerate() {
             let [orders, fills, rejects, unknown] = scores(engine, setup, bank);
             self.values.extend([
-                u64::from(engine.is_order_session_up(bank)),
+                u64::from(engine.trading().is_order_session_up(bank)),
                 orders,
                 counts.reports,
                 fills,
@@ -112,7 +112,7 @@ impl Statistics {
 pub(crate) fn rejects(engine: &Engine) -> [u64; RejectCode::COUNT] {
     let mut sum = [0; RejectCode::COUNT];
     for slot in 0..engine.setup().slots() {
-        let of_slot = engine.score_so_far(slot).rejects;
+        let of_slot = engine.trading().score_so_far(slot).rejects;
         sum.iter_mut().zip(of_slot).for_each(|(sum, of)| *sum += of);
     }
     sum
@@ -121,14 +121,16 @@ pub(crate) fn rejects(engine: &Engine) -> [u64; RejectCode::COUNT] {
 /// Times that an outcome became unknown, of all banks.
 pub(crate) fn unknown(engine: &Engine) -> u64 {
     let slots = 0..engine.setup().slots();
-    slots.map(|slot| engine.score_so_far(slot).unknown).sum()
+    slots
+        .map(|slot| engine.trading().score_so_far(slot).unknown)
+        .sum()
 }
 
 /// Orders, fills, rejects and unknown outcomes of a bank.
 fn scores(engine: &Engine, setup: &Setup, bank: usize) -> [u64; 4] {
     let mut sum = [0; 4];
     for pair in &setup.banks[bank].pairs {
-        let score = engine.score_so_far(setup.slot(bank, *pair));
+        let score = engine.trading().score_so_far(setup.slot(bank, *pair));
         let rejects: u64 = score.rejects.iter().sum();
         let of_pair = [score.orders, score.fills, rejects, score.unknown];
         sum.iter_mut().zip(of_pair).for_each(|(sum, of)| *sum += of);

@@ -335,7 +335,7 @@ impl Trader {
         count += messages;
         let time = self.time(began_ns);
         self.core.wake(time);
-        if self.core.engine.is_held() && is_drained {
+        if self.core.engine.trading().is_held() && is_drained {
             self.core.engine.hold(false);
         }
         if began_ns >= self.timers.control_ns {

@@ -38,15 +38,17 @@ pub mod session_file;
 pub mod setup;
 mod stream;
 mod touched;
+pub mod trading;
 pub mod value_dates;
 mod window;
 
 pub use touchline_fx_events::{encoding, event, labels, lines, short_text, stages, ticks};
 
-pub use engine::{COMMAND_AGE_MAX_NS, Engine, RestoreError};
+pub use engine::Engine;
 pub use event::Batch;
 pub use labels::Labels;
 pub use pricing::{MESSAGE_MAX, Pricing};
 pub use replay::{Replay, ReplayError};
 pub use setup::{Setup, SetupError};
 pub use stream::BankStream;
+pub use trading::{COMMAND_AGE_MAX_NS, RestoreError, Trading};

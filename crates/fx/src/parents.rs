@@ -5,6 +5,8 @@ mod exposure;
 pub use exposure::Exposure;
 
 use crate::plan::Style;
+use crate::positions::{self, Position};
+use crate::quotes::NEVER;
 use crate::setup::{Pair, Setup};
 use crate::short_text::ShortText;
 use std::collections::HashMap;
@@ -16,14 +18,12 @@ use touchline_types::{Id, Price, Side};
 pub struct Parent {
     /// Terms.
     pub terms: ParentTerms,
-    /// Deadline.
-    pub deadline_ns: Option<u64>,
+    deadline_ns: Option<u64>,
     /// Earliest time of the next orders.
-    pub retry_ns: u64,
+    retry_ns: u64,
     /// The last wait reason since the last plan.
-    pub waits: Option<WaitReason>,
-    /// Whether orders were sent.
-    pub has_sent: bool,
+    waits: Option<WaitReason>,
+    has_sent: bool,
     exposure: Exposure,
     is_working: bool,
     /// Whether it has ended with open orders and its settlement was not reported.
@@ -45,6 +45,33 @@ impl Parent {
     /// Whether it sends orders.
     pub fn is_working(&self) -> bool {
         self.is_working
+    }
+
+    /// Whether orders were sent.
+    pub fn has_sent(&self) -> bool {
+        self.has_sent
+    }
+
+    /// Whether it pauses after an order that was not filled.
+    pub fn is_paused(&self, now_ns: u64) -> bool {
+        now_ns < self.retry_ns
+    }
+
+    /// Whether its deadline has passed while it works.
+    pub fn is_over(&self, now_ns: u64) -> bool {
+        self.is_working && self.deadline_ns.is_some_and(|due_ns| now_ns >= due_ns)
+    }
+
+    /// Time of its deadline, or of the end of its pause; [`NEVER`] if there is none.
+    fn due_ns(&self, now_ns: u64) -> u64 {
+        let retry_ns = match self.is_paused(now_ns) {
+            true => self.retry_ns,
+            false => NEVER,
+        };
+        match self.is_working {
+            true => self.deadline_ns.unwrap_or(NEVER).min(retry_ns),
+            false => NEVER,
+        }
     }
 
     /// Whether it has ended and its settlement was reported.
@@ -81,17 +108,30 @@ impl Parent {
     }
 }
 
+/// Parents that a step looks at.
+#[derive(Debug, Clone, Copy)]
+pub enum Which<'a> {
+    /// Those that are not done.
+    All,
+    /// Of them those of some pairs.
+    Of(&'a [Pair]),
+}
+
 /// Parents of a run, in order of arrival.
 ///
-/// Invariant: the sums are those of the parents.
+/// Invariant: the sums are those of the parents, and the lists are in order of arrival.
 #[derive(Debug, Clone)]
 pub struct Parents {
     parents: Vec<Parent>,
     by_id: HashMap<Id, usize>,
     /// Parents that are not done, in order of arrival.
     live: Vec<usize>,
+    /// The same by pair.
+    live_of: Vec<Vec<usize>>,
     /// Quantity that may still be filled, by pair and side.
     at_risk: Vec<[i64; 2]>,
+    /// Sum of the fills by pair, net of busts.
+    traded: Vec<Position>,
 }
 
 impl Parents {
@@ -101,7 +141,9 @@ impl Parents {
             parents: Vec::new(),
             by_id: HashMap::new(),
             live: Vec::new(),
+            live_of: vec![Vec::new(); setup.pairs.len()],
             at_risk: vec![[0; 2]; setup.pairs.len()],
+            traded: vec![Position::default(); setup.pairs.len()],
         }
     }
 
@@ -140,6 +182,33 @@ impl Parents {
         &self.live
     }
 
+    /// The first parent that is not done, in order of arrival, behind another one.
+    pub fn next(&self, which: Which<'_>, behind: Option<usize>) -> Option<usize> {
+        let next_of = |live: &[usize]| {
+            let from = behind.map_or(0, |behind| live.partition_point(|at| *at <= behind));
+            live.get(from).copied()
+        };
+        match which {
+            Which::All => next_of(&self.live),
+            Which::Of(pairs) => {
+                let heads = pairs.iter().map(|pair| next_of(&self.live_of[*pair]));
+                heads.flatten().min()
+            }
+        }
+    }
+
+    /// Earliest deadline of a working parent, or end of its pause; [`NEVER`] if there is none.
+    pub fn due_ns(&self, now_ns: u64) -> u64 {
+        let live = self.live.iter();
+        let due = live.map(|at| self.parents[*at].due_ns(now_ns));
+        due.min().unwrap_or(NEVER)
+    }
+
+    /// Sum of the fills of a pair, net of busts.
+    pub fn traded(&self, pair: Pair) -> &Position {
+        &self.traded[pair]
+    }
+
     /// Quantity of a pair that may still be filled, by side.
     pub fn at_risk(&self, pair: Pair) -> [i64; 2] {
         self.at_risk[pair]
@@ -151,6 +220,7 @@ impl Parents {
         self.at_risk[terms.pair][terms.side.index()] += terms.quantity;
         self.by_id.insert(terms.id, at);
         self.live.push(at);
+        self.live_of[terms.pair].push(at);
         self.parents.push(Parent {
             terms,
             deadline_ns,
@@ -206,9 +276,21 @@ impl Parents {
         at
     }
 
-    /// Mutable access to everything except the exposure.
-    pub fn note(&mut self, at: usize) -> &mut Parent {
-        &mut self.parents[at]
+    /// Notes why a parent sends nothing. True if that is not known since its last plan.
+    pub fn wait(&mut self, at: usize, reason: WaitReason) -> bool {
+        self.parents[at].waits.replace(reason) != Some(reason)
+    }
+
+    /// A parent has a plan.
+    pub fn plan(&mut self, at: usize) {
+        self.parents[at].waits = None;
+    }
+
+    /// A parent pauses until a time. Returns the end that applies.
+    pub fn pause(&mut self, at: usize, until_ns: u64) -> u64 {
+        let parent = &mut self.parents[at];
+        parent.retry_ns = parent.retry_ns.max(until_ns);
+        parent.retry_ns
     }
 
     /// Number of the next order or cancel of the parent, from 1.
@@ -231,7 +313,7 @@ impl Parents {
     /// Moves quantity from open to out for a new order.
     pub fn send(&mut self, at: usize, quantity: i64) {
         self.change(at, |parent| {
-            assert!(parent.is_working, "orders-of-working-parents");
+            assert!(parent.is_working, "only a working parent sends orders");
             parent.exposure.send(quantity);
             parent.has_sent = true;
         });
@@ -241,16 +323,17 @@ impl Parents {
     pub fn fill(&mut self, at: usize, quantity: i64, price: Price, is_late: bool) {
         self.change(at, |parent| {
             parent.exposure.fill(quantity, is_late);
-            parent.net.0 += quantity;
-            parent.net.1 += i128::from(price.0) * i128::from(quantity);
         });
+        self.reverse(at, -quantity, price);
     }
 
     /// Reverses a fill. The filled quantity stays done: it is never traded again automatically.
     pub fn reverse(&mut self, at: usize, quantity: i64, price: Price) {
-        let net = &mut self.parents[at].net;
-        net.0 -= quantity;
-        net.1 -= i128::from(price.0) * i128::from(quantity);
+        let parent = &mut self.parents[at];
+        parent.net.0 -= quantity;
+        parent.net.1 -= i128::from(price.0) * i128::from(quantity);
+        let (pair, side) = (parent.terms.pair, parent.terms.side);
+        positions::trade(&mut self.traded[pair], side, -quantity, price);
     }
 
     /// Books a reversed fill again, corrected.
@@ -266,7 +349,7 @@ impl Parents {
     /// Ends a parent.
     pub fn end(&mut self, at: usize) {
         self.change(at, |parent| {
-            assert!(parent.is_working, "a-parent-ends-once");
+            assert!(parent.is_working, "a parent ends once");
             parent.is_working = false;
             parent.is_unsettled = parent.exposure.out() > 0;
         });
@@ -281,7 +364,10 @@ impl Parents {
 
     fn forget_done(&mut self, at: usize) {
         if self.parents[at].is_done() {
-            self.live.retain(|other| *other != at);
+            let pair = self.parents[at].terms.pair;
+            for live in [&mut self.live, &mut self.live_of[pair]] {
+                live.retain(|other| *other != at);
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::stages::Stage;
 use dirty::DirtySet;
 use publish::Publication;
 use std::sync::Arc;
-use touchline_types::Side;
+use touchline_types::{Id, Side};
 use touchline_wire::fix::{Frame, Message, frame};
 
 /// Maximum size of a message, bytes.
@@ -100,7 +100,7 @@ impl Pricing {
     pub fn handle_timeout(&mut self, at_ns: u64, out: &mut Batch) {
         assert!(
             self.now_ns.is_none_or(|now_ns| now_ns <= at_ns),
-            "time-never-falls"
+            "the time of an input never falls"
         );
         while self.wake_ns <= at_ns {
             self.wake_ns = self.earliest_ns();
@@ -114,7 +114,7 @@ impl Pricing {
             self.wake_ns = self.earliest_ns();
             assert!(
                 self.wake_ns > self.now(),
-                "what-is-due-is-done: a timer that stays due would run for ever"
+                "a timer that stays due would run for ever"
             );
         }
     }
@@ -144,9 +144,30 @@ impl Pricing {
         &self.quotes
     }
 
-    /// The banks' quotes, mutable: a gateway empties their logs, the router marks entries as used.
-    pub fn quotes_mut(&mut self) -> &mut Quotes {
-        &mut self.quotes
+    /// Marks an entry as used by an order. Returns the id of its quote.
+    pub(crate) fn use_entry(&mut self, slot: Slot, place: usize) -> Id {
+        self.quotes.set_used(slot, place);
+        self.quotes.book(slot).entries()[place].quote_id
+    }
+
+    /// Starts to log the changes of quotes, for a gateway that publishes them.
+    pub(crate) fn begin_logs(&mut self) {
+        self.quotes.begin_logs();
+    }
+
+    /// Empties the log of a slot.
+    pub(crate) fn clear_log(&mut self, slot: Slot) {
+        self.quotes.clear_log(slot);
+    }
+
+    /// Forgets the pairs of the last message.
+    pub(crate) fn forget_changes(&mut self) {
+        self.quotes.forget_changes();
+    }
+
+    /// Sets the wall clock less the clock of calls, nanoseconds.
+    pub(crate) fn set_wall_ahead(&mut self, wall_ahead_ns: i64) {
+        self.quotes.set_wall_ahead(wall_ahead_ns);
     }
 
     /// The composites as of the last step.
@@ -186,7 +207,7 @@ impl Pricing {
     }
 
     pub(crate) fn set_now(&mut self, now_ns: u64) {
-        assert!(self.now() <= now_ns, "time-never-falls");
+        assert!(self.now() <= now_ns, "the time of an input never falls");
         self.now_ns = Some(now_ns);
     }
 
@@ -195,9 +216,9 @@ impl Pricing {
         self.wake_ns = self.earliest_ns();
     }
 
-    /// Whether quotes, composite or reference of a pair may have changed in this step.
-    pub(crate) fn is_moved(&self, pair: Pair) -> bool {
-        self.moved.has(pair)
+    /// Pairs whose quotes, composite or reference may have changed in this step.
+    pub(crate) fn moved(&self) -> &[Pair] {
+        self.moved.places()
     }
 
     /// The process starts again: all sessions are lost, and the references.
@@ -321,14 +342,14 @@ impl Pricing {
         self.mark_bank(bank);
     }
 
-    /// DirtySet all pairs of a bank for the next step.
+    /// Marks all pairs of a bank for the next step.
     fn mark_bank(&mut self, bank: Bank) {
         for slot in self.setup.slot(bank, 0)..self.setup.slot(bank + 1, 0) {
             self.changed.mark(slot);
         }
     }
 
-    /// DirtySet slots with an entry that has become unusable for the next step.
+    /// Marks slots with an entry that has become unusable for the next step.
     pub(crate) fn mark_due(&mut self) {
         let now_ns = self.now();
         for bank in 0..self.setup.banks.len() {

@@ -2,7 +2,6 @@
 
 use crate::composite::Composites;
 use crate::config::WithoutReference;
-use crate::kill::KillSwitch;
 use crate::orders::Orders;
 use crate::parents::{ParentTerms, Parents};
 use crate::positions::{Positions, WorstCase};
@@ -18,8 +17,6 @@ use touchline_types::{Id, Side};
 pub struct Book<'a> {
     /// The configuration.
     pub setup: &'a Setup,
-    /// The kill switch.
-    pub kill: &'a KillSwitch,
     /// All parents.
     pub parents: &'a Parents,
     /// Positions.
@@ -43,13 +40,14 @@ impl Risk {
     pub fn judge(
         &mut self,
         book: &Book<'_>,
+        is_killed: bool,
         id: Option<&Id>,
         terms: Option<&ParentTerms>,
         now_ns: u64,
     ) -> Result<(), Refusal> {
         self.bound = None;
         let setup = book.setup;
-        if book.kill.is_killed() {
+        if is_killed {
             return Err(Refusal::Kill);
         }
         if id.is_some_and(|id| book.parents.has(id)) {

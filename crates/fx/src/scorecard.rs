@@ -47,6 +47,11 @@ impl Scorecard {
         &self.scores[slot]
     }
 
+    /// Number of ended orders of a slot.
+    pub fn ended(&self, slot: Slot) -> u64 {
+        self.holds_ns[slot].len() as u64
+    }
+
     /// Counts a sent order.
     pub fn note_sent(&mut self, slot: Slot, quantity: i64) {
         self.scores[slot].orders += 1;

@@ -32,7 +32,7 @@ impl BankStream {
     pub fn new(setup: Setup) -> BankStream {
         let pairs = setup.pairs.len();
         let mut pricing = Pricing::without_references(setup);
-        pricing.quotes_mut().begin_logs();
+        pricing.begin_logs();
         BankStream {
             pricing,
             batch: Batch::default(),
@@ -95,7 +95,7 @@ impl BankStream {
     /// bank gave as a time was compared with the wall clock when the quote came.
     pub fn wall_stepped(&mut self, step_ns: i64) {
         self.wall_ahead_ns = self.wall_ahead_ns.saturating_add(step_ns);
-        self.pricing.quotes_mut().set_wall_ahead(self.wall_ahead_ns);
+        self.pricing.set_wall_ahead(self.wall_ahead_ns);
     }
 
     /// Earliest time of a timer; [`NEVER`] if there is none.
@@ -138,7 +138,7 @@ impl BankStream {
         for logged in self.pricing.quotes().book(slot).log() {
             self.changes.push(self.change(pair, logged));
         }
-        self.pricing.quotes_mut().clear_log(slot);
+        self.pricing.clear_log(slot);
         (is_quoted || !self.changes.is_empty()).then_some(&self.changes)
     }
 
@@ -187,7 +187,7 @@ impl BankStream {
         // Changes of the clock that are too small for a step are in it.
         let at_ns = self.quote_ns(at_ns).max(self.now_ns());
         self.batch.clear();
-        self.pricing.quotes_mut().forget_changes();
+        self.pricing.forget_changes();
         self.pricing.handle(at_ns, BANK, &session, &mut self.batch);
     }
 

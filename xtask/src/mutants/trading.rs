@@ -204,19 +204,19 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: an unknown order keeps its parent working",
-        find: "&& !order.state().is_doubtful()",
+        find: "&& !state.is_doubtful()",
         replace: "",
         test: "-p touchline-fx --test fx unknown::a_parent_of_one_attempt_ends_when_its_orders_are_unknown_and_is_settled_later",
     },
     Mutant {
         name: "fx: parent orders continue after a kill",
-        find: "self.end_all(EndReason::Kill, out);",
+        find: "self.end_all(EndReason::Kill, step);",
         replace: "",
         test: "-p touchline-fx --test fx limits::a_kill_ends_everything_and_cancels_what_is_open",
     },
     Mutant {
         name: "fx: orders leave before all banks were asked for lost ones",
-        find: "&& !self.lost.is_asking",
+        find: "&& !self.sessions.is_asking()",
         replace: "",
         test: "-p touchline-fx --test fx adopt::no_order_leaves_before_each_bank_has_said_which_orders_it_has",
     },
@@ -234,14 +234,14 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a pair that is enabled before the desk was called releases its bank",
-        find: "inquiry.is_released |= inquiry.called_ns.is_some_and(is_after);",
-        replace: "inquiry.is_released |= inquiry.called_ns.is_none_or(is_after);",
+        find: "self.is_released |= self.called_ns.is_some_and(is_after);",
+        replace: "self.is_released |= self.called_ns.is_none_or(is_after);",
         test: "-p touchline-fx --test fx adopt::a_bank_that_does_not_answer_waits_for_the_desk",
     },
     Mutant {
         name: "fx: a bank receives more orders than its rate limit",
-        find: "sent < self.setup.banks[bank].config.max_orders_per_s",
-        replace: "sent <= self.setup.banks[bank].config.max_orders_per_s",
+        find: "sent < setup.banks[bank].config.max_orders_per_s",
+        replace: "sent <= setup.banks[bank].config.max_orders_per_s",
         test: "-p touchline-fx --test fx router::a_bank_is_sent_no_more_orders_than_it_takes_in_a_second",
     },
     Mutant {
@@ -282,7 +282,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a bank off the market is traded",
-        find: "&& !self.pricing.composites().is_off(bank, pair)",
+        find: ".filter(|_| !pricing.composites().is_off(bank, pair))",
         replace: "",
         test: "-p touchline-fx --test fx reference::a_bank_off_the_market_is_left_out",
     },

@@ -174,11 +174,11 @@ fn records_of_another_version_are_refused() {
 fn a_journal_is_restored_up_to_its_last_batch() {
     let journal = journal();
     let whole = recovered(&journal);
-    assert_eq!(whole.engine.positions().of(0).units, 1_000);
+    assert_eq!(whole.engine.trading().positions().of(0).units, 1_000);
     assert_eq!((whole.orders, whole.next_event), (1, 6));
     assert_eq!(whole.numbers[0].both(), (3, 3));
     let sent = recovered(&journal[..3]);
-    assert_eq!(sent.engine.positions().of(0).units, 0);
+    assert_eq!(sent.engine.trading().positions().of(0).units, 0);
     assert_eq!((sent.orders, sent.next_event), (1, 5));
     assert_eq!(sent.numbers[0].both(), (3, 1));
     assert_eq!(recovered(&journal[..2]).orders, 0);
@@ -252,11 +252,17 @@ fn bookings_are_restored_whoever_may_book_now() {
     all.push(book("open", "bob", None));
     all.push(book("waits", "ann", None));
     let found = recovered(&all);
-    assert_eq!(found.engine.positions().of(0).units, 993);
+    assert_eq!(found.engine.trading().positions().of(0).units, 993);
     all.push(book("waits", "ann", None));
-    assert_eq!(recovered(&all).engine.positions().of(0).units, 993);
+    assert_eq!(
+        recovered(&all).engine.trading().positions().of(0).units,
+        993
+    );
     all.push(book("waits", "bob", None));
-    assert_eq!(recovered(&all).engine.positions().of(0).units, 986);
+    assert_eq!(
+        recovered(&all).engine.trading().positions().of(0).units,
+        986
+    );
     // Of a bank that is not configured any more.
     let mut labels = setup().labels;
     labels.prefix = Id::lossy(b"Te2");

@@ -148,13 +148,19 @@ fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
     core.said(0, Said::Down("cut".to_owned(), 1), time);
     core.handle(time, &Input::Desk(Desk::Reboot { epoch: 2 }));
     core.said(0, Said::Up(false), time);
-    assert!(core.engine.waits_for_desk(0), "the desk is called");
+    assert!(
+        core.engine.trading().waits_for_desk(0),
+        "the desk is called"
+    );
     let enable = r#"{"op":"enable","bank":"A","pair":"EUR/USD"}"#;
     for (later_ns, expected) in [(0, "not_released"), (2 * SECOND_NS + 1, "done")] {
         time.wall_ns += later_ns;
         time.mono_ns += later_ns;
         let (line, told) = answer(&mut core, time, enable, Ok(()));
         assert_eq!((&line["answer"], told), (&expected.into(), None));
-        assert_eq!(core.engine.waits_for_desk(0), expected == "not_released");
+        assert_eq!(
+            core.engine.trading().waits_for_desk(0),
+            expected == "not_released"
+        );
     }
 }

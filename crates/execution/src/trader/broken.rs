@@ -19,7 +19,7 @@ impl<O: Output, L: Link> Core<O, L> {
         } else {
             return;
         };
-        let orders = self.engine.orders();
+        let orders = self.engine.trading().orders();
         let live = orders.live().iter().map(|at| orders.get(*at));
         let unknown = live.filter(|order| order.state() == ends);
         let unknown: Vec<_> = unknown.map(|order| (order.terms.id, order.cum())).collect();
@@ -52,7 +52,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if !Variant::OrdersSentAgain.is_on() {
             return;
         }
-        let orders = self.engine.orders();
+        let orders = self.engine.trading().orders();
         let live = orders.live().iter().map(|at| orders.get(*at));
         let unknown = live.filter(|order| order.state() == OrderState::Unknown);
         let unknown = unknown.filter(|order| order.terms.bank == bank);

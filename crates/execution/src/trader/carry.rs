@@ -444,7 +444,7 @@ impl<O: Output, L: Link> Core<O, L> {
             Message::DontKnow(_) => {}
             // The answer names each order of the day.
             Message::MassStatus { .. } => {
-                let orders = self.engine.orders().iter().count() as u64 + 1_000;
+                let orders = self.engine.trading().orders().iter().count() as u64 + 1_000;
                 self.faults[bank].grant(orders);
             }
             _ => self.faults[bank].grant(0),

@@ -191,7 +191,10 @@ impl<O: Output, L: Link> Core<O, L> {
                 Ok(("done", None))
             }
             Desk::Book { by, trade, .. } => {
-                let state = self.engine.book_state(by.as_ref(), trade.as_ref());
+                let state = self
+                    .engine
+                    .trading()
+                    .book_state(by.as_ref(), trade.as_ref());
                 self.apply(time, &desk);
                 match state {
                     BookState::First => Ok(("proposed", Some(desk))),
@@ -225,7 +228,7 @@ impl<O: Output, L: Link> Core<O, L> {
             Refusal::Gross,
         ];
         let mut names = is_of_parent.iter().map(|refusal| refusal.name());
-        let bound = || self.engine.refused_bound().map(str::to_owned);
+        let bound = || self.engine.trading().refused_bound().map(str::to_owned);
         names.find(|name| *name == reason).and_then(|_| bound())
     }
 
@@ -256,7 +259,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.engine.setup().risk.lift_by_one_user {
             return None;
         }
-        let first = self.engine.first_lifter()?;
+        let first = self.engine.trading().first_lifter()?;
         let is_first = |other: &&ClientConfig| other.person() == first.as_str();
         let others = self.clients.iter().filter(is_first);
         let is_other = first.as_str() != client.person();
@@ -271,17 +274,17 @@ impl<O: Output, L: Link> Core<O, L> {
     fn decide(&mut self, time: ReceiveTime, desk: Desk) -> Result<Done, String> {
         let is_void = match &desk {
             Desk::Cancel { id } => {
-                let parents = self.engine.parents();
+                let parents = self.engine.trading().parents();
                 let is_any = |id: &Id| parents.to_cancel(id).next().is_some();
                 !id.as_ref().is_some_and(is_any)
             }
             Desk::Enable { bank, pair } => bank.is_none() || pair.is_none(),
             Desk::Resolve { id, cum, price } => {
                 let (id, price) = (id.as_ref(), price.as_ref());
-                let is_possible = self.engine.resolution(id, *cum, price).is_some();
-                let found = id.and_then(|id| self.engine.orders().of_id(id));
-                let is_void =
-                    found.is_none_or(|at| !self.engine.orders().get(at).state().is_doubtful());
+                let is_possible = self.engine.trading().resolution(id, *cum, price).is_some();
+                let found = id.and_then(|id| self.engine.trading().orders().of_id(id));
+                let is_void = found
+                    .is_none_or(|at| !self.engine.trading().orders().get(at).state().is_doubtful());
                 if !is_possible {
                     // It changes nothing: its alarm says so.
                     self.apply(time, &desk);
@@ -291,7 +294,7 @@ impl<O: Output, L: Link> Core<O, L> {
                 }
                 is_void
             }
-            Desk::Lift { .. } => !self.engine.is_killed(),
+            Desk::Lift { .. } => !self.engine.trading().is_killed(),
             _ => false,
         };
         if is_void {
@@ -299,7 +302,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         self.apply(time, &desk);
         // The pair is enabled; the command may have been sent before the desk was called for the bank.
-        let is_asked = |bank: Bank| self.engine.waits_for_desk(bank);
+        let is_asked = |bank: Bank| self.engine.trading().waits_for_desk(bank);
         let answer = match desk {
             Desk::Enable { bank, .. } if bank.is_some_and(is_asked) => "not_released",
             _ => "done",

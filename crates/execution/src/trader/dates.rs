@@ -45,7 +45,7 @@ impl Trader {
         }
         self.dates.due_ns = mono_ns + COMPARE_NS;
         for pair in 0..self.setup.pairs.len() {
-            if self.core.engine.is_stopped(pair) || !self.has_passed(pair) {
+            if self.core.engine.trading().is_stopped(pair) || !self.has_passed(pair) {
                 continue;
             }
             self.core.engine.stop(pair);

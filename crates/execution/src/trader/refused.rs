@@ -147,10 +147,10 @@ fn no_record_follows_one_that_the_journal_refused() {
         order.has_order && session.length < order.length,
         "{records:?}"
     );
-    assert!(!core.engine.is_killed());
+    assert!(!core.engine.trading().is_killed());
     let (records, core) = trade(order.length - 1);
     assert_eq!((records, core.totals.orders), (Vec::new(), 0));
-    assert!(core.engine.is_killed());
+    assert!(core.engine.trading().is_killed());
     let mut failures = core.incidents.iter().filter_map(|incident| match incident {
         Incident::JournalFailed { why } => Some(why.as_str()),
         _ => None,
@@ -185,7 +185,7 @@ fn what_the_journal_refused_has_no_number() {
     assert_eq!((*number, stored.refusal.as_deref()), (0, Some("kill")));
     let numbered = published.iter().filter(|(number, _)| *number > last);
     assert_eq!(numbered.count(), 0, "{published:?}");
-    assert!(core.engine.is_killed() && core.totals.orders == 0);
+    assert!(core.engine.trading().is_killed() && core.totals.orders == 0);
 }
 
 /// A kill is in the record of its command: a process that dies leaves both or none, and no start takes the command for executed
@@ -201,7 +201,7 @@ fn a_kill_is_in_the_record_of_its_command() {
         let text = KILL.to_owned();
         core.command(time, &client, &Command { request, text }, Ok(()));
     }
-    assert!(core.engine.is_killed());
+    assert!(core.engine.trading().is_killed());
     let records = journal.records.borrow();
     let kills = records.iter().filter(|record| record.has_kill);
     let requests: Vec<Option<u64>> = kills.map(|record| record.request).collect();
@@ -226,7 +226,7 @@ fn start_after_failure(room: usize) -> (Vec<Stored>, bool, bool) {
     let records = journal.records.take();
     (
         records,
-        core.engine.is_killed(),
+        core.engine.trading().is_killed(),
         journal.is_failure_recorded.get(),
     )
 }

@@ -153,12 +153,12 @@ impl<O: Output, L: Link> Core<O, L> {
         self.totals.reports += 1;
         self.banks[bank].reports += 1;
         let message = std::mem::take(self.sessions[bank].message_mut());
-        let repeated = self.engine.executions().repeated();
+        let repeated = self.engine.trading().executions().repeated();
         let foreign = self.faults[bank].foreign.1;
         let fills = self.totals.fills;
         let input = Input::Orders(bank, Session::Message(&message));
         self.handle_for(time, &input, Cause::Received(bank, &message));
-        let is_repeated = self.engine.executions().repeated() > repeated;
+        let is_repeated = self.engine.trading().executions().repeated() > repeated;
         // A bank that marks a repetition does what FIX says.
         if is_repeated && !self.sessions[bank].is_marked() {
             self.repeated(bank, &message, time);
@@ -209,7 +209,7 @@ impl<O: Output, L: Link> Core<O, L> {
     /// The bank skipped messages: a report may be among them. Orders of this session are unknown, and asked for, like those of a
     /// session that was lost; those of the time before it are asked for already.
     fn skipped(&mut self, bank: Bank, skipped: &Gap, time: ReceiveTime) {
-        let orders = self.engine.orders();
+        let orders = self.engine.trading().orders();
         let mut live = orders.live().iter().map(|at| orders.get(*at));
         let has_orders =
             live.any(|order| order.terms.bank == bank && order.state() != OrderState::Disputed);

@@ -58,7 +58,7 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// The engine was stopped for this time: it makes no orders until it has read everything.
     pub fn pause(&mut self, ns: u64) {
-        if !self.engine.is_held() {
+        if !self.engine.trading().is_held() {
             self.engine.hold(true);
             self.totals.rounds_late += 1;
             let ms = ns / 1_000_000;

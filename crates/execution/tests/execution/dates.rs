@@ -119,6 +119,6 @@ fn a_spot_date_passes_by_the_wall_clock_and_not_by_the_engines() {
     let now_ns = rig.trader().engine().now_ns().expect("a time");
     assert!(now_ns > wall_ns() + 10 * 86_400_000_000_000, "no test");
     rig.rounds(50);
-    assert!(!rig.trader().engine().is_stopped(0));
+    assert!(!rig.trader().engine().trading().is_stopped(0));
     assert!(!is_passed(&rig), "{:?}", rig.incidents);
 }

@@ -49,9 +49,9 @@ fn a_ring_of_another_user_is_refused_once_and_not_read() {
     let mut rig = Rig::open(SMALL, "");
     rig.kill_as_guest();
     assert_eq!(rig.trader().totals().commands, 0);
-    assert!(!rig.trader().engine().is_killed());
+    assert!(!rig.trader().engine().trading().is_killed());
     rig.command(r#"{"op":"kill"}"#);
-    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    rig.until("a kill", |rig| rig.trader().engine().trading().is_killed());
     assert_eq!(rig.trader().totals().commands, 1);
     let owner = fs::metadata(&rig.folder).expect("our folder").uid();
     let refused = rig.incidents.iter().filter(|incident| {
@@ -197,7 +197,7 @@ fn commands_that_found_no_engine_are_one_incident() {
     rig.bank.is_on = false;
     rig.incidents.clear();
     rig.start();
-    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    rig.until("a kill", |rig| rig.trader().engine().trading().is_killed());
     let is_missed = |incident: &Incident| matches!(incident, Incident::Missed { .. });
     assert!(!rig.incidents.iter().any(is_missed), "{:?}", rig.incidents);
 }

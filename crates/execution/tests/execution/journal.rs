@@ -27,14 +27,14 @@ fn an_order_waits_for_the_disk_or_is_not_sent() {
     let order = rig.order("P1");
     rig.bank.fill(&order, "X1");
     rig.until("a fill", |rig| rig.trader().totals().fills == 1);
-    assert!(!rig.trader().engine().is_killed());
+    assert!(!rig.trader().engine().trading().is_killed());
     let mut rig = Rig::open(
         "sync = \"disk\"\nsync_wait_ms = 0\nsegment_bytes = 1048576\ntail_bytes = 1048576",
         "",
     );
     rig.show(110_000);
     rig.buy("P1", 110_000);
-    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    rig.until("a kill", |rig| rig.trader().engine().trading().is_killed());
     rig.rounds(50);
     assert_eq!(rig.bank.count("D"), 0, "{:?}", rig.bank.received);
     assert_eq!(rig.trader().totals().unsent, 1);
@@ -98,7 +98,7 @@ fn a_journal_that_is_removed_is_a_kill() {
     rig.bank.fill(&order, "X1");
     rig.until("a fill", |rig| rig.trader().totals().fills == 1);
     fs::remove_dir_all(rig.folder.join("journal")).expect("our folder");
-    rig.until("a kill", |rig| rig.trader().engine().is_killed());
+    rig.until("a kill", |rig| rig.trader().engine().trading().is_killed());
     assert!(rig.incidents.iter().any(is_failure), "{:?}", rig.incidents);
     rig.buy("P2", 110_000);
     rig.until("an answer", |rig| rig.trader().totals().refused == 1);
@@ -123,7 +123,7 @@ fn a_segment_that_is_removed_or_truncated_is_a_kill() {
         std::thread::sleep(Duration::from_millis(1_200));
         rig.rounds(10);
         harm(&rig.folder.join("journal").join(&name));
-        rig.until("a kill", |rig| rig.trader().engine().is_killed());
+        rig.until("a kill", |rig| rig.trader().engine().trading().is_killed());
         let told = rig.incidents.iter().find(|incident| is_failure(incident));
         let told = told.expect("an incident").to_string();
         assert!(
@@ -261,7 +261,7 @@ fn an_order_that_the_journal_refuses_is_not_sent() {
         let _ = fs::create_dir(rig.folder.join("journal").join(name));
     }
     let mut number = 0;
-    while !rig.trader().engine().is_killed() {
+    while !rig.trader().engine().trading().is_killed() {
         number += 1;
         assert!(number < 2_000, "the journal is never full");
         rig.quote(110_000);
@@ -293,7 +293,12 @@ fn an_order_that_the_journal_refuses_is_not_sent() {
     for id in sent {
         let id = touchline_types::Id::lossy(id.as_bytes());
         assert!(
-            rig.trader().engine().orders().of_id(&id).is_some(),
+            rig.trader()
+                .engine()
+                .trading()
+                .orders()
+                .of_id(&id)
+                .is_some(),
             "{id:?}"
         );
     }

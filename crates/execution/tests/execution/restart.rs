@@ -18,8 +18,11 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     let out = rig.order("P2");
     rig.crash();
     rig.start();
-    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
-    assert_eq!(rig.trader().engine().orders().unknown(), 1);
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        1_000_000
+    );
+    assert_eq!(rig.trader().engine().trading().orders().unknown(), 1);
     rig.until("a question", |rig| rig.bank.count("H") > 0);
     let asked = rig.bank.take("H");
     assert_eq!(value(&asked, 11), value(&out, 11));
@@ -32,10 +35,13 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     rig.bank.fill(&out, "X2");
     rig.bank.fill(&filled, "X1");
     rig.until("an outcome", |rig| {
-        rig.trader().engine().orders().unknown() == 0
+        rig.trader().engine().trading().orders().unknown() == 0
     });
     rig.rounds(50);
-    assert_eq!(rig.trader().engine().positions().of(0).units, 2_000_000);
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        2_000_000
+    );
     // An id of this run.
     let next = rig.order("P3");
     assert!(value(&next, 11).starts_with("Te2-P3-"), "{next:?}");
@@ -60,7 +66,7 @@ fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
     }
     rig.until("three ends", |rig| {
         let engine = rig.trader().engine();
-        rig.trader().totals().commands == 4 && engine.parents().live().len() == 1
+        rig.trader().totals().commands == 4 && engine.trading().parents().live().len() == 1
     });
     // A crash, a restart, and an orderly end.
     rig.crash();
@@ -105,13 +111,19 @@ fn one_mass_status_asks_for_all_and_a_missing_order_is_asked_for() {
     rig.until("a question", |rig| rig.bank.count("H") > 0);
     let question = rig.bank.take("H");
     assert_eq!(value(&question, 11), value(&missing, 11));
-    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
-    assert_eq!(rig.trader().engine().orders().unknown(), 1);
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        1_000_000
+    );
+    assert_eq!(rig.trader().engine().trading().orders().unknown(), 1);
     unknown_order(&mut rig, &missing, value(&question, 790));
     rig.until("an outcome", |rig| {
-        rig.trader().engine().orders().unknown() == 0
+        rig.trader().engine().trading().orders().unknown() == 0
     });
-    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        1_000_000
+    );
 }
 
 /// Shared memory is lost with the host: what the disk has is continued, under another epoch, and with numbers that no lost
@@ -191,14 +203,20 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     let out = rig.bank.take("D");
     let counters = rig.trader().counters();
     assert_eq!((counters.fx_asking, counters.fx_parents_open), (0, 1));
-    assert_eq!(rig.trader().engine().positions().of(0).units, 1_000_000);
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        1_000_000
+    );
     // It is in the journal as everything else.
     rig.bank.fill(&out, "X9");
     rig.until("a fill", |rig| rig.trader().totals().fills > 1);
     rig.crash();
     rig.start();
-    assert_eq!(rig.trader().engine().positions().of(0).units, 2_000_000);
-    assert!(rig.trader().engine().has_said_all(0));
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        2_000_000
+    );
+    assert!(rig.trader().engine().trading().has_said_all(0));
 }
 
 /// The journal has the parent and one of its two orders: the desk cancels the other one, which the bank reports, by the

@@ -158,7 +158,7 @@ impl Rig {
         loop {
             self.quote(ask);
             self.rounds(20);
-            let mid2 = self.trader().engine().composites().mid2(0);
+            let mid2 = self.trader().engine().pricing().composites().mid2(0);
             if mid2 == Some(2 * ask - 10) {
                 return;
             }

@@ -31,6 +31,15 @@ enum Owner {
     Foreign(Bank, Id),
 }
 
+/// Fills of an order.
+#[derive(Debug, Clone, Copy, Default)]
+struct Chain {
+    /// The last one.
+    last: Option<usize>,
+    /// Their quantities, less what was reversed.
+    units: i64,
+}
+
 /// Executions of a run.
 ///
 /// Invariant: the chain of an order has its fills, the latest first.
@@ -42,8 +51,8 @@ pub struct Executions {
     booked: Vec<Execution>,
     /// The last fill of an ExecID of an order.
     by_id: HashMap<(usize, Id), usize>,
-    /// The last fill of each order.
-    last: HashMap<usize, usize>,
+    /// Fills of each order.
+    chains: Vec<Chain>,
 }
 
 impl Executions {
@@ -60,7 +69,17 @@ impl Executions {
         touched::vector(&mut self.booked, orders, &sample);
         let by_number = |number| (number as usize, number_id(number));
         touched::map(&mut self.by_id, orders, by_number, &0);
-        touched::map(&mut self.last, orders, |number| number as usize, &0);
+        touched::vector(&mut self.chains, orders, &Chain::default());
+    }
+
+    /// Adds an order without fills.
+    pub fn add_order(&mut self) {
+        self.chains.push(Chain::default());
+    }
+
+    /// Units of an order that are booked and not reversed.
+    pub fn units(&self, order: usize) -> i64 {
+        self.chains[order].units
     }
 
     /// Whether an ExecID of an order is new. One that is too long, or absent, is always new: CumQty limits its bookings.
@@ -95,13 +114,14 @@ impl Executions {
 
     /// Stores a fill; `from` is CumQty of the order before it.
     pub fn book(&mut self, order: usize, from: i64, booking: Booking) {
-        let at = self.booked.len();
+        let (at, chain) = (self.booked.len(), &mut self.chains[order]);
+        chain.units += booking.quantity;
         self.booked.push(Execution {
             order,
             booking,
             from,
             whole: booking.quantity,
-            before: self.last.insert(order, at),
+            before: chain.last.replace(at),
         });
         self.by_id.insert((order, booking.exec_id), at);
     }
@@ -117,16 +137,17 @@ impl Executions {
     /// Reverses the fill that [`Executions::find`] found.
     pub fn reverse(&mut self, order: usize, exec_id: &Id) {
         let at = self.by_id[&(order, *exec_id)];
-        self.booked[at].booking.quantity = 0;
+        let quantity = std::mem::take(&mut self.booked[at].booking.quantity);
+        self.chains[order].units -= quantity;
     }
 
     /// Takes a quantity out of the first fill of an order that only CumQty or the desk told of, and whose part of CumQty contains
     /// the `quantity` up to `cum`: its report has come. Returns the fill.
     pub fn name(&mut self, order: usize, cum: i64, quantity: i64) -> Option<Booking> {
-        let (mut next, mut first) = (self.last.get(&order).copied(), None);
+        let (mut next, mut first) = (self.chains[order].last, None);
         while let Some(at) = next {
             let fill = &self.booked[at];
-            assert!(fill.order == order, "a-chain-has-the-fills-of-its-order");
+            assert!(fill.order == order, "a chain has the fills of its order");
             let is_derived = matches!(fill.booking.kind, FillKind::Status | FillKind::Manual);
             let contains = fill.from <= cum - quantity && cum <= fill.from + fill.whole;
             if is_derived && contains && fill.booking.quantity >= quantity {
@@ -136,6 +157,7 @@ impl Executions {
         }
         let booking = &mut self.booked[first?].booking;
         booking.quantity -= quantity;
+        self.chains[order].units -= quantity;
         Some(*booking)
     }
 }

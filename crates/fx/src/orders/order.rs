@@ -46,7 +46,7 @@ pub struct Order {
 impl Order {
     /// A new order with its answer timeout.
     pub fn new(terms: Terms, answer_due_ns: u64) -> Order {
-        assert!(terms.quantity > 0, "order-of-something");
+        assert!(terms.quantity > 0, "an order has a quantity");
         Order {
             terms,
             asking: Asking::answer(answer_due_ns),
@@ -145,7 +145,7 @@ impl Order {
         let range = 0..=self.terms.quantity;
         assert!(
             quantity > 0 && (is_by_desk || range.contains(&self.cum)),
-            "order-cum-within-quantity"
+            "a bank fills at most the quantity of an order"
         );
         if self.state.is_end() && self.cum >= self.terms.quantity {
             self.state = Filled;
@@ -162,7 +162,7 @@ impl Order {
         self.reversed += quantity;
         assert!(
             (0..=self.cum).contains(&self.reversed),
-            "order-reversed-within-cum"
+            "at most the filled quantity of an order is reversed"
         );
     }
 
@@ -234,7 +234,10 @@ impl Order {
 
     /// Marks the outcome as unknown.
     pub fn lose(&mut self) {
-        assert!(!self.state.is_end(), "an-end-is-known");
+        assert!(
+            !self.state.is_end(),
+            "the outcome of an order that has ended is known"
+        );
         self.state = Unknown;
         self.was_unknown = true;
     }
@@ -250,7 +253,10 @@ impl Order {
 
     /// Ends the order with the desk's information, after its fills were booked.
     pub fn resolve(&mut self) {
-        assert!(self.state.is_doubtful(), "resolve-what-is-in-doubt");
+        assert!(
+            self.state.is_doubtful(),
+            "the desk resolves orders in doubt only"
+        );
         self.state = match self.cum >= self.terms.quantity {
             true => Filled,
             false => Canceled,
@@ -259,7 +265,7 @@ impl Order {
 
     /// Marks the order as rejected by the session.
     pub fn reject(&mut self) {
-        assert!(!self.state.is_end(), "an-end-is-final");
+        assert!(!self.state.is_end(), "an order ends once");
         self.state = Rejected;
     }
 

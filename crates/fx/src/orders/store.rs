@@ -1,11 +1,13 @@
-//! Orders of a run: by ClOrdID, open ones by age, and the quantity that banks may still fill.
+//! Orders of a run: by ClOrdID, open ones by age, their fills, and the quantity that banks may still fill.
 
+use super::booking::{Booking, LateOriginal};
+use super::executions::{Execution, Executions};
 use super::order::Order;
 use crate::setup::{Bank, Pair, Setup};
 use crate::short_text::ShortText;
 use crate::touched;
 use std::collections::HashMap;
-use touchline_fx_events::orders::{OrderState, Terms};
+use touchline_fx_events::orders::{FillKind, OrderState, Terms};
 use touchline_types::Id;
 
 /// Words in the place of an OrderID (37) that name no order, in any case.
@@ -23,15 +25,20 @@ const DAY_NS: u64 = 86_400_000_000_000;
 
 /// Orders of a run.
 ///
-/// Invariant: the counts by bank are those of the open orders.
+/// Invariant: the counts by bank and by parent are those of the open orders; of each order as many units are filled as its executions
+/// have, less those that were reversed.
 #[derive(Debug, Clone)]
 pub struct Orders {
     orders: Vec<Order>,
     by_id: HashMap<Id, usize>,
     /// OrderID (37) that its bank gave each order, once a report had one.
     bank_ids: Vec<Option<Id>>,
+    /// Fills of the orders.
+    executions: Executions,
     /// Open orders, oldest first.
     live: Vec<usize>,
+    /// Number of open orders that are neither unknown nor disputed, by parent.
+    certain: Vec<u32>,
     /// Number of unknown and disputed ones, by slot.
     doubtful: Vec<usize>,
     /// Number of unknown ones for which the desk was not called, by bank.
@@ -50,7 +57,9 @@ impl Orders {
             orders: Vec::new(),
             by_id: HashMap::new(),
             bank_ids: Vec::new(),
+            executions: Executions::default(),
             live: Vec::new(),
+            certain: Vec::new(),
             doubtful: vec![0; setup.slots()],
             uncalled: vec![0; setup.banks.len()],
             unknown: 0,
@@ -64,7 +73,9 @@ impl Orders {
         touched::vector(&mut self.orders, orders, &Order::new(Terms::SAMPLE, 0));
         touched::map(&mut self.by_id, orders, number_id, &0);
         touched::vector(&mut self.bank_ids, orders, &None);
+        self.executions.reserve(orders);
         self.live.reserve(orders);
+        touched::vector(&mut self.certain, orders, &0);
     }
 
     /// Reads and writes the memory that the next order takes, if it has this ClOrdID, so that it is near when the order is made.
@@ -80,7 +91,14 @@ impl Orders {
         let at = self.orders.len();
         self.used[order.terms.bank * self.pairs + order.terms.pair] += order.terms.quantity;
         let before = self.by_id.insert(order.terms.id, at);
-        assert!(before.is_none(), "clordid-never-twice");
+        assert!(before.is_none(), "each order has a ClOrdID of its own");
+        assert!(order.state().is_open(), "an order is new");
+        let parent = order.terms.parent;
+        if self.certain.len() <= parent {
+            self.certain.resize(parent + 1, 0);
+        }
+        self.certain[parent] += 1;
+        self.executions.add_order();
         self.live.push(at);
         self.orders.push(order);
         self.bank_ids.push(None);
@@ -145,6 +163,12 @@ impl Orders {
             order.terms.bank * self.pairs + order.terms.pair,
         );
         self.used[slot] += holds - held;
+        let certain = &mut self.certain[order.terms.parent];
+        match (is_certain(was), is_certain(is)) {
+            (false, true) => *certain += 1,
+            (true, false) => *certain -= 1,
+            _ => {}
+        }
         if was.is_doubtful() != is.is_doubtful() {
             match is.is_doubtful() {
                 true => self.doubtful[slot] += 1,
@@ -165,8 +189,92 @@ impl Orders {
             order.asking.stop();
             self.live.retain(|other| *other != at);
         }
-        assert!(self.used[slot] >= 0, "orders-use-of-credit");
+        assert!(
+            self.used[slot] >= 0,
+            "the credit that orders use is not negative"
+        );
         result
+    }
+
+    /// Executions.
+    pub fn executions(&self) -> &Executions {
+        &self.executions
+    }
+
+    /// Whether a trade or a reversal was not reported before: of an order, or of a ClOrdID that is not ours. Banks use ExecIDs again for
+    /// other orders and on other days.
+    pub fn is_new_execution(
+        &mut self,
+        bank: Bank,
+        at: Option<usize>,
+        [cl_ord_id, exec_id]: [Option<&[u8]>; 2],
+    ) -> bool {
+        match at {
+            Some(at) => self.executions.is_new(at, exec_id),
+            None => self.executions.is_new_foreign(bank, cl_ord_id, exec_id),
+        }
+    }
+
+    /// Books a fill; only the desk books beyond an order.
+    pub fn book(&mut self, at: usize, booking: &Booking) {
+        let from = self.orders[at].cum();
+        let is_by_desk = booking.kind == FillKind::Manual;
+        self.change(at, |order| {
+            order.book(booking.quantity, booking.price, is_by_desk);
+        });
+        self.executions.book(at, from, *booking);
+        self.check_units(at);
+    }
+
+    /// Names a part of a fill that a status or the desk told of, by its own report. Returns the fill and its named part; none if the
+    /// report is part of no fill.
+    pub fn name(&mut self, at: usize, late: &LateOriginal) -> Option<[Booking; 2]> {
+        let Booking {
+            quantity, price, ..
+        } = late.booking;
+        let of = self.executions.name(at, late.cum, quantity)?;
+        self.change(at, |order| order.reprice(quantity, of.price, price));
+        let part = Booking {
+            part_of: Some(of.exec_id),
+            ..late.booking
+        };
+        let from = late.cum.saturating_sub(quantity);
+        self.executions.book(at, from, part);
+        self.check_units(at);
+        Some([of, part])
+    }
+
+    /// The fill of an ExecID of an order, if it was not reversed.
+    pub fn execution(&self, at: usize, exec_id: Option<&[u8]>) -> Option<Execution> {
+        self.executions.find(at, exec_id)
+    }
+
+    /// Reverses the fill that [`Orders::execution`] found.
+    pub fn reverse(&mut self, at: usize, booking: &Booking) {
+        self.executions.reverse(at, &booking.exec_id);
+        self.change(at, |order| order.reverse(booking.quantity));
+        self.check_units(at);
+    }
+
+    /// Books a reversed fill again, corrected.
+    pub fn correct(&mut self, at: usize, fill: &Booking) {
+        self.change(at, |order| order.reverse(-fill.quantity));
+        // Only fills that a status or the desk told of are named later, so its part of CumQty is not looked at.
+        self.executions.book(at, 0, *fill);
+        self.check_units(at);
+    }
+
+    fn check_units(&self, at: usize) {
+        let order = &self.orders[at];
+        assert!(
+            self.executions.units(at) == order.cum() - order.reversed(),
+            "the fills of an order are its filled quantity"
+        );
+    }
+
+    /// Whether a parent has an open order that is neither unknown nor disputed.
+    pub fn is_working(&self, parent: usize) -> bool {
+        self.certain.get(parent).is_some_and(|certain| *certain > 0)
     }
 
     /// Open orders, oldest first.
@@ -199,6 +307,12 @@ impl Orders {
     pub fn iter(&self) -> impl Iterator<Item = &Order> {
         self.orders.iter()
     }
+}
+
+/// Whether an order is open and its state is known.
+fn is_certain(state: OrderState) -> bool {
+    // mutant: fx: an unknown order keeps its parent working
+    !state.is_end() && !state.is_doubtful()
 }
 
 /// An OrderID that names an order. Reports must have the field, so banks fill it where they have no id: FIX has `NONE`, others write a

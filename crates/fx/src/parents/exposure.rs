@@ -55,7 +55,7 @@ impl Exposure {
         // mutant: fx: an order exceeds the open quantity
         assert!(
             0 < quantity && quantity <= self.open(),
-            "orders-are-made-of-what-is-open"
+            "an order is made from the open quantity of its parent"
         );
         self.out += quantity;
         self.check();
@@ -79,14 +79,17 @@ impl Exposure {
     }
 
     fn check(&self) {
-        assert!(self.out >= 0 && self.done >= 0, "exposure-not-negative");
+        assert!(
+            self.out >= 0 && self.done >= 0,
+            "filled and open quantities of a parent are not negative"
+        );
         self.check_sum();
     }
 
     fn check_sum(&self) {
         assert!(
             self.done + self.out <= self.quantity + self.late,
-            "never-more-than-was-asked"
+            "a parent trades at most its quantity and late fills"
         );
     }
 }
@@ -96,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "orders-are-made-of-what-is-open")]
+    #[should_panic(expected = "an order is made from the open quantity of its parent")]
     fn more_than_is_open_is_never_sent() {
         let mut exposure = Exposure::new(5);
         exposure.send(3);
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "never-more-than-was-asked")]
+    #[should_panic(expected = "a parent trades at most its quantity and late fills")]
     fn more_than_was_sent_is_never_filled() {
         let mut exposure = Exposure::new(5);
         exposure.done = 5;

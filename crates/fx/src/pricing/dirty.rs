@@ -18,7 +18,7 @@ impl DirtySet {
         }
     }
 
-    /// DirtySet a place.
+    /// Marks a place.
     pub fn mark(&mut self, place: usize) {
         if !std::mem::replace(&mut self.is_marked[place], true) {
             self.places.push(place);
@@ -38,9 +38,9 @@ impl DirtySet {
         while self.pop().is_some() {}
     }
 
-    /// Whether a place is marked.
-    pub fn has(&self, place: usize) -> bool {
-        self.is_marked[place]
+    /// Marked places, in the order in which they were marked.
+    pub fn places(&self) -> &[usize] {
+        &self.places
     }
 
     /// Whether no place is marked.

@@ -34,7 +34,7 @@ fn alarms(world: &mut World) -> Vec<String> {
 }
 
 fn position(world: &World) -> (i64, i128) {
-    let position = world.replay.engine().positions().of(0);
+    let position = world.replay.engine().trading().positions().of(0);
     (position.units, position.cash)
 }
 
@@ -352,7 +352,7 @@ fn open_order(world: &mut World, bank: &str, id: &str) {
 
 /// Names of the orders that a cancel of P9 cancels. Whether there are any is known before it is made.
 fn canceled(world: &mut World) -> Vec<String> {
-    let parents = world.replay.engine().parents();
+    let parents = world.replay.engine().trading().parents();
     let is_any = parents.to_cancel(&Id::lossy(b"P9")).next().is_some();
     world.orders();
     world.desk("{\"op\":\"cancel\",\"id\":\"P9\"}");

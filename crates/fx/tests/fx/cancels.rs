@@ -106,7 +106,7 @@ fn a_wish_to_cancel_lasts_until_the_order_ends() {
     for by in ["ann", "bob"] {
         world.desk(&format!("{{\"op\":\"lift\",\"by\":\"{by}\"}}"));
     }
-    assert!(!world.replay.engine().is_killed());
+    assert!(!world.replay.engine().trading().is_killed());
     world.at(30).desk("{\"op\":\"restart\"}").orders();
     world.at(40).line("A.o !up");
     let lines = world.orders();
@@ -146,10 +146,10 @@ fn a_repeated_kill_forgets_the_first_lift() {
         .desk(&lift("ann"))
         .desk(KILL)
         .desk(&lift("bob"));
-    assert!(world.replay.engine().is_killed());
+    assert!(world.replay.engine().trading().is_killed());
     world.desk("{\"op\":\"kill\",\"by\":\"auto:unknown\"}");
     world.desk(&lift("ann"));
-    assert!(!world.replay.engine().is_killed());
+    assert!(!world.replay.engine().trading().is_killed());
     let lines = world.decisions();
     let kills: Vec<_> = lines
         .into_iter()

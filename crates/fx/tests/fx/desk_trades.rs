@@ -50,7 +50,7 @@ fn two_persons_book_what_no_order_explains() {
                     \"side\":\"sell\",\"qty\":1500001,\"price\":\"1.100000001\",\"improve\":null,\"hold_ns\":null,\"late\":false,\
                     \"settl_date\":\"20260107\",\"currency\":null,\"ref\":null}";
     assert!(line.ends_with(expected), "{line}");
-    let position = world.replay.engine().positions().of(0);
+    let position = world.replay.engine().trading().positions().of(0);
     assert_eq!(position.units, -1_500_001);
     assert_eq!(position.cash, 1_500_001 * 1_100_000_001);
 }

@@ -98,7 +98,7 @@ impl World {
 
     /// Best prices of EUR/USD, ticks.
     fn tops(&self) -> [Option<i64>; 2] {
-        let tops = &self.engine.composites().of(0).tops;
+        let tops = &self.engine.pricing().composites().of(0).tops;
         [0, 1].map(|side| tops[side].map(|top| top.price))
     }
 

@@ -261,7 +261,7 @@ fn two_different_people_of_the_list_lift_a_kill() {
             let (op, by) = op.split_once(' ').expect("who does what");
             world.desk(&format!("{{\"op\":\"{op}\",\"by\":\"{by}\"}}"));
         }
-        world.replay.engine().is_killed()
+        world.replay.engine().trading().is_killed()
     };
     assert!(
         lift(&["kill ann", "lift eve", "lift eve"]),
@@ -319,7 +319,7 @@ fn too_many_unknown_orders_or_rejects_kill_by_themselves() {
     world
         .at(10)
         .execution("A", "T-P1-1", ("E1", "8", "8", 0), "|103=30");
-    assert!(!world.replay.engine().is_killed());
+    assert!(!world.replay.engine().trading().is_killed());
     world
         .at(1009)
         .execution("B", "T-P1-2", ("E1", "8", "8", 0), "|103=30");

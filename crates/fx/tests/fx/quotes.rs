@@ -47,7 +47,10 @@ fn an_increment_keeps_what_it_leaves_out_and_deletes() {
     );
     world.quote("A", "35=X|262=R|268=1|279=2|278=1|55=EUR/USD");
     assert_eq!(world.tops(), [Some((-1, 5000)), None]);
-    assert_eq!(world.replay.engine().counters().entries_unknown, 2);
+    assert_eq!(
+        world.replay.engine().pricing().counters().entries_unknown,
+        2
+    );
 }
 
 /// What is legal, and was counted as an error.
@@ -72,7 +75,7 @@ fn a_side_of_zero_and_an_increment_without_entries_are_no_errors() {
     );
     world.quote("A", "35=S|131=R|117=Q|55=EUR/USD|132=1.1|134=0");
     assert_eq!(world.tops(), [None, None]);
-    let counters = world.replay.engine().counters();
+    let counters = world.replay.engine().pricing().counters();
     assert_eq!((counters.entries_refused, counters.entries_unknown), (0, 0));
 }
 
@@ -85,7 +88,10 @@ fn a_price_beyond_the_type_of_prices_is_refused() {
     assert!(world.tops()[0].is_some());
     world.quote("A", &quote("9223372036.85478"));
     assert_eq!(world.tops(), [None, None]);
-    assert_eq!(world.replay.engine().counters().entries_refused, 1);
+    assert_eq!(
+        world.replay.engine().pricing().counters().entries_refused,
+        1
+    );
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn a_session_that_comes_or_goes_takes_its_quotes_along() {
     }
     let mut world = World::up("", &[A]);
     world.line("A.q !down").book("A", &[(0, 1000)], &[]);
-    assert_eq!(world.replay.engine().counters().session_down, 1);
+    assert_eq!(world.replay.engine().pricing().counters().session_down, 1);
     world.line("A.q !up");
     assert_eq!(world.tops(), [None, None], "what came while it was down");
 }
@@ -261,7 +267,7 @@ fn quotes_that_are_no_deal_are_absent_and_counted() {
         world.quote("A", &wrong);
         assert_eq!(world.tops(), [None, None], "{wrong}");
         assert_eq!(
-            world.replay.engine().counters().entries_refused,
+            world.replay.engine().pricing().counters().entries_refused,
             1,
             "{wrong}"
         );
@@ -286,7 +292,7 @@ fn a_damaged_message_changes_nothing() {
         world.line(&format!("A.q {wrong}"));
         assert!(world.tops()[0].is_some(), "{wrong}");
     }
-    assert_eq!(world.replay.engine().counters().malformed, 4);
+    assert_eq!(world.replay.engine().pricing().counters().malformed, 4);
     world.line(&format!("A.q {sound}"));
     assert_eq!(world.tops(), [None, None]);
 }
@@ -331,7 +337,7 @@ fn ten_thousand_entries_and_the_same_id_twice_are_taken_as_they_are() {
     assert_eq!(
         (
             world.tops()[0],
-            world.replay.engine().counters().ids_refused
+            world.replay.engine().pricing().counters().ids_refused
         ),
         (None, 1)
     );

@@ -88,11 +88,12 @@ impl Watch {
         }
         let engine = replay.engine();
         self.look_for_cancels(replay);
-        for at in engine.parents().live() {
-            let parent = engine.parents().get(*at);
+        for at in engine.trading().parents().live() {
+            let parent = engine.trading().parents().get(*at);
             let exposure = parent.exposure();
             assert!(exposure.done() + exposure.out() <= exposure.quantity() + exposure.late());
             let own = engine
+                .trading()
                 .orders()
                 .iter()
                 .filter(|order| order.terms.parent == *at);
@@ -106,7 +107,7 @@ impl Watch {
             );
         }
         for (pair, held) in &self.positions {
-            let position = engine.positions().of(*pair);
+            let position = engine.trading().positions().of(*pair);
             assert_eq!(
                 *held,
                 (position.units, position.cash),
@@ -134,10 +135,10 @@ impl Watch {
             })
         };
         let engine = replay.engine();
-        for at in engine.orders().live() {
-            let order = engine.orders().get(*at);
+        for at in engine.trading().orders().live() {
+            let order = engine.trading().orders().get(*at);
             let Terms { id, bank, .. } = order.terms;
-            if engine.is_order_session_up(bank) {
+            if engine.trading().is_order_session_up(bank) {
                 self.killed_orders += 1;
                 assert!(
                     order.is_cancel_asked() || canceled(id),

@@ -220,7 +220,7 @@ fn void_quotes_are_in_no_composite() {
                 world.act();
             }
             for pair in 0..PAIRS {
-                let tops = world.engine.composites().of(pair).tops;
+                let tops = world.engine.pricing().composites().of(pair).tops;
                 for side in Side::BOTH {
                     let found = tops[side.index()].map(|top| (top.price, top.quantity));
                     assert_eq!(

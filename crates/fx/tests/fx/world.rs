@@ -170,18 +170,18 @@ impl World {
 
     /// Best bid and ask of EUR/USD, as ticks above 1.10 with the quantity in thousands.
     pub fn tops(&self) -> [Option<(i64, i64)>; 2] {
-        let tops = &self.replay.engine().composites().of(0).tops;
+        let tops = &self.replay.engine().pricing().composites().of(0).tops;
         [0, 1].map(|side| tops[side].map(|top| (top.price - 110_000, top.quantity / 1000)))
     }
 
     /// Number of sent orders.
     pub fn sent(&self) -> usize {
-        self.replay.engine().orders().iter().count()
+        self.replay.engine().trading().orders().iter().count()
     }
 
     /// State, filled and open quantity of an order by its number in the run.
     pub fn order(&self, number: usize) -> (String, i64, i64) {
-        let order = self.replay.engine().orders().get(number);
+        let order = self.replay.engine().trading().orders().get(number);
         (format!("{:?}", order.state()), order.cum(), order.leaves())
     }
 }

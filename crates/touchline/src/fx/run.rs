@@ -227,12 +227,12 @@ fn log_copied(copied: &Copied, log: &mut Log) {
 
 fn started(trader: &Trader) -> String {
     let (start, (records, orders)) = (trader.start(), trader.recovered());
-    let unknown = trader.engine().orders().unknown();
+    let unknown = trader.engine().trading().orders().unknown();
     let mut text = format!(
         "epoch {}, {records} records of the journal restored, {orders} orders, {unknown} of them unknown",
         start.epoch
     );
-    if trader.engine().is_killed() {
+    if trader.engine().trading().is_killed() {
         text.push_str(", the kill switch is set");
     }
     let changes = ["added", "no longer configured"];
@@ -262,10 +262,10 @@ fn summary(trader: &Trader) -> String {
         totals.commands,
         totals.refused,
         totals.alarms,
-        engine.orders().unknown(),
+        engine.trading().orders().unknown(),
     );
     for (pair, about) in engine.setup().pairs.iter().enumerate() {
-        let position = engine.positions().of(pair);
+        let position = engine.trading().positions().of(pair);
         let decimals = ticks::PRICE_DECIMALS - u32::from(about.config.precision);
         let cash = ticks::text(position.cash, decimals);
         let line = serde_json::json!({

@@ -41,7 +41,7 @@ fn order_messages_do_not_allocate() {
     for _ in 0..BURSTS {
         rig.quote();
         let mut answered = 1;
-        while answered > 0 || !rig.trader.engine().orders().live().is_empty() {
+        while answered > 0 || !rig.trader.engine().trading().orders().live().is_empty() {
             Frozen::freeze();
             let worked = rig.trader.work();
             let took = Frozen::thaw();

@@ -35,8 +35,11 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
             ));
         }
         for deal in bank.desk.deals() {
-            let at = engine.orders().of_id(&Id::lossy(deal.id.as_bytes()));
-            let order = at.map(|at| engine.orders().get(at));
+            let at = engine
+                .trading()
+                .orders()
+                .of_id(&Id::lossy(deal.id.as_bytes()));
+            let order = at.map(|at| engine.trading().orders().get(at));
             let cum = order.map(|order| order.cum());
             if cum != Some(deal.cum) {
                 let (id, traded) = (deal.id, deal.cum);
@@ -53,7 +56,7 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
         });
         let (booked, booked_cash) = world.booked(pair);
         let units = units + booked;
-        let position = engine.positions().of(pair);
+        let position = engine.trading().positions().of(pair);
         // Ledgers of banks are in ticks.
         let cash = cash * i128::from(ticks::tick(world.setup.pairs[pair].config.precision));
         let cash = cash + booked_cash;
@@ -118,18 +121,18 @@ pub fn cancels(world: &World) -> Result<(), String> {
         return Ok(());
     };
     let engine = &core.engine;
-    if !engine.is_killed() {
+    if !engine.trading().is_killed() {
         return Ok(());
     }
-    for at in engine.orders().live() {
-        let terms = &engine.orders().get(*at).terms;
+    for at in engine.trading().orders().live() {
+        let terms = &engine.trading().orders().get(*at).terms;
         let session = &core.sessions[terms.bank];
         // What has no room in the kernel waits.
-        let is_up = engine.is_order_session_up(terms.bank) && session.is_up();
+        let is_up = engine.trading().is_order_session_up(terms.bank) && session.is_up();
         let is_up = is_up && !session.has_unsent();
         let id = terms.id.as_str();
         if is_up && !world.machine.borrow().watch.has_canceled(terms.bank, id) {
-            let state = engine.orders().get(*at).state();
+            let state = engine.trading().orders().get(*at).state();
             return Err(format!(
                 "killed, and nobody asked to cancel {id}, {state:?}"
             ));
@@ -169,9 +172,9 @@ fn again(world: &mut World) -> Result<(), String> {
 }
 
 fn same_orders(world: &World, before: &Engine, after: &Engine) -> Result<(), String> {
-    for order in before.orders().iter() {
-        let found = after.orders().of_id(&order.terms.id);
-        let found = found.map(|at| after.orders().get(at));
+    for order in before.trading().orders().iter() {
+        let found = after.trading().orders().of_id(&order.terms.id);
+        let found = found.map(|at| after.trading().orders().get(at));
         let found = found.map(|order| (order.state(), order.cum()));
         let now = (order.state(), order.cum());
         // One that could not be journaled was not sent.

@@ -163,7 +163,7 @@ impl World {
             }
             self.step()?;
         }
-        let orders = self.engine().orders().iter();
+        let orders = self.engine().trading().orders().iter();
         self.counts.adopted = orders.filter(|order| order.is_adopted()).count() as u64;
         self.counts.simulated_ms = self.now_ns / MS;
         Ok(())
@@ -373,7 +373,7 @@ impl World {
         if !report.is_other_boot {
             self.counts.commands_of_before += self.traders.read_again() as u64;
         }
-        let is_killed = recovered.engine.is_killed() || recovered.had_unrecorded_kill();
+        let is_killed = recovered.engine.trading().is_killed() || recovered.had_unrecorded_kill();
         let was_killed = machine.watch.is_killed || machine.watch.is_killing;
         if was_killed && !is_killed && !self.traders.is_kill_waiting(known) {
             return Err("a kill was lost with the process".to_owned());
@@ -446,7 +446,7 @@ impl World {
         self.commands(&mut process);
         self.take_kills(&mut process);
         let core = &mut process.core;
-        let was_killed = core.engine.is_killed();
+        let was_killed = core.engine.trading().is_killed();
         core.order_sessions(mono_ns, || wall_ns, |_| true);
         watch(&self.machine, core);
         for (place, bank) in self.banks.iter_mut().enumerate() {
@@ -473,7 +473,7 @@ impl World {
         core.engine.hold(false);
         core.watch_journal(time);
         watch(&self.machine, core);
-        self.counts.own_kills += u64::from(!was_killed && core.engine.is_killed());
+        self.counts.own_kills += u64::from(!was_killed && core.engine.trading().is_killed());
         for incident in core.incidents.drain(..) {
             let watch = &mut self.machine.borrow_mut().watch;
             let text = incident.to_string();
@@ -535,17 +535,17 @@ impl World {
             return false;
         }
         let engine = &process.core.engine;
-        let live = engine.orders().live().to_vec();
+        let live = engine.trading().orders().live().to_vec();
         let is_waiting = self.traders.waiting.is_empty() && self.traders.kill_files == [None; 2];
         // What a journal that failed refused is sent again.
         let names = (0..self.traders.bookings.len()).map(|number| format!("B{number}"));
         let mut names = names.map(|name| Id::lossy(name.as_bytes()));
-        if is_waiting && names.any(|name| !engine.desk_trades().is_booked(&name)) {
+        if is_waiting && names.any(|name| !engine.trading().desk_trades().is_booked(&name)) {
             self.traders.book_all(self.now_ns);
             return false;
         }
         for at in &live {
-            let order = engine.orders().get(*at);
+            let order = engine.trading().orders().get(*at);
             if order.state().is_doubtful() && is_waiting && self.now_ns > calm_ns + 500 * MS {
                 let terms = &order.terms;
                 let deals = self.banks[terms.bank].desk.deals();
@@ -568,8 +568,8 @@ impl World {
             return "no engine".to_owned();
         };
         let engine = &process.core.engine;
-        let live = engine.orders().live().iter().map(|at| {
-            let order = engine.orders().get(*at);
+        let live = engine.trading().orders().live().iter().map(|at| {
+            let order = engine.trading().orders().get(*at);
             format!("{} {:?}", order.terms.id.as_str(), order.state())
         });
         let up: Vec<_> = process
@@ -589,6 +589,7 @@ impl World {
 fn watch(machine: &Rc<RefCell<Machine>>, core: &Engine) {
     let mut machine = machine.borrow_mut();
     if !machine.is_dead() {
-        (machine.watch.is_killed, machine.watch.is_killing) = (core.engine.is_killed(), false);
+        (machine.watch.is_killed, machine.watch.is_killing) =
+            (core.engine.trading().is_killed(), false);
     }
 }

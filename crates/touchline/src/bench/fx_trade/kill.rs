@@ -19,7 +19,7 @@ pub fn run(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
         let place = Place::new(arguments, "kill")?;
         let mut rig = place.open(arguments, false, u64::from(round))?;
         rig.dealers.answer = Answer::Open;
-        while (rig.trader.engine().orders().live().len() as u64) < arguments.orders {
+        while (rig.trader.engine().trading().orders().live().len() as u64) < arguments.orders {
             rig.quote();
             rig.settle().map_err(failed)?;
             // Orders in a row are faster than a disk.
@@ -28,10 +28,10 @@ pub fn run(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
                 rig.trader.work().map_err(Failure::run)?;
             }
         }
-        let out = rig.trader.engine().orders().live().len();
+        let out = rig.trader.engine().trading().orders().live().len();
         let begin = ticks();
         rig.command("{\"op\":\"kill\"}");
-        while !rig.trader.engine().is_killed() {
+        while !rig.trader.engine().trading().is_killed() {
             rig.trader.work().map_err(Failure::run)?;
         }
         let canceled = rig.trader.last_canceled();

@@ -104,10 +104,16 @@ impl Rig {
         let pair = 0;
         let banks = 0..self.banks.len();
         engine.pricing().is_live(pair)
+            && banks.clone().all(|bank| {
+                engine
+                    .pricing()
+                    .composites()
+                    .own(engine.setup(), bank, pair)[0]
+                    .is_some()
+            })
             && banks
                 .clone()
-                .all(|bank| engine.composites().own(engine.setup(), bank, pair)[0].is_some())
-            && banks.clone().all(|bank| engine.is_order_session_up(bank))
+                .all(|bank| engine.trading().is_order_session_up(bank))
     }
 
     /// Sends a parent that buys what is offered at its limit.
@@ -167,7 +173,7 @@ impl Rig {
             let answered = self.dealers.turn(now());
             let worked = self.trader.work()?;
             let is_open = self.dealers.answer == Answer::Fill
-                && !self.trader.engine().orders().live().is_empty();
+                && !self.trader.engine().trading().orders().live().is_empty();
             quiet = match answered + worked > 0 || is_open {
                 true => 0,
                 false => quiet + 1,
@@ -177,12 +183,12 @@ impl Rig {
             }
         }
         while self.trader.next_incident().is_some() {}
-        let parents = self.trader.engine().parents();
+        let parents = self.trader.engine().trading().parents();
         let is_done = !parents
             .live()
             .iter()
             .any(|at| parents.get(*at).is_working());
-        match is_done && self.parents > 0 && !self.trader.engine().is_killed() {
+        match is_done && self.parents > 0 && !self.trader.engine().trading().is_killed() {
             true => self.parent(),
             false => Ok(()),
         }

@@ -18,7 +18,7 @@ impl World {
         // Due notifications are delivered before the desk acts.
         core.wake(core.time(mono_ns, wall_ns));
         for bank in 0..self.banks.len() {
-            if core.engine.waits_for_desk(bank) && self.random.chance(0.1) {
+            if core.engine.trading().waits_for_desk(bank) && self.random.chance(0.1) {
                 self.ask(core, bank, epoch);
             }
         }
@@ -28,7 +28,9 @@ impl World {
                 break;
             };
             let banks = 0..core.sessions.len();
-            let waits: Vec<usize> = banks.filter(|at| core.engine.waits_for_desk(*at)).collect();
+            let waits: Vec<usize> = banks
+                .filter(|at| core.engine.trading().waits_for_desk(*at))
+                .collect();
             let is_enable = |bank: &usize| {
                 let name = format!("\"bank\":\"LP{}\"", bank + 1);
                 command.text.contains("enable") && command.text.contains(&name)
@@ -45,7 +47,7 @@ impl World {
             machine.borrow_mut().watch.note(mono_ns, || {
                 format!("command: {} {admitted:?}", command.text)
             });
-            let was_killed = core.engine.is_killed();
+            let was_killed = core.engine.trading().is_killed();
             let is_kill = command.text == KILL && admitted.is_ok();
             if is_kill {
                 self.counts.ring_kills += 1;
@@ -59,13 +61,13 @@ impl World {
                 machine.borrow_mut().watch.is_killed = false;
             }
             let parent = parent_named(&command.text);
-            let parent = parent.filter(|id| !core.engine.parents().has(id));
+            let parent = parent.filter(|id| !core.engine.trading().parents().has(id));
             let about = &self.scenario.engine.clients[client];
             core.command(time, about, &command, admitted);
             watch(machine, core);
-            self.counts.lifts += u64::from(was_killed && !core.engine.is_killed());
+            self.counts.lifts += u64::from(was_killed && !core.engine.trading().is_killed());
             self.counts.deaths_in_kills += u64::from(is_kill && machine.borrow().is_dead());
-            if let Some(id) = parent.filter(|id| core.engine.parents().has(id)) {
+            if let Some(id) = parent.filter(|id| core.engine.trading().parents().has(id)) {
                 let watch = &mut machine.borrow_mut().watch;
                 if command.request < process.began_ns {
                     let id = id.as_str();
@@ -77,7 +79,7 @@ impl World {
             }
             let released = waits
                 .iter()
-                .filter(|bank| !core.engine.waits_for_desk(**bank));
+                .filter(|bank| !core.engine.trading().waits_for_desk(**bank));
             self.counts.released += released.count() as u64;
         }
     }
@@ -124,7 +126,7 @@ impl World {
 
     /// The desk resolves a disputed order that the bank has ended, now and then.
     fn resolve_disputed(&mut self, core: &Engine) {
-        let orders = core.engine.orders();
+        let orders = core.engine.trading().orders();
         for at in orders.live() {
             let order = orders.get(*at);
             if order.state() != OrderState::Disputed || !self.random.chance(0.02) {
@@ -150,7 +152,7 @@ impl World {
         if dealer.line.borrow().has_older() {
             return;
         }
-        let orders = core.engine.orders();
+        let orders = core.engine.trading().orders();
         let is_lost = |id: &&str| orders.of_id(&Id::lossy(id.as_bytes())).is_none();
         let lost = dealer.desk.deals().map(|deal| deal.id).filter(is_lost);
         let lost: BTreeSet<String> = lost.filter_map(parent_of).map(str::to_owned).collect();

@@ -3,9 +3,8 @@
 //!
 //! A ClOrdID says in which run it was made: prefix, `e`, epoch, `-`, parent, `-`, number.
 
-use super::Engine;
-use super::outcome::number;
-use crate::event::{Adopted, Alarm, Batch, Event};
+use super::{Step, Trading, number};
+use crate::event::{Adopted, Alarm, Event};
 use crate::orders::{Order, Report, Terms};
 use crate::parents::EndReason;
 use crate::setup::{Bank, ns};
@@ -19,8 +18,6 @@ pub(super) struct Lost {
     prefixes: Vec<Id>,
     /// Orders of earlier epochs may be lacking; 0: none.
     pub before: u64,
-    /// A bank has not said yet which orders it has: none leaves, as it may be of a parent whose orders are lost.
-    pub is_asking: bool,
 }
 
 impl Lost {
@@ -29,7 +26,6 @@ impl Lost {
         let mut lost = Lost {
             prefixes: Vec::new(),
             before: 0,
-            is_asking: false,
         };
         lost.note_prefix(prefix);
         lost
@@ -60,14 +56,14 @@ impl Lost {
     }
 }
 
-impl Engine {
+impl Trading {
     /// Takes over the order of a report, if the journal may have lost it. Its fills are booked by the report itself, as those of
     /// any order.
     pub(super) fn adopt(
         &mut self,
         bank: Bank,
         report: &Report<'_>,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) -> Option<usize> {
         // A report of a cancel has the order's name in 41.
         let names = [report.orig_cl_ord_id, report.cl_ord_id];
@@ -79,11 +75,11 @@ impl Engine {
         if report.says_never_arrived() {
             return None;
         }
-        let Some(mut terms) = self.described(bank, id, report) else {
-            self.alarm(Alarm::NotAdopted, Some(bank), Some(id), out);
+        let Some(mut terms) = self.described((bank, id), report, step.now_ns) else {
+            step.alarm(Alarm::NotAdopted, Some(bank), Some(id));
             return None;
         };
-        self.end_accepted_again(&parent, out);
+        self.end_accepted_again(&parent, step);
         let Terms {
             pair,
             side,
@@ -93,9 +89,9 @@ impl Engine {
         } = terms;
         terms.parent = self.parents.adopt(parent, (pair, side), quantity, price);
         let answer_ns = ns(self.setup.banks[bank].config.answer_ms);
-        let due_ns = self.now().saturating_add(answer_ns);
+        let due_ns = step.now_ns.saturating_add(answer_ns);
         self.wake_at(due_ns);
-        self.alarm(Alarm::Adopted, Some(bank), Some(id), out);
+        step.alarm(Alarm::Adopted, Some(bank), Some(id));
         let at = self.orders.add(Order::adopted(terms, due_ns));
         let adopted = Adopted {
             number: number(at),
@@ -104,24 +100,24 @@ impl Engine {
             parent_terms: self.parents.get(terms.parent).terms,
             of: parent,
         };
-        self.push(Event::Adopted(Box::new(adopted)), out);
-        if self.kill.is_killed() {
+        step.push(Event::Adopted(Box::new(adopted)));
+        if self.gate.is_killed() {
             self.orders.change(at, |order| order.want_cancel());
         }
         Some(at)
     }
 
     /// The parent of an adopted order was accepted, and lost, or accepted again since: it ends, and its name is not accepted once more.
-    fn end_accepted_again(&mut self, parent: &Id, out: &mut Batch) {
+    fn end_accepted_again(&mut self, parent: &Id, step: &mut Step<'_>) {
         let found = self.parents.find(parent);
         // mutant: fx: a parent whose orders were lost is traded again
         if let Some(at) = found.filter(|at| self.parents.get(*at).is_working()) {
-            self.end_parent(at, EndReason::Restart, out);
+            self.end_parent(at, EndReason::Restart, step);
         }
     }
 
     /// The order that a report describes; its parent is not known.
-    fn described(&self, bank: Bank, id: Id, report: &Report<'_>) -> Option<Terms> {
+    fn described(&self, (bank, id): (Bank, Id), report: &Report<'_>, now_ns: u64) -> Option<Terms> {
         let pair = self.setup.pair_of(bank, report.symbol?)?;
         let precision = self.setup.pairs[pair].config.precision;
         let side = match report.side? {
@@ -153,7 +149,7 @@ impl Engine {
             quote_id: None,
             is_fok: false,
             value_date,
-            sent_ns: self.now(),
+            sent_ns: now_ns,
             mid2_sent: None,
         })
     }

@@ -1,15 +1,15 @@
 //! Unknown orders: they count as filled, and status requests are sent until the outcome is known.
 
-use super::Engine;
-use crate::event::{Alarm, Asked, Batch, Event, Message, OrderEvent, OrderLine};
+use super::{Step, Trading};
+use crate::event::{Alarm, Asked, Event, Message, OrderEvent, OrderLine};
 use crate::orders::{Mention, OrderState, Question};
 use crate::setup::{Bank, ns};
 use touchline_types::Id;
 
-impl Engine {
+impl Trading {
     /// Runs answer timeouts and due status requests.
-    pub(super) fn order_timers(&mut self, out: &mut Batch) {
-        let now_ns = self.now();
+    pub(super) fn order_timers(&mut self, step: &mut Step<'_>) {
+        let now_ns = step.now_ns;
         if self.orders.due_ns() > now_ns {
             return;
         }
@@ -22,123 +22,114 @@ impl Engine {
                 continue;
             }
             match order.state() {
-                OrderState::Unknown => self.ask(at, out),
-                _ => self.order_unknown(at, OrderEvent::Timeout, out),
+                OrderState::Unknown => self.ask(at, step),
+                _ => self.order_unknown(at, OrderEvent::Timeout, step),
             }
         }
     }
 
     /// Marks an order as unknown.
-    pub(super) fn order_unknown(&mut self, at: usize, what: OrderEvent, out: &mut Batch) {
+    pub(super) fn order_unknown(&mut self, at: usize, what: OrderEvent, step: &mut Step<'_>) {
         self.orders.change(at, |order| {
             order.lose();
             order.asking.restart();
         });
         let terms = self.orders.get(at).terms;
         let slot = self.setup.slot(terms.bank, terms.pair);
-        self.order_line(at, what, None, None, out);
-        self.scorecard.note_unknown(slot);
-        self.count_outcome(at, true);
-        self.fail(terms.bank, terms.pair, None, out);
+        self.order_line(at, what, None, None, step);
+        self.conduct.note_unknown(slot);
+        self.count_outcome(at, true, step.now_ns);
+        self.fail(terms.bank, terms.pair, None, step);
         // mutant: fx: unknown orders do not trigger the kill switch
         if self.orders.unknown() >= self.setup.risk.kill_unknown {
-            self.kill_by(Id::new(b"auto:unknown"), out);
+            self.kill_by(Id::new(b"auto:unknown"), step);
         }
-        self.ask(at, out);
+        self.ask(at, step);
     }
 
     /// Sends a status request for an unknown order, if its session is up.
-    pub(super) fn ask(&mut self, at: usize, out: &mut Batch) {
+    pub(super) fn ask(&mut self, at: usize, step: &mut Step<'_>) {
         let terms = self.orders.get(at).terms;
-        if !self.order_sessions[terms.bank].is_up {
+        if !self.sessions.is_up(terms.bank) {
             self.orders.change(at, |order| order.asking.stop());
             return;
         }
         let config = &self.setup.banks[terms.bank].config;
         let (now_ns, status_ns, tries_max) =
-            (self.now(), ns(config.status_ms), config.status_tries);
+            (step.now_ns, ns(config.status_ms), config.status_tries);
         let question = self
             .orders
             .change(at, |order| order.asking.next(now_ns, status_ns, tries_max));
         self.wake_at(self.orders.get(at).asking.due_ns());
         match question {
             Question::CallDesk => {
-                self.alarm(Alarm::Manual, Some(terms.bank), Some(terms.id), out);
+                step.alarm(Alarm::Manual, Some(terms.bank), Some(terms.id));
             }
-            Question::Ask => self.send_status_request(at, out),
+            Question::Ask => self.send_status_request(at, step),
         }
     }
 
     /// Sends a status request for an order.
-    pub(super) fn send_status_request(&mut self, at: usize, out: &mut Batch) {
+    pub(super) fn send_status_request(&mut self, at: usize, step: &mut Step<'_>) {
         let terms = self.orders.get(at).terms;
-        self.numbers.status += 1;
-        let request = self.numbers.status;
+        let request = self.sessions.next_status();
         let order = Asked::from(&terms);
         let message = Message::Status { request, order };
-        self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+        self.order_line(at, OrderEvent::Sent, None, Some(message), step);
     }
 
     /// Handles a lost order session: the outcomes of its open orders are unknown.
-    pub(super) fn order_session_down(&mut self, bank: Bank, out: &mut Batch) {
-        let session = &mut self.order_sessions[bank];
-        if !session.is_up {
+    pub(super) fn order_session_down(&mut self, bank: Bank, step: &mut Step<'_>) {
+        if !self.sessions.set_down(bank) {
             return;
         }
-        session.is_up = false;
-        session.mass_status = None;
-        session.inquiry.stop();
         for at in self.live_of(bank) {
             self.orders.change(at, |order| order.lose_cancel());
             match self.orders.get(at).state() {
                 OrderState::Disputed => {}
                 OrderState::Unknown => self.orders.change(at, |order| order.asking.lose()),
                 // A kill in this loop ends no order.
-                _ => self.order_unknown(at, OrderEvent::Down, out),
+                _ => self.order_unknown(at, OrderEvent::Down, step),
             }
         }
     }
 
     /// Handles an order session that is up again: status requests for unknown orders.
-    pub(super) fn order_session_up(&mut self, bank: Bank, out: &mut Batch) {
-        let session = &mut self.order_sessions[bank];
-        if session.is_up {
+    pub(super) fn order_session_up(&mut self, bank: Bank, step: &mut Step<'_>) {
+        if !self.sessions.set_up(bank) {
             return;
         }
-        session.is_up = true;
-        session.mass_status = None;
         for at in self.live_of(bank) {
-            self.ask_cancel(at, out);
+            self.ask_cancel(at, step);
         }
         let unknown = self.unknown_of(bank);
         for at in &unknown {
             self.orders.change(*at, |order| order.asking.restart());
         }
         let is_asked_for_all = self.setup.banks[bank].asks_for_all();
-        if self.order_sessions[bank].inquiry.is_open() {
+        if self.sessions.inquiry(bank).is_open() {
             let mentioned = if is_asked_for_all { &unknown[..] } else { &[] };
-            self.inquire(bank, mentioned, out);
+            self.inquire(bank, mentioned, step);
         } else if is_asked_for_all && !unknown.is_empty() {
-            self.ask_for_all(bank, &unknown, out);
+            self.ask_for_all(bank, &unknown, step);
         }
         if is_asked_for_all {
             return;
         }
         for at in unknown {
-            self.ask(at, out);
+            self.ask(at, step);
         }
     }
 
     /// Handles the last report of a mass status request: orders missing from it get a request each, and those that are still
     /// unknown get theirs later.
-    pub(super) fn mass_status_ended(&mut self, bank: Bank, out: &mut Batch) {
-        self.order_sessions[bank].mass_status = None;
-        self.inquiry_ended(bank);
+    pub(super) fn mass_status_ended(&mut self, bank: Bank, step: &mut Step<'_>) {
+        self.sessions.mass_status_ended(bank);
         let status_ns = ns(self.setup.banks[bank].config.status_ms);
-        let later_ns = self.now().saturating_add(status_ns);
+        let later_ns = step.now_ns.saturating_add(status_ns);
         for at in self.unknown_of(bank) {
             match self.orders.change(at, |order| order.asking.end_mass()) {
-                Mention::Awaited => self.ask(at, out),
+                Mention::Awaited => self.ask(at, step),
                 Mention::Mentioned => {
                     self.orders
                         .change(at, |order| order.asking.ask_later(later_ns));
@@ -149,11 +140,8 @@ impl Engine {
         }
     }
 
-    pub(super) fn ask_for_all(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
-        self.numbers.mass_status += 1;
-        let request = self.numbers.mass_status;
-        let asked = &mut self.order_sessions[bank].mass_status;
-        *asked = Some((asked.map_or(request, |(first, _)| first), request));
+    pub(super) fn ask_for_all(&mut self, bank: Bank, unknown: &[usize], step: &mut Step<'_>) {
+        let request = self.sessions.next_mass_status(bank);
         for at in unknown {
             self.orders
                 .change(*at, |order| order.asking.await_mention());
@@ -167,7 +155,7 @@ impl Engine {
             code: None,
             message: Some(Message::MassStatus { request }),
         };
-        self.push(Event::Order(line), out);
+        step.push(Event::Order(line));
     }
 
     fn unknown_of(&self, bank: Bank) -> Vec<usize> {

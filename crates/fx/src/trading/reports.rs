@@ -1,26 +1,26 @@
 //! Reports of banks about orders: execution reports (8), order cancel rejects (9), business rejects
 //! (j).
 
-use super::Engine;
-use crate::event::{Alarm, Batch, DontKnow, Event, Message, OrderEvent, OrderLine};
+use super::{Step, Trading};
+use crate::event::{Alarm, DontKnow, Event, Message, OrderEvent, OrderLine};
 use crate::lines::request_number;
 use crate::orders::{Bookings, Dispute, OrderState, RejectCode, Report, ReportKind, code_of};
 use crate::setup::Bank;
 use touchline_types::Id;
 use touchline_wire::fix;
 
-impl Engine {
-    pub(super) fn report(&mut self, bank: Bank, message: &fix::Message<'_>, out: &mut Batch) {
+impl Trading {
+    pub(super) fn report(&mut self, bank: Bank, message: &fix::Message<'_>, step: &mut Step<'_>) {
         let report = Report::read(message);
         match message.msg_type() {
-            b"8" => self.execution_report(bank, &report, out),
-            b"9" => self.cancel_reject(bank, &report, out),
-            b"j" => self.business_reject(bank, &report, out),
+            b"8" => self.execution_report(bank, &report, step),
+            b"9" => self.cancel_reject(bank, &report, step),
+            b"j" => self.business_reject(bank, &report, step),
             _ => {}
         }
     }
 
-    fn execution_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
+    fn execution_report(&mut self, bank: Bank, report: &Report<'_>, step: &mut Step<'_>) {
         let kind = report.kind();
         let is_reversal = matches!(kind, ReportKind::Bust | ReportKind::Correct);
         let by_id = self.orders.find(bank, report.cl_ord_id);
@@ -33,54 +33,45 @@ impl Engine {
             self.orders.note_bank_id(at, report.order_id);
         }
         let found = match known {
-            None if !is_reversal => self.adopt(bank, report, out),
+            None if !is_reversal => self.adopt(bank, report, step),
             known => known,
         };
-        if (is_reversal || kind == ReportKind::Trade) && !self.is_new(bank, found, report) {
+        let is_execution = is_reversal || kind == ReportKind::Trade;
+        let ids = [report.cl_ord_id, report.exec_id];
+        if is_execution && !self.orders.is_new_execution(bank, found, ids) {
             return;
         }
         match found {
             _ if is_reversal => {
-                self.reverse(bank, found, report, out);
+                self.reverse(bank, found, report, step);
                 return;
             }
-            None => self.foreign_report(bank, report, out),
+            None => self.foreign_report(bank, report, step),
             Some(at) => {
-                self.own_report(at, report, out);
+                self.own_report(at, report, step);
                 let is_adopted = known.is_none();
                 // mutant: fx: an order that is alive is not canceled again
                 if report.says_alive() || is_adopted {
-                    self.ask_cancel(at, out);
+                    self.ask_cancel(at, step);
                 }
             }
         }
-        self.mass_status_report(bank, found, report, out);
-    }
-
-    /// Whether a trade or a reversal was not reported before. Banks use ExecIDs again for other orders and on other days.
-    fn is_new(&mut self, bank: Bank, at: Option<usize>, report: &Report<'_>) -> bool {
-        match at {
-            Some(at) => self.executions.is_new(at, report.exec_id),
-            None => {
-                let name = report.cl_ord_id;
-                self.executions.is_new_foreign(bank, name, report.exec_id)
-            }
-        }
+        self.mass_status_report(bank, found, report, step);
     }
 
     /// Handles a report about an order that does not exist or belongs to another bank.
-    fn foreign_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
-        self.foreign_line(bank, report, OrderEvent::Report, None, out);
+    fn foreign_report(&mut self, bank: Bank, report: &Report<'_>, step: &mut Step<'_>) {
+        self.foreign_line(bank, report, OrderEvent::Report, None, step);
         if report.kind() == ReportKind::Trade {
             let reason = Dispute::NoOrder.reason();
             let order = report.cl_ord_id.map(Id::lossy);
-            self.alarm(Alarm::DontKnow(reason), Some(bank), order, out);
+            step.alarm(Alarm::DontKnow(reason), Some(bank), order);
             self.foreign_line(
                 bank,
                 report,
                 OrderEvent::Sent,
                 Some(dont_know(reason, report)),
-                out,
+                step,
             );
         }
     }
@@ -91,7 +82,7 @@ impl Engine {
         report: &Report<'_>,
         what: OrderEvent,
         message: Option<Message>,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) {
         let line = OrderLine {
             id: report.cl_ord_id.map(Id::lossy),
@@ -102,10 +93,10 @@ impl Engine {
             code: None,
             message,
         };
-        self.push(Event::Order(line), out);
+        step.push(Event::Order(line));
     }
 
-    fn own_report(&mut self, at: usize, report: &Report<'_>, out: &mut Batch) {
+    fn own_report(&mut self, at: usize, report: &Report<'_>, step: &mut Step<'_>) {
         let order = self.orders.get(at);
         let pair = &self.setup.pairs[order.terms.pair];
         let state = order.state();
@@ -116,18 +107,18 @@ impl Engine {
             _ => report.dispute_of_state(order, pair),
         };
         if let Some(dispute) = disputed {
-            self.dispute(at, report, dispute, out);
+            self.dispute(at, report, dispute, step);
             return;
         }
         // mutant: fx: a report books a disputed order
         if state == OrderState::Disputed {
-            self.order_line(at, OrderEvent::Report, None, None, out);
+            self.order_line(at, OrderEvent::Report, None, None, step);
             return;
         }
         let bookings = Bookings::of(order, report, pair.config.precision);
-        let is_contradiction = self.book_all(at, report, &bookings, out);
+        let is_contradiction = self.book_all(at, report, &bookings, step);
         if is_contradiction {
-            self.contradiction(at, out);
+            self.contradiction(at, step);
             return;
         }
         if self.is_final(at, report) {
@@ -141,9 +132,9 @@ impl Engine {
             true => self.reject_code(at, report),
             false => None,
         };
-        self.order_line(at, OrderEvent::Report, code, None, out);
+        self.order_line(at, OrderEvent::Report, code, None, step);
         if has_ended {
-            self.order_ended(at, code, out);
+            self.order_ended(at, code, step);
         }
     }
 
@@ -153,33 +144,33 @@ impl Engine {
         at: usize,
         report: &Report<'_>,
         bookings: &Bookings,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) -> bool {
         let is_late = self.orders.get(at).state().is_end();
         let mut is_booked = false;
         for booking in bookings.fills.iter().flatten() {
-            self.book(at, booking, is_late, out);
+            self.book(at, booking, is_late, step);
             is_booked = true;
         }
-        let is_named = bookings.late.is_none_or(|late| self.name(at, &late, out));
+        let is_named = bookings.late.is_none_or(|late| self.name(at, &late, step));
         is_booked |= bookings.late.is_some() && is_named;
         let ours = self.setup.labels.account.as_str().as_bytes();
         if is_booked && report.account.is_some_and(|account| account != ours) {
             let terms = self.orders.get(at).terms;
-            self.alarm(Alarm::Account, Some(terms.bank), Some(terms.id), out);
+            step.alarm(Alarm::Account, Some(terms.bank), Some(terms.id));
         }
         bookings.is_contradiction || !is_named
     }
 
     /// Handles a report that contradicts itself, or what is booked: nothing is freed, the desk decides, and the bank is asked once for
     /// the record. An order that has ended stays so.
-    fn contradiction(&mut self, at: usize, out: &mut Batch) {
+    fn contradiction(&mut self, at: usize, step: &mut Step<'_>) {
         let is_open = self.set_disputed(at);
-        self.order_line(at, OrderEvent::Report, None, None, out);
+        self.order_line(at, OrderEvent::Report, None, None, step);
         let terms = self.orders.get(at).terms;
-        self.alarm(Alarm::Contradiction, Some(terms.bank), Some(terms.id), out);
+        step.alarm(Alarm::Contradiction, Some(terms.bank), Some(terms.id));
         if is_open {
-            self.send_status_request(at, out);
+            self.send_status_request(at, step);
         }
     }
 
@@ -222,15 +213,15 @@ impl Engine {
 
     /// Handles a report that is not as ordered: it is not booked, and the desk decides. Q is sent for trades only: it names an
     /// execution.
-    fn dispute(&mut self, at: usize, report: &Report<'_>, dispute: Dispute, out: &mut Batch) {
+    fn dispute(&mut self, at: usize, report: &Report<'_>, dispute: Dispute, step: &mut Step<'_>) {
         self.set_disputed(at);
-        self.order_line(at, OrderEvent::Report, None, None, out);
+        self.order_line(at, OrderEvent::Report, None, None, step);
         let (terms, reason) = (self.orders.get(at).terms, dispute.reason());
         let what = Alarm::DontKnow(reason);
-        self.alarm(what, Some(terms.bank), Some(terms.id), out);
+        step.alarm(what, Some(terms.bank), Some(terms.id));
         if report.kind() == ReportKind::Trade {
             let message = dont_know(reason, report);
-            self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+            self.order_line(at, OrderEvent::Sent, None, Some(message), step);
         }
     }
 
@@ -239,43 +230,40 @@ impl Engine {
         bank: Bank,
         found: Option<usize>,
         report: &Report<'_>,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) {
-        let Some((first, last)) = self.order_sessions[bank].mass_status else {
-            return;
-        };
         let named = report.mass_status_req_id;
         let number = named.and_then(|id| request_number(&self.setup.labels, 'M', id));
-        if !number.is_some_and(|number| (first..=last).contains(&number)) {
+        if !number.is_some_and(|number| self.sessions.awaits(bank, number)) {
             return;
         }
         if let Some(at) = found {
             self.orders.change(at, |order| order.asking.mention());
         }
         if report.last_rpt_requested == Some(b"Y") {
-            self.mass_status_ended(bank, out);
+            self.mass_status_ended(bank, step);
         }
     }
 
     /// 9: the bank rejected our cancel.
-    fn cancel_reject(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
+    fn cancel_reject(&mut self, bank: Bank, report: &Report<'_>, step: &mut Step<'_>) {
         let by_original = self.orders.find(bank, report.orig_cl_ord_id);
         let Some(at) = by_original.or_else(|| self.orders.find(bank, report.cl_ord_id)) else {
-            self.foreign_line(bank, report, OrderEvent::Report, None, out);
+            self.foreign_line(bank, report, OrderEvent::Report, None, step);
             return;
         };
         let was_pending = self.orders.change(at, |order| order.refuse_cancel());
         if was_pending && report.cxl_rej_reason == Some(b"1") {
-            self.order_unknown(at, OrderEvent::Report, out);
+            self.order_unknown(at, OrderEvent::Report, step);
         } else {
-            self.order_line(at, OrderEvent::Report, None, None, out);
+            self.order_line(at, OrderEvent::Report, None, None, step);
         }
     }
 
     /// j: the bank's session rejected the order message. An order with fills was not rejected: the report contradicts what is booked.
-    fn business_reject(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
+    fn business_reject(&mut self, bank: Bank, report: &Report<'_>, step: &mut Step<'_>) {
         if report.ref_msg_type == Some(b"AF") {
-            self.mass_status_refused(bank, out);
+            self.mass_status_refused(bank, step);
         }
         let found = self.orders.find(bank, report.ref_id);
         let is_order = report.ref_msg_type == Some(b"D");
@@ -283,19 +271,19 @@ impl Engine {
             return;
         };
         if self.orders.get(at).state() == OrderState::Disputed {
-            self.order_line(at, OrderEvent::Report, None, None, out);
+            self.order_line(at, OrderEvent::Report, None, None, step);
             return;
         }
         let order = self.orders.get(at);
         // mutant: fx: a business reject frees the rest of an order with fills
         if order.cum() > order.reversed() {
-            self.contradiction(at, out);
+            self.contradiction(at, step);
             return;
         }
         self.orders.change(at, |order| order.reject());
         let code = (self.orders.get(at).cum() == 0).then_some(RejectCode::Other);
-        self.order_line(at, OrderEvent::Report, code, None, out);
-        self.order_ended(at, code, out);
+        self.order_line(at, OrderEvent::Report, code, None, step);
+        self.order_ended(at, code, step);
     }
 }
 

@@ -5,13 +5,10 @@
 //! quotes. So the router is held, and each order is restored where it was made. Everything else follows from the
 //! inputs and their times.
 
-use super::Engine;
+use super::{Step, Trading};
 use crate::desk_trades::DeskTrade;
-use crate::event::Batch;
 use crate::orders::Terms;
 use crate::parents::{EndReason, ParentTerms};
-use crate::setup::Pair;
-use std::sync::Arc;
 use thiserror::Error;
 use touchline_types::Id;
 
@@ -48,51 +45,21 @@ pub enum RestoreError {
     },
 }
 
-impl Engine {
-    /// Holds the router, or releases it: while held, no order is made. Cancels and questions are not held.
-    pub fn hold(&mut self, is_held: bool) {
-        self.is_held = is_held;
-        self.routing.look_at_all();
-    }
-
-    /// Whether the router is held.
-    pub fn is_held(&self) -> bool {
-        self.is_held
-    }
-
-    /// Makes no order of a pair any more: its spot date has passed. Its parents wait.
-    pub fn stop(&mut self, pair: Pair) {
-        self.stopped[pair] = true;
-        self.routing.look_at_all();
-    }
-
-    /// Whether a pair gets no orders.
-    pub fn is_stopped(&self, pair: Pair) -> bool {
-        self.stopped[pair]
-    }
-
-    /// Makes further identifiers with another prefix: each run has its own.
-    pub fn set_prefix(&mut self, prefix: Id) {
-        self.lost.note_prefix(prefix);
-        Arc::make_mut(&mut self.setup).labels.prefix = prefix;
-    }
-
+impl Trading {
     /// Accepts a parent that an earlier run accepted.
     ///
     /// # Errors
     /// The parent cannot have been accepted at this time.
-    pub fn restore_parent(
+    pub(crate) fn restore_parent(
         &mut self,
-        at_ns: u64,
         number: u32,
         terms: &ParentTerms,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) -> Result<(), RestoreError> {
-        self.advance(at_ns, out)?;
         if self.parents.has(&terms.id) {
             return Err(RestoreError::ParentTwice(terms.id));
         }
-        match self.accept_parent(terms, out) as u32 == number {
+        match self.accept_parent(terms, step) as u32 == number {
             true => Ok(()),
             false => Err(RestoreError::Number { number }),
         }
@@ -102,13 +69,12 @@ impl Engine {
     ///
     /// # Errors
     /// The order cannot have been made in this state.
-    pub fn restore_order(
+    pub(crate) fn restore_order(
         &mut self,
         number: u32,
         terms: &Terms,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) -> Result<(), RestoreError> {
-        self.advance(terms.sent_ns, out)?;
         if self.orders.of_id(&terms.id).is_some() {
             return Err(RestoreError::OrderTwice(terms.id));
         }
@@ -118,51 +84,30 @@ impl Engine {
         }
         let parent = self.parents.get(terms.parent);
         let range = 1..=parent.open();
-        if !range.contains(&terms.quantity) || self.kill.is_killed() {
+        if !range.contains(&terms.quantity) || self.gate.is_killed() {
             return Err(RestoreError::NotOpen { order: terms.id });
         }
         // Cancel requests are named after the orders.
         let number = terms.id.as_str().rsplit('-').next();
         let number: u64 = number.and_then(|text| text.parse().ok()).unwrap_or(0);
         self.parents.note_name(terms.parent, number);
-        self.send(terms, out);
+        self.send(terms, step);
         Ok(())
     }
 
     /// Ends a parent that an earlier run ended, if it still works: without prices one that could not be sent at once does, and without the
     /// timers after the last record one whose deadline passed then.
-    pub fn restore_end(&mut self, parent: &Id, reason: EndReason, out: &mut Batch) {
-        self.routing.look_at_all();
+    pub(crate) fn restore_end(&mut self, parent: &Id, reason: EndReason, step: &mut Step<'_>) {
+        self.look_at_all();
         let found = self.parents.find(parent);
         if let Some(at) = found.filter(|at| self.parents.get(*at).is_working()) {
-            self.end_parent(at, reason, out);
+            self.end_parent(at, reason, step);
         }
     }
 
     /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also of a person who may not book now.
-    ///
-    /// # Errors
-    /// It cannot have been taken at this time.
-    pub fn restore_booking(
-        &mut self,
-        at_ns: u64,
-        by: &Id,
-        trade: &DeskTrade,
-        out: &mut Batch,
-    ) -> Result<(), RestoreError> {
-        self.advance(at_ns, out)?;
-        let state = self.desk_trades.judge(by, trade);
-        self.book_desk_trade((Some(trade.id), Some(*by)), Some(trade), state, out);
-        Ok(())
-    }
-
-    fn advance(&mut self, at_ns: u64, out: &mut Batch) -> Result<(), RestoreError> {
-        if self.pricing.now_ns().is_some_and(|now_ns| at_ns < now_ns) {
-            return Err(RestoreError::Time);
-        }
-        self.handle_timeout(at_ns, out);
-        self.pricing.set_now(at_ns);
-        self.routing.look_at_all();
-        Ok(())
+    pub(crate) fn restore_booking(&mut self, by: &Id, trade: &DeskTrade, step: &mut Step<'_>) {
+        let state = self.desk_trades().judge(by, trade);
+        self.book_desk_trade((Some(trade.id), Some(*by)), Some(trade), state, step);
     }
 }

@@ -1,9 +1,8 @@
 //! Commands of the desk.
 
-use super::Engine;
-use super::outcome::number;
+use super::{Step, Trading, number};
 use crate::desk_trades::{BookState, DeskTrade};
-use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent};
+use crate::event::{Alarm, Event, FillLine, OrderEvent};
 use crate::input::{Desk, ParentRequest};
 use crate::orders::{Booking, FillKind, RejectCode, booked_exec_id, resolved_exec_id};
 use crate::parents::{EndReason, Lifetime, ParentTerms};
@@ -12,66 +11,67 @@ use crate::setup::ns;
 use crate::ticks;
 use touchline_types::{Id, Price};
 
-impl Engine {
-    pub(super) fn desk(&mut self, command: &Desk, out: &mut Batch) {
+impl Trading {
+    /// Handles a command of the desk.
+    pub(crate) fn desk(&mut self, command: &Desk, step: &mut Step<'_>) {
+        self.look_at_all();
         match command {
             Desk::Parent(request) => {
                 // A refusal is in the events.
-                let _ = self.parent(request, out);
+                let _ = self.accept(request, step);
             }
-            Desk::Cancel { id } => self.cancel(id.as_ref(), out),
-            Desk::Kill { by } => self.kill_by(*by, out),
-            Desk::Lift { by } => self.lift(*by, out),
+            Desk::Cancel { id } => self.cancel(id.as_ref(), step),
+            Desk::Kill { by } => self.kill_by(*by, step),
+            Desk::Lift { by } => self.lift(*by, step),
             Desk::Enable { bank, pair } => {
                 if let (Some(bank), Some(pair)) = (*bank, *pair) {
-                    self.cooldowns.enable(self.setup.slot(bank, pair));
-                    self.desk_has_asked(bank);
-                    self.push(Event::Enabled { bank, pair }, out);
+                    self.conduct.enable(self.setup.slot(bank, pair));
+                    self.desk_has_asked(bank, step.now_ns);
+                    step.push(Event::Enabled { bank, pair });
                 }
             }
             Desk::Resolve { id, cum, price } => {
-                self.resolve(id.as_ref(), *cum, price.as_ref(), out)
+                self.resolve(id.as_ref(), *cum, price.as_ref(), step)
             }
             Desk::Book { id, by, trade } => {
                 let state = self.book_state(by.as_ref(), trade.as_ref());
-                self.book_desk_trade((*id, *by), trade.as_ref(), state, out);
+                self.book_desk_trade((*id, *by), trade.as_ref(), state, step);
             }
-            Desk::Restart => self.restart(out),
-            Desk::Reboot { epoch } => self.reboot(*epoch, out),
+            Desk::Restart => self.restart(step),
+            Desk::Reboot { epoch } => self.reboot(*epoch, step),
             Desk::End => {}
         }
     }
 
-    pub(super) fn parent(
+    /// Judges a requested parent, and accepts it. Returns its number in [`Trading::parents`].
+    pub(crate) fn accept(
         &mut self,
         request: &ParentRequest,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) -> Result<usize, Refusal> {
-        let now_ns = self.now();
+        self.look_at_all();
         let book = Book {
             setup: &self.setup,
-            kill: &self.kill,
             parents: &self.parents,
             positions: &self.positions,
-            composites: self.pricing.composites(),
+            composites: step.pricing.composites(),
         };
-        let judged = self
-            .risk
-            .judge(&book, request.id.as_ref(), request.terms.as_ref(), now_ns);
+        let (id, terms) = (request.id.as_ref(), request.terms.as_ref());
+        let judged = self.gate.judge(&book, id, terms, step.now_ns);
         match (judged, &request.terms) {
-            (Ok(()), Some(terms)) => Ok(self.accept_parent(terms, out)),
+            (Ok(()), Some(terms)) => Ok(self.accept_parent(terms, step)),
             (Err(reason), _) => {
                 let parent = request.id;
-                self.push(Event::Refused { parent, reason }, out);
+                step.push(Event::Refused { parent, reason });
                 Err(reason)
             }
             (Ok(()), None) => unreachable!("invalid terms are refused"),
         }
     }
 
-    pub(super) fn accept_parent(&mut self, terms: &ParentTerms, out: &mut Batch) -> usize {
-        let now_ns = self.now();
-        self.risk.note_accepted(&self.setup, terms, now_ns);
+    pub(super) fn accept_parent(&mut self, terms: &ParentTerms, step: &mut Step<'_>) -> usize {
+        let now_ns = step.now_ns;
+        self.gate.note_accepted(&self.setup, terms, now_ns);
         let deadline_ns = match terms.lifetime {
             Lifetime::Deadline => Some(now_ns.saturating_add(ns(terms.deadline_ms))),
             Lifetime::Immediate | Lifetime::AllOrNothing => None,
@@ -81,34 +81,34 @@ impl Engine {
             self.wake_at(deadline_ns);
         }
         let (number, terms) = (number(at), *terms);
-        self.push(Event::Accepted { number, terms }, out);
+        step.push(Event::Accepted { number, terms });
         at
     }
 
-    fn cancel(&mut self, id: Option<&Id>, out: &mut Batch) {
+    fn cancel(&mut self, id: Option<&Id>, step: &mut Step<'_>) {
         let Some(id) = id else {
             return;
         };
         let parents: Vec<usize> = self.parents.to_cancel(id).collect();
         for &parent in &parents {
             if self.parents.get(parent).is_working() {
-                self.end_parent(parent, EndReason::Cancel, out);
+                self.end_parent(parent, EndReason::Cancel, step);
             }
         }
         let live = self.orders.live().to_vec();
         for at in live {
             if parents.contains(&self.orders.get(at).terms.parent) {
-                self.want_cancel(at, out);
+                self.want_cancel(at, step);
             }
         }
     }
 
-    fn lift(&mut self, by: Option<Id>, out: &mut Batch) {
+    fn lift(&mut self, by: Option<Id>, step: &mut Step<'_>) {
         if let Some(by) = &by {
-            self.kill.lift(by, &self.setup.risk.kill_lifters);
+            self.gate.lift(&self.setup, by);
         }
-        let is_killed = self.kill.is_killed();
-        self.push(Event::Lift { by, is_killed }, out);
+        let is_killed = self.gate.is_killed();
+        step.push(Event::Lift { by, is_killed });
     }
 
     /// The order that the desk's information resolves, with the quantity and the price to book; none if it resolves none: the order is
@@ -132,27 +132,33 @@ impl Engine {
     }
 
     /// Resolves an order with the desk's information, also beyond its quantity: positions can always be made true.
-    fn resolve(&mut self, id: Option<&Id>, cum: Option<i64>, price: Option<&Id>, out: &mut Batch) {
+    fn resolve(
+        &mut self,
+        id: Option<&Id>,
+        cum: Option<i64>,
+        price: Option<&Id>,
+        step: &mut Step<'_>,
+    ) {
         let Some((at, add)) = self.resolution(id, cum, price) else {
             let found = id.and_then(|id| self.orders.of_id(id));
             let bank = found.map(|at| self.orders.get(at).terms.bank);
-            self.alarm(Alarm::NotResolved, bank, id.copied(), out);
+            step.alarm(Alarm::NotResolved, bank, id.copied());
             return;
         };
         let terms = self.orders.get(at).terms;
         if let Some((quantity, price)) = add {
             let exec_id = resolved_exec_id(&terms.id);
             let booking = Booking::new(FillKind::Manual, exec_id, quantity, price);
-            self.book(at, &booking, false, out);
+            self.book(at, &booking, false, step);
         }
         if self.orders.get(at).cum() > terms.quantity {
-            self.alarm(Alarm::Overfill, Some(terms.bank), Some(terms.id), out);
+            step.alarm(Alarm::Overfill, Some(terms.bank), Some(terms.id));
         }
         self.orders.change(at, |order| order.resolve());
         let is_empty = self.orders.get(at).cum() == 0;
         let code = is_empty.then_some(RejectCode::NeverArrived);
-        self.order_line(at, OrderEvent::Report, code, None, out);
-        self.order_ended(at, code, out);
+        self.order_line(at, OrderEvent::Report, code, None, step);
+        self.order_ended(at, code, step);
     }
 
     /// What becomes of a proposal or a confirmation of a booking.
@@ -162,7 +168,7 @@ impl Engine {
         match (by, trade) {
             (None, _) => BookState::Person,
             (_, None) => BookState::BadBook,
-            (Some(by), Some(trade)) => self.desk_trades.judge(by, trade),
+            (Some(by), Some(trade)) => self.desk_trades().judge(by, trade),
         }
     }
 
@@ -172,17 +178,15 @@ impl Engine {
         (id, by): (Option<Id>, Option<Id>),
         trade: Option<&DeskTrade>,
         state: BookState,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) {
-        self.push(Event::Book { id, by, state }, out);
-        if let Some((by, trade)) = by.zip(trade) {
-            self.desk_trades.apply(state, by, trade);
-        }
-        let Some(trade) = trade.filter(|_| state == BookState::Booked) else {
+        step.push(Event::Book { id, by, state });
+        let Some((by, trade)) = by.zip(trade) else {
             return;
         };
-        self.positions
-            .book(trade.pair, trade.side, trade.quantity, trade.price);
+        if !self.positions.book_desk_trade(state, by, trade) {
+            return;
+        }
         let line = FillLine {
             order: None,
             parent: None,
@@ -200,16 +204,16 @@ impl Engine {
             currency: None,
             part_of: None,
         };
-        self.push(Event::Fill(line), out);
-        self.position_line(trade.pair, out);
+        step.push(Event::Fill(line));
+        self.position_line(trade.pair, step);
     }
 
     /// Simulates a crash and a restart from the journal.
-    pub(super) fn restart(&mut self, out: &mut Batch) {
-        self.pricing.restart();
-        self.end_all(EndReason::Restart, out);
+    pub(super) fn restart(&mut self, step: &mut Step<'_>) {
+        step.pricing.restart();
+        self.end_all(EndReason::Restart, step);
         for bank in 0..self.setup.banks.len() {
-            self.order_session_down(bank, out);
+            self.order_session_down(bank, step);
         }
     }
 }

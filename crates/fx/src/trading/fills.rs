@@ -1,66 +1,55 @@
 //! Fills of orders: parents, positions, scorecard.
 
-use super::Engine;
-use super::outcome::number;
-use crate::event::{Alarm, Batch, Event, FillLine, Numbered};
+use super::{Step, Trading, number};
+use crate::event::{Alarm, Event, FillLine, Numbered};
 use crate::orders::{Booking, FillKind, LateOriginal, Report, ReportKind};
 use crate::positions::WorstCase;
 use crate::setup::{Bank, Pair};
 use crate::ticks;
 use touchline_types::{Id, Price, Side};
 
-impl Engine {
+impl Trading {
     /// Books a fill of an order; `is_late` if it had ended.
-    pub(super) fn book(&mut self, at: usize, booking: &Booking, is_late: bool, out: &mut Batch) {
-        let now_ns = self.now();
+    pub(super) fn book(
+        &mut self,
+        at: usize,
+        booking: &Booking,
+        is_late: bool,
+        step: &mut Step<'_>,
+    ) {
+        let now_ns = step.now_ns;
         let Booking {
             quantity, price, ..
         } = *booking;
-        let from = self.orders.get(at).cum();
-        let is_by_desk = booking.kind == FillKind::Manual;
-        self.orders
-            .change(at, |order| order.book(quantity, price, is_by_desk));
+        self.orders.book(at, booking);
         let order = self.orders.get(at);
         let terms = order.terms;
-        let slot = self.setup.slot(terms.bank, terms.pair);
-        if !order.is_adopted() {
-            let improve = self.improvement(terms.pair, terms.side, terms.price, price);
-            self.scorecard
-                .note_fill(&self.setup, slot, order, (quantity, price), improve, now_ns);
-        }
+        let improve = self.improvement(terms.pair, terms.side, terms.price, price);
+        let due_ns = self
+            .conduct
+            .note_fill(&self.setup, order, booking, improve, now_ns);
         self.parents.fill(terms.parent, quantity, price, is_late);
         self.positions.book(terms.pair, terms.side, quantity, price);
-        self.executions.book(at, from, *booking);
-        self.fill_line(at, booking, is_late, out);
+        self.fill_line(at, booking, is_late, step);
         if is_late {
-            self.alarm(Alarm::FillAfterEnd, Some(terms.bank), Some(terms.id), out);
+            step.alarm(Alarm::FillAfterEnd, Some(terms.bank), Some(terms.id));
         }
-        self.wake_at(self.scorecard.due_ns());
+        self.wake_at(due_ns);
     }
 
     /// Names a part of a fill that a status or the desk told of, by its own report. False if it is part of none.
-    pub(super) fn name(&mut self, at: usize, late: &LateOriginal, out: &mut Batch) -> bool {
-        let Booking {
-            quantity, price, ..
-        } = late.booking;
-        let Some(of) = self.executions.name(at, late.cum, quantity) else {
+    pub(super) fn name(&mut self, at: usize, late: &LateOriginal, step: &mut Step<'_>) -> bool {
+        let Some([of, part]) = self.orders.name(at, late) else {
             return false;
         };
-        let is_late = self.orders.get(at).state().is_end();
-        self.orders
-            .change(at, |order| order.reprice(quantity, of.price, price));
-        let terms = self.orders.get(at).terms;
+        let (quantity, price) = (part.quantity, part.price);
+        let order = self.orders.get(at);
+        let (terms, is_late) = (order.terms, order.state().is_end());
         self.positions
             .reprice(terms.pair, terms.side, quantity, of.price, price);
         self.parents.reverse(terms.parent, quantity, of.price);
         self.parents.correct(terms.parent, quantity, price);
-        let booking = Booking {
-            part_of: Some(of.exec_id),
-            ..late.booking
-        };
-        self.executions
-            .book(at, late.cum.saturating_sub(quantity), booking);
-        self.fill_line(at, &booking, is_late, out);
+        self.fill_line(at, &part, is_late, step);
         true
     }
 
@@ -70,21 +59,20 @@ impl Engine {
         bank: Bank,
         at: Option<usize>,
         report: &Report<'_>,
-        out: &mut Batch,
+        step: &mut Step<'_>,
     ) {
         let correction = self.correction(at, report);
         let is_bust = report.kind() == ReportKind::Bust;
-        let found = at.and_then(|at| self.executions.find(at, report.exec_ref_id));
+        let found = at.and_then(|at| self.orders.execution(at, report.exec_ref_id));
         let Some(old) = found.filter(|_| is_bust || correction.is_some()) else {
             let order = report.cl_ord_id.map(Id::lossy);
-            self.alarm(Alarm::UnknownExec, Some(bank), order, out);
+            step.alarm(Alarm::UnknownExec, Some(bank), order);
             return;
         };
         let (at, booking) = (old.order, old.booking);
-        self.executions.reverse(at, &booking.exec_id);
+        self.orders.reverse(at, &booking);
         let terms = self.orders.get(at).terms;
         let (quantity, price) = (booking.quantity, booking.price);
-        self.orders.change(at, |order| order.reverse(quantity));
         self.positions
             .book(terms.pair, terms.side, -quantity, price);
         self.parents.reverse(terms.parent, quantity, price);
@@ -93,13 +81,13 @@ impl Engine {
             part_of: None,
             ..booking
         };
-        self.fill_line(at, &bust, false, out);
+        self.fill_line(at, &bust, false, step);
         let Some(correction) = correction.filter(|_| !is_bust) else {
-            self.alarm(Alarm::Bust, Some(bank), Some(terms.id), out);
+            step.alarm(Alarm::Bust, Some(bank), Some(terms.id));
             return;
         };
-        self.correct(at, &booking, &correction, out);
-        self.alarm(Alarm::Correct, Some(bank), Some(terms.id), out);
+        self.correct(at, &booking, &correction, step);
+        step.alarm(Alarm::Correct, Some(bank), Some(terms.id));
     }
 
     /// The fill of a correction; none if its price, quantity or ExecID is not usable, or it is of another currency.
@@ -112,7 +100,7 @@ impl Engine {
     }
 
     /// Books a reversed fill again with the values of its correction, at most the reversed quantity.
-    fn correct(&mut self, at: usize, old: &Booking, correction: &Booking, out: &mut Batch) {
+    fn correct(&mut self, at: usize, old: &Booking, correction: &Booking, step: &mut Step<'_>) {
         let terms = self.orders.get(at).terms;
         let fill = Booking {
             quantity: correction.quantity.min(old.quantity),
@@ -120,43 +108,31 @@ impl Engine {
             currency: correction.currency.or(old.currency),
             ..*correction
         };
-        self.orders
-            .change(at, |order| order.reverse(-fill.quantity));
+        self.orders.correct(at, &fill);
         self.positions
             .book(terms.pair, terms.side, fill.quantity, fill.price);
         self.parents
             .correct(terms.parent, fill.quantity, fill.price);
-        // Only fills that a status or the desk told of are named later, so its part of CumQty is not looked at.
-        self.executions.book(at, 0, fill);
-        self.fill_line(at, &fill, false, out);
+        self.fill_line(at, &fill, false, step);
     }
 
     /// The position of a pair.
-    pub(super) fn position_line(&self, pair: Pair, out: &mut Batch) {
+    pub(super) fn position_line(&self, pair: Pair, step: &mut Step<'_>) {
+        self.positions.check(pair, self.parents.traded(pair));
         let position = *self.positions.of(pair);
         let worst = WorstCase::new(&position, self.parents.at_risk(pair));
-        let mid2 = self.pricing.composites().mid2(pair);
+        let mid2 = step.pricing.composites().mid2(pair);
         let event = Event::Position {
             pair,
             position,
             worst,
             mid2,
         };
-        self.push(event, out);
-    }
-
-    pub(super) fn alarm(
-        &self,
-        what: Alarm,
-        bank: Option<Bank>,
-        order: Option<Id>,
-        out: &mut Batch,
-    ) {
-        self.push(Event::Alarm { what, bank, order }, out);
+        step.push(event);
     }
 
     /// Writes a fill event, and the position event after it.
-    fn fill_line(&self, at: usize, booking: &Booking, is_late: bool, out: &mut Batch) {
+    fn fill_line(&self, at: usize, booking: &Booking, is_late: bool, step: &mut Step<'_>) {
         let terms = &self.orders.get(at).terms;
         let improve = self.improvement(terms.pair, terms.side, terms.price, booking.price);
         let line = FillLine {
@@ -173,14 +149,14 @@ impl Engine {
             quantity: booking.quantity,
             price: booking.price,
             improve: Some(improve),
-            hold_ns: Some(self.now() - terms.sent_ns),
+            hold_ns: Some(step.now_ns - terms.sent_ns),
             is_late,
             settl_date: booking.settl_date,
             currency: booking.currency,
             part_of: booking.part_of,
         };
-        self.push(Event::Fill(line), out);
-        self.position_line(terms.pair, out);
+        step.push(Event::Fill(line));
+        self.position_line(terms.pair, step);
     }
 
     /// Price improvement over the order in whole ticks, rounded down.

@@ -1,0 +1,254 @@
+//! Trading: parents of the desk, orders for them at the banks, and what follows from the banks' reports.
+//!
+//! ```text
+//!   desk ──► Gate ──► Parents ──► Router ──► Orders ──► order sent
+//!             ▲        ▲   what is open      │  ▲
+//!             │        │                     ▼  │
+//!             │        └─────── fill, end ── report ◄── Sessions ◄── bank
+//!             │                   │    │
+//!             └── kill ◄──────────┘    ├──► Positions
+//!                                      └──► Conduct ──► Router: which banks may have orders, and their penalties
+//! ```
+//!
+//! | part | state | invariant |
+//! |---|---|---|
+//! | `Gate` | kill switch, hold, stopped pairs, limits | no order passes while killed |
+//! | `Parents` | open, sent and filled quantity of each | never more than the parent's quantity is sent and filled |
+//! | `Router` | memory of a plan | the orders of a plan have its quantity |
+//! | `Orders` | states, fills, questions to banks | the fills of an order are its filled quantity |
+//! | `Sessions` | sessions, requests, rates | a session that is down waits for no answer |
+//! | `Positions` | positions, bookings of the desk | a position is the sum of its fills and bookings |
+//! | `Conduct` | cool-downs, penalties, scorecard | no more orders end than were sent |
+//!
+//! A part changes no other one, and reads of others what it is given. What needs several is here: [`Trading`] reads prices, passes values
+//! between the parts, and writes events.
+
+mod adopt;
+mod conduct;
+mod desk;
+mod fills;
+mod gate;
+mod inquiry;
+mod outcome;
+mod reports;
+mod restore;
+mod route;
+mod router;
+mod sessions;
+mod step;
+mod timers;
+mod unknown;
+
+use crate::desk_trades::DeskTrades;
+use crate::event::Event;
+use crate::input::Session;
+use crate::orders::{Executions, Orders};
+use crate::parents::Parents;
+use crate::positions::Positions;
+use crate::pricing::Pricing;
+use crate::quotes::NEVER;
+use crate::scorecard::Score;
+use crate::setup::{Bank, Pair, Setup, Slot};
+use conduct::Conduct;
+use gate::Gate;
+use router::Router;
+use sessions::Sessions;
+use std::sync::Arc;
+use touchline_types::Id;
+
+pub use inquiry::COMMAND_AGE_MAX_NS;
+pub use restore::RestoreError;
+pub(crate) use step::Step;
+
+/// Trading on the prices of all banks.
+#[derive(Debug, Clone)]
+pub struct Trading {
+    /// That of pricing, but for the prefix of further identifiers.
+    setup: Arc<Setup>,
+    gate: Gate,
+    parents: Parents,
+    router: Router,
+    orders: Orders,
+    sessions: Sessions,
+    /// Which orders the journal may lack.
+    lost: adopt::Lost,
+    positions: Positions,
+    conduct: Conduct,
+    /// No timer is due before this time.
+    wake_ns: u64,
+    /// The next step looks at parents of all pairs, not only of those whose prices moved.
+    looks_at_all: bool,
+}
+
+impl Trading {
+    /// No parents; sessions that are down.
+    pub fn new(setup: Arc<Setup>) -> Trading {
+        Trading {
+            gate: Gate::new(&setup),
+            parents: Parents::new(&setup),
+            router: Router::new(&setup),
+            orders: Orders::new(&setup),
+            sessions: Sessions::new(&setup),
+            lost: adopt::Lost::new(setup.labels.prefix),
+            positions: Positions::new(&setup),
+            conduct: Conduct::new(&setup),
+            wake_ns: NEVER,
+            looks_at_all: true,
+            setup,
+        }
+    }
+
+    /// Takes memory for this many further orders.
+    pub(crate) fn reserve(&mut self, orders: usize) {
+        self.gate.reserve(&self.setup, orders);
+        self.router.reserve();
+        self.orders.reserve(orders);
+        self.sessions.reserve(&self.setup, orders);
+        self.conduct.reserve(orders);
+    }
+
+    /// The configuration.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// All orders.
+    pub fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
+    /// Executions.
+    pub fn executions(&self) -> &Executions {
+        self.orders.executions()
+    }
+
+    /// All parents.
+    pub fn parents(&self) -> &Parents {
+        &self.parents
+    }
+
+    /// Positions.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
+    /// Trades that the desk booked without an order.
+    pub fn desk_trades(&self) -> &DeskTrades {
+        self.positions.desk_trades()
+    }
+
+    /// Orders of a slot so far, scored; without hold times.
+    pub fn score_so_far(&self, slot: Slot) -> &Score {
+        self.conduct.score_so_far(slot)
+    }
+
+    /// Whether the order session of a bank is up.
+    pub fn is_order_session_up(&self, bank: Bank) -> bool {
+        self.sessions.is_up(bank)
+    }
+
+    /// Whether a bank has said which orders it has, since the journal may lack some.
+    pub fn has_said_all(&self, bank: Bank) -> bool {
+        !self.sessions.inquiry(bank).is_open()
+    }
+
+    /// Whether no order leaves because a bank has not said which orders it has.
+    pub fn is_asking(&self) -> bool {
+        self.sessions.is_asking()
+    }
+
+    /// Whether no order leaves before the desk has asked this bank and enables a pair of it: the desk was called, and the bank has
+    /// not answered.
+    pub fn waits_for_desk(&self, bank: Bank) -> bool {
+        self.sessions.inquiry(bank).waits_for_desk()
+    }
+
+    /// The user who has asked to lift the kill switch, and waits for a second one.
+    pub fn first_lifter(&self) -> Option<Id> {
+        self.gate.first_lifter()
+    }
+
+    /// Whether the kill switch is set.
+    pub fn is_killed(&self) -> bool {
+        self.gate.is_killed()
+    }
+
+    /// Whether the router is held.
+    pub fn is_held(&self) -> bool {
+        self.gate.is_held()
+    }
+
+    /// Whether a pair gets no orders.
+    pub fn is_stopped(&self, pair: Pair) -> bool {
+        self.gate.is_stopped(pair)
+    }
+
+    /// The value and the limit of the last refusal of a parent, if a limit was the reason.
+    pub fn refused_bound(&self) -> Option<&str> {
+        self.gate.refused_bound()
+    }
+
+    /// Score of a bank and a pair so far.
+    pub(crate) fn score(&self, bank: Bank, pair: Pair, pricing: &mut Pricing) -> Score {
+        let slot = self.setup.slot(bank, pair);
+        let mut score = self.conduct.score(&self.setup, slot);
+        pricing.score(bank, pair).add_to(&mut score);
+        score.up_ns = pricing.up_ns(bank);
+        score
+    }
+
+    /// Holds the router, or releases it.
+    pub(crate) fn hold(&mut self, is_held: bool) {
+        self.gate.hold(is_held);
+        self.look_at_all();
+    }
+
+    /// Makes no order of a pair any more.
+    pub(crate) fn stop(&mut self, pair: Pair) {
+        self.gate.stop(pair);
+        self.look_at_all();
+    }
+
+    /// Makes further identifiers with another prefix.
+    pub(crate) fn set_prefix(&mut self, prefix: Id) {
+        self.lost.note_prefix(prefix);
+        Arc::make_mut(&mut self.setup).labels.prefix = prefix;
+    }
+
+    /// Ends the session: positions and scorecard.
+    pub(crate) fn finish(&mut self, step: &mut Step<'_>) {
+        for pair in 0..self.setup.pairs.len() {
+            self.position_line(pair, step);
+        }
+        for bank in 0..self.setup.banks.len() {
+            let mut pairs: Vec<_> = self.setup.banks[bank].pairs.clone();
+            pairs.sort_unstable();
+            for pair in pairs {
+                let score = Box::new(self.score(bank, pair, step.pricing));
+                step.push(Event::Score { bank, pair, score });
+            }
+        }
+    }
+
+    /// Handles an input of a bank's order session.
+    pub(crate) fn order_session(&mut self, bank: Bank, session: &Session<'_>, step: &mut Step<'_>) {
+        self.look_at_all();
+        match session {
+            Session::Up => self.order_session_up(bank, step),
+            Session::Down => self.order_session_down(bank, step),
+            Session::Message(bytes) => {
+                let is_up = self.sessions.is_up(bank);
+                if let Some(message) = step.pricing.whole_message(is_up, bytes) {
+                    self.report(bank, &message, step);
+                }
+            }
+            // Quotes belong to pricing sessions.
+            Session::Quotes(_) | Session::TakenUp(..) | Session::Withdrawn(_) | Session::Heard => {}
+        }
+    }
+}
+
+/// The number of an order or a parent, as records have it.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).expect("memory ends before the numbers do")
+}

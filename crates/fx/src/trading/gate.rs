@@ -1,0 +1,131 @@
+//! The gate before parents and orders: kill switch, hold, stopped pairs, limits of parents, rejects of the last second.
+
+use crate::kill::KillSwitch;
+use crate::parents::ParentTerms;
+use crate::risk::{Book, Refusal, Risk};
+use crate::setup::{Pair, Setup};
+use crate::window::LastSecond;
+use touchline_types::Id;
+
+/// Names of kills that no person asked for begin with it.
+const AUTO: &str = "auto:";
+
+/// Whether a parent is accepted, and whether an order may leave.
+///
+/// Invariant: no order passes while the kill switch is set.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    kill: KillSwitch,
+    /// The router makes no orders.
+    is_held: bool,
+    /// Pairs whose spot date has passed.
+    stopped: Vec<bool>,
+    /// Orders without a fill.
+    rejects: LastSecond,
+    limits: Risk,
+}
+
+impl Gate {
+    /// An open gate.
+    pub fn new(setup: &Setup) -> Gate {
+        Gate {
+            kill: KillSwitch::default(),
+            is_held: false,
+            stopped: vec![false; setup.pairs.len()],
+            rejects: LastSecond::default(),
+            limits: Risk::default(),
+        }
+    }
+
+    /// Takes memory for this many further orders.
+    pub fn reserve(&mut self, setup: &Setup, orders: usize) {
+        self.rejects
+            .reserve(setup.risk.kill_rejects_per_s.min(orders));
+    }
+
+    /// Whether the router may make orders.
+    pub fn is_open(&self) -> bool {
+        !self.kill.is_killed() && !self.is_held
+    }
+
+    /// Whether the kill switch is set.
+    pub fn is_killed(&self) -> bool {
+        self.kill.is_killed()
+    }
+
+    /// The user who has asked to lift the kill switch, and waits for a second one.
+    pub fn first_lifter(&self) -> Option<Id> {
+        self.kill.first_lifter()
+    }
+
+    /// Whether the router is held.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Holds the router, or releases it.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether a pair gets no orders.
+    pub fn is_stopped(&self, pair: Pair) -> bool {
+        self.stopped[pair]
+    }
+
+    /// Stops a pair.
+    pub fn stop(&mut self, pair: Pair) {
+        self.stopped[pair] = true;
+    }
+
+    /// Lets an order of an accepted parent pass. A hold does not stop it: a restart adds the orders of the journal while held.
+    pub fn pass(&self) {
+        assert!(
+            !self.kill.is_killed(),
+            "no order is sent while the kill switch is set"
+        );
+    }
+
+    /// Sets the kill switch. False if it is set already and the engine would set it again by itself.
+    pub fn kill(&mut self, by: Option<Id>) -> bool {
+        let is_by_itself = by.is_some_and(|by| by.as_str().starts_with(AUTO));
+        if self.kill.is_killed() && is_by_itself {
+            return false;
+        }
+        self.kill.kill();
+        true
+    }
+
+    /// Handles a request to lift the kill switch.
+    pub fn lift(&mut self, setup: &Setup, by: &Id) {
+        self.kill.lift(by, &setup.risk.kill_lifters);
+    }
+
+    /// Counts an order without a fill. True if there are too many.
+    pub fn count_reject(&mut self, setup: &Setup, now_ns: u64) -> bool {
+        self.rejects.add(now_ns);
+        self.rejects.count(now_ns) >= setup.risk.kill_rejects_per_s
+    }
+
+    /// Checks a parent; `terms` is none if invalid.
+    pub fn judge(
+        &mut self,
+        book: &Book<'_>,
+        id: Option<&Id>,
+        terms: Option<&ParentTerms>,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
+        let is_killed = self.kill.is_killed();
+        self.limits.judge(book, is_killed, id, terms, now_ns)
+    }
+
+    /// The value and the limit of the last refusal, if a limit was the reason.
+    pub fn refused_bound(&self) -> Option<&str> {
+        self.limits.bound()
+    }
+
+    /// Records an accepted parent.
+    pub fn note_accepted(&mut self, setup: &Setup, terms: &ParentTerms, now_ns: u64) {
+        self.limits.note_accepted(setup, terms, now_ns);
+    }
+}

@@ -1,0 +1,155 @@
+//! Each bank is asked for all its orders after a start that may lack some; before all have answered, no order leaves.
+
+use super::{Step, Trading};
+use crate::event::Alarm;
+use crate::quotes::NEVER;
+use crate::setup::{Bank, ns};
+
+/// Oldest command of the desk that is executed, ns.
+pub const COMMAND_AGE_MAX_NS: u64 = 2_000_000_000;
+
+/// The question to a bank for its orders.
+#[derive(Debug, Clone, Copy)]
+pub struct Inquiry {
+    /// It has not answered.
+    is_open: bool,
+    /// When the desk was called for it.
+    called_ns: Option<u64>,
+    /// The desk has asked it.
+    is_released: bool,
+    /// The desk is called then.
+    call_ns: u64,
+    /// It is asked again then: a question may be lost in a resend that covers it.
+    again_ns: u64,
+}
+
+impl Default for Inquiry {
+    fn default() -> Inquiry {
+        Inquiry {
+            is_open: false,
+            called_ns: None,
+            is_released: false,
+            call_ns: NEVER,
+            again_ns: NEVER,
+        }
+    }
+}
+
+impl Inquiry {
+    /// A question that the desk is called for at a time, unless it is answered.
+    pub fn open(call_ns: u64) -> Inquiry {
+        Inquiry {
+            is_open: true,
+            call_ns,
+            ..Inquiry::default()
+        }
+    }
+
+    /// Whether the bank must be asked.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Whether no order leaves because of it.
+    pub fn is_waiting(&self) -> bool {
+        self.is_open && !self.is_released
+    }
+
+    /// Whether the desk was called, and has not asked the bank.
+    pub fn waits_for_desk(&self) -> bool {
+        self.called_ns.is_some() && self.is_waiting()
+    }
+
+    /// Time at which the bank is asked again, or the desk is called.
+    pub fn due_ns(&self) -> u64 {
+        self.call_ns.min(self.again_ns)
+    }
+
+    /// The session was lost, or the bank refuses questions.
+    pub fn stop(&mut self) {
+        self.again_ns = NEVER;
+    }
+
+    /// The desk is called. False if it was.
+    fn call(&mut self, now_ns: u64) -> bool {
+        self.call_ns = NEVER;
+        self.called_ns
+            .replace(self.called_ns.unwrap_or(now_ns))
+            .is_none()
+    }
+
+    /// The desk has asked the bank itself. A command that may have been sent before the call is none of it.
+    fn release(&mut self, now_ns: u64) {
+        let is_after = |called_ns: u64| now_ns > called_ns.saturating_add(COMMAND_AGE_MAX_NS);
+        // mutant: fx: a pair that is enabled before the desk was called releases its bank
+        self.is_released |= self.called_ns.is_some_and(is_after);
+    }
+}
+
+impl Trading {
+    /// A start after which the journal may lack orders of earlier epochs.
+    pub(super) fn reboot(&mut self, epoch: u64, step: &mut Step<'_>) {
+        self.restart(step);
+        self.lost.before = self.lost.before.max(epoch);
+        for bank in 0..self.sessions.count() {
+            let config = &self.setup.banks[bank].config;
+            let wait_ns = ns(config.status_ms).saturating_mul(u64::from(config.status_tries));
+            let call_ns = step.now_ns.saturating_add(wait_ns.max(1));
+            self.sessions
+                .change_inquiry(bank, |inquiry| *inquiry = Inquiry::open(call_ns));
+            self.wake_at(call_ns);
+        }
+    }
+
+    /// Requests all orders of a bank, repeatedly until it answers. The answer includes `unknown` ones.
+    pub(super) fn inquire(&mut self, bank: Bank, unknown: &[usize], step: &mut Step<'_>) {
+        let config = &self.setup.banks[bank].config;
+        if !config.mass_status {
+            self.call_desk(bank, step);
+            return;
+        }
+        let again_ns = step.now_ns.saturating_add(ns(config.status_ms.max(1)));
+        self.sessions
+            .change_inquiry(bank, |inquiry| inquiry.again_ns = again_ns);
+        self.wake_at(again_ns);
+        self.ask_for_all(bank, unknown, step);
+    }
+
+    /// The bank refused the question.
+    pub(super) fn mass_status_refused(&mut self, bank: Bank, step: &mut Step<'_>) {
+        if self.sessions.inquiry(bank).is_open() {
+            self.sessions.change_inquiry(bank, Inquiry::stop);
+            self.call_desk(bank, step);
+        }
+    }
+
+    /// The desk enables a bank for which it was called: it has asked for itself. The bank is still asked, if it can be.
+    pub(super) fn desk_has_asked(&mut self, bank: Bank, now_ns: u64) {
+        self.sessions
+            .change_inquiry(bank, |inquiry| inquiry.release(now_ns));
+    }
+
+    /// Calls the desk for each bank that did not answer in time, and asks each again whose question is due.
+    pub(super) fn inquiry_timers(&mut self, step: &mut Step<'_>) {
+        for bank in 0..self.sessions.count() {
+            let inquiry = *self.sessions.inquiry(bank);
+            if inquiry.call_ns <= step.now_ns {
+                self.call_desk(bank, step);
+            }
+            if inquiry.again_ns <= step.now_ns {
+                self.inquire(bank, &[], step);
+            }
+        }
+    }
+
+    /// Calls the desk for a bank, once.
+    fn call_desk(&mut self, bank: Bank, step: &mut Step<'_>) {
+        let now_ns = step.now_ns;
+        if self
+            .sessions
+            .change_inquiry(bank, |inquiry| inquiry.call(now_ns))
+        {
+            step.alarm(Alarm::NoMassStatus, Some(bank), None);
+        }
+    }
+}
