@@ -75,7 +75,8 @@ pub struct PublishedEntry<'t> {
     pub entry: Recorded<'t>,
     /// Lists of its batch.
     pub batch: &'t Batch,
-    /// Whether the journal has it. A composite is in no journal. Any other entry of which it is false says that the journal failed.
+    /// Whether the journal has it. A composite is in no journal, and other changes by prices are not if they come too often
+    /// ([`Event::is_of_prices`](touchline_fx::event::Event::is_of_prices)). Any other entry of which it is false says that the journal failed.
     pub is_journaled: bool,
 }
 

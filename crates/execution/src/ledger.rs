@@ -143,12 +143,12 @@ pub struct LiveLedger {
 impl LiveLedger {
     /// Takes an entry.
     pub fn take(&mut self, told: &PublishedEntry<'_>) {
-        let is_composite = matches!(told.entry, Entry::Event(Event::Composite { .. }, _));
-        if told.is_journaled || is_composite {
+        let is_of_prices = matches!(told.entry, Entry::Event(event, _) if event.is_of_prices());
+        if told.is_journaled || is_of_prices {
             self.journaled.take(told);
         }
         if !told.is_journaled {
-            if self.beyond.is_none() && !is_composite {
+            if self.beyond.is_none() && !is_of_prices {
                 self.beyond = Some(self.journaled.clone());
             }
             if let Some(beyond) = &mut self.beyond {

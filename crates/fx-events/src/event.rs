@@ -195,6 +195,16 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Whether prices alone make it: a composite, what a parent waits for, a bank off the market. A start needs none of them.
+    pub fn is_of_prices(&self) -> bool {
+        matches!(
+            self,
+            Event::Composite { .. } | Event::Waits { .. } | Event::OffMarket { .. }
+        )
+    }
+}
+
 /// An order that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adopted {

@@ -120,8 +120,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a flood of test requests does not end the session",
-        find: "let is_explained = (0..count).all(|_| budget.take(time.mono_ns));",
-        replace: "let is_explained = (0..count).all(|_| budget.take(time.mono_ns) || true);",
+        find: "let is_explained = (0..count).all(|_| budget.take(0, time.mono_ns));",
+        replace: "let is_explained = (0..count).all(|_| budget.take(0, time.mono_ns) || true);",
         test: "-p touchline --test system fx::session_faults::floods_of_session",
     },
     Mutant {

@@ -1,5 +1,6 @@
 //! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
 
+use super::budget::Budget;
 use super::sessions::Faults;
 use super::{Incident, Path, Quotes, Totals};
 use crate::config::ClientConfig;
@@ -13,7 +14,7 @@ use touchline_fx::encoding::Encoder as Events;
 use touchline_fx::event::{Alarm, Answer, Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{fields, msg_type};
-use touchline_fx::orders::Terms;
+use touchline_fx::orders::{FillKind, Terms};
 use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stage;
 use touchline_fx::{Batch, Engine, Labels};
@@ -105,6 +106,8 @@ pub(super) struct Core<O, L> {
     pub banks: Vec<BankCounts>,
     /// Faults of each bank's order session.
     pub faults: Vec<Faults>,
+    /// Changes by prices alone that are journaled.
+    pub prices: Budget,
     /// Banks whose sessions have messages of the present batch.
     pub is_filled: Vec<bool>,
     /// The wall clock less the engine's clock, nanoseconds.
@@ -200,7 +203,11 @@ impl<O: Output, L: Link> Core<O, L> {
         if is_sent {
             self.send_decisions(&batch, true, true, time);
         }
-        let journaled = self.journal(&batch, cause, time);
+        let is_told_only = self.is_told_only(&batch, cause, time);
+        let journaled = match is_told_only {
+            true => Ok(None),
+            false => self.journal(&batch, cause, time),
+        };
         let may_order = self.is_safe(&batch, &journaled);
         batch.stages.lap(Stage::Journal);
         if !is_sent {
@@ -210,7 +217,8 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.totals.cancels > cancels {
             (_, self.last_canceled) = batch.stages.span();
         }
-        self.publish(&batch, cause, journaled.is_ok(), time);
+        let is_journaled = journaled.is_ok() && !is_told_only;
+        self.publish(&batch, cause, is_journaled, time);
         self.tell(&batch, time);
         batch.clear();
         self.batch = batch;
@@ -423,7 +431,7 @@ impl<O: Output, L: Link> Core<O, L> {
         match sent {
             Ok(_) => {
                 self.totals.orders += 1;
-                self.faults[terms.bank].grant(0);
+                self.faults[terms.bank].grant(time.mono_ns);
                 // The record of the order has its number.
                 session.note_journaled(session.numbers());
             }
@@ -444,10 +452,12 @@ impl<O: Output, L: Link> Core<O, L> {
             Message::DontKnow(_) => {}
             // The answer names each order of the day.
             Message::MassStatus { .. } => {
-                let orders = self.engine.trading().orders().iter().count() as u64 + 1_000;
-                self.faults[bank].grant(orders);
+                let orders = self.engine.trading().orders().iter();
+                let of_bank = orders.filter(|order| order.terms.bank == bank).count() as u64;
+                let budget = &mut self.faults[bank].budget;
+                budget.grant_all(of_bank + 1_000, time.mono_ns);
             }
-            _ => self.faults[bank].grant(0),
+            _ => self.faults[bank].grant(time.mono_ns),
         }
         self.totals.cancels += u64::from(is_cancel && sent.is_ok());
         if sent.is_ok() && is_journaled {
@@ -493,7 +503,13 @@ impl<O: Output, L: Link> Core<O, L> {
                     self.totals.kills += 1;
                     self.incident(Incident::Killed { by: *by });
                 }
-                Event::Fill(_) => self.totals.fills += 1,
+                Event::Fill(fill) => {
+                    self.totals.fills += 1;
+                    let is_reversal = matches!(fill.kind, FillKind::Bust | FillKind::Correct);
+                    if let Some(bank) = fill.bank.filter(|_| is_reversal) {
+                        self.faults[bank].reversals += 1;
+                    }
+                }
                 _ => {}
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Incident;
 use super::Totals;
+use super::budget::Budget;
 use super::carry::{Boot, Core, PATHS_MAX};
 use super::sessions::Faults;
 use crate::config::{ClientConfig, Config, SyncMode};
@@ -76,6 +77,7 @@ impl<O: Output, L: Link> Core<O, L> {
             next_event,
             banks: vec![BankCounts::default(); config.banks.len()],
             faults: vec![Faults::default(); config.banks.len()],
+            prices: Budget::of_prices(),
             is_filled: vec![false; config.banks.len()],
             wall_ahead_ns: 0,
             paths: Vec::new(),

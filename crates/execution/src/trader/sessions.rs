@@ -1,7 +1,7 @@
 //! What order sessions say: their state and their messages into the core, the journal first, and incidents for the log.
 
 use super::Incident;
-use super::budget::Budget;
+use super::budget::{Budget, PER_MESSAGE};
 use super::carry::{Cause, Core};
 use crate::edge::{Link, Output};
 use crate::order_session::{Gap, Said, names_of};
@@ -72,6 +72,10 @@ pub(super) struct Faults {
     rejected: Several,
     pub budget: Budget,
     own_messages: Budget,
+    /// Fills that were taken back or corrected. Each has an effect, and a bank can correct its correction without end.
+    pub reversals: u64,
+    /// Reports of our orders that the bank may mark as sent again since the session is up.
+    again: u64,
 }
 
 impl Default for Faults {
@@ -83,6 +87,8 @@ impl Default for Faults {
             rejected: Several::default(),
             budget: Budget::of_reports(),
             own_messages: Budget::of_own_messages(),
+            reversals: 0,
+            again: 0,
         }
     }
 }
@@ -95,10 +101,10 @@ impl Faults {
         several.add(at_ns)
     }
 
-    /// A message that the bank answers left, and it may name `orders` orders in its answer.
-    pub fn grant(&mut self, orders: u64) {
-        self.budget.grant(orders);
-        self.own_messages.grant(0);
+    /// A message that the bank answers left.
+    pub fn grant(&mut self, mono_ns: u64) {
+        self.budget.grant(mono_ns);
+        self.own_messages.grant(mono_ns);
     }
 }
 
@@ -139,6 +145,11 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     fn session(&mut self, bank: Bank, is_up: bool, time: ReceiveTime) {
+        if is_up {
+            let orders = self.engine.trading().orders().iter();
+            let of_bank = orders.filter(|order| order.terms.bank == bank).count();
+            self.faults[bank].again = PER_MESSAGE * of_bank as u64;
+        }
         let session = if is_up { Session::Up } else { Session::Down };
         let input = Input::Orders(bank, session);
         self.handle_for(time, &input, Cause::Session(bank, is_up));
@@ -155,7 +166,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let message = std::mem::take(self.sessions[bank].message_mut());
         let repeated = self.engine.trading().executions().repeated();
         let foreign = self.faults[bank].foreign.1;
-        let fills = self.totals.fills;
+        let booked = self.booked(bank);
         let input = Input::Orders(bank, Session::Message(&message));
         self.handle_for(time, &input, Cause::Received(bank, &message));
         let is_repeated = self.engine.trading().executions().repeated() > repeated;
@@ -164,19 +175,29 @@ impl<O: Output, L: Link> Core<O, L> {
             self.repeated(bank, &message, time);
         }
         *self.sessions[bank].message_mut() = message;
-        if self.totals.fills == fills {
+        if self.booked(bank) == booked {
             let is_foreign = self.faults[bank].foreign.1 > foreign;
             self.take_from_budget(bank, is_foreign, time);
         }
+    }
+
+    /// Fills so far, without those of a bank that were taken back or corrected.
+    fn booked(&self, bank: Bank) -> u64 {
+        self.totals.fills - self.faults[bank].reversals
     }
 
     /// A report that booked nothing. A bank that sends more of them than our messages explain is disconnected: those before are in the
     /// journal.
     fn take_from_budget(&mut self, bank: Bank, is_foreign: bool, time: ReceiveTime) {
         let session = &self.sessions[bank];
-        // What we asked it to repeat after a reconnect: reports of our orders.
-        let is_asked = session.is_marked() && session.is_catching_up() && !is_foreign;
-        if !is_asked && !self.faults[bank].budget.take(time.mono_ns) {
+        // What we asked it to repeat after a reconnect, or it sends again by itself behind a Logon: reports of our orders.
+        let is_again = session.is_marked() && !is_foreign;
+        let is_asked = is_again && (session.is_catching_up() || self.faults[bank].again > 0);
+        if is_asked {
+            self.faults[bank].again = self.faults[bank].again.saturating_sub(1);
+        }
+        let open = self.open(bank);
+        if !is_asked && !self.faults[bank].budget.take(open, time.mono_ns) {
             self.flood(
                 bank,
                 "it sends reports that no message of ours explains",
@@ -185,12 +206,19 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
+    /// Number of open orders of a bank.
+    fn open(&self, bank: Bank) -> usize {
+        let orders = self.engine.trading().orders();
+        let open = orders.live().iter().map(|at| orders.get(*at));
+        open.filter(|order| order.terms.bank == bank).count()
+    }
+
     /// Answers of the session itself: a bank that asks for them without end is disconnected.
     pub fn own_messages(&mut self, bank: Bank, time: ReceiveTime) {
         let budget = &mut self.faults[bank].own_messages;
         let count = self.sessions[bank].take_own_messages();
         // mutant: execution: a flood of test requests does not end the session
-        let is_explained = (0..count).all(|_| budget.take(time.mono_ns));
+        let is_explained = (0..count).all(|_| budget.take(0, time.mono_ns));
         // Its end is a message, too.
         if !is_explained && self.sessions[bank].is_up() {
             self.flood(bank, "it sends messages of the session without end", time);
@@ -294,7 +322,67 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stopped::{Host, Nothing, show, with_a_parent};
     use super::*;
+    use touchline_wire::fix::Encoder;
+
+    /// A report of the bank.
+    fn report(core: &mut Core<Host, Nothing>, time: ReceiveTime, fields: &[(u32, &str)]) {
+        let mut room = [0; 512];
+        let mut message = Encoder::new(&mut room, b"FIX.4.4", b"8");
+        for (tag, value) in fields {
+            message.bytes(*tag, value.as_bytes());
+        }
+        let bytes = message.finish().expect("a short message");
+        *core.sessions[0].message_mut() = bytes.to_vec();
+        core.said(0, Said::Message, time);
+    }
+
+    /// Corrections of corrections have an effect each, and end the session all the same: they would fill the journal.
+    #[test]
+    fn a_flood_of_corrections_ends_the_session() {
+        let (mut core, time) = with_a_parent(Host::default());
+        show(&mut core, time, 1_099_500_000);
+        let orders = core.engine.trading().orders();
+        let id = orders.get(0).terms.id;
+        let same = [(11, id.as_str()), (31, "1.0995"), (32, "1000")];
+        let fill = [(17, "E0"), (150, "F"), (39, "2"), (14, "1000")];
+        report(&mut core, time, &[&same[..], &fill].concat());
+        assert_eq!(core.totals.fills, 1);
+        let mut count = 0;
+        while core.totals.floods == 0 {
+            let (before, name) = (format!("E{count}"), format!("E{}", count + 1));
+            let correction = [(19, before.as_str()), (17, &name), (150, "G"), (39, "2")];
+            report(&mut core, time, &[&same[..], &correction].concat());
+            count += 1;
+            assert!(count < 1_000, "no end");
+        }
+        assert_eq!(core.totals.fills, 1 + 2 * count);
+        assert_eq!(count, 201);
+    }
+
+    /// What a parent waits for may change with every quote: the journal has some of it, and the drop copy all.
+    #[test]
+    fn prices_that_flap_do_not_fill_the_journal() {
+        let (mut core, time) = with_a_parent(Host::default());
+        let [records, waits] = [core.out.position, core.out.waits];
+        for _ in 0..500 {
+            // Below the bank's own bid: it does not count.
+            show(&mut core, time, 1_098_000_000);
+            show(&mut core, time, 1_100_000_000);
+        }
+        assert_eq!(core.out.position - records, 200);
+        assert_eq!(core.out.waits - waits, 1_000);
+        let later = ReceiveTime {
+            wall_ns: time.wall_ns + 10_000_000_000,
+            mono_ns: time.mono_ns + 10_000_000_000,
+        };
+        for _ in 0..500 {
+            show(&mut core, later, 1_098_000_000);
+            show(&mut core, later, 1_100_000_000);
+        }
+        assert_eq!(core.out.position - records, 210);
+    }
 
     /// The first one at once, later ones once a minute with their number: a bank that repeats every report fills no log.
     #[test]

@@ -50,7 +50,9 @@ pub(super) struct Host {
     stop: Stop,
     late: Rc<Cell<bool>>,
     orders: Rc<Cell<u64>>,
-    position: u64,
+    pub(super) position: u64,
+    /// Changes of what a parent waits for that were published.
+    pub(super) waits: u64,
     /// Answers that were published, as lines.
     pub(super) answers: Vec<String>,
 }
@@ -89,6 +91,7 @@ impl Output for Host {
     fn begin_run(&mut self, _run: &[u8]) {}
 
     fn publish(&mut self, part: &[u8]) {
+        self.waits += kinds(part).filter(|of| *of == kind::WAITS).count() as u64;
         let mut line = String::new();
         let read = Decoder::joined(b"").read(part, |labels, at_ns, entry, batch| {
             if matches!(entry, Entry::Answer(_)) {

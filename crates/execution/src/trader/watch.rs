@@ -1,11 +1,13 @@
 //! What the core watches: the journal, to which it appends here, and the length of a round.
 
 use super::Incident;
-use super::carry::Core;
+use super::carry::{Cause, Core};
 use super::incident::text_of;
 use crate::edge::{Link, Output};
 use crate::records::{self, Record};
 use crate::variant::Variant;
+use touchline_fx::Batch;
+use touchline_fx::event::Event;
 use touchline_journal::{Appended, Record as Entry, Refused, State};
 use touchline_types::ReceiveTime;
 
@@ -43,6 +45,17 @@ impl<O: Output, L: Link> Core<O, L> {
         // mutant: execution: records follow one that the journal refused
         self.out.give_up();
         self.refused.get_or_insert(refused);
+    }
+
+    /// Whether a batch is published and not journaled: prices changed what a parent waits for, or which banks are off the market, and do so
+    /// too often. A start needs none of it, and quotes that flap would fill the journal.
+    pub fn is_told_only(&mut self, batch: &Batch, cause: Cause<'_>, time: ReceiveTime) -> bool {
+        let is_composite = |event: &(u64, Event)| matches!(event.1, Event::Composite { .. });
+        let is_of_prices = |event: &(u64, Event)| event.1.is_of_prices();
+        matches!(cause, Cause::None)
+            && batch.events.iter().all(is_of_prices)
+            && !batch.events.iter().all(is_composite)
+            && !self.prices.take(0, time.mono_ns)
     }
 
     /// Whether the round has lasted too long; then later quotes may be waiting, and the router is held. It may take `more_ns`

@@ -119,11 +119,16 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
 fn a_flood_of_foreign_reports_ends_the_session() {
     let (market, bank) = open("fx-flood");
     let engine = logged(&market.desk, ENGINE, "engine");
-    let order = order(&market, &bank);
-    bank.send("8", trade(&order, "F", &[]));
-    until("a fill", || counter(&market.desk, "fx_fills") == 1);
-    // Those that the order explains, too.
-    for number in 0..300 {
+    // What these orders explain ends with them.
+    const ORDERS: u64 = 20;
+    let mut last = Fields::new();
+    for number in 1..=ORDERS {
+        last = order(&market, &bank);
+        bank.send("8", trade(&last, &format!("X{number}"), &[]));
+        until("a fill", || counter(&market.desk, "fx_fills") == number);
+    }
+    let order = last;
+    for number in 0..1_000 {
         let name = format!("F{number}");
         bank.send("8", trade(&order, &name, &[(11, "T-none-1")]));
     }
@@ -131,7 +136,7 @@ fn a_flood_of_foreign_reports_ends_the_session() {
         counter(&market.desk, "fx_report_floods") == 1
     });
     let reports = counter(&market.desk, "fx_reports");
-    assert!(reports <= 1 + 250 + 5, "{reports}");
+    assert!(reports <= ORDERS + 200 + 10 * ORDERS + 5, "{reports}");
     for (reason, count) in [
         ("dk_D", 10),
         ("foreign_reports", 1),
@@ -143,7 +148,8 @@ fn a_flood_of_foreign_reports_ends_the_session() {
     }
     end(engine);
     let text = market.desk.read("engine.txt");
-    assert!(text.contains("\"position\":2000}"), "{text}");
+    let position = format!("\"position\":{}}}", 2_000 * ORDERS);
+    assert!(text.contains(&position), "{text}");
 }
 
 /// Test requests are answered, and each answer is a number in the journal: a flood of them ends the session. Rejects are lines one by
