@@ -96,8 +96,8 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     /// Reads the configured files and secrets, and returns one clause that names source and content of the feed.
     ///
     /// # Errors
-    /// One of them is invalid.
-    fn check(config: &Config<Self>) -> Result<String, ConfigError>;
+    /// All that is invalid.
+    fn check(config: &Config<Self>) -> Result<String, Vec<ConfigError>>;
 
     /// What this host lacks of the interfaces and directories that the configuration names; nothing is created.
     fn missing_here(&self) -> Vec<String> {

@@ -73,7 +73,7 @@ pub struct SendConfig {
     #[serde(default = "queue_bytes_max")]
     pub queue_bytes_max: usize,
     /// Longest age of books at receivers, milliseconds: a receiver whose queue is older than half of it gets the newest state instead.
-    #[serde(default = "lag_ms_max")]
+    #[serde(default = "lag_ms_max", deserialize_with = "lag_ms")]
     pub lag_ms_max: u64,
     /// Orders of all instruments in the refresh state.
     #[serde(default = "orders_max")]
@@ -112,13 +112,13 @@ pub struct ReceiveConfig {
     #[serde(default, deserialize_with = "source")]
     pub source: Option<Source>,
     /// Link timeout: books are stale after this many milliseconds without a batch.
-    #[serde(default = "link_timeout_ms")]
+    #[serde(default = "link_timeout_ms", deserialize_with = "timeout_ms")]
     pub link_timeout_ms: u64,
     /// Longest age of books, milliseconds, by this host's clock; older ones are stale.
-    #[serde(default = "lag_ms_max")]
+    #[serde(default = "lag_ms_max", deserialize_with = "lag_ms")]
     pub lag_ms_max: u64,
     /// Size of the bus's ring in bytes of messages, a power of two.
-    #[serde(default = "ring_bytes")]
+    #[serde(default = "ring_bytes", deserialize_with = "power_of_two")]
     pub ring_bytes: u64,
     /// Most instruments of the bus.
     #[serde(default = "instruments_max")]
@@ -308,37 +308,6 @@ impl Config {
             let what = format!("two links write bus {}", twice[0]);
             return Err(refused(what, "give each [[receive]] a bus of its own"));
         }
-        let lags = self.send.iter().map(|link| (link.lag_ms_max, &link.bus));
-        let lags = lags.chain(self.receive.iter().map(|link| (link.lag_ms_max, &link.bus)));
-        for (lag_ms_max, bus) in lags {
-            if !LAG_MS.contains(&lag_ms_max) {
-                let what = format!(
-                    "lag_ms_max = {lag_ms_max} of bus {bus} is not between {} and {}",
-                    LAG_MS.start(),
-                    LAG_MS.end()
-                );
-                return Err(refused(
-                    what,
-                    "500 suits lines with a round trip below 300 ms",
-                ));
-            }
-        }
-        for link in &self.receive {
-            if !link.ring_bytes.is_power_of_two() {
-                let what = format!(
-                    "ring_bytes = {} of bus {} is not a power of two",
-                    link.ring_bytes, link.bus
-                );
-                return Err(refused(what, "16777216 holds some 100,000 messages"));
-            }
-            if link.link_timeout_ms < 50 {
-                let what = format!(
-                    "link_timeout_ms = {} of bus {} is below 50",
-                    link.link_timeout_ms, link.bus
-                );
-                return Err(refused(what, "set three heartbeats of the sender or more"));
-            }
-        }
         Ok(())
     }
 }
@@ -350,7 +319,10 @@ fn words(message: &str) -> (String, String) {
         .and_then(|rest| rest.split_once('`'))
     else {
         let what = message.lines().collect::<Vec<_>>().join(" ");
-        return (what, "see docs/relay.md".to_owned());
+        return match what.split_once("; ") {
+            Some((what, fix)) => (what.to_owned(), fix.to_owned()),
+            None => (what, "see docs/relay.md".to_owned()),
+        };
     };
     // Every second piece of the list is a name.
     let names = expected.split('`').skip(1).step_by(2);
@@ -370,6 +342,42 @@ fn words(message: &str) -> (String, String) {
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map_err(D::Error::custom)
+}
+
+fn lag_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let ms = u64::deserialize(deserializer)?;
+    let (least, most) = LAG_MS.into_inner();
+    checked(LAG_MS.contains(&ms), ms, || {
+        format!(
+            "lag_ms_max = {ms} is not between {least} and {most}; 500 suits lines with a round trip below 300 ms"
+        )
+    })
+}
+
+fn timeout_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let ms = u64::deserialize(deserializer)?;
+    checked(ms >= 50, ms, || {
+        format!("link_timeout_ms = {ms} is below 50; set three heartbeats of the sender or more")
+    })
+}
+
+fn power_of_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let bytes = u64::deserialize(deserializer)?;
+    checked(bytes.is_power_of_two(), bytes, || {
+        format!("ring_bytes = {bytes} is not a power of two; 16777216 holds some 100,000 messages")
+    })
+}
+
+/// The value, if it is good.
+fn checked<E: serde::de::Error>(
+    is_good: bool,
+    value: u64,
+    why: impl FnOnce() -> String,
+) -> Result<u64, E> {
+    match is_good {
+        true => Ok(value),
+        false => Err(E::custom(why())),
+    }
 }
 
 fn source<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Source>, D::Error> {
@@ -455,11 +463,11 @@ mod tests {
             ),
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 0",
-                "lag_ms_max = 0 of bus b is not between 50 and 10000",
+                "relay.toml:4: lag_ms_max = 0 is not between 50 and 10000",
             ),
             (
                 "[[send]]\nto = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 10001",
-                "lag_ms_max = 10001 of bus b",
+                "relay.toml:4: lag_ms_max = 10001",
             ),
         ] {
             let error = parse(text).expect_err(text);

@@ -46,7 +46,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let config = read(file)?;
     let plan = config.check();
-    let plan = plan.map_err(|error| Failure::configuration(&error))?;
+    let plan = plan.map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ConfigError::to_string).collect();
+        Failure::usage(errors.join("\ntouchline: "))
+    })?;
     say(&format!("{}: valid: {plan}\n", file.display()))?;
     match config.missing_here().as_slice() {
         [] => Ok(()),

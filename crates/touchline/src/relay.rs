@@ -4,10 +4,11 @@ mod report;
 
 use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, events as event};
+use crate::mistakes;
 use crate::output::Failure;
 use crate::place::bus_name;
 use report::report;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::live::bind_to;
 use touchline_relay::Source;
-use touchline_relay::config::{Address, Config, ReceiveConfig, SendConfig, Wait};
+use touchline_relay::config::{Address, Config, ConfigError, ReceiveConfig, SendConfig, Wait};
 use touchline_relay::run::RunEvent;
 use touchline_relay::start::{StartError, Started, Thread, start};
 use touchline_transport::{BackOff, Idle, Idler};
@@ -109,10 +110,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     outcome.map_err(|failure| failure.logged(&mut log))
 }
 
+/// Reads the links of a file; an error names every mistake.
+fn read(path: &Path) -> Result<Config, Failure> {
+    Config::read(path).map_err(|first| {
+        // A mistake of a line: the file can be read.
+        let text = first.line.and_then(|_| std::fs::read_to_string(path).ok());
+        let text = text.unwrap_or_default();
+        let parse = |text: &str| Config::parse(path, text).map(drop);
+        let line_of = |error: &ConfigError| error.line.map(|line| line as usize);
+        mistakes::failure(&text, first, parse, line_of)
+    })
+}
+
 impl Arguments {
     fn config(&self) -> Result<Config, Failure> {
         if let Some(path) = &self.config {
-            return Config::read(path).map_err(Failure::usage);
+            return read(path);
         }
         let mut config = Config::default();
         if let (Some(bus), Some(to)) = (&self.sent, &self.to) {

@@ -84,10 +84,12 @@ impl Venue for CmeVenue {
         limits.orders_max
     }
 
-    fn check(config: &CmeConfig) -> Result<String, ConfigError> {
+    fn check(config: &CmeConfig) -> Result<String, Vec<ConfigError>> {
         let venue = &config.venue;
-        let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
-        let recovery = match Recovery::open(config, &channel)? {
+        // What is checked next is of this channel.
+        let alone = |error| vec![error];
+        let channel = ChannelConfig::read(&venue.config_xml, venue.channel).map_err(alone)?;
+        let recovery = match Recovery::open(config, &channel).map_err(alone)? {
             Some(_) => "TCP replay, then snapshots",
             None => "snapshots",
         };

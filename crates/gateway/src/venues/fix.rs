@@ -3,7 +3,7 @@
 mod numbers;
 mod section;
 
-use super::start::directory_fault;
+use super::start::{directory_fault, together};
 use super::{Opened, Opening, StartError, Venue};
 use crate::config::{
     CONFIGURATION, ClientTls, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
@@ -91,10 +91,14 @@ impl Venue for FixVenue {
         self.levels_max
     }
 
-    fn check(config: &Config<FixVenue>) -> Result<String, ConfigError> {
-        settings(config)?;
-        link(config)?;
+    fn check(config: &Config<FixVenue>) -> Result<String, Vec<ConfigError>> {
         let venue = &config.venue;
+        let parts = [
+            names(venue).err(),
+            password(venue).err(),
+            link(config).err(),
+        ];
+        together(parts)?;
         let tls = match venue.tls {
             Some(_) => "over TLS",
             None => "without TLS",
@@ -192,19 +196,9 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
         Kind::Deribit => Dialect::Deribit,
         Kind::Fix => Dialect::Standard,
     };
-    let names = venue.symbols.names().unwrap_or_default();
-    if dialect == Dialect::Standard && names.is_empty() {
-        return Err(ConfigError {
-            file: "[venue]".into(),
-            line: None,
-            what: "kind = \"fix\" needs `symbols`".to_owned(),
-            fix: "name the instruments, such as symbols = [\"EUR/USD\"]; this kind has no list to match patterns against"
-                .to_owned(),
-        });
-    }
+    let names = names(venue)?;
     let mut entropy = [0; 32];
     random(&mut entropy)?;
-    let password = venue.password.as_ref().map(|source| source.read());
     Ok(Settings {
         session: session(venue, dialect),
         dialect,
@@ -218,7 +212,7 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
         symbols_per_request: venue.symbols_per_request,
         instruments_max: config.limits.instruments_max,
         user: venue.user.clone(),
-        password: password.transpose()?,
+        password: password(venue)?,
         entropy: Secret::from(&entropy[..]),
         logon_fields: extra_fields(&venue.logon_fields),
         request_fields: extra_fields(&venue.request_fields),
@@ -227,6 +221,26 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
             ms => ms * 1_000_000,
         },
     })
+}
+
+/// The selected names; kind `fix` has no list of instruments.
+fn names(venue: &FixVenue) -> Result<Vec<&str>, ConfigError> {
+    let names = venue.symbols.names().unwrap_or_default();
+    match venue.kind == Kind::Fix && names.is_empty() {
+        false => Ok(names),
+        true => Err(ConfigError {
+            file: "[venue]".into(),
+            line: None,
+            what: "kind = \"fix\" needs `symbols`".to_owned(),
+            fix: "name the instruments, such as symbols = [\"EUR/USD\"]; this kind has no list to match patterns against"
+                .to_owned(),
+        }),
+    }
+}
+
+fn password(venue: &FixVenue) -> Result<Option<Secret>, ConfigError> {
+    let source = venue.password.as_ref();
+    source.map(|source| source.read()).transpose()
 }
 
 fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {

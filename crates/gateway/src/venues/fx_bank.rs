@@ -8,6 +8,7 @@ mod messages;
 mod requests;
 mod section;
 
+use super::start::together;
 use super::{Opened, Opening, StartError, Venue};
 use crate::Limits;
 use crate::config::{
@@ -19,6 +20,7 @@ use feed::Settings;
 use std::path::Path;
 use touchline_fx::config as fx;
 use touchline_fx::{BankStream, Setup};
+use touchline_session::Secret;
 use touchline_session::fix::{
     self, Application, ApplicationId, Checks, ResendPolicy, Role, extra_fields,
 };
@@ -92,10 +94,16 @@ impl Venue for FxBankVenue {
         self.levels_max
     }
 
-    fn check(config: &Config<FxBankVenue>) -> Result<String, ConfigError> {
-        settings(config)?;
-        link(config)?;
+    fn check(config: &Config<FxBankVenue>) -> Result<String, Vec<ConfigError>> {
         let venue = &config.venue;
+        let parts = [
+            bank(venue).err(),
+            has_room(config).err(),
+            setup(venue).err(),
+            password(venue).err(),
+            link(config).err(),
+        ];
+        together(parts)?;
         Ok(format!(
             "connects as {} to bank {} at {}",
             venue.sender,
@@ -144,40 +152,57 @@ fn link(config: &Config<FxBankVenue>) -> Result<ClientLink<FxBankFeed>, ConfigEr
 /// Settings of the feed.
 fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
     let venue = &config.venue;
-    let refused = |what: String, fix: &str| ConfigError {
-        file: "[venue]".into(),
-        line: None,
-        what,
-        fix: fix.to_owned(),
-    };
-    let name = venue.bank_name();
-    let bank = Code::new(name.as_bytes()).filter(|_| name.len() <= NAME_BYTES_MAX);
-    let Some(bank) = bank else {
-        let what = format!("the bank's name {name:?} is longer than {NAME_BYTES_MAX} characters");
-        return Err(refused(what, "give a short name by `bank`"));
-    };
-    if venue.pairs.len() > config.limits.instruments_max {
-        let what = format!("{} pairs are more than instruments_max", venue.pairs.len());
-        return Err(refused(what, "raise instruments_max in [limits]"));
-    }
-    let setup = setup(venue).map_err(|error| refused(error.to_string(), "correct it"))?;
-    let password = venue.password.as_ref().map(|source| source.read());
+    has_room(config)?;
     Ok(Settings {
         session: session(venue),
-        bank,
-        stream: BankStream::new(setup),
+        bank: bank(venue)?,
+        stream: BankStream::new(setup(venue)?),
         dialect: venue.dialect,
         depth: venue.depth,
         bands: venue.bands.clone(),
         levels_max: venue.levels_max,
         snapshot_ns: venue.snapshot_ms * 1_000_000,
         user: venue.user.clone(),
-        password: password.transpose()?,
+        password: password(venue)?,
         logon_fields: extra_fields(&venue.logon_fields),
         request_fields: extra_fields(&venue.request_fields),
         instruments_max: config.limits.instruments_max,
         message_bytes_max: venue.message_bytes_max,
     })
+}
+
+fn refused(what: String, fix: &str) -> ConfigError {
+    ConfigError {
+        file: "[venue]".into(),
+        line: None,
+        what,
+        fix: fix.to_owned(),
+    }
+}
+
+fn bank(venue: &FxBankVenue) -> Result<Code, ConfigError> {
+    let name = venue.bank_name();
+    let bank = Code::new(name.as_bytes()).filter(|_| name.len() <= NAME_BYTES_MAX);
+    bank.ok_or_else(|| {
+        let what = format!("the bank's name {name:?} is longer than {NAME_BYTES_MAX} characters");
+        refused(what, "give a short name by `bank`")
+    })
+}
+
+fn has_room(config: &Config<FxBankVenue>) -> Result<(), ConfigError> {
+    let pairs = config.venue.pairs.len();
+    match pairs <= config.limits.instruments_max {
+        true => Ok(()),
+        false => Err(refused(
+            format!("{pairs} pairs are more than instruments_max"),
+            "raise instruments_max in [limits]",
+        )),
+    }
+}
+
+fn password(venue: &FxBankVenue) -> Result<Option<Secret>, ConfigError> {
+    let source = venue.password.as_ref();
+    source.map(|source| source.read()).transpose()
 }
 
 fn session(venue: &FxBankVenue) -> fix::Settings {
@@ -195,7 +220,7 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
 }
 
 /// Setup of the FX core for one bank.
-fn setup(venue: &FxBankVenue) -> Result<Setup, touchline_fx::SetupError> {
+fn setup(venue: &FxBankVenue) -> Result<Setup, ConfigError> {
     let toml = |pair: &BankPair| fx::PairConfig {
         // No sizes: the composer computes the prices for sizes.
         lot: 1,
@@ -214,9 +239,14 @@ fn setup(venue: &FxBankVenue) -> Result<Setup, touchline_fx::SetupError> {
         ttl_ms: venue.ttl_ms,
         ..fx::BankConfig::new(venue.bank_name())
     };
-    Setup::new(fx::Config {
+    let setup = Setup::new(fx::Config {
         pairs: venue.pairs.iter().map(toml).collect(),
         banks: vec![bank],
         ..fx::Config::of_prices()
+    });
+    setup.map_err(|error| {
+        let wrong = error.to_string();
+        let wrong: Vec<&str> = wrong.lines().collect();
+        refused(wrong.join("; "), "correct it")
     })
 }

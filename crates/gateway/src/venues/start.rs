@@ -42,8 +42,8 @@ pub trait AnyConfig: fmt::Debug {
     /// Reads the configured files and secrets, and describes the gateway that they configure.
     ///
     /// # Errors
-    /// One of them is invalid.
-    fn check(&self) -> Result<String, ConfigError>;
+    /// All that is invalid.
+    fn check(&self) -> Result<String, Vec<ConfigError>>;
 
     /// What this host lacks of the interfaces, directories and processors that the configuration names, one sentence
     /// each; nothing is created.
@@ -57,6 +57,17 @@ pub trait AnyConfig: fmt::Debug {
     /// # Errors
     /// The part that failed; nothing was changed except possibly the bus.
     fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError>;
+}
+
+/// All errors of parts of a configuration, if there are any.
+pub(super) fn together<const N: usize>(
+    parts: [Option<ConfigError>; N],
+) -> Result<(), Vec<ConfigError>> {
+    let errors: Vec<ConfigError> = parts.into_iter().flatten().collect();
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(errors),
+    }
 }
 
 /// Event during the start of a gateway.
@@ -143,7 +154,7 @@ impl<V: Venue> AnyConfig for Config<V> {
         Config::to_file(self)
     }
 
-    fn check(&self) -> Result<String, ConfigError> {
+    fn check(&self) -> Result<String, Vec<ConfigError>> {
         let source = V::check(self)?;
         let instruments = match self.venue.symbols().is_empty() {
             true => "every instrument",

@@ -80,7 +80,7 @@ impl Venue for ToyVenue {
         0
     }
 
-    fn check(config: &Config<ToyVenue>) -> Result<String, ConfigError> {
+    fn check(config: &Config<ToyVenue>) -> Result<String, Vec<ConfigError>> {
         Ok(format!("listens to port {}", config.venue.port))
     }
 

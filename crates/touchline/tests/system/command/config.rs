@@ -178,6 +178,53 @@ fn several_mistakes_of_a_file_are_shown_together() {
     }
 }
 
+/// Files and values of a valid file that cannot be used are shown together, too; so are the mistakes of a file of links.
+#[test]
+fn several_values_and_links_that_cannot_be_used_are_shown_together() {
+    let desk = Desk::bare("config-values");
+    desk.write(
+        "bank.toml",
+        "bus = \"b\"\n[limits]\ninstruments_max = 1\n[venue]\nkind = \"fx-bank\"\nhosts = [\"localhost:1\"]\nsender = \"T\"\ntarget = \"B\"\n\
+         bank = \"a name of too many letters\"\nsilence_ms = 1000\npassword = { file = \"gone\" }\n\
+         pairs = [\n  { symbol = \"EUR/USD\", spot_date = \"2026\" },\n  { symbol = \"USD/JPY\", spot_date = \"20260107\" },\n]\n",
+    );
+    desk.write(
+        "relay.toml",
+        "[[send]]\nbus = \"a\"\nto = \"tcp://127.0.0.1:1\"\nlag_ms_max = 1\nforwrad = true\n\
+         [[receive]]\nfrom = \"tcp://127.0.0.1:1\"\nbus = \"b\"\nring_bytes = 1000\n",
+    );
+    for (command, parts) in [
+        (
+            "config --check bank.toml",
+            &[
+                "is longer than 16 characters",
+                "2 pairs are more than instruments_max",
+                "spot_date",
+                "gone",
+            ][..],
+        ),
+        (
+            "relay --config relay.toml",
+            &[
+                "relay.toml:4: lag_ms_max = 1 is not between 50 and 10000; ",
+                "relay.toml:5: unknown setting \"forwrad\"",
+                "relay.toml:9: ring_bytes = 1000 is not a power of two; ",
+            ],
+        ),
+    ] {
+        let refused = desk.run(command);
+        assert_eq!(refused.status, 2, "{refused:?}");
+        let lines: Vec<&str> = refused.stderr.lines().collect();
+        assert_eq!(lines.len(), parts.len(), "{lines:#?}");
+        for (line, part) in lines.iter().zip(parts) {
+            assert!(
+                line.starts_with("touchline: ") && line.contains(part),
+                "{part}: {lines:#?}"
+            );
+        }
+    }
+}
+
 /// The same of the files of banks, composer and engine: mistakes of a line, then those of values, each with its key.
 #[test]
 fn several_mistakes_of_the_files_of_fx_are_shown_together() {

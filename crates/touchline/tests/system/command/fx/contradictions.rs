@@ -8,10 +8,86 @@ use super::trade_hostile::{ENGINE, lines};
 use crate::command::Desk;
 use crate::command::deribit::until;
 use std::collections::BTreeMap;
+use std::path::Path;
+use touchline_execution::records;
+use touchline_fx::encoding::Entry;
+use touchline_fx::event::{Alarm, Event};
+use touchline_fx::orders::OrderState;
+use touchline_wire::fix::{Frame, frame};
 
 /// Parents of the test, and the units of each.
 const PARENTS: usize = 40;
 const UNITS: i64 = 2_000;
+
+/// What is wrong in OrdStatus (39) or LeavesQty (151) by the rules, judged from the reports of a journal alone, beside what the engine
+/// made of them.
+#[derive(Default)]
+struct Judged {
+    /// Orders that have ended by their reports, or have contradicted: nothing is judged of them any more.
+    is_settled: BTreeMap<String, bool>,
+    /// Orders with a contradiction, in the order of the reports.
+    expected: Vec<String>,
+    /// Orders of the alarms.
+    alarms: Vec<String>,
+    /// Other alarms.
+    others: Vec<Alarm>,
+    /// Last state of each order.
+    states: BTreeMap<String, OrderState>,
+}
+
+impl Judged {
+    fn of(journal: &Path) -> Judged {
+        let mut judged = Judged::default();
+        let read = records::read(journal, |_, _, entry, _| match &entry {
+            Entry::Received { bytes, .. } => judged.received(bytes),
+            Entry::Event(Event::Alarm { what, order, .. }, _) => match (what, order) {
+                (Alarm::Contradiction, Some(order)) => judged.alarms.push(order.to_string()),
+                _ => judged.others.push(*what),
+            },
+            Entry::Event(Event::Order(line), _) => {
+                if let (Some(id), Some(status)) = (line.id, line.status) {
+                    judged.states.insert(id.to_string(), status.state);
+                }
+            }
+            _ => {}
+        });
+        read.expect("a journal");
+        judged
+    }
+
+    fn received(&mut self, bytes: &[u8]) {
+        let Ok(Frame::Whole(message)) = frame(bytes, bytes.len()) else {
+            panic!("the journal has whole messages");
+        };
+        let field = |tag| {
+            let mut fields = message.fields().filter_map(Result::ok);
+            let found = fields.find(|field| field.tag == tag);
+            found.map(|field| String::from_utf8_lossy(field.value).into_owned())
+        };
+        if message.msg_type() != b"8" {
+            return;
+        }
+        let id = field(41).or(field(11)).expect("an order");
+        let whole = |tag| field(tag).expect("a quantity").parse::<i64>();
+        let (quantity, cum) = (whole(38).expect("units"), whole(14).expect("units"));
+        let status = field(39).expect("a status");
+        let is_end = matches!(status.as_str(), "4" | "8" | "C");
+        let rest = quantity - cum;
+        let leaves = whole(151);
+        let is_wrong = match &leaves {
+            _ if rest == 0 => false,
+            _ if status == "2" => true,
+            Ok(0) => false,
+            Ok(leaves) => is_end || !(1..=rest).contains(leaves),
+            Err(_) => true,
+        };
+        let is_settled = self.is_settled.entry(id.clone()).or_default();
+        if is_wrong && !*is_settled {
+            self.expected.push(id);
+        }
+        *is_settled |= is_wrong || is_end || rest == 0 || leaves == Ok(0);
+    }
+}
 
 #[test]
 fn contradicting_banks_are_alarms_and_buy_nothing_twice() {
@@ -50,6 +126,13 @@ fn contradicting_banks_are_alarms_and_buy_nothing_twice() {
         .judge()
         .expect_err("a lot too much is found");
     let (_, own) = close(engine, &market, "engine.txt");
+    // Exactly the reports that contradict are alarms, and nothing of their orders is freed.
+    let judged = Judged::of(&market.desk.path("fx/journal"));
+    assert_eq!(judged.alarms, judged.expected);
+    assert_eq!(judged.others, []);
+    for order in &judged.alarms {
+        assert_eq!(judged.states[order], OrderState::Disputed, "{order}");
+    }
     let ledgers = market.ledgers();
     assert!(ledgers.contradictions() > 0, "no contradiction: no test");
     let (booked, _) = own["EUR/USD"];
