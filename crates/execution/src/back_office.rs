@@ -107,7 +107,7 @@ impl Acceptor {
         self.listener.address()
     }
 
-    /// Takes what the engine told, after the ledger of all orders has taken it.
+    /// Takes a message of the engine, after the ledger of all orders has taken it.
     pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
         self.reports.borrow_mut().take(ledger, told);
     }

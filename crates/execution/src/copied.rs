@@ -16,7 +16,7 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// The journal in a directory, of which this much was read; `None`: it is no copy.
+    /// The journal in a directory, of which this much was read; `None`: it is not a copy.
     pub fn read(journal: &Path, position: u64) -> Option<Copied> {
         let source = SourceStatus::read(journal)?;
         Some(Copied { source, position })

@@ -93,7 +93,7 @@ pub(crate) struct Ring {
     bus: String,
     subscription: Option<Subscription<0>>,
     retry_ns: u64,
-    /// Why the files were refused, as it was told last.
+    /// Last reported reason for which the files were refused.
     told: Option<String>,
     kill_file: KillFile,
     gate: Gate,
@@ -106,7 +106,7 @@ pub(crate) struct Ring {
 /// A command that was in the ring before the engine started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Old {
-    /// An engine before has it in its journal, executed or refused, or it is no command.
+    /// An engine before has it in its journal, executed or refused, or it is not a command.
     Recorded,
     /// No engine has seen it.
     Missed,

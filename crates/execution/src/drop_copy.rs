@@ -1,4 +1,4 @@
-//! Drop copy: what the engine decides and learns, on a bus that any number of readers follow.
+//! Drop copy: decisions of the engine and reports of the banks, on a bus that any number of readers follow.
 //!
 //! A message is a part of a batch, with the same bytes as in the journal ([`touchline_fx::encoding`]). The number of its first entry is 0
 //! if the journal does not have it: a composite, or what an engine says after its journal failed. A slow reader loses messages, notices

@@ -55,7 +55,7 @@ pub(crate) struct KillFile {
     owner: u32,
     /// The number that was taken last: a file of another user cannot always be renamed or removed.
     taken: u64,
-    /// Why it was refused, as it was told last.
+    /// Last reported reason for its refusal.
     told: Option<String>,
 }
 
@@ -73,7 +73,7 @@ impl KillFile {
     }
 
     /// Takes a kill: its number. The file is renamed before it is read, so that a kill written meanwhile is another file. It stays under
-    /// that name until the next call, so that a kill whose engine dies before it is recorded is taken by the next one. An error is told
+    /// that name until the next call, so that a kill whose engine dies before it is recorded is taken by the next one. An error is reported
     /// once for each reason.
     pub fn take(&mut self) -> Option<Result<u64, String>> {
         // Called each millisecond: an error for a missing file would format a text each time.
@@ -91,7 +91,7 @@ impl KillFile {
             self.told = None;
             return None;
         }
-        // What is no kill stays where it is, for the person who must remove it.
+        // A file that is not a kill stays in place, for the person who must remove it.
         let read = self.read(&self.path).and_then(|request| {
             match fs::rename(&self.path, &self.taken_path) {
                 Ok(()) => self.read(&self.taken_path),

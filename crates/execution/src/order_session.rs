@@ -76,7 +76,7 @@ pub struct Gap {
     pub first: u64,
     /// The last number that is known to be missing.
     pub last: u64,
-    /// The Logon had told that messages of the time before it are missing.
+    /// The Logon showed that messages of the time before it are missing.
     pub is_catching_up: bool,
 }
 
@@ -96,9 +96,9 @@ pub struct OrderSession<L> {
     state: Connection,
     /// Why the last connection was lost.
     lost: Option<Error>,
-    /// Why the last attempt to connect failed, until it was told.
+    /// Why the last attempt to connect failed, until it was reported.
     failed: Option<Error>,
-    /// The failure that was told last, and when.
+    /// The last reported failure, and when.
     told: Option<(Error, u64)>,
     /// Of attempts that failed and sessions that soon ended, since the last session that lasted. Its longest pause is as
     /// configured, or longer while the session ends for the same reason.
@@ -122,9 +122,9 @@ pub struct OrderSession<L> {
     message: Vec<u8>,
     /// The bank marked that message as a possible repetition (43=Y or 97=Y).
     is_marked: bool,
-    /// Last number of the gap that was told last: each message behind a gap reveals it again.
+    /// Last number of the last reported gap: each message behind a gap reveals it again.
     gap_end: u64,
-    /// Garbled messages that were told.
+    /// Garbled messages that were reported.
     garbled: u64,
     /// Messages of the core that were sent.
     sent: u64,
@@ -537,7 +537,7 @@ impl<L: Link> OrderSession<L> {
 }
 
 impl<L> OrderSession<L> {
-    /// The failure of the last attempt to connect, unless the same one was told less than a minute before.
+    /// The failure of the last attempt to connect, unless the same one was reported less than a minute before.
     fn not_connected(&mut self, time: ReceiveTime) -> Said {
         let Some(why) = self.failed.take() else {
             return Said::Nothing;

@@ -157,7 +157,7 @@ struct Timers {
 }
 
 impl Timers {
-    /// Whether positions and the scorecard are to be told: soon after the first order of the run, so that a report made then has it,
+    /// Whether positions and the scorecard are to be published: soon after the first order of the run, so that a report made then has it,
     /// then with pauses that double up to [`SCORES_NS`].
     fn are_scores_due(&mut self, now_ns: u64, orders: u64) -> bool {
         if self.scores_pause_ns == 0 && orders > 0 {

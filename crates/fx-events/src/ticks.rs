@@ -164,7 +164,7 @@ pub fn average(cost: i128, quantity: i64, is_buy: bool) -> i64 {
 /// Digits of the largest number of 64 bits.
 pub const DIGITS_MAX: usize = 20;
 
-/// The digits of a number, at the end of the room. What lies before them is unchanged.
+/// The digits of a number, at the end of the room. Bytes before them are unchanged.
 pub fn digits(value: u64, room: &mut [u8; DIGITS_MAX]) -> &str {
     let (mut rest, mut start) = (value, DIGITS_MAX);
     loop {

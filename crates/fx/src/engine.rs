@@ -104,7 +104,7 @@ impl Engine {
         accepted
     }
 
-    /// Earliest time of a timer; [`NEVER`](crate::quotes::NEVER) if there is none. A wake-up without a due timer does no harm.
+    /// Earliest time of a timer; [`NEVER`](crate::quotes::NEVER) if there is none. A wake-up without a due timer is harmless.
     pub fn next_timeout_ns(&self) -> u64 {
         let trading_ns = self.trading.next_timeout_ns();
         trading_ns.min(self.pricing.next_timeout_ns())

@@ -32,7 +32,7 @@ pub enum Session<'a> {
     Quotes(BusQuotes<'a>),
     /// From a recording: a snapshot at which a reader of a bus took a pair up, and the time of the pair's last quote message.
     TakenUp(u64, &'a [u8]),
-    /// From a recording: quotes that the bank withdrew singly, as a message that is no quote message.
+    /// From a recording: quotes that the bank withdrew singly, as a message that is not a quote message.
     Withdrawn(&'a [u8]),
     /// Activity without quotes, such as a Heartbeat.
     Heard,

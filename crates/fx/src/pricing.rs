@@ -119,7 +119,7 @@ impl Pricing {
         }
     }
 
-    /// Earliest time of a timer; [`NEVER`] if there is none. A wake-up without a due timer does no harm.
+    /// Earliest time of a timer; [`NEVER`] if there is none. A wake-up without a due timer is harmless.
     pub fn next_timeout_ns(&self) -> u64 {
         self.wake_ns
     }

@@ -27,7 +27,7 @@ pub fn day_of(date: u32) -> i64 {
 /// Day that value dates are compared with: New York's date, or that of a rehearsal, which goes on with New York's while it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueDates {
-    /// The day of the configuration, and how far it lies behind New York's at the start; days.
+    /// The day of the configuration, and its distance behind New York's at the start, in days.
     own: Option<(i64, i64)>,
 }
 

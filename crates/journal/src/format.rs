@@ -11,7 +11,7 @@ pub const MAGIC: [u8; 8] = [0x89, 0x54, 0x4c, 0x4a, 0x0d, 0x0a, 0x1a, 0x0a];
 pub const VERSION: u16 = 1;
 /// Bytes of one copy of a header.
 pub const HEADER_COPY_BYTES: usize = 2048;
-/// Bytes of both copies; the first frame lies behind them.
+/// Bytes of both copies; the first frame follows them.
 pub const HEADER_BYTES: usize = 4096;
 /// Bytes of the head of a frame.
 pub const HEAD_BYTES: usize = 32;

@@ -109,7 +109,7 @@ impl Replica {
     /// is there is in no other place.
     ///
     /// # Errors
-    /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is no copy must be repaired first; a file
+    /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is not a copy must be repaired first; a file
     /// cannot be read or written.
     pub fn open(directory: &Path) -> Result<Replica, Error> {
         let name = directory.display().to_string();

@@ -103,7 +103,7 @@ pub(crate) fn write<D: Disk>(disk: &mut D, status: &SourceStatus) -> Result<(), 
     written.map_err(Error::io("write", NAME))
 }
 
-/// Removes the file: the journal is no copy any more, or a copy of something else from now on.
+/// Removes the file: the journal is not a copy any more, or a copy of something else from now on.
 pub(crate) fn remove<D: Disk>(disk: &mut D) -> Result<(), Error> {
     match is_there(disk)? {
         true => disk.remove(NAME).map_err(Error::io("remove", NAME)),

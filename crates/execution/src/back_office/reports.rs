@@ -71,7 +71,7 @@ impl Reports {
         self.all.get(usize::try_from(number).ok()?)
     }
 
-    /// Takes what an engine told, after the ledger of all orders has taken it.
+    /// Takes a message of an engine, after the ledger of all orders has taken it.
     pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
         let Entry::Event(event, _) = &told.entry else {
             return;
@@ -87,7 +87,7 @@ impl Reports {
         }
     }
 
-    /// The end of an order that is no fill, once.
+    /// The end of an order other than by a fill, once.
     fn ended(&mut self, ledger: &Ledger, at_ns: u64, line: &OrderLine) {
         let Some(order) = line.number.and_then(|number| ledger.order_of(number)) else {
             return;
@@ -140,7 +140,7 @@ impl Reports {
         self.push(at_ns, body);
     }
 
-    /// A late original: what a status or the desk told of is corrected to what is left of it, and the rest has its own ExecID and
+    /// A late original: the fill known from a status or the desk is corrected to what is left of it, and the rest has its own ExecID and
     /// price.
     fn named(&mut self, at_ns: u64, order: &OrderRow, fill: &FillLine) {
         let of = fill.part_of.and_then(|of| order.executed.derived(of));

@@ -21,7 +21,7 @@ pub struct OrderRow {
     pub cum: i64,
     /// Units that may still be filled.
     pub leaves: i64,
-    /// Number of times that its end was told.
+    /// Number of times that its end was reported.
     pub ends: u32,
     /// Terms.
     pub terms: OrderTerms,
@@ -61,11 +61,11 @@ pub struct Executed {
     pub net: i64,
     /// Cost of those, units times 1e-9.
     pub cost: i128,
-    /// Fills that a status or the desk told of: late originals are parts of them.
+    /// Fills known from a status or the desk: late originals are parts of them.
     derived: Vec<Derived>,
 }
 
-/// What is left of a fill that a status or the desk told of.
+/// What is left of a fill known from a status or the desk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Derived {
     /// ExecID.
@@ -142,7 +142,7 @@ impl Executed {
         }
     }
 
-    /// A fill that a status or the desk told of.
+    /// A fill known from a status or the desk.
     pub fn derived(&self, exec_id: Id) -> Option<&Derived> {
         self.derived.iter().rev().find(|of| of.exec_id == exec_id)
     }

@@ -206,7 +206,7 @@ fn entries_become_rows() {
     assert_eq!((ledger.killed, ledger.at_ns), (None, 6));
 }
 
-/// A late original is no further fill, and a booking of the desk is of no bank and no parent.
+/// A late original is not a further fill, and a booking of the desk has neither bank nor parent.
 #[test]
 fn late_originals_and_bookings_are_no_fills_of_a_bank() {
     let mut ledger = Ledger::default();

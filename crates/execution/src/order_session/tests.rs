@@ -197,7 +197,7 @@ fn a_gap_behind_a_reset_is_told() {
     assert!(said.contains(&gap(2, 2, false)), "{said:?}");
 }
 
-/// A message with a wrong checksum is skipped and told, and the next one shows the gap.
+/// A message with a wrong checksum is skipped and reported, and the next one shows the gap.
 #[test]
 fn a_wrong_checksum_is_told_and_the_message_is_skipped() {
     let mut rig = Rig::open();

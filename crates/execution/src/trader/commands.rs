@@ -253,7 +253,7 @@ impl<O: Output, L: Link> Core<O, L> {
         Ok(("accepted", None))
     }
 
-    /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are no two persons,
+    /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are not two persons,
     /// unless the configuration says so.
     fn first_lifter_of_user(&self, client: &ClientConfig) -> Option<Id> {
         if self.engine.setup().risk.lift_by_one_user {

@@ -17,7 +17,7 @@ const AGAIN_NS: u64 = 60_000_000_000;
 /// Faults of one kind that are reported at intervals, and counted between.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limited {
-    /// Those that were not told.
+    /// Those that were not reported.
     count: u64,
     told_ns: Option<u64>,
 }
@@ -39,7 +39,7 @@ impl Limited {
 #[derive(Debug, Clone, Copy, Default)]
 struct Several {
     rest: Limited,
-    /// Those of the present minute that were told one by one, and when the minute began.
+    /// Those of the present minute that were reported one by one, and when the minute began.
     told: (u32, u64),
 }
 

@@ -13,7 +13,7 @@ use body::{Body, bank, decision, flag, order, parent};
 use std::collections::HashMap;
 use std::fmt;
 
-/// Bytes that are no batch.
+/// Bytes that are not a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -182,7 +182,7 @@ impl Decoder {
     /// An entry of a kind that is not known is left out.
     ///
     /// # Errors
-    /// The bytes are no part of a batch, or it names a bank, a pair, a parent or an order that is not known.
+    /// The bytes are not part of a batch, or it names a bank, a pair, a parent or an order that is not known.
     pub fn read(
         &mut self,
         body: &[u8],

@@ -20,7 +20,7 @@ impl SortedOffers {
         &self.offers
     }
 
-    /// Replaces an offer. Only what lies between the two places moves.
+    /// Replaces an offer. Only offers between the two places move.
     pub fn replace(&mut self, side: Side, was: &Offer, is: &Offer) {
         let (from, key) = (self.find(side, was), key(side, is));
         let to = self.place(key, is.age);

@@ -67,7 +67,7 @@ pub struct Bookings {
     pub is_contradiction: bool,
 }
 
-/// A trade report behind the status or the desk's word that told of it.
+/// A trade report that follows the status or the desk's command by which the trade became known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateOriginal {
     /// CumQty (14), units.

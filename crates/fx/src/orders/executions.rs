@@ -141,7 +141,7 @@ impl Executions {
         self.chains[order].units -= quantity;
     }
 
-    /// Takes a quantity out of the first fill of an order that only CumQty or the desk told of, and whose part of CumQty contains
+    /// Takes a quantity out of the first fill of an order that is known only from CumQty or the desk, and whose part of CumQty contains
     /// the `quantity` up to `cum`: its report has come. Returns the fill.
     pub fn name(&mut self, order: usize, cum: i64, quantity: i64) -> Option<Booking> {
         let (mut next, mut first) = (self.chains[order].last, None);

@@ -31,7 +31,7 @@ pub struct Order {
     cost: i128,
     /// Units that were busted, less those of corrections.
     reversed: i64,
-    /// The desk or a kill wants it canceled: it is asked again until it ends.
+    /// The desk or a kill wants it canceled: cancel requests are repeated until it ends.
     is_cancel_wanted: bool,
     is_cancel_asked: bool,
     /// Until then a cancel request is out; 0: none is.

@@ -240,7 +240,7 @@ impl<'a> Report<'a> {
         (grows && self.is_of_other_size(order)).then_some(Dispute::Quantity)
     }
 
-    /// What is known of an adopted order is the bank's word: another word of it contradicts.
+    /// An adopted order is known from the bank's reports only: a report that differs contradicts.
     fn is_of_other_size(&self, order: &Order) -> bool {
         let is_other_size = |text| ticks::size(text) != Some(order.terms.quantity);
         // mutant: fx: reports describe an adopted order each in its way

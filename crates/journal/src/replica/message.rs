@@ -35,14 +35,14 @@ pub enum Message<'a> {
     Refusal(&'a str),
 }
 
-/// Bytes that are no messages.
+/// Bytes that are not messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
 /// Why a hello is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Foreign {
-    /// The other side is no copy.
+    /// The other side is not a copy.
     NoCopy,
     /// A copy whose messages are of another version.
     Version,

@@ -351,7 +351,7 @@ impl Config {
     /// Reads the recorded ticks of all pairs; relative paths are of a folder.
     ///
     /// # Errors
-    /// A file that cannot be read, or a line that is no tick.
+    /// A file that cannot be read, or a line that is not a tick.
     pub fn load_ticks(&mut self, folder: &Path) -> Result<(), String> {
         for pair in &mut self.pairs {
             let Some(path) = pair.ticks.as_ref().map(|path| folder.join(path)) else {

@@ -42,7 +42,7 @@ impl Fault {
 /// How a malformed quote is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// A price that is no number.
+    /// A price that is not a number.
     PriceText,
     /// A price between two ticks.
     PriceBetween,
@@ -64,7 +64,7 @@ pub enum Fault {
     IdLong,
     /// A value date that is not spot.
     Forward,
-    /// An expiry that is no time.
+    /// An expiry that is not a time.
     ExpiryText,
     /// One entry id twice, with different prices.
     Twice,

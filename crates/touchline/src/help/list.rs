@@ -153,7 +153,9 @@ mod tests {
         let lines = of(super::super::counters::page, &["touchline_line_packets"]);
         let lines = lines.expect("there are two");
         assert!(
-            lines.starts_with("Gateway of kind cme\n  packets_a, touchline_line_packets_total{line=\"a\"}\n"),
+            lines.starts_with(
+                "Gateway of kind cme\n  packets_a, touchline_line_packets_total{line=\"a\"}\n"
+            ),
             "{lines}"
         );
         assert!(lines.ends_with("unit: packets\n"), "{lines}");

@@ -402,3 +402,23 @@ fn summary(banks: &Banks) -> String {
     text.push_str(&best_lines(banks));
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::AFTER_HELP;
+
+    #[test]
+    fn the_help_names_every_setting() {
+        let config = include_str!("../../../lab/src/bank/config.rs");
+        let fields = config.lines().filter_map(|line| {
+            let field = line.strip_prefix("    pub ")?;
+            let (name, _) = field.split_once(": ")?;
+            (!name.contains(' ')).then_some(name)
+        });
+        let settings: Vec<&str> = fields.collect();
+        assert!(settings.len() > 50, "{settings:?}");
+        for setting in settings {
+            assert!(AFTER_HELP.contains(setting), "{setting}");
+        }
+    }
+}

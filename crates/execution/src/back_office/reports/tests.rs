@@ -107,7 +107,7 @@ fn executions_become_reports() {
     assert_eq!(field(&reports.all[0], "64"), Some("20260107"));
 }
 
-/// A late original corrects what a status told of to what is left of it, and is a trade of its own; the last part corrects it
+/// A late original corrects the fill known from a status to what is left of it, and is a trade of its own; the last part corrects it
 /// away. A trade of the desk is a report without an order.
 #[test]
 fn late_originals_and_trades_of_the_desk_become_reports() {

@@ -91,7 +91,7 @@ fn never_twice(world: &World) -> Result<(), String> {
 }
 
 /// Positions are within their limit, at every moment. Busts and fills after an end are beyond the engine, and so are orders that
-/// only the desk was told of. What the desk booked without an order counts for the engine, and the banks do not know it.
+/// only the desk knows. What the desk booked without an order counts for the engine, and the banks do not know it.
 pub fn limits(world: &World) -> Result<(), String> {
     if world.counts.released_with_lost > 0 {
         return Ok(());

@@ -59,7 +59,7 @@ impl Pipe {
     }
 }
 
-/// A connection. Each side learns of its end at a time of its own.
+/// A connection. Each side detects its end at its own time.
 struct Connection {
     made_ns: u64,
     up: Pipe,

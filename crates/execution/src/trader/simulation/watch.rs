@@ -132,7 +132,7 @@ impl Watch {
             let at_ns = made_ns.saturating_add_signed(-(BEGIN_NS as i64 + set_ns));
             // Times have milliseconds, and a step is noticed in the next round.
             let earliest_ns = *from_ns.max(&now_ns.saturating_sub(WAIT_NS));
-            // What is no step is not followed.
+            // Inputs other than steps are not followed.
             let earliest_ns = earliest_ns.saturating_sub(MS + STEP_NS);
             if (earliest_ns..=until_ns + MS + STEP_NS).contains(&at_ns) {
                 return Some(at_ns);

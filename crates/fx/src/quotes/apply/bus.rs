@@ -33,7 +33,7 @@ pub enum Quoted<'a> {
 }
 
 impl BusQuotes<'_> {
-    /// Whether the pair has no quotes afterwards, and it is no quote message.
+    /// Whether the pair has no quotes afterwards, and it is not a quote message.
     pub fn is_cleared(&self) -> bool {
         match self.quoted {
             Quoted::Changes([change]) => change.action == QuoteAction::Clear,

@@ -1,7 +1,7 @@
 //! What a desk keeps on disk: its orders, its books, the numbers of its session, and the messages that it may send again.
 //!
 //! The file is a log of JSON records, one a line. The records of a turn are appended with one write before a byte of the turn is
-//! sent, so a client never hears of anything that a desk, killed and started again, does not know. Records behind the
+//! sent, so a client never receives anything that a desk, killed and started again, does not know. Records behind the
 //! last [`Record::End`] are of an interrupted write: no client has received them, and they are removed.
 
 use super::answers::Fields;

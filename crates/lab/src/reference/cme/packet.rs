@@ -1,6 +1,6 @@
 //! Reads a packet at plain offsets of the specification tables, independently of the generated decoders.
 //!
-//! A packet is valid if the sizes of its messages add up to its length and every block and group lies inside its
+//! A packet is valid if the sizes of its messages add up to its length and every block and group is inside its
 //! message; an invalid packet is treated as lost.
 
 use super::message::{self, Message};
