@@ -1,18 +1,19 @@
 //! Batches of the FX engine.
 
 use crate::Target;
-use touchline_fx::encoding::{Decoder, Encoder, kinds};
+use touchline_fx::command::Command;
+use touchline_fx::encoding::{Decoder, Encoder, Entry, kinds};
 use touchline_fx::event::{Answer, Event};
 use touchline_fx::input::Desk;
 use touchline_fx::labels::PairLabel;
-use touchline_fx::lines::lines_of;
+use touchline_fx::lines::{command_text, lines_of};
 use touchline_fx::orders::RejectCode;
 use touchline_fx::{Batch, Labels};
 use touchline_types::Id;
 
 pub(crate) const TARGET: Target = Target {
     name: "fx_events",
-    about: "any batches give entries whose lines are one line each, or are refused",
+    about: "any batches and commands in them give entries whose lines are one line each, or are refused",
     run,
     seeds,
 };
@@ -29,12 +30,27 @@ fn run(mut bytes: &[u8]) {
         assert!(kinds(part).count() <= part.len());
         for decoder in [&mut decoder, &mut late] {
             let _ = decoder.read(part, |labels, at_ns, entry, batch| {
+                if let Entry::Command { bytes, .. } = &entry {
+                    command(bytes);
+                }
                 lines_of((labels, batch), at_ns, &entry, &mut line, |_, text| {
                     let is_object = text.starts_with('{') && text.ends_with('}');
                     assert!(is_object && !text.contains('\n'), "{text}");
                 });
             });
         }
+    }
+}
+
+/// A command has one encoding and one line, or is refused.
+fn command(bytes: &[u8]) {
+    if let Ok(read) = Command::decode(bytes) {
+        let mut again = Vec::new();
+        read.encode(&mut again);
+        assert_eq!(again, bytes, "{read:?}");
+        let text = command_text(bytes);
+        let is_object = text.starts_with('{') && text.ends_with('}');
+        assert!(is_object && !text.contains('\n'), "{text}");
     }
 }
 
@@ -70,7 +86,10 @@ fn seeds() -> Vec<Vec<u8>> {
     put(&|encoder| encoder.run(1, "20260105", &labels));
     let id = Some(Id::lossy(b"P1"));
     put(&|encoder| {
-        encoder.command(7, "desk", "ann", r#"{"op":"cancel","id":"P1"}"#);
+        let command = Command::Cancel {
+            id: Id::lossy(b"P1"),
+        };
+        encoder.command(7, "desk", "ann", Ok(&command));
         encoder.decision(&Desk::Cancel { id });
         encoder.event(&labels, &batch, &(9, Event::Kill { by: id }), 0);
         encoder.answer(&Answer {

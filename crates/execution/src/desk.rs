@@ -1,17 +1,23 @@
 //! Commands of the desk: a ring in shared memory for each client, whose files say who it is.
 //!
 //! A client publishes on a bus of its own, `<engine's bus>-<client>`. The engine reads it only if the files belong to
-//! the configured user. A command is a number (u64, little-endian) and a JSON object. The number is the time of the command by the
+//! the configured user. A message is a number (u64, little-endian) and a [`Command`]. The number is the time of the command by the
 //! host's boot clock, which is never set, and ascends: a command that is old, from before the engine's start, or was seen before, is refused.
 //! A message without room for the number counts as a malformed command of number 0.
 //!
 //! A kill is never refused for its age, number or rate, nor is the cancel of a parent. A kill has a second way that needs no ring and
 //! that no other process can block: a file beside the rings, at which the engine looks each millisecond and at its start.
 
+mod received;
+
+pub(crate) use received::Received;
+
 use crate::config::{ClientConfig, CommandKind};
 use crate::kill_file::KillFile;
 use crate::variant::Variant;
 use std::collections::VecDeque;
+use touchline_fx::command::Command;
+use touchline_fx::encoding::COMMAND_BYTES_MAX;
 use touchline_transport::bus::{
     END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, SegmentError, Subscription,
 };
@@ -20,8 +26,6 @@ use touchline_transport::bus::{
 const SCHEMA: u16 = 901;
 /// Bytes of a client's ring.
 const RING_BYTES: u64 = 64 << 10;
-/// Longest command, bytes.
-pub const COMMAND_BYTES_MAX: usize = 2_048;
 /// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
 const AGE_MAX_NS: u64 = touchline_fx::COMMAND_AGE_MAX_NS;
 /// A command may be this much ahead of the engine's clock.
@@ -57,33 +61,21 @@ impl DeskClient {
         Ok(DeskClient { publication })
     }
 
-    /// Publishes a command. False: it is too long.
-    pub fn send(&mut self, request: u64, text: &str) -> bool {
-        if text.len() > COMMAND_BYTES_MAX {
-            return false;
-        }
-        self.publication.stage(8 + text.len(), |frame| {
-            frame.put(&request.to_le_bytes());
-            frame.put(text.as_bytes());
+    /// Publishes a command.
+    pub fn send(&mut self, request: u64, command: &Command) {
+        let mut bytes = request.to_le_bytes().to_vec();
+        command.encode(&mut bytes);
+        self.publication.stage(bytes.len(), |frame| {
+            frame.put(bytes.as_slice());
             frame.finish();
         });
         self.publication.release(END_OF_BATCH);
-        true
     }
 }
 
 /// Bus of a client's commands.
 pub fn ring_name(engine: &str, client: &str) -> String {
     format!("{engine}-{client}")
-}
-
-/// A command as received.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// Its number; 0 if the message is too short to have one.
-    pub request: u64,
-    /// Its text, lossy.
-    pub text: String,
 }
 
 /// Reading side: the ring of a client.
@@ -138,11 +130,10 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Adds a command.
-    pub(crate) fn add(&mut self, request: u64, text: &str) {
+    /// Adds a command of a journal.
+    pub(crate) fn add(&mut self, request: u64, bytes: &[u8]) {
         self.last = self.last.max(request);
-        // Most commands are parents, and a journal may have many.
-        if text.contains("kill") && kind_of(text) == Some(CommandKind::Kill) {
+        if Command::decode(bytes) == Ok(Command::Kill) {
             self.kill = self.kill.max(request);
         }
     }
@@ -211,7 +202,7 @@ impl Ring {
 
     /// Whether a command was in the ring when the engine started: it is not executed, as each start finds it
     /// again. A kill that no engine has seen is executed.
-    pub(crate) fn old(&mut self, command: &Command, now_ns: u64) -> Option<Old> {
+    pub(crate) fn old(&mut self, command: &Received, now_ns: u64) -> Option<Old> {
         let old = self.gate.old(command, now_ns).filter(|_| self.is_behind)?;
         self.missed += u64::from(old != Old::Recorded);
         Some(old)
@@ -251,20 +242,12 @@ impl Ring {
     }
 
     /// Passes waiting commands on; those that were lost cannot have been executed. The ones that were passed on before have been judged.
-    pub(crate) fn poll(&mut self, into: &mut Vec<Command>) {
+    pub(crate) fn poll(&mut self, into: &mut Vec<Received>) {
         let Some(subscription) = &mut self.subscription else {
             return;
         };
         for _ in 0..ROUND_MAX {
-            let polled = subscription.poll(|message| {
-                let (request, text) = match message.bytes.split_first_chunk() {
-                    Some((request, text)) => (u64::from_le_bytes(*request), text),
-                    None => (0, message.bytes),
-                };
-                let text = String::from_utf8_lossy(text).into_owned();
-                Command { request, text }
-            });
-            match polled {
+            match subscription.poll(|message| Received::read(message.bytes)) {
                 Ok(Polled::Given(command)) => into.push(command),
                 Ok(Polled::Passed(_)) | Err(_) => {}
                 Ok(Polled::Nothing) => {
@@ -277,38 +260,24 @@ impl Ring {
     }
 
     /// A kill that came without the ring, unless an engine before has recorded it and could not remove the file. An error is reported once.
-    pub(crate) fn take_kill(&mut self) -> Option<Result<Command, String>> {
+    pub(crate) fn take_kill(&mut self) -> Option<Result<Received, String>> {
         let request = match self.kill_file.take()? {
             Ok(request) => request,
             Err(why) => return Some(Err(why)),
         };
-        let text = KILL.to_owned();
-        let command = Command { request, text };
+        let command = Received {
+            request,
+            command: Ok(Command::Kill),
+        };
         // A kill is either recorded, or executed.
         let is_recorded = self.gate.old(&command, command.request).is_some();
         (!is_recorded).then_some(Ok(command))
     }
 
     /// Checks number, age and rate of a command.
-    pub(crate) fn admit(&mut self, command: &Command, now_ns: u64) -> Result<(), Unfit> {
+    pub(crate) fn admit(&mut self, command: &Received, now_ns: u64) -> Result<(), Unfit> {
         self.gate.admit(command, now_ns)
     }
-}
-
-/// The command that sets the kill switch.
-pub const KILL: &str = r#"{"op":"kill"}"#;
-
-impl Command {
-    /// Its kind, if it is one.
-    pub(crate) fn kind(&self) -> Option<CommandKind> {
-        kind_of(&self.text)
-    }
-}
-
-/// Kind of the command of this text, if it is one.
-fn kind_of(text: &str) -> Option<CommandKind> {
-    let fields: serde_json::Value = serde_json::from_str(text).ok()?;
-    CommandKind::of_op(fields.get("op")?.as_str()?)
 }
 
 /// Whether there is no ring yet, or its client is about to make it.
@@ -349,7 +318,7 @@ impl Gate {
     }
 
     /// Checks number, age and rate of a command.
-    pub(crate) fn admit(&mut self, command: &Command, now_ns: u64) -> Result<(), Unfit> {
+    pub(crate) fn admit(&mut self, command: &Received, now_ns: u64) -> Result<(), Unfit> {
         let checked = match command.kind() {
             // mutant: execution: a kill in a file is refused behind a later command
             Some(CommandKind::Kill) => check_new(command.request, self.known.kill),
@@ -363,7 +332,7 @@ impl Gate {
     }
 
     /// Whether a command is of before the engine's start, and no kill that it would execute.
-    fn old(&mut self, command: &Command, now_ns: u64) -> Option<Old> {
+    fn old(&mut self, command: &Received, now_ns: u64) -> Option<Old> {
         if command.request >= self.began_ns {
             return None;
         }
@@ -431,39 +400,30 @@ fn has_room(times: &mut VecDeque<u64>, per_second: usize, now_ns: u64) -> bool {
     has_room
 }
 
-impl CommandKind {
-    /// The kind of an `op`.
-    pub fn of_op(op: &str) -> Option<CommandKind> {
-        Some(match op {
-            "parent" => CommandKind::Send,
-            "cancel" => CommandKind::Cancel,
-            "kill" => CommandKind::Kill,
-            "lift" => CommandKind::Lift,
-            "enable" => CommandKind::Enable,
-            "resolve" => CommandKind::Resolve,
-            "book" => CommandKind::Book,
-            "promote" | "standby" => CommandKind::Promote,
-            _ => return None,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_fx::command::Order;
+    use touchline_types::{Id, Side};
 
     fn gate(last: u64, began_ns: u64) -> Gate {
         Gate::new(2, Known { last, kill: last }, began_ns)
     }
 
-    fn command(request: u64, text: &str) -> Command {
-        let text = text.to_owned();
-        Command { request, text }
+    /// Kinds that are refused for their age, number and rate, and those that are not.
+    const PARENT: Command = Command::Parent(Order::new(Id::EMPTY, Id::EMPTY, Side::Bid, 0));
+    const CANCEL: Command = Command::Cancel { id: Id::EMPTY };
+
+    fn command(request: u64, command: Command) -> Received {
+        Received {
+            request,
+            command: Ok(command),
+        }
     }
 
     impl Gate {
         fn admit_parent(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
-            self.admit(&command(request, r#"{"op":"parent"}"#), now_ns)
+            self.admit(&command(request, PARENT), now_ns)
         }
     }
 
@@ -471,16 +431,15 @@ mod tests {
     /// second; a kill that found none is executed. Numbers of after the start are judged as always.
     #[test]
     fn commands_of_before_the_start_are_told_apart() {
-        const PARENT: &str = r#"{"op":"parent"}"#;
         let known = Known { last: 50, kill: 30 };
         let mut gate = Gate::new(2, known, 100);
-        let mut old = |request, text| gate.old(&command(request, text), 100);
-        assert_eq!(old(0, "not a command"), Some(Old::Recorded));
+        assert_eq!(gate.old(&Received::read(b""), 100), Some(Old::Recorded));
+        let mut old = |request, of| gate.old(&command(request, of), 100);
         assert_eq!(old(50, PARENT), Some(Old::Recorded));
-        assert_eq!(old(30, KILL), Some(Old::Recorded));
-        assert_eq!(old(31, KILL), None, "it is executed");
+        assert_eq!(old(30, Command::Kill), Some(Old::Recorded));
+        assert_eq!(old(31, Command::Kill), None, "it is executed");
         assert_eq!(old(51, PARENT), Some(Old::Missed));
-        assert_eq!(old(99, r#"{"op":"cancel"}"#), Some(Old::Missed));
+        assert_eq!(old(99, CANCEL), Some(Old::Missed));
         assert_eq!(old(99, PARENT), Some(Old::Flood));
         assert_eq!(old(100, PARENT), None);
     }
@@ -547,7 +506,7 @@ mod tests {
     /// knows it, and then it is not set again.
     #[test]
     fn a_kill_and_a_cancel_are_not_refused_for_age_number_or_rate() {
-        let (now_ns, cancel) = (100 * SECOND_NS, r#"{"op":"cancel","id":"P1"}"#);
+        let now_ns = 100 * SECOND_NS;
         let began_ns = now_ns - 10 * SECOND_NS;
         let mut gate = gate(began_ns - 5, began_ns);
         for (request, parent) in [
@@ -559,18 +518,18 @@ mod tests {
         }
         // Old, behind a later number, ahead of the clock, and beyond the rate.
         for request in [began_ns + 1, now_ns - 1, now_ns + 7 * SECOND_NS] {
-            for text in [KILL, cancel] {
-                assert_eq!(
-                    gate.admit(&command(request, text), now_ns),
-                    Ok(()),
-                    "{text}"
-                );
+            for of in [Command::Kill, CANCEL] {
+                let admitted = gate.admit(&command(request, of), now_ns);
+                assert_eq!(admitted, Ok(()), "{of:?}");
             }
         }
-        assert_eq!(gate.admit(&command(began_ns - 1, KILL), now_ns), Ok(()));
-        let of_before = command(began_ns - 1, cancel);
+        assert_eq!(
+            gate.admit(&command(began_ns - 1, Command::Kill), now_ns),
+            Ok(())
+        );
+        let of_before = command(began_ns - 1, CANCEL);
         assert_eq!(gate.admit(&of_before, now_ns), Err(Unfit::TooOld));
-        let (known, later_ns) = (command(began_ns - 5, KILL), now_ns + SECOND_NS);
+        let (known, later_ns) = (command(began_ns - 5, Command::Kill), now_ns + SECOND_NS);
         assert_eq!(gate.admit(&known, later_ns), Err(Unfit::Replayed));
     }
 
@@ -578,12 +537,17 @@ mod tests {
     #[test]
     fn a_kill_is_compared_with_kills_only() {
         let mut known = Known::default();
-        for (request, text) in [(5, KILL), (9, r#"{"op":"parent","id":"kill"}"#)] {
-            known.add(request, text);
+        for (request, of) in [(5, Command::Kill), (9, PARENT)] {
+            let mut bytes = Vec::new();
+            of.encode(&mut bytes);
+            known.add(request, &bytes);
         }
         assert_eq!(known, Known { last: 9, kill: 5 });
         let mut gate = Gate::new(2, known, 20);
-        assert_eq!(gate.admit(&command(7, KILL), 30), Ok(()));
-        assert_eq!(gate.admit(&command(5, KILL), 30), Err(Unfit::Replayed));
+        assert_eq!(gate.admit(&command(7, Command::Kill), 30), Ok(()));
+        assert_eq!(
+            gate.admit(&command(5, Command::Kill), 30),
+            Err(Unfit::Replayed)
+        );
     }
 }

@@ -8,11 +8,11 @@ use crate::active::{Active, other};
 use crate::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
 use crate::copied::Copied;
 use crate::counters::StandbyCounters;
-use crate::desk::{Command, Known, Ring};
+use crate::desk::{Known, Received, Ring};
 use crate::drop_copy::DropCopy;
 use crate::recovery::{Reading, RecoveryError};
 use crate::trader::{Error, RING_REFUSED, Trader};
-use serde_json::Value;
+use touchline_fx::command::Command;
 use touchline_fx::event::Answer;
 use touchline_journal::Follow;
 use touchline_transport::boot_ns;
@@ -41,7 +41,7 @@ pub struct Standby {
     reading: Option<Reading>,
     answers: Option<DropCopy>,
     rings: Vec<Ring>,
-    commands: Vec<Command>,
+    commands: Vec<Received>,
     stats: ProcessStats,
     /// When the counters are written next.
     show_ns: u64,
@@ -59,7 +59,7 @@ pub enum Step {
 pub struct Promotion {
     answers: DropCopy,
     client: ClientConfig,
-    command: Command,
+    request: u64,
     began_ns: u64,
     /// Time until the engine had its locks, its journal and its state.
     active_ns: u64,
@@ -183,30 +183,27 @@ impl Standby {
     fn command(
         &mut self,
         place: usize,
-        command: Command,
+        received: Received,
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let ring = &mut self.rings[place];
         let client = ring.client.clone();
-        let admitted = ring.admit(&command, boot_ns());
-        let op = serde_json::from_str::<Value>(&command.text).ok();
-        let op = op.and_then(|fields| Some(fields.get("op")?.as_str()?.to_owned()));
-        let op = op.as_deref().unwrap_or_default();
-        let refusal = match (admitted, CommandKind::of_op(op)) {
+        let admitted = ring.admit(&received, boot_ns());
+        let may_promote = client.may.contains(&CommandKind::Promote);
+        let refusal = match (admitted, &received.command) {
             (Err(unfit), _) => Some(unfit.reason().to_owned()),
-            (_, Some(CommandKind::Promote)) if client.may.contains(&CommandKind::Promote) => None,
-            (_, Some(CommandKind::Promote)) => Some("not_allowed".to_owned()),
+            (_, Err(unread)) => Some(format!("{}: {}", unread.why.reason(), unread.why)),
+            (_, Ok(Command::Promote)) if may_promote => return self.promote(client, received),
+            (_, Ok(Command::Standby)) if may_promote => None,
+            (_, Ok(Command::Promote | Command::Standby)) => Some("not_allowed".to_owned()),
             _ => Some(
                 "this is a standby: it takes no orders before `touchline fx promote`".to_owned(),
             ),
         };
-        if refusal.is_none() && op == "promote" {
-            return self.promote(client, command);
-        }
         let mut state = self.state();
         if let Some(copied) = self.copied() {
             state.push_str(&format!("\n{copied}"));
         }
-        self.answer(&client, &command, &state, refusal.as_deref());
+        self.answer(&client, received.request, &state, refusal.as_deref());
         Ok(None)
     }
 
@@ -214,7 +211,7 @@ impl Standby {
     fn promote(
         &mut self,
         client: ClientConfig,
-        command: Command,
+        command: Received,
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let began_ns = boot_ns();
         // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
@@ -223,7 +220,7 @@ impl Standby {
         let (access, active) = match ready {
             Ok(ready) => ready,
             Err(error) => {
-                self.answer(&client, &command, "", Some(&error.to_string()));
+                self.answer(&client, command.request, "", Some(&error.to_string()));
                 return Ok(None);
             }
         };
@@ -233,7 +230,7 @@ impl Standby {
                 let promotion = Promotion {
                     answers,
                     client,
-                    command,
+                    request: command.request,
                     began_ns,
                     active_ns: boot_ns() - began_ns,
                     records,
@@ -242,7 +239,7 @@ impl Standby {
             }
             Err(error) => {
                 let text = format!("{error}; this standby ends");
-                self.answer(&client, &command, "", Some(&text));
+                self.answer(&client, command.request, "", Some(&text));
                 Err(error)
             }
         }
@@ -254,7 +251,7 @@ impl Standby {
         access: Vec<Access>,
         active: Active,
         client: &ClientConfig,
-        command: &Command,
+        command: &Received,
     ) -> Result<(Trader, u64), Error> {
         let written = active.journal.report().next_sequence;
         let before = self.follow.next_sequence();
@@ -278,24 +275,14 @@ impl Standby {
     /// The files of a client's ring cannot be used.
     fn refuse_ring(&mut self, place: usize) {
         let client = self.rings[place].client.clone();
-        let command = Command {
-            request: 0,
-            text: String::new(),
-        };
-        self.answer(&client, &command, "", Some(RING_REFUSED));
+        self.answer(&client, 0, "", Some(RING_REFUSED));
     }
 
-    fn answer(
-        &mut self,
-        client: &ClientConfig,
-        command: &Command,
-        answer: &str,
-        refusal: Option<&str>,
-    ) {
+    fn answer(&mut self, client: &ClientConfig, request: u64, answer: &str, refusal: Option<&str>) {
         let answer = if refusal.is_some() { "refused" } else { answer };
         let answer = Answer {
             client: &client.name,
-            request: command.request,
+            request,
             answer,
             reason: refusal,
             cause: None,
@@ -329,7 +316,7 @@ impl Promotion {
         }
         let answer = Answer {
             client: &self.client.name,
-            request: self.command.request,
+            request: self.request,
             answer: &text,
             reason: None,
             cause: None,

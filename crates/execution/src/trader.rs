@@ -30,7 +30,7 @@ pub use path::Path;
 
 use crate::active::Active;
 use crate::config::{Access, ClientConfig, Config, ConfigError};
-use crate::desk::{Command, Old, Ring};
+use crate::desk::{Old, Received, Ring};
 use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, RecoveryError, judge_owner, recover};
 use crate::statistics::Statistics;
@@ -129,7 +129,7 @@ pub struct Trader {
     root: Root,
     sources: Vec<Source>,
     rings: Vec<Ring>,
-    commands: Vec<Command>,
+    commands: Vec<Received>,
     counters: Counters,
     clock: HostClock,
     statistics: Statistics,
@@ -287,7 +287,7 @@ impl Trader {
     }
 
     /// Journals a command that was executed before this engine had its journal, and its answer.
-    pub(crate) fn note_command(&mut self, client: &ClientConfig, command: &Command, answer: &str) {
+    pub(crate) fn note_command(&mut self, client: &ClientConfig, command: &Received, answer: &str) {
         let time = self.time(boot_ns());
         self.core.note_command(time, client, command, answer);
     }

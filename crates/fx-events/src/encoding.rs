@@ -14,9 +14,11 @@
 
 mod bytes;
 mod codes;
+mod command;
 mod read;
 mod write;
 
+pub use command::{BYTES_MAX as COMMAND_BYTES_MAX, NoCommand, VERSION as COMMAND_VERSION};
 pub use read::{Decoder, Entry, Malformed, Place, kinds};
 pub use write::Encoder;
 
@@ -24,7 +26,7 @@ use crate::labels::{Labels, PairLabel};
 use bytes::{Put, Rest};
 
 /// Version of the encoding.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Kinds of entries.
 pub mod kind {

@@ -7,6 +7,7 @@ mod fix_body;
 pub mod names;
 mod score;
 
+pub use command::command_text;
 pub use fix_body::{body, fields, msg_type, request_number};
 
 use crate::composite::{BankSet, Top};

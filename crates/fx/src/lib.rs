@@ -13,6 +13,7 @@
 //! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of
 //! banks, for invariants; recorded sessions with expected files, compared byte by byte where available.
 
+pub mod commands;
 pub mod composite;
 pub mod config;
 pub mod cooldown;
@@ -42,7 +43,7 @@ pub mod trading;
 pub mod value_dates;
 mod window;
 
-pub use touchline_fx_events::{encoding, event, labels, lines, short_text, stages, ticks};
+pub use touchline_fx_events::{command, encoding, event, labels, lines, short_text, stages, ticks};
 
 pub use engine::Engine;
 pub use event::Batch;

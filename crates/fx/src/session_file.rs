@@ -10,7 +10,7 @@
 mod desk;
 mod write;
 
-pub use desk::{BadOrder, DeskError, bad_order, read as read_desk};
+pub use desk::{DeskError, read as read_desk};
 pub use write::LineWriter;
 
 use crate::input::{Input, Session};

@@ -35,11 +35,11 @@ impl State {
             Recorded::Command {
                 request,
                 client,
-                text,
+                bytes,
                 ..
             } => {
                 let known = self.recovered.requests.entry((*client).to_owned());
-                known.or_default().add(*request, text);
+                known.or_default().add(*request, bytes);
             }
             Recorded::Received { bank, bytes } => {
                 self.at(at_ns)?;

@@ -2,14 +2,15 @@
 
 use super::Incident;
 use super::carry::Core;
-use super::stopped::{Host, Nothing, show, text};
+use super::stopped::{Host, Nothing, order, show, text};
 use crate::config::{ClientConfig, Config};
-use crate::desk::{Command, Unfit};
+use crate::desk::{Received, Unfit};
 use crate::order_session::Said;
 use crate::recovery::recover_from;
 use serde_json::Value;
+use touchline_fx::command::{Command, Order};
 use touchline_fx::input::{Desk, Input, Session};
-use touchline_types::ReceiveTime;
+use touchline_types::{Id, ReceiveTime};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const CLIENT: &str =
@@ -46,13 +47,16 @@ fn engine(limits: &[(&str, &str)]) -> (Core<Host, Nothing>, ReceiveTime) {
 fn answer(
     core: &mut Core<Host, Nothing>,
     time: ReceiveTime,
-    text: &str,
+    command: Command,
     admitted: Result<(), Unfit>,
 ) -> (Value, Option<String>) {
     let client: ClientConfig = toml::from_str(CLIENT).expect("a client");
     core.incidents.clear();
-    let (request, text) = (time.mono_ns, text.to_owned());
-    core.command(time, &client, &Command { request, text }, admitted);
+    let received = Received {
+        request: time.mono_ns,
+        command: Ok(command),
+    };
+    core.command(time, &client, &received, admitted);
     let line = core.out.answers.last().expect("an answer");
     let refused = |incident: &Incident| match incident {
         Incident::Refused { reason, .. } => Some(reason.clone()),
@@ -65,58 +69,57 @@ fn answer(
 /// A refusal by a limit says the limit and the value, to the client and in the log: the reason alone does not say what would be accepted.
 #[test]
 fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
-    let parent = |more: &str| {
-        format!(
-            r#"{{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","tif":"gtd","deadline_ms":60000,{more}}}"#
-        )
+    let plain = order("P1", 2_000);
+    let at_limit = Order {
+        limit: Some(Id::lossy(b"1.1")),
+        ..plain
     };
-    let plain = parent(r#""qty":2000"#);
-    for (limits, text, admitted, reason, cause) in [
+    for (limits, order, admitted, reason, cause) in [
         (
             &[("max_order", "1000")][..],
-            &plain,
+            plain,
             Ok(()),
             "order_qty",
             "quantity 2000, max_order of EUR/USD is 1000",
         ),
         (
             &[],
-            &parent(r#""qty":9001000"#),
+            order("P1", 9_001_000),
             Ok(()),
             "client_order_qty",
             "max_order of client desk is 9000000",
         ),
         (
             &[("collar_ticks", "40")],
-            &parent(r#""qty":2000,"limit":"1.1""#),
+            at_limit,
             Ok(()),
             "collar",
             "limit 1.1 is 50 ticks beyond the reference 1.0995, collar_ticks of EUR/USD is 40",
         ),
         (
             &[("max_net", "1000")],
-            &plain,
+            plain,
             Ok(()),
             "net",
             "worst case 2000 with it, max_net of EUR/USD is 1000",
         ),
         (
             &[("max_gross_usd", "1500")],
-            &plain,
+            plain,
             Ok(()),
             "gross",
             "worst cases of 2000 USD with it, risk.max_gross_usd = 1500",
         ),
         (
             &[],
-            &plain,
+            plain,
             Err(Unfit::Rate),
             "rate",
             "max_commands_per_s of client desk is 7",
         ),
     ] {
         let (mut core, time) = engine(limits);
-        let (line, told) = answer(&mut core, time, text, admitted);
+        let (line, told) = answer(&mut core, time, Command::Parent(order), admitted);
         assert_eq!(line["answer"], "refused", "{line}");
         assert_eq!(
             (&line["reason"], &line["cause"]),
@@ -126,15 +129,13 @@ fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
         assert_eq!(core.totals.alarms, 0, "it has its own count");
     }
     let (mut core, time) = engine(&[("duplicate_ms", "500")]);
-    assert_eq!(
-        answer(&mut core, time, &plain, Ok(())).0["answer"],
-        "accepted"
-    );
-    let again = plain.replace("P1", "P2");
-    let (line, _) = answer(&mut core, time, &again, Ok(()));
+    let (line, _) = answer(&mut core, time, Command::Parent(plain), Ok(()));
+    assert_eq!(line["answer"], "accepted");
+    let again = Command::Parent(order("P2", 2_000));
+    let (line, _) = answer(&mut core, time, again, Ok(()));
     assert_eq!(line["cause"], "risk.duplicate_ms = 500", "{line}");
     // A reason without a limit has no cause, also behind one that had.
-    let (line, _) = answer(&mut core, time, &plain, Ok(()));
+    let (line, _) = answer(&mut core, time, Command::Parent(plain), Ok(()));
     assert_eq!(
         (&line["reason"], line.get("cause")),
         (&"duplicate_id".into(), None)
@@ -152,7 +153,10 @@ fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
         core.engine.trading().waits_for_desk(0),
         "the desk is called"
     );
-    let enable = r#"{"op":"enable","bank":"A","pair":"EUR/USD"}"#;
+    let enable = Command::Enable {
+        bank: Id::lossy(b"A"),
+        pair: Id::lossy(b"EUR/USD"),
+    };
     for (later_ns, expected) in [(0, "not_released"), (2 * SECOND_NS + 1, "done")] {
         time.wall_ns += later_ns;
         time.mono_ns += later_ns;

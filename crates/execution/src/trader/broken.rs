@@ -31,7 +31,7 @@ impl<O: Output, L: Link> Core<O, L> {
             };
             let command = Commanded {
                 person: "",
-                text: "",
+                received: Err(&[]),
                 request: 0,
                 decision: Some(&resolve),
                 answer: Answer {

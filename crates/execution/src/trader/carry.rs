@@ -10,6 +10,7 @@ use crate::records::{Record, kind};
 use crate::statistics::BankCounts;
 use crate::variant::Variant;
 use std::collections::VecDeque;
+use touchline_fx::command::Command;
 use touchline_fx::encoding::Encoder as Events;
 use touchline_fx::event::{Alarm, Answer, Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
@@ -28,8 +29,6 @@ const TRANSACT_TIME: u32 = 60;
 const INCIDENTS_MAX: usize = 1_024;
 /// Most paths that a round keeps.
 pub(super) const PATHS_MAX: usize = 4_096;
-/// Bytes of a command that its record has; a longer one was refused for its length.
-const EVIDENCE_BYTES: usize = 8 << 10;
 
 /// What made a batch; its record begins with it.
 #[derive(Debug, Clone, Copy)]
@@ -51,8 +50,8 @@ pub(super) enum Cause<'a> {
 pub(super) struct Commanded<'a> {
     /// The person of its client.
     pub person: &'a str,
-    /// As received.
-    pub text: &'a str,
+    /// As received: the command, or bytes that are none.
+    pub received: Result<&'a Command, &'a [u8]>,
     /// Number in the journal.
     pub request: u64,
     /// What a restart handles again.
@@ -301,8 +300,8 @@ impl<O: Output, L: Link> Core<O, L> {
             Cause::Received(..) => {}
             Cause::Session(bank, is_up) => record.session(bank, is_up),
             Cause::Command(command) => {
-                let text = shortened(command.text);
-                record.command(command.request, command.answer.client, command.person, text);
+                let client = command.answer.client;
+                record.command(command.request, client, command.person, command.received);
                 let is_lost = Variant::BookingNotJournaled.is_on();
                 let decision = command.decision;
                 let decision =
@@ -565,15 +564,6 @@ fn unexecuted(cause: Cause<'_>) -> Cause<'_> {
         }
         other => other,
     }
-}
-
-/// As much of a command as its record has.
-fn shortened(text: &str) -> &str {
-    let mut end = text.len().min(EVIDENCE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// Fields of a message, with the wall clock in TransactTime (60): a counterparty compares it with its own.

@@ -3,21 +3,50 @@
 use super::Incident;
 use super::carry::{Cause, Commanded, Core};
 use crate::config::{ClientConfig, CommandKind};
-use crate::desk::{AHEAD_MAX_NS, COMMAND_BYTES_MAX, Command, Unfit};
+use crate::desk::{AHEAD_MAX_NS, Received, Unfit};
 use crate::edge::{Link, Output};
 use crate::variant::Variant;
+use std::fmt;
+use touchline_fx::command::{Command, Order};
+use touchline_fx::commands;
 use touchline_fx::desk_trades::BookState;
+use touchline_fx::encoding::NoCommand;
 use touchline_fx::event::Answer;
 use touchline_fx::input::{Desk, Input, ParentRequest};
 use touchline_fx::risk::Refusal;
-use touchline_fx::session_file::{bad_order, read_desk};
 use touchline_fx::setup::Bank;
 use touchline_types::{Id, ReceiveTime};
 
-/// The reason of a parent larger than its client may send.
-const CLIENT_ORDER_QTY: &str = "client_order_qty";
 /// The reason in the answer for a ring that is not read.
 pub(crate) const RING_REFUSED: &str = "ring_refused";
+
+/// Why a command is refused.
+#[derive(Debug)]
+struct Refused {
+    /// For programs.
+    reason: &'static str,
+    /// For people, where the reason does not say it: the mistake, or the limit and the value beyond it.
+    cause: Option<String>,
+}
+
+impl From<&'static str> for Refused {
+    fn from(reason: &'static str) -> Refused {
+        Refused {
+            reason,
+            cause: None,
+        }
+    }
+}
+
+/// The reason and the cause, for the log.
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Some(cause) => write!(f, "{}: {cause}", self.reason),
+            None => f.write_str(self.reason),
+        }
+    }
+}
 
 impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, also one that was seen before, and so is
@@ -26,7 +55,7 @@ impl<O: Output, L: Link> Core<O, L> {
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
-        command: &Command,
+        received: &Received,
         admitted: Result<(), Unfit>,
     ) {
         self.totals.commands += 1;
@@ -38,65 +67,50 @@ impl<O: Output, L: Link> Core<O, L> {
         // A number from the future must not refuse all others until then, also those behind a kill, and the journal knows the last one.
         // mutant: execution: a kill from the future refuses later commands
         let latest = time.mono_ns.saturating_add(AHEAD_MAX_NS);
-        let request = Some(command.request).filter(|request| *request <= latest);
-        let kind = command.kind();
+        let request = Some(received.request).filter(|request| *request <= latest);
         self.batch.clear();
         let done = match admitted {
-            Ok(()) => self.execute(time, client, kind, &command.text),
-            Err(unfit) => Err(unfit.reason().to_owned()),
+            Ok(()) => self.execute(time, client, received),
+            Err(unfit) => Err(unadmitted(unfit, client)),
         };
-        let (answer, reason) = match &done {
-            Ok((answer, _)) => (*answer, None),
-            Err(reason) => ("refused", Some(reason.as_str())),
-        };
-        // The answer and the log also have the cause.
-        let cause = reason.and_then(|reason| match admitted {
-            Ok(()) => self.cause_of(client, &command.text, reason),
-            Err(Unfit::Rate) => Some(format!(
-                "max_commands_per_s of client {} is {}",
-                client.name, client.max_commands_per_s
-            )),
-            Err(_) => None,
-        });
-        if let Some(reason) = reason {
+        if let Err(refused) = &done {
             self.totals.refused += 1;
             self.incident(Incident::Refused {
                 client: client.name.clone(),
-                reason: match &cause {
-                    Some(cause) => format!("{reason}: {cause}"),
-                    None => reason.to_owned(),
-                },
+                reason: refused.to_string(),
             });
         }
+        let (answer, decision, refused) = match &done {
+            Ok((answer, decision)) => (*answer, decision.as_ref(), None),
+            Err(refused) => ("refused", None, Some(refused)),
+        };
         let commanded = Commanded {
             person: client.person(),
-            text: &command.text,
+            received: evidence(received),
             request: request.unwrap_or(0),
-            decision: done
-                .as_ref()
-                .ok()
-                .and_then(|(_, decision)| decision.as_ref()),
+            decision,
             answer: Answer {
                 client: &client.name,
-                request: command.request,
+                request: received.request,
                 answer,
-                reason,
-                cause: cause.as_deref(),
+                reason: refused.map(|refused| refused.reason),
+                cause: refused.and_then(|refused| refused.cause.as_deref()),
             },
-            needs_record: needs_record(kind),
+            needs_record: needs_record(received.kind()),
         };
         self.carry_out(time, Cause::Command(commanded));
     }
 
     /// Refuses a command of before the start that no engine has seen. Its client may still wait for the answer; for the log all of them
     /// are one incident, as no person does anything about them.
-    pub fn missed_command(&mut self, time: ReceiveTime, client: &ClientConfig, command: &Command) {
-        self.note(
-            time,
-            client,
-            command,
-            ("refused", Some(Unfit::TooOld.reason())),
-        );
+    pub fn missed_command(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        received: &Received,
+    ) {
+        let answer = ("refused", Some(Unfit::TooOld.reason()));
+        self.note(time, client, received, answer);
     }
 
     /// The ring of a client is refused, so that its commands are not read: an incident, and an answer of number 0 in the journal.
@@ -120,10 +134,10 @@ impl<O: Output, L: Link> Core<O, L> {
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
-        command: &Command,
+        received: &Received,
         answer: &str,
     ) {
-        self.note(time, client, command, (answer, None));
+        self.note(time, client, received, (answer, None));
     }
 
     /// Journals a command that the core does not handle, and its answer.
@@ -131,17 +145,17 @@ impl<O: Output, L: Link> Core<O, L> {
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
-        command: &Command,
+        received: &Received,
         (answer, reason): (&str, Option<&str>),
     ) {
         let commanded = Commanded {
             person: client.person(),
-            text: &command.text,
-            request: command.request,
+            received: evidence(received),
+            request: received.request,
             decision: None,
             answer: Answer {
                 client: &client.name,
-                request: command.request,
+                request: received.request,
                 answer,
                 reason,
                 cause: None,
@@ -156,36 +170,42 @@ impl<O: Output, L: Link> Core<O, L> {
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
-        kind: Option<CommandKind>,
-        text: &str,
-    ) -> Result<Done, String> {
-        let malformed = || "malformed".to_owned();
-        if text.len() > COMMAND_BYTES_MAX {
-            return Err(malformed());
-        }
-        let kind = kind.ok_or_else(malformed)?;
+        received: &Received,
+    ) -> Result<Done, Refused> {
+        let command = received.command.as_ref().map_err(|unread| Refused {
+            reason: unread.why.reason(),
+            cause: match unread.why {
+                NoCommand::Version(_) => Some(unread.why.to_string()),
+                NoCommand::Malformed => None,
+            },
+        })?;
+        let kind = CommandKind::of(command);
         if !client.may.contains(&kind) {
-            return Err("not_allowed".to_owned());
+            return Err("not_allowed".into());
         }
         let has_journal = !self.is_journal_dead && self.refused.is_none();
         if !has_journal && needs_record(Some(kind)) && !Variant::ExecutedUnrecorded.is_on() {
-            return Err("kill".to_owned());
+            return Err("kill".into());
         }
-        if kind == CommandKind::Lift
+        if let Command::Parent(order) = command {
+            return self.parent(time, client, order);
+        }
+        if *command == Command::Lift
             && let Some(other) = self.first_lifter_of_user(client)
         {
             let allow = "[risk] lift_by_one_user = true would allow it";
-            return Err(format!(
-                "one_user: {other} is of the same Unix user; {allow}"
-            ));
+            return Err(Refused {
+                reason: "one_user",
+                cause: Some(format!("{other} is of the same Unix user; {allow}")),
+            });
         }
-        let mut desk = read_desk(self.engine.setup(), text).map_err(|_| malformed())?;
-        // The person is that of the ring, whatever the command says.
+        let desk = commands::desk(self.engine.setup(), command);
+        let mut desk = desk.ok_or(NoCommand::Malformed.reason())?;
+        // The person is that of the ring.
         if let Desk::Kill { by } | Desk::Lift { by } | Desk::Book { by, .. } = &mut desk {
             *by = Some(Id::lossy(client.person().as_bytes()));
         }
         match desk {
-            Desk::Parent(request) => self.parent(time, client, request),
             Desk::Kill { .. } => {
                 self.apply(time, &desk);
                 Ok(("done", None))
@@ -199,58 +219,51 @@ impl<O: Output, L: Link> Core<O, L> {
                 match state {
                     BookState::First => Ok(("proposed", Some(desk))),
                     BookState::Booked => Ok(("booked", Some(desk))),
-                    refused => Err(refused.name().to_owned()),
+                    refused => Err(refused.name().into()),
                 }
             }
             _ => self.decide(time, desk),
         }
     }
 
-    /// Why a command that was admitted was just refused for this reason, where the reason does not say it: the mistake in a parent, or the limit and the value
-    /// beyond it.
-    fn cause_of(&self, client: &ClientConfig, text: &str, reason: &str) -> Option<String> {
-        let setup = self.engine.setup();
-        if reason == Refusal::BadOrder.name() {
-            return bad_order(setup, text).map(|cause| cause.to_string());
-        }
-        if reason == CLIENT_ORDER_QTY {
-            let ClientConfig {
-                name, max_order, ..
-            } = client;
-            return Some(format!("max_order of client {name} is {max_order}"));
-        }
-        let is_of_parent = [
-            Refusal::Duplicate,
-            Refusal::OrderQty,
-            Refusal::Rate,
-            Refusal::Collar,
-            Refusal::Net,
-            Refusal::Gross,
-        ];
-        let mut names = is_of_parent.iter().map(|refusal| refusal.name());
-        let bound = || self.engine.trading().refused_bound().map(str::to_owned);
-        names.find(|name| *name == reason).and_then(|_| bound())
-    }
-
+    /// Accepts a parent or refuses it, with the mistake in it, or the limit and the value beyond it.
     fn parent(
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
-        mut request: ParentRequest,
-    ) -> Result<Done, String> {
-        if let Some(terms) = &mut request.terms
-            && Variant::LimitPriceIgnored.is_on()
-        {
-            terms.limit = None;
+        order: &Order,
+    ) -> Result<Done, Refused> {
+        let mut terms = commands::terms(self.engine.setup(), order);
+        if let Ok(terms) = &mut terms {
+            if Variant::LimitPriceIgnored.is_on() {
+                terms.limit = None;
+            }
+            let ClientConfig {
+                name, max_order, ..
+            } = client;
+            if terms.quantity > *max_order {
+                return Err(Refused {
+                    reason: "client_order_qty",
+                    cause: Some(format!("max_order of client {name} is {max_order}")),
+                });
+            }
         }
-        let quantity = request.terms.map_or(0, |terms| terms.quantity);
-        if quantity > client.max_order {
-            return Err(CLIENT_ORDER_QTY.to_owned());
-        }
+        let request = ParentRequest {
+            id: Some(order.id),
+            terms: terms.as_ref().ok().copied(),
+        };
         let (engine, batch) = (&mut self.engine, &mut self.batch);
-        let accepted = engine.accept(time.wall_ns, &request, batch);
-        accepted.map_err(|refusal| refusal.name().to_owned())?;
-        Ok(("accepted", None))
+        let Err(refusal) = engine.accept(time.wall_ns, &request, batch) else {
+            return Ok(("accepted", None));
+        };
+        let cause = match (refusal, terms) {
+            (Refusal::BadOrder, Err(mistake)) => Some(mistake.to_string()),
+            _ => engine.trading().refused_bound().map(str::to_owned),
+        };
+        Err(Refused {
+            reason: refusal.name(),
+            cause,
+        })
     }
 
     /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are not two persons,
@@ -271,7 +284,7 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// A command that a restart handles again. What is refused changes nothing, so that a restart takes each one in its journal for
     /// permitted, even if its client has lost the permission since.
-    fn decide(&mut self, time: ReceiveTime, desk: Desk) -> Result<Done, String> {
+    fn decide(&mut self, time: ReceiveTime, desk: Desk) -> Result<Done, Refused> {
         let is_void = match &desk {
             Desk::Cancel { id } => {
                 let parents = self.engine.trading().parents();
@@ -290,7 +303,7 @@ impl<O: Output, L: Link> Core<O, L> {
                     self.apply(time, &desk);
                 }
                 if !is_possible && !is_void {
-                    return Err("not_resolved".to_owned());
+                    return Err("not_resolved".into());
                 }
                 is_void
             }
@@ -298,7 +311,7 @@ impl<O: Output, L: Link> Core<O, L> {
             _ => false,
         };
         if is_void {
-            return Err("no_such_thing".to_owned());
+            return Err("no_such_thing".into());
         }
         self.apply(time, &desk);
         // The pair is enabled; the command may have been sent before the desk was called for the bank.
@@ -313,6 +326,25 @@ impl<O: Output, L: Link> Core<O, L> {
     fn apply(&mut self, time: ReceiveTime, desk: &Desk) {
         let (engine, batch) = (&mut self.engine, &mut self.batch);
         engine.handle(time.wall_ns, &Input::Desk(*desk), batch);
+    }
+}
+
+/// What the journal has of a command.
+fn evidence(received: &Received) -> Result<&Command, &[u8]> {
+    received.command.as_ref().map_err(|unread| &*unread.bytes)
+}
+
+/// Why a command was not admitted.
+fn unadmitted(unfit: Unfit, client: &ClientConfig) -> Refused {
+    let ClientConfig {
+        name,
+        max_commands_per_s,
+        ..
+    } = client;
+    let rate = || format!("max_commands_per_s of client {name} is {max_commands_per_s}");
+    Refused {
+        reason: unfit.reason(),
+        cause: (unfit == Unfit::Rate).then(rate),
     }
 }
 

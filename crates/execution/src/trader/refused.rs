@@ -1,15 +1,16 @@
 //! Tests of an engine whose journal refuses a record.
 
 use super::carry::Core;
-use super::stopped::{Nothing, config, show, with_a_parent};
+use super::stopped::{Nothing, config, order, show, with_a_parent};
 use crate::config::ClientConfig;
-use crate::desk::{Command, KILL};
+use crate::desk::Received;
 use crate::edge::Output;
 use crate::order_session::Said;
 use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use touchline_fx::command::Command;
 use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
 use touchline_journal::{Appended, Record, Refused, StartReport, State};
 use touchline_types::ReceiveTime;
@@ -170,11 +171,9 @@ fn what_the_journal_refused_has_no_number() {
     journal.room.set(0);
     let client: ClientConfig =
         toml::from_str("name = \"desk\"\nmay = [\"send\"]\nmax_order = 5000\n").expect("a client");
-    let text =
-        r#"{"op":"parent","id":"P2","pair":"EUR/USD","side":"buy","qty":1000,"deadline_ms":9}"#;
-    let command = Command {
+    let command = Received {
         request: 7,
-        text: text.to_owned(),
+        command: Ok(Command::Parent(order("P2", 1_000))),
     };
     core.command(time, &client, &command, Ok(()));
     let published = journal.published.borrow();
@@ -198,8 +197,8 @@ fn a_kill_is_in_the_record_of_its_command() {
     let client: ClientConfig =
         toml::from_str("name = \"desk\"\nmay = [\"kill\"]\nmax_order = 1\n").expect("a client");
     for request in [7, u64::MAX] {
-        let text = KILL.to_owned();
-        core.command(time, &client, &Command { request, text }, Ok(()));
+        let command = Ok(Command::Kill);
+        core.command(time, &client, &Received { request, command }, Ok(()));
     }
     assert!(core.engine.trading().is_killed());
     let records = journal.records.borrow();

@@ -8,14 +8,15 @@ use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::Cell;
 use std::rc::Rc;
+use touchline_fx::command::{Command, Order};
+use touchline_fx::commands;
 use touchline_fx::encoding::{Decoder, Entry, kind, kinds};
-use touchline_fx::input::{Desk, Input, Session};
+use touchline_fx::input::{Input, Session};
 use touchline_fx::lines::lines_of;
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::session_file::read_desk;
 use touchline_journal::{Appended, Record, Refused, State};
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
-use touchline_types::{Price, Quantity, Quote, ReceiveTime, Side};
+use touchline_types::{Id, Price, Quantity, Quote, ReceiveTime, Side};
 
 /// A configuration with one bank.
 pub(super) fn config() -> Config {
@@ -30,8 +31,12 @@ pub(super) fn text() -> String {
     )
 }
 
-/// A parent that waits for a lower ask.
-const PARENT: &str = r#"{"op":"parent","id":"P1","pair":"EUR/USD","side":"buy","qty":1000,"limit":"1.0995","deadline_ms":60000}"#;
+/// A parent that buys, without a limit.
+pub(super) fn order(id: &str, quantity: i64) -> Order {
+    let id = Id::lossy(id.as_bytes());
+    Order::new(id, Id::lossy(b"EUR/USD"), Side::Bid, quantity)
+}
+
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// When the process is stopped.
@@ -172,7 +177,12 @@ pub(super) fn with_a_parent<O: Output>(journal: O) -> (Core<O, Nothing>, Receive
     core.said(0, Said::Up(false), time);
     core.quotes(time, 0, Session::Up);
     show(&mut core, time, 1_100_000_000);
-    let parent: Desk = read_desk(&setup, PARENT).expect("a command");
+    // It waits for a lower ask.
+    let parent = Command::Parent(Order {
+        limit: Some(Id::lossy(b"1.0995")),
+        ..order("P1", 1_000)
+    });
+    let parent = commands::desk(&setup, &parent).expect("no command for a standby");
     core.handle(time, &Input::Desk(parent));
     (core, time)
 }

@@ -1,11 +1,12 @@
 //! Clients of the desk: whose ring is read, and what a client may send.
 
-use crate::rig::{Rig, value};
+use crate::rig::{Rig, name, order, value};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use touchline_execution::desk::{DeskClient, ring_name};
 use touchline_execution::records;
 use touchline_execution::{Incident, Trader};
+use touchline_fx::command::Command;
 use touchline_fx::encoding::Entry;
 use touchline_fx::lines::lines_of;
 use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication};
@@ -13,7 +14,7 @@ use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication};
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
 /// Ends the engine. Commands of a client in its journal, with their numbers, and the answers that it has.
-fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, String)>, Vec<String>) {
+fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, Vec<u8>)>, Vec<String>) {
     let trader: Trader = rig.trader.take().expect("an engine that runs");
     trader.finish().expect("a journal that is written");
     let (mut commands, mut answers) = (Vec::new(), Vec::new());
@@ -24,12 +25,12 @@ fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, String)>, Vec<String>) {
             if let Entry::Command {
                 request,
                 client,
-                text,
+                bytes,
                 ..
             } = entry
                 && client == of
             {
-                commands.push((request, text.to_owned()));
+                commands.push((request, bytes.to_owned()));
             }
             if matches!(entry, Entry::Answer(answer) if answer.client == of) {
                 lines_of((labels, batch), at_ns, &entry, &mut line, |_, text| {
@@ -42,6 +43,31 @@ fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, String)>, Vec<String>) {
     (commands, answers)
 }
 
+/// The ring of the client `small`, for any bytes.
+fn raw(rig: &Rig) -> Publication {
+    let layout = Layout {
+        ring_bytes: 65_536,
+        message_bytes_min: 64,
+        schema: 901,
+        tables: [],
+        lossless: None,
+        huge_pages: false,
+        lock: Lock::No,
+    };
+    let ring = ring_name("fx-run", "small");
+    let ring = Publication::open(&rig.root(), &ring, &layout);
+    let (ring, []) = ring.expect("a ring of ours");
+    ring
+}
+
+fn put(ring: &mut Publication, bytes: &[u8]) {
+    ring.stage(bytes.len(), |frame| {
+        frame.put(bytes);
+        frame.finish();
+    });
+    ring.release(END_OF_BATCH);
+}
+
 /// A ring whose files belong to another user than the configuration says is not read. This is reported once, with the owner, and an
 /// answer in the journal says it; the other clients go on.
 #[test]
@@ -50,7 +76,7 @@ fn a_ring_of_another_user_is_refused_once_and_not_read() {
     rig.kill_as_guest();
     assert_eq!(rig.trader().totals().commands, 0);
     assert!(!rig.trader().engine().trading().is_killed());
-    rig.command(r#"{"op":"kill"}"#);
+    rig.command(Command::Kill);
     rig.until("a kill", |rig| rig.trader().engine().trading().is_killed());
     assert_eq!(rig.trader().totals().commands, 1);
     let owner = fs::metadata(&rig.folder).expect("our folder").uid();
@@ -71,24 +97,9 @@ fn a_ring_of_another_user_is_refused_once_and_not_read() {
 #[test]
 fn a_message_that_is_too_short_for_a_number_is_malformed() {
     let mut rig = Rig::open(SMALL, "");
-    let layout = Layout {
-        ring_bytes: 65_536,
-        message_bytes_min: 64,
-        schema: 901,
-        tables: [],
-        lossless: None,
-        huge_pages: false,
-        lock: Lock::No,
-    };
-    let ring = ring_name("fx-run", "small");
-    let ring = Publication::open(&rig.root(), &ring, &layout);
-    let (mut ring, []) = ring.expect("a ring of ours");
+    let mut ring = raw(&rig);
     for bytes in [&b"1234567"[..], b""] {
-        ring.stage(bytes.len(), |frame| {
-            frame.put(bytes);
-            frame.finish();
-        });
-        ring.release(END_OF_BATCH);
+        put(&mut ring, bytes);
     }
     rig.until("refused commands", |rig| rig.trader().totals().refused == 2);
     let refused = Incident::Refused {
@@ -101,8 +112,39 @@ fn a_message_that_is_too_short_for_a_number_is_malformed() {
         .filter(|incident| **incident == refused);
     assert_eq!(told.count(), 2, "{:?}", rig.incidents);
     let (commands, answers) = journaled(&mut rig, "small");
-    assert_eq!(commands, [(0, "1234567".to_owned()), (0, String::new())]);
+    assert_eq!(commands, [(0, b"1234567".to_vec()), (0, Vec::new())]);
     assert_eq!(answers.len(), 2, "{answers:?}");
+}
+
+/// What another release sent is refused with one answer that says so, and is in the journal as it came; the next command is read.
+#[test]
+fn a_command_of_another_release_is_refused_as_such() {
+    let mut rig = Rig::open(SMALL, "");
+    let mut small = raw(&rig);
+    let request = Rig::now_ns();
+    let sent = [&br#"{"op":"parent","id":"P1"}"#[..], &[2, 3], &[1, 99]];
+    for (number, bytes) in sent.iter().enumerate() {
+        let request = request + number as u64;
+        put(&mut small, &[&request.to_le_bytes(), *bytes].concat());
+    }
+    let mut last = (request + 3).to_le_bytes().to_vec();
+    Command::Parent(order("P2", 500_000)).encode(&mut last);
+    put(&mut small, &last);
+    rig.until("commands", |rig| rig.trader().totals().commands == 4);
+    assert_eq!(rig.trader().totals().refused, 3);
+    let (commands, answers) = journaled(&mut rig, "small");
+    let evidence: Vec<&[u8]> = commands.iter().map(|(_, bytes)| &bytes[..]).collect();
+    assert_eq!(evidence, [sent[0], sent[1], sent[2], &last[8..]]);
+    for (answer, expected) in answers.iter().zip([
+        "begins with byte 123; send it with the touchline",
+        "begins with byte 2; send it with the touchline",
+        "\"reason\":\"malformed\"",
+        "\"answer\":\"accepted\"",
+    ]) {
+        assert!(answer.contains(expected), "{answer}");
+        let is_other = expected.starts_with("begins");
+        assert_eq!(answer.contains("\"reason\":\"other_version\""), is_other);
+    }
 }
 
 /// A parent beyond the client's limit makes no order; one within it does.
@@ -110,11 +152,7 @@ fn a_message_that_is_too_short_for_a_number_is_malformed() {
 fn a_client_has_a_largest_order() {
     let mut rig = Rig::open(SMALL, "");
     let mut small = DeskClient::open(&rig.root(), "fx-run", "small").expect("a ring of ours");
-    let parent = |id: &str, quantity: u64| {
-        format!(
-            r#"{{"op":"parent","id":"{id}","pair":"EUR/USD","side":"buy","qty":{quantity},"tif":"gtd","deadline_ms":60000}}"#
-        )
-    };
+    let parent = |id, quantity| Command::Parent(order(id, quantity));
     rig.show(110_000);
     let request = Rig::now_ns();
     small.send(request, &parent("P1", 501_000));
@@ -132,24 +170,32 @@ fn a_client_has_a_largest_order() {
     assert_eq!(rig.bank.count("D"), 0);
 }
 
-/// A number that was used is refused whatever the command says. Its text is in the journal, and the next run
+/// A number that was used is refused whatever the command says. It is in the journal, and the next run
 /// knows the numbers of this one.
 #[test]
 fn a_replayed_command_is_answered_and_in_the_journal() {
     let mut rig = Rig::open(SMALL, "");
     let mut small = DeskClient::open(&rig.root(), "fx-run", "small").expect("a ring of ours");
+    let enable = |bank| Command::Enable {
+        bank: name(bank),
+        pair: name("EUR/USD"),
+    };
     let request = Rig::now_ns();
-    small.send(request, r#"{"op":"first"}"#);
-    small.send(request, r#"{"op":"second"}"#);
-    small.send(request - 1, r#"{"op":"third"}"#);
+    small.send(request, &enable("first"));
+    small.send(request, &enable("second"));
+    small.send(request - 1, &enable("third"));
     rig.until("commands", |rig| rig.trader().totals().refused == 3);
     let (commands, answers) = journaled(&mut rig, "small");
     let expected = [
-        (request, r#"{"op":"first"}"#),
-        (request, r#"{"op":"second"}"#),
-        (request - 1, r#"{"op":"third"}"#),
+        (request, "first"),
+        (request, "second"),
+        (request - 1, "third"),
     ];
-    let expected = expected.map(|(request, text)| (request, text.to_owned()));
+    let expected = expected.map(|(request, bank)| {
+        let mut bytes = Vec::new();
+        enable(bank).encode(&mut bytes);
+        (request, bytes)
+    });
     assert_eq!(commands, expected);
     let replayed = answers
         .iter()
@@ -160,7 +206,7 @@ fn a_replayed_command_is_answered_and_in_the_journal() {
     rig.start();
     rig.rounds(50);
     assert_eq!(rig.trader().totals().refused, 0, "{:?}", rig.incidents);
-    small.send(request, r#"{"op":"fourth"}"#);
+    small.send(request, &enable("fourth"));
     rig.until("the last one", |rig| rig.trader().totals().refused == 1);
     let (commands, answers) = journaled(&mut rig, "small");
     assert_eq!((commands.len(), answers.len()), (4, 4), "{answers:?}");
@@ -193,7 +239,7 @@ fn commands_that_found_no_engine_are_one_incident() {
     let reasons = answers.iter().filter(|text| text.contains("too_old"));
     assert_eq!(reasons.count(), 2, "{answers:?}");
     // The next start finds them in its journal, and a new kill.
-    rig.command(r#"{"op":"kill"}"#);
+    rig.command(Command::Kill);
     rig.bank.is_on = false;
     rig.incidents.clear();
     rig.start();

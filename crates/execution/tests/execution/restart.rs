@@ -1,10 +1,12 @@
 //! The engine after its death, and after that of its host.
 
-use crate::rig::{Fields, Rig, copy, value};
+use crate::rig::{Fields, Rig, copy, name, order, value};
 use std::fs;
 use touchline_execution::{Incident, records};
+use touchline_fx::command::{Command, Order};
 use touchline_fx::encoding::{Entry, kind, kinds};
 use touchline_fx::event::Event;
+use touchline_fx::parents::Lifetime;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
@@ -54,15 +56,18 @@ fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
     let mut rig = Rig::open(SMALL, "");
     rig.show(110_000);
     let parents = [
-        ("P1", r#""tif":"ioc""#),
-        ("P2", r#""tif":"fok""#),
-        ("P3", r#""tif":"gtd","deadline_ms":50"#),
-        ("P4", r#""tif":"gtd","deadline_ms":60000"#),
+        ("P1", Lifetime::Immediate, 0),
+        ("P2", Lifetime::AllOrNothing, 0),
+        ("P3", Lifetime::Deadline, 50),
+        ("P4", Lifetime::Deadline, 60_000),
     ];
-    for (id, lifetime) in parents {
-        rig.command(&format!(
-            r#"{{"op":"parent","id":"{id}","pair":"EUR/USD","side":"buy","qty":1000000,"limit":"1.09000",{lifetime}}}"#
-        ));
+    for (id, lifetime, deadline_ms) in parents {
+        rig.command(Command::Parent(Order {
+            limit: Some(name("1.09000")),
+            lifetime,
+            deadline_ms,
+            ..order(id, 1_000_000)
+        }));
     }
     rig.until("three ends", |rig| {
         let engine = rig.trader().engine();
@@ -233,7 +238,7 @@ fn an_adopted_order_is_canceled_by_the_name_of_a_parent_that_the_journal_has() {
     rig.reboot();
     rig.start();
     rig.until("a mass status", |rig| rig.bank.count("AF") > 0);
-    let cancel = r#"{"op":"cancel","id":"P1"}"#;
+    let cancel = Command::Cancel { id: name("P1") };
     rig.command(cancel);
     rig.until("a command", |rig| rig.trader().totals().commands == 1);
     rig.bank.report(&lost, "0", ("I", "0"), "0");

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Incident, Trader};
+use touchline_fx::command::{Command, Order};
 use touchline_lab::bank::bus;
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
@@ -16,7 +17,7 @@ use touchline_transport::bus::Root;
 use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
 use touchline_transport::{Publish, boot_ns};
-use touchline_types::{QuoteSnapshot, QuoteUpdate, ReceiveTime, Timestamps, Update};
+use touchline_types::{Id, QuoteSnapshot, QuoteUpdate, ReceiveTime, Side, Timestamps, Update};
 
 /// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(20);
@@ -170,7 +171,7 @@ impl Rig {
     pub fn kill_as_guest(&mut self) {
         let mut guest = DeskClient::open(&self.root(), "fx-run", "guest").expect("a ring of ours");
         for _ in 0..200 {
-            assert!(guest.send(boot_ns(), r#"{"op":"kill"}"#), "a short command");
+            guest.send(boot_ns(), &Command::Kill);
             std::thread::sleep(Duration::from_millis(1));
             self.round();
         }
@@ -187,16 +188,17 @@ impl Rig {
     }
 
     /// Sends a command of the desk.
-    pub fn command(&mut self, text: &str) {
-        assert!(self.desk.send(boot_ns(), text), "a short command");
+    pub fn command(&mut self, command: Command) {
+        self.desk.send(boot_ns(), &command);
     }
 
     /// Sends a parent that buys, with a limit in ticks.
     pub fn buy(&mut self, id: &str, limit: i64) {
         let limit = format!("1.{:05}", limit - 100_000);
-        self.command(&format!(
-            r#"{{"op":"parent","id":"{id}","pair":"EUR/USD","side":"buy","qty":1000000,"limit":"{limit}","tif":"gtd","deadline_ms":60000}}"#
-        ));
+        self.command(Command::Parent(Order {
+            limit: Some(name(&limit)),
+            ..order(id, 1_000_000)
+        }));
     }
 
     /// A parent that buys at the bank's ask; the order that the bank receives.
@@ -219,6 +221,16 @@ impl Rig {
         let bus = self.folder.join("buses").join("fx-run");
         fs::remove_dir_all(bus).expect("the engine's bus");
     }
+}
+
+/// A text of a command.
+pub fn name(text: &str) -> Id {
+    Id::new(text.as_bytes()).expect("a short text")
+}
+
+/// A parent that buys, without a limit.
+pub fn order(id: &str, quantity: i64) -> Order {
+    Order::new(name(id), name("EUR/USD"), Side::Bid, quantity)
 }
 
 /// Copies a folder of files.

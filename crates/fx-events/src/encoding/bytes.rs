@@ -1,5 +1,6 @@
 //! Little-endian numbers and short texts.
 
+use super::codes::Coded;
 use touchline_types::Id;
 
 /// A place for a value that there may be none of: the null value of the type, as in SBE.
@@ -146,7 +147,15 @@ impl<'a> Rest<'a> {
         }
     }
 
-    pub fn rest_as_text(&mut self) -> Option<&'a str> {
-        std::str::from_utf8(std::mem::take(&mut self.0)).ok()
+    pub fn flag(&mut self) -> Option<bool> {
+        match self.u8()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    pub fn word<T: Coded>(&mut self) -> Option<T> {
+        T::of_code(self.u8()?)
     }
 }

@@ -9,7 +9,7 @@ use crate::event::{Answer, Batch, Event, OrderEvent, OrderLine};
 use crate::labels::Labels;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;
-use body::{Body, bank, decision, flag, order, parent};
+use body::{Body, bank, decision, order, parent};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -59,8 +59,8 @@ pub enum Entry<'a> {
         client: &'a str,
         /// Person.
         person: &'a str,
-        /// Text.
-        text: &'a str,
+        /// The command, for [`Command::decode`](crate::command::Command::decode), or bytes that are none.
+        bytes: &'a [u8],
     },
     /// What a command decided.
     Decision(Desk),
@@ -285,13 +285,13 @@ impl Decoder {
             },
             kind::SESSION => Entry::Session {
                 bank: bank(labels, &mut rest)?,
-                is_up: flag(&mut rest)?,
+                is_up: rest.flag()?,
             },
             kind::COMMAND => Entry::Command {
                 request: rest.u64()?,
                 client: rest.text()?,
                 person: rest.text()?,
-                text: rest.rest_as_text()?,
+                bytes: std::mem::take(&mut rest.0),
             },
             kind::DECISION => Entry::Decision(decision(labels, &mut rest)?),
             kind::ANSWER => Entry::Answer(Answer {

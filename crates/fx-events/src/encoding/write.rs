@@ -3,6 +3,7 @@
 use super::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Put};
 use super::codes::Coded;
 use super::{CONTINUES, ENTRY_BYTES, HEAD_BYTES, MORE, PART_BYTES, kind};
+use crate::command::Command;
 use crate::composite::Top;
 use crate::desk::Desk;
 use crate::event::{
@@ -134,13 +135,22 @@ impl Encoder {
         self.end_entry();
     }
 
-    /// A command as received.
-    pub fn command(&mut self, request: u64, client: &str, person: &str, text: &str) {
+    /// A command, or bytes that are none.
+    pub fn command(
+        &mut self,
+        request: u64,
+        client: &str,
+        person: &str,
+        received: Result<&Command, &[u8]>,
+    ) {
         let out = self.entry(kind::COMMAND);
         out.u64(request);
         out.text(client);
         out.text(person);
-        out.extend_from_slice(text.as_bytes());
+        match received {
+            Ok(command) => command.encode(out),
+            Err(bytes) => out.extend_from_slice(bytes),
+        }
         self.end_entry();
     }
 

@@ -1,12 +1,11 @@
 //! Commands of the desk, as JSON objects.
 
-use crate::config::PairConfig;
-use crate::desk_trades::{DeskTrade, NAME_MAX};
+use crate::command::{Booking, Order};
+use crate::commands;
 use crate::input::{Desk, ParentRequest};
-use crate::parents::{Lifetime, ParentTerms};
+use crate::parents::Lifetime;
 use crate::plan::Style;
-use crate::setup::{PARENT_ID_MAX, Pair, Setup};
-use crate::ticks;
+use crate::setup::Setup;
 use serde_json::{Map, Value};
 use thiserror::Error;
 use touchline_types::{Id, Side};
@@ -29,62 +28,6 @@ pub enum DeskError {
     Op(String),
 }
 
-/// Why the terms of a parent are invalid: the field, its value, and what it may be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BadOrder {
-    /// Its name.
-    #[error("id: 1 to {PARENT_ID_MAX} bytes of printable text are required")]
-    Id,
-    /// A pair that is not configured.
-    #[error("pair {given} is not configured; the pairs are {configured}")]
-    Pair {
-        /// As received.
-        given: String,
-        /// Symbols of the configuration.
-        configured: String,
-    },
-    /// Not a positive whole number of units.
-    #[error("quantity {0} is not a whole number of base units from 1 to {max}", max = ticks::QUANTITY_MAX)]
-    Quantity(String),
-    /// Not a multiple of the pair's lot.
-    #[error("quantity {given} is not a multiple of {lot}, the lot of {symbol}")]
-    Lot {
-        /// As received.
-        given: i64,
-        /// Base units.
-        lot: i64,
-        /// Pair.
-        symbol: String,
-    },
-    /// Not a price of the pair.
-    #[error("limit {given} is not a positive price of {symbol}: its tick is {tick}")]
-    Limit {
-        /// As received.
-        given: String,
-        /// Pair.
-        symbol: String,
-        /// Tick as a decimal.
-        tick: String,
-    },
-    /// A field with a value that it cannot have.
-    #[error("{field} {given}: give {wanted}")]
-    Field {
-        /// Its key.
-        field: &'static str,
-        /// As received.
-        given: String,
-        /// What it may be.
-        wanted: &'static str,
-    },
-}
-
-/// Why a parent is refused as `bad_order`; none if its terms are valid, or if the text is not a parent.
-pub fn bad_order(setup: &Setup, text: &str) -> Option<BadOrder> {
-    let fields: Map<String, Value> = serde_json::from_str(text).ok()?;
-    let is_parent = fields.get("op").and_then(Value::as_str) == Some("parent");
-    is_parent.then(|| parent(setup, &fields).err()).flatten()
-}
-
 /// Reads a command.
 ///
 /// # Errors
@@ -100,7 +43,7 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     Ok(match text("op").unwrap_or_default() {
         "parent" => Desk::Parent(ParentRequest {
             id: id("id"),
-            terms: parent(setup, &fields).ok(),
+            terms: order(&fields).and_then(|order| commands::terms(setup, &order).ok()),
         }),
         "cancel" => Desk::Cancel { id: id("id") },
         "kill" => Desk::Kill { by: id("by") },
@@ -117,7 +60,7 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
         "book" => Desk::Book {
             id: id("id"),
             by: id("by"),
-            trade: desk_trade(setup, &fields),
+            trade: booking(&fields).and_then(|booking| commands::trade(setup, &booking)),
         },
         "restart" => Desk::Restart,
         "reboot" => Desk::Reboot {
@@ -128,159 +71,78 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
     })
 }
 
-/// Terms of a parent.
-fn parent(setup: &Setup, fields: &Map<String, Value>) -> Result<ParentTerms, BadOrder> {
-    let id = word(fields, "id", None).filter(|id| (1..=PARENT_ID_MAX).contains(&id.len()));
-    let id = id
-        .and_then(|id| Id::new(id.as_bytes()))
-        .ok_or(BadOrder::Id)?;
-    let pair = word(fields, "pair", None).and_then(|symbol| setup.pair(symbol));
-    let pair: Pair = pair.ok_or_else(|| BadOrder::Pair {
-        given: given(fields, "pair"),
-        configured: symbols(setup),
-    })?;
-    let config = &setup.pairs[pair].config;
-    let side = side(fields).ok_or_else(|| bad_field(fields, "side", "buy or sell"))?;
-    let quantity = whole(fields, "qty")
-        .filter(|quantity| (1..=ticks::QUANTITY_MAX).contains(quantity))
-        .ok_or_else(|| BadOrder::Quantity(given(fields, "qty")))?;
-    if quantity % config.lot != 0 {
-        return Err(BadOrder::Lot {
-            given: quantity,
-            lot: config.lot,
-            symbol: config.symbol.clone(),
-        });
-    }
-    let limit = limit(fields, config)?;
-    let (lifetime, deadline_ms) = lifetime(fields)?;
-    let urgency = match fields.get("urgency") {
-        None => 1,
-        Some(value) => value
-            .as_u64()
-            .filter(|urgency| *urgency <= 2)
-            .ok_or_else(|| bad_field(fields, "urgency", "0, 1 or 2"))?
-            as usize,
+/// A parent order; none if a field has a value that no order has.
+fn order(fields: &Map<String, Value>) -> Option<Order> {
+    let (id, pair) = (name(fields, "id")?, name(fields, "pair")?);
+    let lifetime = match word(fields, "tif", "gtd")? {
+        "gtd" => Lifetime::Deadline,
+        "ioc" => Lifetime::Immediate,
+        "fok" => Lifetime::AllOrNothing,
+        _ => return None,
     };
-    let style = match word(fields, "style", Some("best")) {
-        Some("best") => Style::Best,
-        Some("full") => Style::Full,
-        Some("sweep") => Style::Sweep,
-        _ => return Err(bad_field(fields, "style", "best, full or sweep")),
-    };
-    let partial = match fields.get("partial") {
-        None => true,
-        Some(value) => value
-            .as_bool()
-            .ok_or_else(|| bad_field(fields, "partial", "true or false"))?,
-    };
-    Ok(ParentTerms {
-        id,
-        pair,
-        side,
-        quantity,
-        limit,
+    Some(Order {
+        limit: optional_name(fields, "limit")?,
         lifetime,
-        deadline_ms,
-        urgency,
-        style,
-        partial,
+        deadline_ms: match lifetime {
+            Lifetime::Deadline => fields.get("deadline_ms")?.as_u64()?,
+            Lifetime::Immediate | Lifetime::AllOrNothing => 0,
+        },
+        urgency: match fields.get("urgency") {
+            None => 1,
+            Some(value) => u8::try_from(value.as_u64()?).ok()?,
+        },
+        style: match word(fields, "style", "best")? {
+            "best" => Style::Best,
+            "full" => Style::Full,
+            "sweep" => Style::Sweep,
+            _ => return None,
+        },
+        partial: match fields.get("partial") {
+            None => true,
+            Some(value) => value.as_bool()?,
+        },
+        ..Order::new(id, pair, side(fields)?, whole(fields, "qty")?)
     })
 }
 
-/// Limit price, if one is given.
-fn limit(fields: &Map<String, Value>, config: &PairConfig) -> Result<Option<i64>, BadOrder> {
-    let value = match fields.get("limit") {
-        None | Some(Value::Null) => return Ok(None),
-        Some(value) => value,
-    };
-    let text = value.as_str();
-    let price = text.and_then(|text| ticks::price(text.as_bytes(), config.precision));
-    let price = price.ok_or_else(|| BadOrder::Limit {
-        given: given(fields, "limit"),
-        symbol: config.symbol.clone(),
-        tick: ticks::text(1, u32::from(config.precision)),
-    })?;
-    Ok(Some(price))
-}
-
-/// Lifetime, and the milliseconds of one that has a deadline.
-fn lifetime(fields: &Map<String, Value>) -> Result<(Lifetime, u64), BadOrder> {
-    let lifetime = match word(fields, "tif", Some("gtd")) {
-        Some("gtd") => Lifetime::Deadline,
-        Some("ioc") => Lifetime::Immediate,
-        Some("fok") => Lifetime::AllOrNothing,
-        _ => return Err(bad_field(fields, "tif", "gtd, ioc or fok")),
-    };
-    let deadline_ms = match (lifetime, fields.get("deadline_ms")) {
-        (Lifetime::Deadline, value) => value
-            .and_then(Value::as_u64)
-            .ok_or_else(|| bad_field(fields, "deadline_ms", "the milliseconds of a gtd order"))?,
-        _ => 0,
-    };
-    Ok((lifetime, deadline_ms))
-}
-
-fn bad_field(fields: &Map<String, Value>, field: &'static str, wanted: &'static str) -> BadOrder {
-    BadOrder::Field {
-        field,
-        given: given(fields, field),
-        wanted,
-    }
-}
-
-/// The value of a field as it was received, cut: it becomes part of an answer and of a log line.
-fn given(fields: &Map<String, Value>, key: &str) -> String {
-    const LETTERS_MAX: usize = 40;
-    let text = fields
-        .get(key)
-        .map_or("(none)".to_owned(), Value::to_string);
-    text.chars().take(LETTERS_MAX).collect()
-}
-
-fn symbols(setup: &Setup) -> String {
-    let symbols = setup.pairs.iter().map(|pair| pair.config.symbol.as_str());
-    symbols.collect::<Vec<_>>().join(", ")
-}
-
-/// A booking without an order; none if invalid.
-fn desk_trade(setup: &Setup, fields: &Map<String, Value>) -> Option<DeskTrade> {
-    let id = word(fields, "id", None)?;
-    let value_date = word(fields, "value_date", None)?;
-    let is_date = value_date.len() == 8 && value_date.bytes().all(|byte| byte.is_ascii_digit());
-    Some(DeskTrade {
-        id: Id::new(id.as_bytes()).filter(|_| (1..=NAME_MAX).contains(&id.len()))?,
-        pair: setup.pair(word(fields, "pair", None)?)?,
+/// A booking without an order; none if a field has a value that no booking has.
+fn booking(fields: &Map<String, Value>) -> Option<Booking> {
+    Some(Booking {
+        id: name(fields, "id")?,
+        pair: name(fields, "pair")?,
         side: side(fields)?,
-        quantity: whole(fields, "qty")
-            .filter(|quantity| (1..=ticks::QUANTITY_MAX).contains(quantity))?,
-        price: ticks::traded(word(fields, "price", None)?.as_bytes())?,
-        bank: match fields.get("bank") {
-            None | Some(Value::Null) => None,
-            Some(name) => Some(setup.bank(name.as_str()?)?),
-        },
-        value_date: Id::new(value_date.as_bytes()).filter(|_| is_date)?,
+        quantity: whole(fields, "qty")?,
+        price: name(fields, "price")?,
+        bank: optional_name(fields, "bank")?,
+        value_date: name(fields, "value_date")?,
     })
 }
 
 /// The side of a trade.
 fn side(fields: &Map<String, Value>) -> Option<Side> {
-    match word(fields, "side", None)? {
+    match fields.get("side")?.as_str()? {
         "buy" => Some(Side::Bid),
         "sell" => Some(Side::Ask),
         _ => None,
     }
 }
 
-/// A text field, or its default.
-fn word<'a>(
-    fields: &'a Map<String, Value>,
-    key: &str,
-    default: Option<&'a str>,
-) -> Option<&'a str> {
+/// A text field.
+fn name(fields: &Map<String, Value>, key: &str) -> Option<Id> {
+    Id::new(fields.get(key)?.as_str()?.as_bytes())
+}
+
+/// A text field that may be absent or `null`; the outer `None`: it is no text.
+fn optional_name(fields: &Map<String, Value>, key: &str) -> Option<Option<Id>> {
     match fields.get(key) {
-        None => default,
-        Some(value) => value.as_str(),
+        None | Some(Value::Null) => Some(None),
+        Some(_) => name(fields, key).map(Some),
     }
+}
+
+/// A text field, or its default.
+fn word<'a>(fields: &'a Map<String, Value>, key: &str, default: &'a str) -> Option<&'a str> {
+    fields.get(key).map_or(Some(default), Value::as_str)
 }
 
 fn whole(fields: &Map<String, Value>, key: &str) -> Option<i64> {

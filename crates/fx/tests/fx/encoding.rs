@@ -114,7 +114,7 @@ fn a_batch_is_read_with_its_last_part() {
         encoder.begin(5);
         let text = "x".repeat(1_000);
         for request in 0..texts {
-            encoder.command(request, "desk", "ann", &text);
+            encoder.command(request, "desk", "ann", Err(text.as_bytes()));
         }
         let count = encoder.finish(first);
         let parts = (0..count).map(|place| encoder.part(place).to_vec());

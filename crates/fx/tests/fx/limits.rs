@@ -2,7 +2,14 @@
 
 use crate::world::{World, config, values};
 use touchline_fx::Setup;
-use touchline_fx::session_file::bad_order;
+use touchline_fx::command::{Booking, Command, Order};
+use touchline_fx::commands::{desk, terms};
+use touchline_fx::input::{Desk, ParentRequest};
+use touchline_fx::lines::command_text;
+use touchline_fx::parents::Lifetime;
+use touchline_fx::plan::Style;
+use touchline_fx::session_file::read_desk;
+use touchline_types::{Id, Side};
 
 const A: (&str, &str) = ("A", "");
 const GTD: &str = ",\"deadline_ms\":60000";
@@ -21,86 +28,172 @@ fn verdict(world: &mut World) -> String {
     }
 }
 
+/// A message of a recorded session with a field that no order has is refused.
 #[test]
 fn a_message_that_is_not_an_order_is_rejected() {
     let mut world = World::up("", &[A]);
     world.book("A", &[(-2, 5000)], &[(2, 5000)]);
     let parent = |more: &str| {
         format!(
-            "{{\"op\":\"parent\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"deadline_ms\":1000{more}}}"
+            "{{\"op\":\"parent\",\"id\":\"P\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"deadline_ms\":1000,\"qty\":{more}}}"
         )
     };
-    let setup = Setup::parse(&config("", &[A])).expect("a configuration");
-    for (wrong, cause) in [
-        (parent(",\"qty\":1000"), "id: 1 to 32 bytes"),
-        (parent(",\"id\":\"P\""), "quantity (none) is not"),
-        (
-            parent(",\"id\":\"P\",\"qty\":0"),
-            "quantity 0 is not a whole number of base units",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":-1000"),
-            "quantity -1000 is not",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1500"),
-            "quantity 1500 is not a multiple of 1000, the lot of EUR/USD",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000.0"),
-            "quantity 1000.0 is not",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000,\"limit\":\"1.100001\""),
-            "limit \"1.100001\" is not a positive price of EUR/USD: its tick is 0.00001",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000,\"limit\":1.1"),
-            "limit 1.1 is not",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000,\"tif\":\"day\""),
-            "tif \"day\": give gtd, ioc or fok",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000,\"urgency\":3"),
-            "urgency 3: give 0, 1 or 2",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000,\"style\":\"fast\""),
-            "style \"fast\": give best, full or sweep",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000,\"partial\":1"),
-            "partial 1: give true or false",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000").replace("EUR/USD", "EUR/CHF"),
-            "pair \"EUR/CHF\" is not configured; the pairs are EUR/USD",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000").replace("buy", "hold"),
-            "side \"hold\": give buy or sell",
-        ),
-        (
-            parent(",\"id\":\"P\",\"qty\":1000").replace("deadline_ms", "deadline"),
-            "deadline_ms (none): give",
-        ),
-        (
-            parent(",\"id\":\"123456789012345678901234567890123\",\"qty\":1000"),
-            "id: 1 to 32 bytes",
-        ),
+    let right = parent("1000");
+    for wrong in [
+        right.replace("\"id\"", "\"name\""),
+        right.replace("\"qty\"", "\"quantity\""),
+        parent("1500"),
+        parent("1000.0"),
+        parent("1000,\"limit\":1.1"),
+        parent("1000,\"tif\":\"day\""),
+        parent("1000,\"urgency\":3"),
+        parent("1000,\"urgency\":256"),
+        parent("1000,\"style\":\"fast\""),
+        parent("1000,\"partial\":1"),
+        right.replace("buy", "hold"),
+        right.replace("deadline_ms", "deadline"),
     ] {
         world.desk(&wrong);
         assert_eq!(verdict(&mut world), "bad_order", "{wrong}");
-        let found = bad_order(&setup, &wrong).map(|cause| cause.to_string());
-        let found = found.unwrap_or_default();
-        assert!(found.starts_with(cause), "{wrong}: {found}");
     }
-    let right = parent(",\"id\":\"P\",\"qty\":1000");
-    assert_eq!(bad_order(&setup, &right), None);
     world.desk(&right);
     assert_eq!(verdict(&mut world), "accepted");
+}
+
+/// The first mistake of an order is named with what was given and what may be.
+#[test]
+fn the_mistake_in_an_order_is_named() {
+    let setup = Setup::parse(&config("", &[A])).expect("a configuration");
+    let id = |text: &str| Id::new(text.as_bytes()).expect("a short text");
+    let order = Order::new(id("P"), id("EUR/USD"), Side::Bid, 1_000);
+    let of_quantity = |quantity| Order { quantity, ..order };
+    for (wrong, cause) in [
+        (
+            Order {
+                id: id(""),
+                ..order
+            },
+            "id: 1 to 32 bytes of printable text are required",
+        ),
+        (
+            Order {
+                id: id(&"1".repeat(33)),
+                ..order
+            },
+            "id: 1 to 32 bytes of printable text are required",
+        ),
+        (
+            of_quantity(0),
+            "quantity 0 is not a whole number of base units from 1 to 1000000000000000",
+        ),
+        (
+            of_quantity(-1_000),
+            "quantity -1000 is not a whole number of base units from 1 to 1000000000000000",
+        ),
+        (
+            of_quantity(1_500),
+            "quantity 1500 is not a multiple of 1000, the lot of EUR/USD",
+        ),
+        (
+            Order {
+                limit: Some(id("1.100001")),
+                ..order
+            },
+            "limit \"1.100001\" is not a positive price of EUR/USD: its tick is 0.00001",
+        ),
+        (
+            Order {
+                limit: Some(id("")),
+                ..order
+            },
+            "limit \"\" is not a positive price of EUR/USD: its tick is 0.00001",
+        ),
+        (
+            Order {
+                urgency: 3,
+                ..order
+            },
+            "urgency 3: give 0, 1 or 2",
+        ),
+        (
+            Order {
+                pair: id("EUR/CHF"),
+                ..order
+            },
+            "pair \"EUR/CHF\" is not configured; the pairs are EUR/USD, USD/JPY",
+        ),
+    ] {
+        let found = terms(&setup, &wrong).expect_err(cause);
+        assert_eq!(found.to_string(), cause);
+        let request = desk(&setup, &Command::Parent(wrong));
+        let of_nothing = ParentRequest {
+            id: Some(wrong.id),
+            terms: None,
+        };
+        assert_eq!(request, Some(Desk::Parent(of_nothing)));
+    }
+    assert!(terms(&setup, &order).is_ok());
+}
+
+/// The text of a command is that of a recorded session, and is read as the same command.
+#[test]
+fn the_text_of_a_command_is_a_command_of_a_session() {
+    let setup = Setup::parse(&config("", &[A])).expect("a configuration");
+    let id = |text: &str| Id::new(text.as_bytes()).expect("a short text");
+    let order = Order::new(id("P"), id("EUR/USD"), Side::Bid, 1_000);
+    let fok = Order {
+        limit: Some(id("1.10001")),
+        lifetime: Lifetime::AllOrNothing,
+        urgency: 2,
+        style: Style::Full,
+        partial: false,
+        side: Side::Ask,
+        ..order
+    };
+    let booking = Booking {
+        id: id("B"),
+        pair: id("EUR/USD"),
+        side: Side::Ask,
+        quantity: 5,
+        price: id("1.1"),
+        bank: Some(id("A")),
+        value_date: id("20260107"),
+    };
+    let unpriced = Booking {
+        price: id("x"),
+        bank: None,
+        ..booking
+    };
+    let resolve = |price| Command::Resolve {
+        order: id("T-P-1"),
+        cum: 7,
+        price,
+    };
+    let enable = |bank| Command::Enable {
+        bank: id(bank),
+        pair: id("EUR/USD"),
+    };
+    for command in [
+        Command::Parent(order),
+        Command::Parent(fok),
+        Command::Parent(Order { urgency: 9, ..fok }),
+        Command::Cancel { id: id("P") },
+        Command::Kill,
+        Command::Lift,
+        enable("A"),
+        enable("B"),
+        resolve(None),
+        resolve(Some(id("1.1"))),
+        Command::Book(booking),
+        Command::Book(unpriced),
+    ] {
+        let mut bytes = Vec::new();
+        command.encode(&mut bytes);
+        let text = command_text(&bytes);
+        let read = read_desk(&setup, &text).expect(&text);
+        assert_eq!(Some(read), desk(&setup, &command), "{text}");
+    }
+    assert_eq!(desk(&setup, &Command::Promote), None);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! `touchline fx kill`: through the client's ring, or in a file, which nothing that another process does can stop.
 
-use super::desk::{Desk, Place, To};
+use super::desk::{Desk, Place, Refused, To};
 use crate::output::{Failure, say};
 use clap::Args;
 use std::time::Duration;
-use touchline_execution::desk::{KILL, ring_name};
+use touchline_execution::desk::ring_name;
 use touchline_execution::write_kill;
+use touchline_fx::command::Command;
 use touchline_transport::boot_ns;
 
 /// Longest wait for the client's ring, which another process may have.
@@ -43,12 +44,14 @@ pub fn kill(arguments: &KillArguments) -> Result<(), Failure> {
     let mut request = None;
     if !arguments.direct
         && let Some(desk) = &mut desk
-        && let Ok(sent) = desk.send(KILL, RING)
+        && let Ok(sent) = desk.send(&Command::Kill, RING)
     {
-        if let Some(answer) = desk.answer(sent, RING_ANSWER)? {
-            return say(&format!("{answer}\n"));
+        match desk.answer(sent, RING_ANSWER) {
+            Ok(Some(answer)) => return say(&format!("{answer}\n")),
+            // The file is a number alone, which every release reads.
+            Err(refused) if !refused.is_unread() => return Err(refused.failure()),
+            Ok(None) | Err(_) => request = Some(sent),
         }
-        request = Some(sent);
     }
     // The same number: whichever of the two the engine takes first answers it, and a kill can be repeated.
     kill_directly(&place, &to.client, request.unwrap_or_else(boot_ns), desk)
@@ -70,7 +73,8 @@ fn kill_directly(
         ))
     })?;
     let answer = desk.map(|mut desk| desk.answer(request, FILE_ANSWER));
-    match answer.transpose()?.flatten() {
+    let answer = answer.transpose().map_err(Refused::failure)?;
+    match answer.flatten() {
         Some(answer) => say(&format!("{answer}\n")),
         None => Err(Failure::run(format!(
             "the kill is written, and no engine on bus {bus} has executed it yet: it does when it goes on or starts"

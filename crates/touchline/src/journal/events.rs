@@ -7,7 +7,7 @@ use touchline_fx::Labels;
 use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
 use touchline_fx::event::{Event, OrderEvent};
 use touchline_fx::input::Desk;
-use touchline_fx::lines::lines_of;
+use touchline_fx::lines::{command_text, lines_of};
 use touchline_journal::records::Stream;
 use touchline_journal::{Entry as Record, Follow};
 
@@ -162,11 +162,11 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
             request,
             client,
             person,
-            text: command,
+            bytes,
         } => write!(
             text,
             "command request={request} client={client} person={person} {}",
-            shown(command)
+            shown(&command_text(bytes))
         ),
         Entry::Decision(desk) => write!(text, "decision {}", decision(desk)),
         Entry::Answer(_) | Entry::Event(..) => unreachable!("they are lines"),

@@ -2,7 +2,7 @@
 //!
 //! Goal: after the start the engine of `touchline fx run` takes no memory for an order. Method: the rig of `bench fx-trade`, banks
 //! over sockets and buses; the thread is frozen for each round of the engine, and thawed while banks quote and answer. A
-//! parent order may allocate: the desk sends JSON.
+//! parent order may allocate where it is kept, not where its command is read.
 
 #[path = "../../src/bench/fx_banks.rs"]
 mod fx_banks;
@@ -11,12 +11,33 @@ mod rig;
 
 use fx_banks::now;
 use rig::{Plan, Rig};
+use touchline_fx::command::{Command, Order};
 use touchline_lab::frozen::{Count, Frozen};
+use touchline_types::{Id, Side};
 
 const BANKS: usize = 20;
 /// Bursts before the measured ones: buses, books and the lines of the drop copy reach their size.
 const WARM: usize = 20;
 const BURSTS: usize = 400;
+
+/// A command of the desk is read without memory.
+#[test]
+fn a_command_is_read_without_memory() {
+    let text = |text: &str| Id::lossy(text.as_bytes());
+    let order = Order {
+        limit: Some(text("1.10001")),
+        ..Order::new(text("P1"), text("EUR/USD"), Side::Bid, 1_000)
+    };
+    let mut bytes = Vec::new();
+    Command::Parent(order).encode(&mut bytes);
+    Frozen::freeze();
+    let read = Command::decode(&bytes);
+    let count = Frozen::thaw();
+    assert_eq!(
+        (read, count),
+        (Ok(Command::Parent(order)), Count::default())
+    );
+}
 
 #[test]
 fn order_messages_do_not_allocate() {

@@ -1,11 +1,15 @@
 //! The desk: two people who send, cancel, kill, lift, enable and resolve.
 
 use super::watch::{Parent, Watch};
-use crate::desk::{Command, KILL};
+use crate::desk::Received;
 use std::collections::VecDeque;
+use touchline_fx::command::{Booking, Command, Order};
 use touchline_fx::orders::Terms;
+use touchline_fx::parents::Lifetime;
+use touchline_fx::plan::Style;
 use touchline_lab::bank::Deal;
 use touchline_lab::random::Random;
+use touchline_types::{Id, Side};
 
 const MS: u64 = 1_000_000;
 /// Parents that the desk sends again after a loss of the host.
@@ -21,17 +25,17 @@ pub struct Traders {
     /// Number of the last command of each client.
     last_request: [u64; 2],
     /// Commands in the rings, with their client.
-    pub waiting: VecDeque<(usize, Command)>,
+    pub waiting: VecDeque<(usize, Received)>,
     /// Commands that were sent since the host was started.
-    sent: Vec<(usize, Command)>,
+    sent: Vec<(usize, Received)>,
     /// When the host was started: its boot clock numbers commands.
     booted_ns: u64,
     /// Number of the kill in the file of each client.
     pub kill_files: [Option<u64>; 2],
     /// Trades that the desk books without an order: command, pair, units and cash (1e-9).
-    pub bookings: Vec<(String, usize, i64, i128)>,
+    pub bookings: Vec<(Command, usize, i64, i128)>,
     /// Parents whose answer was lost with the host, and when they are sent again.
-    unanswered: (Vec<String>, u64),
+    unanswered: (Vec<Command>, u64),
 }
 
 impl Traders {
@@ -61,8 +65,8 @@ impl Traders {
         }
         self.next_ns = now_ns + 2 * MS + self.random.below(40 * MS);
         if self.unanswered.1 <= now_ns {
-            for text in std::mem::take(&mut self.unanswered.0) {
-                self.send(now_ns, 0, text);
+            for command in std::mem::take(&mut self.unanswered.0) {
+                self.send(now_ns, 0, command);
             }
         }
         match self.random.below(40) {
@@ -71,18 +75,24 @@ impl Traders {
             3..=5 => self.cancel_recent(now_ns),
             6 => self.again(now_ns),
             8 if self.random.chance(0.2) => self.book(now_ns, watch),
-            7 => {
-                let text = (*self
-                    .random
-                    .pick(&["{", "{\"op\":\"end\"}", "{\"op\":\"parent\"}"]))
-                .to_owned();
-                self.send(now_ns, 0, text);
-            }
+            7 => self.mistake(now_ns),
             _ => self.parent(now_ns, mids, watch),
         }
         if watch.is_killed && self.random.chance(0.4) {
             self.lift(now_ns);
         }
+    }
+
+    /// What is no command, is one of another version, or has no good terms.
+    fn mistake(&mut self, now_ns: u64) {
+        let order = Order::new(Id::EMPTY, Id::EMPTY, Side::Bid, 0);
+        let mut bytes = Vec::new();
+        Command::Parent(order).encode(&mut bytes);
+        let cut = bytes.len() - 1;
+        let bytes = *self.random.pick(&[&bytes[..cut], b"{", &bytes]);
+        let request = self.number(now_ns, 0);
+        let message = [&request.to_le_bytes(), bytes].concat();
+        self.put(0, Received::read(&message));
     }
 
     /// Ends everything, through a ring or a file.
@@ -92,7 +102,7 @@ impl Traders {
             self.kill_files[client] = Some(self.number(now_ns, client));
             return;
         }
-        self.send(now_ns, client, KILL.to_owned());
+        self.send(now_ns, client, Command::Kill);
     }
 
     /// Another process of the engine reads the rings from where they begin. Returns how many commands that are.
@@ -100,15 +110,15 @@ impl Traders {
         // Of the older ones only kills, for which a start may have a use.
         let old = self.sent.len().saturating_sub(RING_COMMANDS);
         let sent = self.sent.iter().enumerate();
-        let left = sent.filter(|(at, (_, command))| *at >= old || command.text == KILL);
+        let left = sent.filter(|(at, (_, command))| *at >= old || is_kill(command));
         self.waiting = left.map(|(_, sent)| sent.clone()).collect();
         self.waiting.len()
     }
 
     /// Whether a kill waits that the journal has not: `known` has the number of each client's last kill in it.
     pub fn is_kill_waiting(&self, known: [u64; 2]) -> bool {
-        let in_ring = |(client, command): &(usize, Command)| {
-            command.text == KILL && command.request > known[*client]
+        let in_ring = |(client, command): &(usize, Received)| {
+            is_kill(command) && command.request > known[*client]
         };
         let in_file = |client: usize| self.kill_files[client] > Some(known[client]);
         self.waiting.iter().any(in_ring) || in_file(0) || in_file(1)
@@ -125,12 +135,12 @@ impl Traders {
         let deal = deals.find(|deal| deal.id == terms.id.as_str());
         let cum = deal.map_or(0, |deal| deal.cum);
         let price = price_text(terms.price, precision);
-        self.resolve(now_ns, terms.id.as_str(), cum, &price);
-    }
-
-    fn resolve(&mut self, now_ns: u64, id: &str, cum: i64, price: &str) {
-        let text = format!(r#"{{"op":"resolve","clordid":"{id}","cum":{cum},"price":"{price}"}}"#);
-        self.send(now_ns, 0, text);
+        let resolve = Command::Resolve {
+            order: terms.id,
+            cum,
+            price: Some(text(&price)),
+        };
+        self.send(now_ns, 0, resolve);
     }
 
     /// Two people book a trade that no order explains.
@@ -140,40 +150,45 @@ impl Traders {
         let units = 1 + random.below(5_000_000) as i64;
         let price = 1 + random.below(200_000_000_000) as i64;
         let sign = if random.chance(0.5) { 1 } else { -1 };
-        let (id, symbol) = (self.bookings.len(), &watch.pairs[pair].0);
-        let side = if sign == 1 { "buy" } else { "sell" };
-        let price_text = price_text(price, 9);
-        let text = format!(
-            r#"{{"op":"book","id":"B{id}","pair":"{symbol}","side":"{side}","qty":{units},"price":"{price_text}","bank":null,"value_date":"20260107"}}"#
-        );
+        let booking = Command::Book(Booking {
+            id: text(&format!("B{}", self.bookings.len())),
+            pair: text(&watch.pairs[pair].0),
+            side: if sign == 1 { Side::Bid } else { Side::Ask },
+            quantity: units,
+            price: text(&price_text(price, 9)),
+            bank: None,
+            value_date: text("20260107"),
+        });
         let cash = -i128::from(sign * units) * i128::from(price);
-        self.bookings.push((text.clone(), pair, sign * units, cash));
+        self.bookings.push((booking, pair, sign * units, cash));
         for client in [0, 1] {
             if self.random.chance(0.7) {
-                self.send(now_ns, client, text.clone());
+                self.send(now_ns, client, booking);
             }
         }
     }
 
     /// Both send each booking again, whatever became of it.
     pub fn book_all(&mut self, now_ns: u64) {
-        for (text, ..) in self.bookings.clone() {
+        for (booking, ..) in self.bookings.clone() {
             for client in [0, 1] {
-                self.send(now_ns, client, text.clone());
+                self.send(now_ns, client, booking);
             }
         }
     }
 
     /// Cancels a parent.
     pub fn cancel(&mut self, now_ns: u64, id: &str) {
-        self.send(now_ns, 0, format!(r#"{{"op":"cancel","id":"{id}"}}"#));
+        self.send(now_ns, 0, Command::Cancel { id: text(id) });
     }
 
     /// Enables a pair of a bank. Returns the number of the command.
     pub fn enable(&mut self, now_ns: u64, bank: usize, symbol: &str) -> u64 {
-        let bank = bank + 1;
-        let text = format!(r#"{{"op":"enable","bank":"LP{bank}","pair":"{symbol}"}}"#);
-        self.send(now_ns, 0, text)
+        let enable = Command::Enable {
+            bank: text(&format!("LP{}", bank + 1)),
+            pair: text(symbol),
+        };
+        self.send(now_ns, 0, enable)
     }
 
     /// The host was lost until `start_ns`: the desk sends the last parents again then, as it has no answer to them.
@@ -183,9 +198,13 @@ impl Traders {
         self.waiting.clear();
         self.last_request = [0; 2];
         self.booted_ns = now_ns;
-        let sent = self.sent.iter().rev().map(|(_, command)| &command.text);
-        let parents = sent.filter(|text| text.contains("\"qty\""));
-        let parents = parents.take(UNANSWERED_MAX).cloned();
+        let sent = self.sent.iter().rev();
+        let sent = sent.filter_map(|(_, received)| received.command.as_ref().ok());
+        let is_trade = |of: &&Command| match of {
+            Command::Parent(order) => !order.id.is_empty(),
+            other => matches!(other, Command::Book(_)),
+        };
+        let parents = sent.filter(is_trade).take(UNANSWERED_MAX).copied();
         let wait_ns = self.random.below(200 * MS);
         self.unanswered.0.extend(parents);
         self.unanswered.1 = start_ns + wait_ns;
@@ -194,19 +213,24 @@ impl Traders {
 
     /// Does not send this parent again.
     pub fn forget(&mut self, id: &str) {
-        let id = format!(r#""op":"parent","id":"{id}","#);
-        let is_other = |text: &String| !text.contains(&id);
-        self.sent.retain(|(_, command)| is_other(&command.text));
-        self.waiting.retain(|(_, command)| is_other(&command.text));
-        self.unanswered.0.retain(is_other);
+        let is_it = |of: &Command| matches!(of, Command::Parent(order) if order.id.as_str() == id);
+        let is_other =
+            |(_, received): &(usize, Received)| !received.command.as_ref().is_ok_and(is_it);
+        self.sent.retain(is_other);
+        self.waiting.retain(is_other);
+        self.unanswered.0.retain(|command| !is_it(command));
     }
 
-    fn send(&mut self, now_ns: u64, client: usize, text: String) -> u64 {
+    fn send(&mut self, now_ns: u64, client: usize, command: Command) -> u64 {
         let request = self.number(now_ns, client);
-        let command = Command { request, text };
-        self.sent.push((client, command.clone()));
-        self.waiting.push_back((client, command));
+        let command = Ok(command);
+        self.put(client, Received { request, command });
         request
+    }
+
+    fn put(&mut self, client: usize, received: Received) {
+        self.sent.push((client, received.clone()));
+        self.waiting.push_back((client, received));
     }
 
     fn number(&mut self, now_ns: u64, client: usize) -> u64 {
@@ -222,7 +246,7 @@ impl Traders {
 
     fn lift(&mut self, now_ns: u64) {
         for client in [0, 1] {
-            self.send(now_ns, client, r#"{"op":"lift"}"#.to_owned());
+            self.send(now_ns, client, Command::Lift);
         }
     }
 
@@ -249,7 +273,8 @@ impl Traders {
         match self.random.chance(0.5) {
             true => self.waiting.push_back((client, command)),
             false => {
-                self.send(now_ns, client, command.text);
+                let request = self.number(now_ns, client);
+                self.put(client, Received { request, ..command });
             }
         }
     }
@@ -263,35 +288,50 @@ impl Traders {
         let limit = random
             .chance(0.5)
             .then(|| mids[pair] + random.between(-10, 10));
-        let limit_text = limit.map_or("null".to_owned(), |ticks| {
-            format!("\"{}\"", price_text(ticks, precision))
-        });
-        let tif = *random.pick(&["gtd", "gtd", "gtd", "ioc", "fok"]);
-        let style = *random.pick(&["best", "best", "full", "sweep"]);
-        let (deadline_ms, urgency) = (20 + random.below(500), random.below(3));
-        let (symbol, side) = (&watch.pairs[pair].0, if is_buy { "buy" } else { "sell" });
+        let lifetime = *random.pick(&[
+            Lifetime::Deadline,
+            Lifetime::Deadline,
+            Lifetime::Deadline,
+            Lifetime::Immediate,
+            Lifetime::AllOrNothing,
+        ]);
+        let style = *random.pick(&[Style::Best, Style::Best, Style::Full, Style::Sweep]);
+        let (deadline_ms, urgency) = (20 + random.below(500), random.below(3) as u8);
+        let side = if is_buy { Side::Bid } else { Side::Ask };
         self.count += 1;
         let id = format!("P{}", self.count);
-        let text = format!(
-            r#"{{"op":"parent","id":"{id}","pair":"{symbol}","side":"{side}","qty":{quantity},"limit":{limit_text},"tif":"{tif}","deadline_ms":{deadline_ms},"urgency":{urgency},"style":"{style}","partial":{}}}"#,
-            random.chance(0.8)
-        );
+        let order = Order {
+            limit: limit.map(|ticks| text(&price_text(ticks, precision))),
+            lifetime,
+            deadline_ms,
+            urgency,
+            style,
+            partial: random.chance(0.8),
+            ..Order::new(text(&id), text(&watch.pairs[pair].0), side, quantity)
+        };
         let parent = Parent {
             pair,
             is_buy,
             quantity,
             limit,
             // One attempt has no deadline.
-            deadline_ms: if tif == "gtd" {
-                deadline_ms
-            } else {
-                u64::MAX / MS / 2
+            deadline_ms: match lifetime {
+                Lifetime::Deadline => deadline_ms,
+                _ => u64::MAX / MS / 2,
             },
             accepted: None,
         };
         watch.parents.insert(id, parent);
-        self.send(now_ns, 0, text);
+        self.send(now_ns, 0, Command::Parent(order));
     }
+}
+
+fn is_kill(received: &Received) -> bool {
+    received.command == Ok(Command::Kill)
+}
+
+fn text(text: &str) -> Id {
+    Id::new(text.as_bytes()).expect("a short text")
 }
 
 /// A price as text.

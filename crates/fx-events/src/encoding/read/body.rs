@@ -20,18 +20,6 @@ use crate::setup::BANKS_MAX;
 use crate::ticks;
 use touchline_types::Price;
 
-pub(super) fn flag(rest: &mut Rest<'_>) -> Option<bool> {
-    match rest.u8()? {
-        0 => Some(false),
-        1 => Some(true),
-        _ => None,
-    }
-}
-
-fn word<T: Coded>(rest: &mut Rest<'_>) -> Option<T> {
-    T::of_code(rest.u8()?)
-}
-
 fn optional_word<T: Coded>(rest: &mut Rest<'_>) -> Option<Option<T>> {
     match rest.u8()? {
         NO_U8 => Some(None),
@@ -83,8 +71,8 @@ fn price(labels: &Labels, pair: usize, price: i64) -> Option<i64> {
 
 pub(super) fn parent(labels: &Labels, rest: &mut Rest<'_>) -> Option<(u32, ParentTerms)> {
     let (number, pair) = (rest.u32()?, pair(labels, rest)?);
-    let (side, lifetime, style) = (word(rest)?, word(rest)?, word(rest)?);
-    let (urgency, partial) = (usize::from(rest.u8()?), flag(rest)?);
+    let (side, lifetime, style) = (rest.word()?, rest.word()?, rest.word()?);
+    let (urgency, partial) = (usize::from(rest.u8()?), rest.flag()?);
     let quantity = rest.i64()?;
     let limit = match optional(rest.i64()?, NO_I64) {
         Some(limit) => Some(price(labels, pair, limit)?),
@@ -109,7 +97,7 @@ pub(super) fn parent(labels: &Labels, rest: &mut Rest<'_>) -> Option<(u32, Paren
 pub(super) fn order(labels: &Labels, rest: &mut Rest<'_>) -> Option<(u32, Terms, u64)> {
     let (number, parent) = (rest.u32()?, rest.u32()?);
     let (bank, pair) = (bank(labels, rest)?, pair(labels, rest)?);
-    let (side, is_fok, value_date) = (word(rest)?, flag(rest)?, rest.u32()?);
+    let (side, is_fok, value_date) = (rest.word()?, rest.flag()?, rest.u32()?);
     let (quantity, price) = (rest.i64()?, price(labels, pair, rest.i64()?)?);
     let (mid2_sent, sequence) = (in_ticks(labels, pair, rest)?, rest.u64()?);
     let terms = Terms {
@@ -148,7 +136,7 @@ pub(super) fn decision(labels: &Labels, rest: &mut Rest<'_>) -> Option<Desk> {
         },
         4 => {
             let (pair, bank) = (pair(labels, rest)?, optional_bank(labels, rest)?);
-            let (side, quantity, price) = (word(rest)?, rest.i64()?, Price(rest.i64()?));
+            let (side, quantity, price) = (rest.word()?, rest.i64()?, Price(rest.i64()?));
             let (id, value_date) = (rest.id()?, rest.id()?);
             Desk::Book {
                 id: Some(id),
@@ -185,12 +173,12 @@ impl Body<'_> {
                 Event::Accepted { number, terms }
             }
             kind::REFUSED => Event::Refused {
-                reason: word(rest)?,
+                reason: rest.word()?,
                 parent: rest.optional_id()?,
             },
             kind::WAITS => Event::Waits {
                 parent: self.parent(rest.u32()?)?,
-                reason: word(rest)?,
+                reason: rest.word()?,
             },
             kind::PLAN => self.plan(rest, batch)?,
             kind::ENDED => Event::Ended(self.parent_end(rest)?),
@@ -204,7 +192,7 @@ impl Body<'_> {
             kind::DISABLED => Event::Disabled {
                 bank: bank(labels, rest)?,
                 pair: pair(labels, rest)?,
-                code: word(rest)?,
+                code: rest.word()?,
             },
             kind::ENABLED => Event::Enabled {
                 bank: bank(labels, rest)?,
@@ -213,22 +201,22 @@ impl Body<'_> {
             kind::OFF_MARKET => Event::OffMarket {
                 bank: bank(labels, rest)?,
                 pair: pair(labels, rest)?,
-                is_off: flag(rest)?,
+                is_off: rest.flag()?,
             },
             kind::KILL => Event::Kill {
                 by: rest.optional_id()?,
             },
             kind::LIFT => Event::Lift {
-                is_killed: flag(rest)?,
+                is_killed: rest.flag()?,
                 by: rest.optional_id()?,
             },
             kind::BOOK => Event::Book {
-                state: word(rest)?,
+                state: rest.word()?,
                 id: rest.optional_id()?,
                 by: rest.optional_id()?,
             },
             kind::ALARM => {
-                let (what, letter): (Alarm, u8) = (word(rest)?, rest.u8()?);
+                let (what, letter): (Alarm, u8) = (rest.word()?, rest.u8()?);
                 Event::Alarm {
                     what: match what {
                         Alarm::DontKnow(_) => Alarm::DontKnow(char::from(letter)),
@@ -329,7 +317,7 @@ impl Body<'_> {
     fn plan(&self, rest: &mut Rest<'_>, batch: &mut Batch) -> Option<Event> {
         let parent = self.parent(rest.u32()?)?;
         let pair = pair(self.labels, rest)?;
-        let (kind, open, quantity) = (word(rest)?, rest.i64()?, rest.i64()?);
+        let (kind, open, quantity) = (rest.word()?, rest.i64()?, rest.i64()?);
         let mut parts = || in_ticks(self.labels, pair, rest)?;
         let (average, mid2, reference2) = (parts()?, parts()?, parts()?);
         let from = batch.legs.len();
@@ -377,7 +365,7 @@ impl Body<'_> {
 
     fn order_line(&self, rest: &mut Rest<'_>) -> Option<OrderLine> {
         let number = optional(rest.u32()?, NO_U32);
-        let (bank, what) = (bank(self.labels, rest)?, word(rest)?);
+        let (bank, what) = (bank(self.labels, rest)?, rest.word()?);
         let state: Option<OrderState> = optional_word(rest)?;
         let code: Option<RejectCode> = optional_word(rest)?;
         let (cum, leaves) = (rest.i64()?, rest.i64()?);
@@ -448,9 +436,9 @@ impl Body<'_> {
             parent,
             bank,
             pair,
-            kind: word(rest)?,
-            side: word(rest)?,
-            is_late: flag(rest)?,
+            kind: rest.word()?,
+            side: rest.word()?,
+            is_late: rest.flag()?,
             quantity: rest.i64()?,
             price: Price(rest.i64()?),
             improve: optional(rest.i64()?, NO_I64),

@@ -4,6 +4,7 @@ use super::{Arguments, Place, end, failed, row};
 use crate::bench::run::Run;
 use crate::output::Failure;
 use std::time::Duration;
+use touchline_fx::command::Command;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::dealers::Answer;
 use touchline_transport::clock::ticks;
@@ -30,7 +31,7 @@ pub fn run(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
         }
         let out = rig.trader.engine().trading().orders().live().len();
         let begin = ticks();
-        rig.command("{\"op\":\"kill\"}");
+        rig.command(&Command::Kill);
         while !rig.trader.engine().trading().is_killed() {
             rig.trader.work().map_err(Failure::run)?;
         }

@@ -9,12 +9,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::{Config, Trader};
+use touchline_fx::command::{Command, Order};
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_lab::bench::dealers::{Answer, Dealers};
 use touchline_lab::random::Random;
 use touchline_transport::boot_ns;
 use touchline_transport::shm::Root;
-use touchline_types::Side;
+use touchline_types::{Id, Side};
 
 /// Longest wait for sessions, buses and answers.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -119,13 +120,13 @@ impl Rig {
     /// Sends a parent that buys what is offered at its limit.
     fn parent(&mut self) -> Result<(), Failed> {
         self.parents += 1;
-        let text = format!(
-            "{{\"op\":\"parent\",\"id\":\"B{}\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"qty\":{PARENT},\"limit\":\"{}\",\
-             \"deadline_ms\":3600000}}",
-            self.parents,
-            price(MID + AWAY / 2)
-        );
-        self.command(&text);
+        let name = |text: &str| Id::lossy(text.as_bytes());
+        let (id, pair) = (name(&format!("B{}", self.parents)), name("EUR/USD"));
+        self.command(&Command::Parent(Order {
+            limit: Some(name(&price(MID + AWAY / 2))),
+            deadline_ms: 3_600_000,
+            ..Order::new(id, pair, Side::Bid, PARENT)
+        }));
         let (begin, before) = (Instant::now(), self.trader.totals().commands);
         while self.trader.totals().commands == before {
             self.trader.work()?;
@@ -140,8 +141,8 @@ impl Rig {
     }
 
     /// Publishes a command of the desk; the next round of the engine has it.
-    pub fn command(&mut self, text: &str) {
-        self.desk.send(boot_ns(), text);
+    pub fn command(&mut self, command: &Command) {
+        self.desk.send(boot_ns(), command);
     }
 
     /// A burst: every bank changes a price; one of them, the result, goes to the parent's limit.

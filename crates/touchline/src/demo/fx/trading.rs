@@ -8,7 +8,7 @@ use crate::fx::numbers::{money, units};
 use crate::output::{Failure, say};
 use crate::paint::Paint;
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -18,10 +18,12 @@ use std::time::{Duration, Instant};
 use touchline_execution::Follower;
 use touchline_execution::desk::DeskClient;
 use touchline_execution::ledger::LiveLedger;
+use touchline_fx::command::{Command, Order};
 use touchline_fx::ticks;
 use touchline_lab::random::Random;
 use touchline_transport::boot_ns;
 use touchline_transport::shm::Root;
+use touchline_types::{Id, Side};
 
 /// Bus of the engine, and the client of it.
 const BUS: &str = "fx-run";
@@ -200,17 +202,18 @@ impl Trading {
             self.desk = Some(desk);
         }
         self.parents += 1;
-        let command = json!({
-            "op": "parent",
-            "id": format!("D{}", self.parents),
-            "pair": self.random.pick(&self.pairs),
-            "side": self.random.pick(&["buy", "sell"]),
-            "qty": 1_000_000 * self.random.between(1, 4),
-            "deadline_ms": DEADLINE_MS,
-            "urgency": self.random.below(3),
-        });
+        let name = |text: &str| Id::lossy(text.as_bytes());
+        let (id, pair) = (format!("D{}", self.parents), self.random.pick(&self.pairs));
+        let (id, pair) = (name(&id), name(pair));
+        let side = *self.random.pick(&[Side::Bid, Side::Ask]);
+        let quantity = 1_000_000 * self.random.between(1, 4);
+        let order = Order {
+            deadline_ms: DEADLINE_MS,
+            urgency: self.random.below(3) as u8,
+            ..Order::new(id, pair, side, quantity)
+        };
         if let Some(desk) = &mut self.desk {
-            desk.send(boot_ns(), &command.to_string());
+            desk.send(boot_ns(), &Command::Parent(order));
         }
         Ok(())
     }

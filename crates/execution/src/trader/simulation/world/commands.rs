@@ -2,9 +2,10 @@
 
 use super::super::watch::parent_of;
 use super::{Engine, Machine, Process, World, watch};
-use crate::desk::{Command, KILL};
+use crate::desk::Received;
 use crate::variant::Variant;
 use std::collections::BTreeSet;
+use touchline_fx::command::Command;
 use touchline_fx::orders::OrderState;
 use touchline_lab::random::Random;
 use touchline_types::Id;
@@ -24,52 +25,57 @@ impl World {
         }
         self.resolve_disputed(core);
         while !self.machine.borrow().is_dead() {
-            let Some((client, command)) = self.traders.waiting.pop_front() else {
+            let Some((client, received)) = self.traders.waiting.pop_front() else {
                 break;
             };
             let banks = 0..core.sessions.len();
             let waits: Vec<usize> = banks
                 .filter(|at| core.engine.trading().waits_for_desk(*at))
                 .collect();
-            let is_enable = |bank: &usize| {
-                let name = format!("\"bank\":\"LP{}\"", bank + 1);
-                command.text.contains("enable") && command.text.contains(&name)
+            let command = received.command.as_ref().ok();
+            let is_enable = |at: &usize| match command {
+                Some(Command::Enable { bank, .. }) => bank.as_str() == format!("LP{}", at + 1),
+                _ => false,
             };
             // Nobody enables a bank for which the desk was called, before it was asked.
-            let is_asked = self.asked.contains(&(command.request, epoch));
+            let is_asked = self.asked.contains(&(received.request, epoch));
             if waits.iter().any(is_enable) && !is_asked {
                 continue;
             }
             let time = core.time(mono_ns, wall_ns);
             let boot_ns = self.traders.boot_ns(mono_ns);
-            let admitted = process.gates[client].admit(&command, boot_ns);
+            let admitted = process.gates[client].admit(&received, boot_ns);
             let machine = &self.machine;
-            machine.borrow_mut().watch.note(mono_ns, || {
-                format!("command: {} {admitted:?}", command.text)
-            });
+            machine
+                .borrow_mut()
+                .watch
+                .note(mono_ns, || format!("command: {command:?} {admitted:?}"));
             let was_killed = core.engine.trading().is_killed();
-            let is_kill = command.text == KILL && admitted.is_ok();
+            let is_kill = command == Some(&Command::Kill) && admitted.is_ok();
             if is_kill {
                 self.counts.ring_kills += 1;
                 let done = &mut process.kills_done[client];
-                let is_new = command.request > *done;
-                *done = command.request.max(*done);
+                let is_new = received.request > *done;
+                *done = received.request.max(*done);
                 let machine = &mut machine.borrow_mut();
                 kill(machine, &mut self.random, self.is_sound, is_new);
             }
-            if command.text.contains("lift") {
+            if command == Some(&Command::Lift) {
                 machine.borrow_mut().watch.is_killed = false;
             }
-            let parent = parent_named(&command.text);
+            let parent = match command {
+                Some(Command::Parent(order)) => Some(order.id),
+                _ => None,
+            };
             let parent = parent.filter(|id| !core.engine.trading().parents().has(id));
             let about = &self.scenario.engine.clients[client];
-            core.command(time, about, &command, admitted);
+            core.command(time, about, &received, admitted);
             watch(machine, core);
             self.counts.lifts += u64::from(was_killed && !core.engine.trading().is_killed());
             self.counts.deaths_in_kills += u64::from(is_kill && machine.borrow().is_dead());
             if let Some(id) = parent.filter(|id| core.engine.trading().parents().has(id)) {
                 let watch = &mut machine.borrow_mut().watch;
-                if command.request < process.began_ns {
+                if received.request < process.began_ns {
                     let id = id.as_str();
                     watch.fail(format!("parent {id} is of before the start, and executed"));
                 }
@@ -102,8 +108,8 @@ impl World {
             if Variant::KillFileRemovedEarly.is_on() {
                 self.traders.kill_files[client] = None;
             }
-            let text = KILL.to_owned();
-            let command = Command { request, text };
+            let command = Ok(Command::Kill);
+            let command = Received { request, command };
             let boot_ns = self.traders.boot_ns(self.now_ns);
             let admitted = process.gates[client].admit(&command, boot_ns);
             if admitted.is_ok() {
@@ -174,11 +180,4 @@ fn kill(machine: &mut Machine, random: &mut Random, is_sound: bool, is_new: bool
     if !is_sound && random.chance(0.15) {
         machine.arm(Some(1 + random.below(4)));
     }
-}
-
-/// The name of the parent that a command sends.
-fn parent_named(text: &str) -> Option<Id> {
-    let (_, rest) = text.split_once(r#""op":"parent","id":""#)?;
-    let (id, _) = rest.split_once('"')?;
-    Some(Id::lossy(id.as_bytes()))
 }

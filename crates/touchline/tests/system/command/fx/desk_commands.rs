@@ -34,10 +34,15 @@ fn the_exit_status_of_send_says_what_became_of_the_order() {
     ] {
         assert_eq!(status(wrong), 2, "{wrong}");
     }
-    let long = "x".repeat(2_100);
+    let long = "x".repeat(65);
+    for wrong in [long.as_str(), "é"] {
+        market
+            .send(&format!("EUR/USD buy 1000 --id {wrong}"))
+            .refused(2, &["--id", "at most 64 letters"]);
+    }
     market
-        .send(&format!("EUR/USD buy 1000 --id {long}"))
-        .refused(2, &["the command is too long"]);
+        .send(&format!("EUR/USD buy 1000 --id {}", &long[1..]))
+        .refused(1, &["refused: bad_order: id: 1 to 32 bytes"]);
     signal(&engine.0, "STOP");
     let unanswered = market.send("EUR/USD buy 1000");
     signal(&engine.0, "CONT");

@@ -4,13 +4,15 @@ use super::live::{end, start};
 use super::trade::Market;
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, signal};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 use touchline_execution::Follower;
 use touchline_execution::desk::DeskClient;
+use touchline_fx::command::{Command, Order};
 use touchline_fx::lines::LineKind;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
+use touchline_types::{Id, Side};
 
 /// Ring of the drop copy. A reader that is frozen for more than this loses lines.
 const RING_BYTES: u64 = 524_288;
@@ -103,12 +105,11 @@ impl Load {
 
     fn send(&mut self) {
         self.sent += 1;
-        let command = json!({
-            "op": "parent", "id": format!("L{}", self.sent), "pair": "EUR/USD",
-            "side": if self.sent % 2 == 0 { "buy" } else { "sell" },
-            "qty": QUANTITY, "deadline_ms": 60_000,
-        });
-        assert!(self.client.send(boot_ns(), &command.to_string()));
+        let name = |text: &str| Id::lossy(text.as_bytes());
+        let (id, pair) = (name(&format!("L{}", self.sent)), name("EUR/USD"));
+        let side = [Side::Bid, Side::Ask][self.sent as usize % 2];
+        let order = Order::new(id, pair, side, QUANTITY);
+        self.client.send(boot_ns(), &Command::Parent(order));
     }
 
     /// Bytes of the lines that have come.

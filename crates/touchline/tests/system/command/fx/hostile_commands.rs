@@ -1,5 +1,5 @@
 //! Commands of the desk that are hostile or wrong, over the rings of a running engine: each is one line of the log and one
-//! answer, the journal has its text, and no order is sent for it.
+//! answer, the journal has its bytes, and no order is sent for it.
 
 use super::full_disk::logged;
 use super::live::end;
@@ -7,12 +7,13 @@ use super::scripted_bank::{ScriptedBank, value};
 use super::trade::Market;
 use super::trade_hostile::{ENGINE, lines, open, order};
 use crate::command::deribit::until;
-use serde_json::json;
-use touchline_execution::desk::DeskClient;
+use touchline_execution::desk::ring_name;
 use touchline_execution::records;
+use touchline_fx::command::{Command, Order};
 use touchline_fx::encoding::Entry;
 use touchline_transport::boot_ns;
-use touchline_transport::bus::Root;
+use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication, Root};
+use touchline_types::{Id, Side};
 
 /// Clients with limits of their own.
 const CLIENTS: &str = "\n[[clients]]\nname = \"guest\"\nmay = [\"send\"]\nmax_order = 5000\n\
@@ -22,27 +23,66 @@ const SECOND_NS: u64 = 1_000_000_000;
 const BURST: u64 = 10;
 
 /// A parent that buys at the market.
-fn parent(id: &str, quantity: u64) -> String {
-    json!({"op": "parent", "id": id, "pair": "EUR/USD", "side": "buy", "qty": quantity, "tif": "gtd", "deadline_ms": 60_000})
-        .to_string()
+fn parent(id: &str, quantity: i64) -> Vec<u8> {
+    let name = |text: &str| Id::lossy(text.as_bytes());
+    let order = Order::new(name(id), name("EUR/USD"), Side::Bid, quantity);
+    encoded(&Command::Parent(order))
+}
+
+fn encoded(command: &Command) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    command.encode(&mut bytes);
+    bytes
+}
+
+/// A client's ring, for any bytes.
+struct Ring(Publication);
+
+impl Ring {
+    fn open(root: &Root, client: &str) -> Ring {
+        let layout = Layout {
+            ring_bytes: 65_536,
+            message_bytes_min: 512,
+            schema: 901,
+            tables: [],
+            lossless: None,
+            huge_pages: false,
+            lock: Lock::No,
+        };
+        let opened = Publication::open(root, &ring_name("fx-run", client), &layout);
+        let (publication, []) = opened.expect("a ring of ours");
+        Ring(publication)
+    }
+
+    fn send(&mut self, request: u64, command: &[u8]) {
+        let message = [&request.to_le_bytes(), command].concat();
+        self.0.stage(message.len(), |frame| {
+            frame.put(message.as_slice());
+            frame.finish();
+        });
+        self.0.release(END_OF_BATCH);
+    }
 }
 
 /// A command that was sent, and the reason of its refusal, if it is to be refused.
 struct Sent {
     request: u64,
-    text: String,
+    bytes: Vec<u8>,
     refused: Option<&'static str>,
 }
 
 /// Everything that a client should not send, and one command that it may.
 fn commands() -> Vec<Sent> {
     let now_ns = boot_ns();
-    let sent = |request, text: String, refused| Sent {
+    let sent = |request, bytes: Vec<u8>, refused| Sent {
         request,
-        text,
+        bytes,
         refused,
     };
-    let cancel = json!({"op": "cancel", "id": "H2"}).to_string();
+    let cancel = encoded(&Command::Cancel {
+        id: Id::lossy(b"H2"),
+    });
+    let cut = parent("H6", 2_000)[..20].to_vec();
     vec![
         sent(now_ns - 3 * SECOND_NS, parent("H0", 2_000), Some("too_old")),
         sent(
@@ -52,11 +92,11 @@ fn commands() -> Vec<Sent> {
         ),
         sent(now_ns, parent("H2", 2_000), None),
         sent(now_ns, parent("H3", 2_000), Some("replayed")),
-        sent(now_ns + 1, "{\"op\":".to_owned(), Some("malformed")),
+        sent(now_ns + 1, cut, Some("malformed")),
         sent(
             now_ns + 2,
-            "{\"op\":\"dance\"}".to_owned(),
-            Some("malformed"),
+            b"{\"op\":\"kill\"}".to_vec(),
+            Some("other_version"),
         ),
         sent(now_ns + 3, parent("H4", 6_000), Some("client_order_qty")),
         sent(now_ns + 4, cancel, Some("not_allowed")),
@@ -64,11 +104,11 @@ fn commands() -> Vec<Sent> {
     ]
 }
 
-/// Texts, each with the number of its command.
-type Numbered = Vec<(u64, String)>;
+/// Values, each with the number of its command.
+type Numbered<T> = Vec<(u64, T)>;
 
 /// Commands of a client as the journal has them, and its answers with number and reason.
-fn journaled(market: &Market, of: &str) -> (Numbered, Numbered) {
+fn journaled(market: &Market, of: &str) -> (Numbered<Vec<u8>>, Numbered<String>) {
     let (mut commands, mut answers) = (Vec::new(), Vec::new());
     let read = records::read(
         &market.desk.path("fx/journal"),
@@ -76,9 +116,9 @@ fn journaled(market: &Market, of: &str) -> (Numbered, Numbered) {
             Entry::Command {
                 request,
                 client,
-                text,
+                bytes,
                 ..
-            } if client == of => commands.push((request, text.to_owned())),
+            } if client == of => commands.push((request, bytes.to_owned())),
             Entry::Answer(answer) if answer.client == of => {
                 answers.push((answer.request, answer.reason.unwrap_or("").to_owned()));
             }
@@ -103,7 +143,7 @@ fn order_of(bank: &ScriptedBank, parent: &str) -> Vec<String> {
     }
 }
 
-/// Each refused command gives one line with its reason, one answer, and its text in the journal, up to the client's rate; only what
+/// Each refused command gives one line with its reason, one answer, and its bytes in the journal, up to the client's rate; only what
 /// was accepted is traded.
 #[test]
 fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
@@ -113,11 +153,10 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
     let engine = logged(&market.desk, ENGINE, "engine");
     order(&market, &bank);
     let root = Root::at(market.desk.path("buses"));
-    let ring = |name: &str| DeskClient::open(&root, "fx-run", name).expect("a ring of ours");
-    let (mut guest, mut fast) = (ring("guest"), ring("fast"));
+    let (mut guest, mut fast) = (Ring::open(&root, "guest"), Ring::open(&root, "fast"));
     let commands = commands();
-    for Sent { request, text, .. } in &commands {
-        assert!(guest.send(*request, text), "a short command");
+    for Sent { request, bytes, .. } in &commands {
+        guest.send(*request, bytes);
     }
     let refused = commands.iter().filter(|sent| sent.refused.is_some());
     let refused = refused.count();
@@ -133,10 +172,10 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
     let traded = order_of(&bank, "H9");
     end(engine);
 
-    let (texts, answers) = journaled(&market, "guest");
+    let (journaled_bytes, answers) = journaled(&market, "guest");
     for Sent {
         request,
-        text,
+        bytes,
         refused,
     } in &commands
     {
@@ -145,17 +184,21 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
             Some("from_the_future") => 0,
             _ => *request,
         };
-        let is_it = |(other, of): &&(u64, String)| (*other, of) == (kept, text);
-        assert_eq!(texts.iter().filter(is_it).count(), 1, "{text}");
+        let is_it = |(other, of): &&(u64, Vec<u8>)| (*other, of) == (kept, bytes);
+        let found = journaled_bytes.iter().filter(is_it);
+        assert_eq!(found.count(), 1, "{bytes:?}");
         let reason = refused.unwrap_or("");
         let is_its = |(other, why): &&(u64, String)| other == request && why == reason;
         assert_eq!(
             answers.iter().filter(is_its).count(),
             1,
-            "{text}: {answers:?}"
+            "{bytes:?}: {answers:?}"
         );
         let cause = match reason {
             "client_order_qty" => ": max_order of client guest is 5000",
+            "other_version" => {
+                ": commands of version 1 are read, this one begins with byte 123; send it with the touchline of the engine's release"
+            }
             _ => "",
         };
         let told = format!("text=\"command of guest refused: {reason}{cause}\"");
@@ -166,11 +209,11 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
     }
     // The guest's last command was accepted.
     assert_eq!(
-        (texts.len(), answers.len()),
+        (journaled_bytes.len(), answers.len()),
         (commands.len() + 1, commands.len() + 1)
     );
 
-    let (texts, answers) = journaled(&market, "fast");
+    let (journaled_bytes, answers) = journaled(&market, "fast");
     let accepted = answers.iter().filter(|(_, reason)| reason.is_empty());
     let accepted: Vec<u64> = accepted.map(|(request, _)| request - first_ns).collect();
     let refused = answers
@@ -179,7 +222,7 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
         .count();
     // Of the refused ones of a second as many as the rate are in the journal; the others are counted.
     assert_eq!(accepted.len() + refused, answers.len(), "{answers:?}");
-    assert_eq!(texts.len(), answers.len());
+    assert_eq!(journaled_bytes.len(), answers.len());
     assert!(accepted[0] == 0 && refused > 0, "{answers:?}");
     let told = [
         "reason=refused by=fast ",

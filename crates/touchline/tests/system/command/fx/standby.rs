@@ -8,6 +8,7 @@ use crate::command::deribit::until;
 use crate::command::signal;
 use std::time::Duration;
 use touchline_execution::desk::DeskClient;
+use touchline_fx::command::Command;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
@@ -187,10 +188,7 @@ fn the_end_of_a_standby_does_not_affect_the_engine() {
     // Sent to a standby that died before it read the command; the next one does not take it for its own.
     let root = Root::at(market.desk.path("buses"));
     let mut desk = DeskClient::open(&root, "fx-run-standby", "desk").expect("a ring of ours");
-    assert!(
-        desk.send(boot_ns(), r#"{"op":"promote"}"#),
-        "a short command"
-    );
+    desk.send(boot_ns(), &Command::Promote);
     let line = "fx run --config fx/run.toml --standby --until-eof";
     let waiting = start(&market.desk, line, "standby.txt");
     until("the bus of a standby", || {

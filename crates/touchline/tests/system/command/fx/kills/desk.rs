@@ -1,13 +1,16 @@
 //! The load: a desk of two people that sends parents, cancels, kills and lifts at random.
 
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::ledger::Ledger;
+use touchline_fx::command::{Command, Order};
+use touchline_fx::parents::Lifetime;
+use touchline_fx::plan::Style;
 use touchline_lab::random::Random;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
+use touchline_types::{Id, Side};
 
 /// Time between two lifts of a kill switch that is set.
 const LIFT: Duration = Duration::from_millis(200);
@@ -40,13 +43,12 @@ impl Load {
     pub fn act(&mut self, ledger: &Ledger) {
         if ledger.killed.is_some() && self.lifted.elapsed() > LIFT {
             self.lifted = Instant::now();
-            let lift = json!({"op": "lift"}).to_string();
             let request = self.number();
-            self.desk.send(request, &lift);
-            self.chief.send(request, &lift);
+            self.desk.send(request, &Command::Lift);
+            self.chief.send(request, &Command::Lift);
         }
         match self.random.below(400) {
-            0 => self.send(&json!({"op": "kill"}).to_string()),
+            0 => self.send(Command::Kill),
             1..20 => self.cancel(ledger),
             20..140 => self.parent(),
             _ => {}
@@ -56,32 +58,41 @@ impl Load {
     fn cancel(&mut self, ledger: &Ledger) {
         let mut working = ledger.parents.iter().rev();
         if let Some(parent) = working.find(|parent| !parent.is_ended) {
-            let command = json!({"op": "cancel", "id": parent.id.as_str()}).to_string();
-            self.send(&command);
+            let id = parent.id;
+            self.send(Command::Cancel { id });
         }
     }
 
     fn parent(&mut self) {
         let id = format!("P{}", self.wanted.len() + 1);
         let random = &mut self.random;
-        let lifetime = *random.pick(&["gtd", "gtd", "ioc", "fok"]);
+        let lifetime = *random.pick(&[
+            Lifetime::Deadline,
+            Lifetime::Deadline,
+            Lifetime::Immediate,
+            Lifetime::AllOrNothing,
+        ]);
         let quantity = random.between(1, 6_000) * 1_000;
-        let mut command = json!({
-            "op": "parent", "id": id,
-            "pair": random.pick(&["EUR/USD", "USD/JPY"]), "side": random.pick(&["buy", "sell"]),
-            "qty": quantity, "tif": lifetime, "urgency": random.below(3),
-            "style": random.pick(&["best", "best", "full", "sweep"]),
-        });
-        if lifetime == "gtd" {
-            command["deadline_ms"] = random.between(50, 1_500).into();
+        let pair = Id::lossy(random.pick(&["EUR/USD", "USD/JPY"]).as_bytes());
+        let side = *random.pick(&[Side::Bid, Side::Ask]);
+        let urgency = random.below(3) as u8;
+        let style = *random.pick(&[Style::Best, Style::Best, Style::Full, Style::Sweep]);
+        let mut order = Order {
+            lifetime,
+            urgency,
+            style,
+            ..Order::new(Id::lossy(id.as_bytes()), pair, side, quantity)
+        };
+        if lifetime == Lifetime::Deadline {
+            order.deadline_ms = random.between(50, 1_500) as u64;
         }
         self.wanted.insert(id, quantity);
-        self.send(&command.to_string());
+        self.send(Command::Parent(order));
     }
 
-    fn send(&mut self, command: &str) {
+    fn send(&mut self, command: Command) {
         let request = self.number();
-        assert!(self.desk.send(request, command), "a short command");
+        self.desk.send(request, &command);
     }
 
     /// Time of a command, which ascends.
