@@ -255,12 +255,13 @@ impl Banks {
         let mut body = format!("35=X|262=R{pair}|268=2");
         for _ in 0..2 {
             let (number, action) = (self.random.below(7), self.random.below(3));
-            let (price, size) = self.level(pair, (number % 2) as usize);
+            // Some move to the other side.
+            let side = (number + u64::from(self.random.one_in(4))) % 2;
+            let (price, size) = self.level(pair, side as usize);
             let quote = self.number();
             body += &format!(
-                "|279={action}|278=E{pair}{number}|55={}|269={}",
-                SYMBOLS[pair],
-                number % 2
+                "|279={action}|278=E{pair}{number}|55={}|269={side}",
+                SYMBOLS[pair]
             );
             body += &format!("|270={price}|271={size}|299=Q{quote}");
         }
