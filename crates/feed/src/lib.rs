@@ -19,6 +19,7 @@ pub mod arbitration;
 pub mod cme;
 mod feed;
 pub mod fix_md;
+pub mod fx_bank;
 mod health;
 mod quotes;
 mod request;

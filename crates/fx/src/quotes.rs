@@ -4,7 +4,7 @@ mod apply;
 mod book;
 mod counters;
 mod entry;
-pub mod fields;
+mod fields;
 
 pub use apply::{BusQuotes, Quoted, set_at};
 pub use book::{Book, ENTRIES_MAX, Logged};

@@ -39,6 +39,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-instruments",
             "touchline-session",
+            "touchline-fx",
         ],
     ),
     package(
@@ -61,7 +62,7 @@ const PACKAGES: &[Package] = &[
     ),
     package(
         "touchline-fx",
-        3,
+        2,
         &["touchline-types", "touchline-wire", "touchline-fx-events"],
     ),
     package(
@@ -90,7 +91,6 @@ const PACKAGES: &[Package] = &[
             "touchline-session",
             "touchline-credentials",
             "touchline-feed",
-            "touchline-fx",
             "touchline-book",
             "touchline-transport",
         ],

@@ -281,20 +281,20 @@ mod tests {
         rows.queue_order(one, entry(4)).unwrap();
         assert_eq!(packets(rows.price_entries(two)), [2]);
         rows.queue_price(one, entry(5)).unwrap_err();
-        assert_eq!(packets(rows.price_entries(one)), []);
-        assert_eq!(packets(rows.price_entries(two)), []);
+        assert!(packets(rows.price_entries(one)).is_empty());
+        assert!(packets(rows.price_entries(two)).is_empty());
         assert_eq!(
             packets(rows.order_entries(one)),
             [3, 4],
             "a pool of its own"
         );
         rows.queue_order(two, entry(6)).unwrap_err();
-        assert_eq!(packets(rows.order_entries(one)), []);
+        assert!(packets(rows.order_entries(one)).is_empty());
         let least = rows.iter().map(|(_, row)| row.orders.snapshot_sequence_min);
         assert_eq!(least.collect::<Vec<_>>(), [6, 6]);
         rows.queue_price(two, entry(7)).unwrap();
         rows.forget_prices(two);
-        assert_eq!(packets(rows.price_entries(two)), []);
+        assert!(packets(rows.price_entries(two)).is_empty());
     }
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
         }
         assert_eq!(packets(rows.order_entries(one)), [1, 2]);
         rows.forget_orders(one);
-        assert_eq!(packets(rows.order_entries(one)), []);
+        assert!(packets(rows.order_entries(one)).is_empty());
     }
 
     #[test]

@@ -6,7 +6,6 @@ use touchline_wire::fix::{Encoder, tag};
 
 const SECURITY_REQ_ID: u32 = 320;
 const SECURITY_LIST_REQUEST_TYPE: u32 = 559;
-const NO_RELATED_SYM: u32 = 146;
 
 /// Progress of the download of this connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +71,7 @@ pub fn market_data(
         request.char(tag::MD_ENTRY_TYPE, *kind);
     }
     let asked = rows.iter().filter(|row| row.request == number);
-    request.unsigned(NO_RELATED_SYM, asked.clone().count() as u64);
+    request.unsigned(tag::NO_RELATED_SYM, asked.clone().count() as u64);
     for row in asked {
         request.bytes(tag::SYMBOL, row.name.as_bytes());
     }

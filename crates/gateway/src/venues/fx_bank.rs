@@ -1,11 +1,6 @@
 //! Banks that quote currency pairs over FIX 4.4. A gateway serves one pricing session, and publishes each quote and the
 //! bank's own book.
 
-mod book;
-mod counters;
-mod feed;
-mod messages;
-mod requests;
 mod section;
 
 use super::start::together;
@@ -16,27 +11,15 @@ use crate::config::{
 };
 use crate::live::ClientLink;
 use crate::venues::fix::link_of;
-use feed::Settings;
 use std::path::Path;
-use touchline_fx::config as fx;
-use touchline_fx::{BankStream, Setup};
-use touchline_session::Secret;
-use touchline_session::fix::{
-    self, Application, ApplicationId, Checks, ResendPolicy, Role, extra_fields,
+use touchline_feed::fx_bank::{
+    APPLICATION, BankStream, FxBankFeed, Pair, Request, Rules, Settings,
 };
+use touchline_session::Secret;
+use touchline_session::fix::{self, Checks, Role, extra_fields};
 use touchline_types::{Code, Depth};
 
-pub use counters::Counters;
-pub use feed::FxBankFeed;
 pub use section::{BankPair, Dialect, FxBankVenue, Kind, Stream};
-
-/// Messages of a pricing session: received quotes and sent requests. Old requests are gap-filled, not resent.
-const APPLICATION: Application<'static> = Application {
-    id: ApplicationId(0),
-    receives: &[b"W", b"X", b"S", b"i", b"Z", b"AI", b"Y", b"AG", b"j"],
-    sends: &[b"V", b"R", b"b"],
-    resend: ResendPolicy::GapFill,
-};
 
 /// Maximum length of a bank's name, bytes.
 const NAME_BYTES_MAX: usize = 16;
@@ -99,7 +82,7 @@ impl Venue for FxBankVenue {
         let parts = [
             bank(venue).err(),
             has_room(config).err(),
-            setup(venue).err(),
+            stream(venue).err(),
             password(venue).err(),
             link(config).err(),
         ];
@@ -156,8 +139,12 @@ fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
     Ok(Settings {
         session: session(venue),
         bank: bank(venue)?,
-        stream: BankStream::new(setup(venue)?),
-        dialect: venue.dialect,
+        stream: stream(venue)?,
+        request: match venue.dialect {
+            Dialect::W => Request::Snapshots,
+            Dialect::WX | Dialect::MassQuotes => Request::Increments,
+            Dialect::S => Request::Quotes,
+        },
         depth: venue.depth,
         bands: venue.bands.clone(),
         levels_max: venue.levels_max,
@@ -219,32 +206,22 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
     session
 }
 
-/// Setup of the FX core for one bank.
-fn setup(venue: &FxBankVenue) -> Result<Setup, ConfigError> {
-    let toml = |pair: &BankPair| fx::PairConfig {
-        // No sizes: the composer computes the prices for sizes.
-        lot: 1,
-        sizes: Vec::new(),
-        ..fx::PairConfig::new(&pair.symbol, pair.precision, &pair.spot_date)
+/// The bank's empty books.
+fn stream(venue: &FxBankVenue) -> Result<BankStream, ConfigError> {
+    let pair = |pair: &BankPair| Pair {
+        symbol: pair.symbol.clone(),
+        precision: pair.precision,
+        spot_date: pair.spot_date.clone(),
     };
-    let bank = fx::BankConfig {
-        pairs: venue.pairs.iter().map(|pair| pair.symbol.clone()).collect(),
-        kind: match venue.stream {
-            Stream::Sweep => fx::StreamKind::Sweep,
-            Stream::Full => fx::StreamKind::Full,
-        },
-        min_qty: venue.min_qty as i64,
+    let rules = Rules {
+        pairs: venue.pairs.iter().map(pair).collect(),
+        is_full: venue.stream == Stream::Full,
+        min_qty: venue.min_qty,
         stale_ms: venue.stale_ms,
         silence_ms: venue.silence_ms,
         ttl_ms: venue.ttl_ms,
-        ..fx::BankConfig::new(venue.bank_name())
     };
-    let setup = Setup::new(fx::Config {
-        pairs: venue.pairs.iter().map(toml).collect(),
-        banks: vec![bank],
-        ..fx::Config::of_prices()
-    });
-    setup.map_err(|error| {
+    rules.stream(venue.bank_name()).map_err(|error| {
         let wrong = error.to_string();
         let wrong: Vec<&str> = wrong.lines().collect();
         refused(wrong.join("; "), "correct it")

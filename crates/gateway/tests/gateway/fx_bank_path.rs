@@ -2,11 +2,12 @@
 //! the other side of a session, without sockets.
 
 use std::collections::BTreeMap;
+use touchline_feed::fx_bank::FxBankFeed;
 use touchline_feed::{Feed, SessionFeed};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::Config;
 use touchline_gateway::venues::Venue;
-use touchline_gateway::venues::fx_bank::{FxBankFeed, FxBankVenue};
+use touchline_gateway::venues::fx_bank::FxBankVenue;
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::{

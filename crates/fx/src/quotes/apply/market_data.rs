@@ -1,11 +1,11 @@
 //! Snapshots (W) and increments (X).
 
-use super::super::fields::{Raw, first, id, is_spot, tag};
+use super::super::fields::{Raw, first, id, is_spot};
 use super::{Apply, Draft, Key};
 use crate::setup::Pair;
 use crate::ticks::is_zero;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::Message;
+use touchline_wire::fix::{Message, tag};
 
 /// Fields of an entry of the group, or fields before the group.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,10 +1,10 @@
 //! Mass quotes (i): changed fields of entries of several pairs.
 
-use super::super::fields::{Raw, tag};
+use super::super::fields::Raw;
 use super::{Apply, Draft, Key};
 use crate::setup::Pair;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::{Message, unsigned};
+use touchline_wire::fix::{Message, tag, unsigned};
 
 /// The fields of one entry.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ impl Apply<'_> {
                 }
                 other => match &mut entry {
                     Some(entry) => entry.take(other, field.value),
-                    None if other == tag::VALID_UNTIL => expires = Some(field.value),
+                    None if other == tag::VALID_UNTIL_TIME => expires = Some(field.value),
                     None => {}
                 },
             }
@@ -104,7 +104,7 @@ impl<'a> Fields<'a> {
             tag::OFFER_PX | tag::OFFER_SPOT_RATE => self.price[1] = Some(value),
             tag::BID_SIZE => self.size[0] = Some(value),
             tag::OFFER_SIZE => self.size[1] = Some(value),
-            tag::VALID_UNTIL => self.expires = Some(value),
+            tag::VALID_UNTIL_TIME => self.expires = Some(value),
             _ => {}
         }
     }

@@ -1,10 +1,10 @@
 //! Quotes (S): both sides of one request.
 
-use super::super::fields::{Raw, first, id, is_spot, tag};
+use super::super::fields::{Raw, first, id, is_spot};
 use super::{Apply, Draft, Key};
 use crate::ticks::is_zero;
 use touchline_types::Side;
-use touchline_wire::fix::Message;
+use touchline_wire::fix::{Message, tag};
 
 impl Apply<'_> {
     /// S: sets each side, or removes it if absent.
@@ -40,7 +40,7 @@ impl Apply<'_> {
                 price,
                 size,
                 minimum: first(message, tag::MIN_QTY),
-                expires: first(message, tag::VALID_UNTIL),
+                expires: first(message, tag::VALID_UNTIL_TIME),
                 is_firm: first(message, tag::QUOTE_TYPE) != Some(b"0"),
                 quote_id: first(message, tag::QUOTE_ID),
                 request: Default::default(),

@@ -1,10 +1,10 @@
 //! Quote cancels (Z) and quote status reports (AI): remove entries.
 
-use super::super::fields::{all, first, tag};
+use super::super::fields::{all, first};
 use super::Apply;
 use crate::setup::Pair;
 use touchline_types::Id;
-use touchline_wire::fix::Message;
+use touchline_wire::fix::{Message, tag};
 
 impl Apply<'_> {
     /// Z: removes all entries, those of pairs, or those of a quote.

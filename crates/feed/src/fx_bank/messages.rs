@@ -1,18 +1,13 @@
 //! What the feed needs beside the quotes: fields of a bank's messages, and the instruments.
 
-use super::feed::Settings;
 use super::requests::Requests;
-use touchline_feed::ReceiveTime;
+use super::settings::Settings;
+use crate::ReceiveTime;
 use touchline_instruments::Instruments;
 use touchline_session::Secret;
 use touchline_session::fix::printed_message;
 use touchline_types::{Code, Depth, Id, PacketInfo, Price, ReferenceData, SecurityType, Symbol};
 use touchline_wire::fix::{Header, Message, tag};
-
-/// BusinessRejectRefID.
-const BUSINESS_REJECT_REF_ID: u32 = 379;
-/// QuoteReqID.
-const QUOTE_REQ_ID: u32 = 131;
 
 /// Head of a quote message.
 pub(super) fn info(header: &Header<'_>, time: ReceiveTime) -> PacketInfo {
@@ -37,7 +32,7 @@ pub(super) fn rejected_pair(requests: Requests, message: &Message<'_>) -> Option
     let id = fields.find(|field| {
         matches!(
             field.tag,
-            tag::MD_REQ_ID | QUOTE_REQ_ID | BUSINESS_REJECT_REF_ID
+            tag::MD_REQ_ID | tag::QUOTE_REQ_ID | tag::BUSINESS_REJECT_REF_ID
         )
     });
     requests.pair_of(id?.value)

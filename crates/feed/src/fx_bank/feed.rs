@@ -7,42 +7,20 @@
 //! A lost session withdraws every quote: one message makes the channel stale, and each book is empty. A gap in the bank's
 //! sequence numbers may hide the end of a quote, so the feed reconnects.
 
-use super::Dialect;
-use super::book::Books;
+use super::books::Books;
 use super::counters::Counters;
 use super::messages::{info, named, quote_id, rejected_pair, text, withheld};
 use super::requests::Requests;
-use touchline_feed::{
-    Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed, Warning,
-};
+use super::settings::Settings;
+use crate::{Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed, Warning};
+use touchline_fx::quotes;
 use touchline_fx::quotes::NEVER;
-use touchline_fx::{BankStream, quotes};
 use touchline_instruments::Instruments;
-use touchline_session::Secret;
 use touchline_session::fix::{self, Event as Said, Memory, Session};
 use touchline_types::{
-    ChannelState, Code, CounterInfo, Event, Instrument, PacketInfo, Phase, QuoteStream, Validity,
+    ChannelState, CounterInfo, Event, Instrument, PacketInfo, Phase, QuoteStream, Validity,
 };
 use touchline_wire::fix::{Message, tag};
-
-/// Settings of the feed.
-#[derive(Debug)]
-pub struct Settings {
-    pub session: fix::Settings,
-    pub bank: Code,
-    pub stream: BankStream,
-    pub dialect: Dialect,
-    pub depth: u32,
-    pub bands: Vec<u64>,
-    pub levels_max: usize,
-    pub snapshot_ns: u64,
-    pub user: Option<String>,
-    pub password: Option<Secret>,
-    pub logon_fields: Vec<(u32, Vec<u8>)>,
-    pub request_fields: Vec<(u32, Vec<u8>)>,
-    pub instruments_max: usize,
-    pub message_bytes_max: usize,
-}
 
 /// A bank's pricing session.
 #[derive(Debug)]

@@ -1,15 +1,9 @@
 //! Requests for a bank's quotes: one for each pair, or for each size of a pair.
 
-use super::Dialect;
-use super::feed::Settings;
+use super::settings::{Request, Settings};
 use touchline_fx::setup::Pair;
 use touchline_wire::fix::{Encoder, tag};
 
-const NO_RELATED_SYM: u32 = 146;
-const ORDER_QTY: u32 = 38;
-const QUOTE_REQ_ID: u32 = 131;
-const QUOTE_REQUEST_TYPE: u32 = 303;
-const QUOTE_TYPE: u32 = 537;
 /// Prefix of our request ids.
 const PREFIX: &str = "TL-";
 
@@ -43,9 +37,9 @@ impl Requests {
 
     /// Message type of the requests.
     pub fn msg_type(settings: &Settings) -> &'static [u8] {
-        match settings.dialect {
-            Dialect::S => b"R",
-            Dialect::W | Dialect::WX | Dialect::MassQuotes => b"V",
+        match settings.request {
+            Request::Quotes => b"R",
+            Request::Snapshots | Request::Increments => b"V",
         }
     }
 
@@ -55,17 +49,17 @@ impl Requests {
         let symbol = settings.stream.setup().pairs[pair].config.symbol.as_bytes();
         let id = format!("{PREFIX}{}", number + 1);
         let size = settings.bands.get(band);
-        match settings.dialect {
-            Dialect::S => {
-                body.bytes(QUOTE_REQ_ID, id.as_bytes())
-                    .unsigned(NO_RELATED_SYM, 1)
+        match settings.request {
+            Request::Quotes => {
+                body.bytes(tag::QUOTE_REQ_ID, id.as_bytes())
+                    .unsigned(tag::NO_RELATED_SYM, 1)
                     .bytes(tag::SYMBOL, symbol)
                     // QuoteRequestType: automatic. QuoteType: tradeable.
-                    .unsigned(QUOTE_REQUEST_TYPE, 2)
-                    .unsigned(QUOTE_TYPE, 1);
+                    .unsigned(tag::QUOTE_REQUEST_TYPE, 2)
+                    .unsigned(tag::QUOTE_TYPE, 1);
             }
-            Dialect::W | Dialect::WX | Dialect::MassQuotes => {
-                let increments = settings.dialect != Dialect::W;
+            Request::Snapshots | Request::Increments => {
+                let increments = settings.request == Request::Increments;
                 body.bytes(tag::MD_REQ_ID, id.as_bytes())
                     .char(tag::SUBSCRIPTION_REQUEST_TYPE, b'1')
                     .unsigned(tag::MARKET_DEPTH, u64::from(settings.depth))
@@ -73,12 +67,12 @@ impl Requests {
                     .unsigned(tag::NO_MD_ENTRY_TYPES, 2)
                     .char(tag::MD_ENTRY_TYPE, b'0')
                     .char(tag::MD_ENTRY_TYPE, b'1')
-                    .unsigned(NO_RELATED_SYM, 1)
+                    .unsigned(tag::NO_RELATED_SYM, 1)
                     .bytes(tag::SYMBOL, symbol);
             }
         }
         if let Some(size) = size {
-            body.unsigned(ORDER_QTY, *size);
+            body.unsigned(tag::ORDER_QTY, *size);
         }
         for (tag, value) in &settings.request_fields {
             body.bytes(*tag, value);
