@@ -142,6 +142,8 @@ impl<L: Link> OrderSession<L> {
     /// A session that continues with these numbers.
     pub fn new(config: &SessionConfig, numbers: Numbers, link: L) -> OrderSession<L> {
         let mut settings = Settings::new(Role::Initiator, &config.sender, config.target());
+        settings.sender_sub.clone_from(&config.sender_sub);
+        settings.target_sub.clone_from(&config.target_sub);
         settings.heartbeat_s = config.heartbeat_s;
         settings.checks = Checks::Standard;
         // Banks use reject reasons (103) that are newer than FIX 4.4; the core maps what it does not know.

@@ -29,6 +29,12 @@ pub struct SessionConfig {
     /// The bank's CompID; its name if absent.
     #[serde(default)]
     pub target: Option<String>,
+    /// SenderSubID (50), if the bank requires one.
+    #[serde(default)]
+    pub sender_sub: Option<String>,
+    /// TargetSubID (57), if the bank requires one.
+    #[serde(default)]
+    pub target_sub: Option<String>,
     /// HeartBtInt, seconds.
     #[serde(default = "heartbeat_s")]
     pub heartbeat_s: u32,
@@ -98,6 +104,13 @@ impl SessionConfig {
                 self.sender,
                 self.target()
             ));
+        }
+        for sub in [&self.sender_sub, &self.target_sub].into_iter().flatten() {
+            if !is_comp_id(sub) {
+                wrong.push(format!(
+                    "sender_sub and target_sub: {sub:?}: give 1 to 64 printable ASCII characters"
+                ));
+            }
         }
         if !(1..=3_600).contains(&self.heartbeat_s) {
             wrong.push("give heartbeat_s from 1 to 3600".to_owned());

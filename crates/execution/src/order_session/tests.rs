@@ -277,12 +277,14 @@ impl Rig {
 /// The Logon has user, password and further fields; a bank's text with the password is withheld.
 #[test]
 fn a_logon_has_what_the_configuration_says() {
-    let more = "user = \"desk\"\nlogon_fields = [\"9001=Y\", \"9002=a b\"]\n";
+    let more = "user = \"desk\"\nlogon_fields = [\"9001=Y\", \"9002=a b\"]\nsender_sub = \"D1\"\ntarget_sub = \"TRADE\"\n";
     let mut rig = Rig::with(more, Numbers::new(7, 3));
     rig.session.set_password(Some(Secret::from("sentinel")));
     rig.log_on(3);
     let logon = rig.sent();
-    assert!(logon.contains("|34=7|"), "{logon}");
+    for field in ["34=7", "50=D1", "57=TRADE"] {
+        assert!(logon.contains(&format!("|{field}|")), "{logon}");
+    }
     assert!(
         logon.contains("|98=0|108=10|553=desk|554=sentinel|9001=Y|9002=a b|10="),
         "{logon}"

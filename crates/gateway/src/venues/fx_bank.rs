@@ -194,6 +194,8 @@ fn password(venue: &FxBankVenue) -> Result<Option<Secret>, ConfigError> {
 
 fn session(venue: &FxBankVenue) -> fix::Settings {
     let mut session = fix::Settings::new(Role::Initiator, &venue.sender, &venue.target);
+    session.sender_sub.clone_from(&venue.sender_sub);
+    session.target_sub.clone_from(&venue.target_sub);
     session.heartbeat_s = venue.heartbeat_s;
     // Missed market data is not requested again, and SendingTime is not checked: a bank's clock may be wrong.
     session.reset_on_logon = true;
@@ -226,4 +228,21 @@ fn stream(venue: &FxBankVenue) -> Result<BankStream, ConfigError> {
         let wrong: Vec<&str> = wrong.lines().collect();
         refused(wrong.join("; "), "correct it")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_has_the_configured_sub_ids() {
+        let text = FxBankVenue::EXAMPLES[0].replace(
+            "[venue]",
+            "[venue]\nsender_sub = \"D1\"\ntarget_sub = \"QUOTE\"",
+        );
+        let config = Config::<FxBankVenue>::from_text("g.toml", &text).expect("a configuration");
+        let session = session(&config.venue);
+        assert_eq!(session.sender_sub.as_deref(), Some("D1"));
+        assert_eq!(session.target_sub.as_deref(), Some("QUOTE"));
+    }
 }

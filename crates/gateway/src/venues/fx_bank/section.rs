@@ -19,6 +19,12 @@ pub struct FxBankVenue {
     /// The bank's TargetCompID (56).
     #[serde(deserialize_with = "read::comp_id")]
     pub target: String,
+    /// SenderSubID (50), if the bank requires one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_sub: Option<String>,
+    /// TargetSubID (57), if the bank requires one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_sub: Option<String>,
     /// Name of the bank in published quotes: 1 to 16 visible characters. Default: its CompID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bank: Option<String>,
