@@ -84,7 +84,7 @@ impl Statistics {
         &mut self,
         counters: &Counters,
         sources: &SourceCounters,
-        banks: &[BankCounts],
+        banks: impl Iterator<Item = BankCounts>,
         engine: &Engine,
     ) {
         self.values.clear();
@@ -92,7 +92,7 @@ impl Statistics {
         self.values.extend(sources.counts());
         self.values.extend(engine.pricing().counters().counts());
         let setup = engine.setup();
-        for (bank, counts) in banks.iter().enumerate() {
+        for (bank, counts) in banks.enumerate() {
             let [orders, fills, rejects, unknown] = scores(engine, setup, bank);
             self.values.extend([
                 u64::from(engine.trading().is_order_session_up(bank)),

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod answers;
+mod banks;
 #[cfg(test)]
 mod broken;
 mod budget;
@@ -14,6 +15,7 @@ mod incident;
 #[cfg(test)]
 mod over_tls;
 mod path;
+mod recorder;
 #[cfg(test)]
 mod refused;
 mod run;
@@ -250,8 +252,8 @@ impl Trader {
             recovered: counts,
             banks_changed,
         };
-        for (session, password) in trader.core.sessions.iter_mut().zip(passwords) {
-            session.set_password(password);
+        for (bank, password) in passwords.into_iter().enumerate() {
+            trader.core.banks[bank].session.set_password(password);
         }
         trader.core.prepare(ticks);
         trader.core.wall_ahead_ns = wall_ahead_ns;
@@ -281,9 +283,9 @@ impl Trader {
 
     /// Order sessions that are logged on, and all.
     pub fn sessions(&self) -> (usize, usize) {
-        let sessions = &self.core.sessions;
-        let up = sessions.iter().filter(|session| session.is_up());
-        (up.count(), sessions.len())
+        let banks = &self.core.banks;
+        let up = banks.sessions().filter(|session| session.is_up());
+        (up.count(), banks.len())
     }
 
     /// Journals a command that was executed before this engine had its journal, and its answer.
@@ -365,7 +367,7 @@ impl Trader {
         let time = self.time(boot_ns());
         self.core.tell_scores(time);
         self.show_counters();
-        self.core.out.journal.close(wall_ns())?;
+        self.core.recorder.into_out().journal.close(wall_ns())?;
         Ok(())
     }
 
@@ -383,7 +385,7 @@ impl Trader {
     /// Without its directory a journal is written and cannot be found again: the next run would start a new journal, and use the same
     /// names for its orders.
     fn watch_directory(&mut self, began_ns: u64) {
-        let journal = &self.core.out.journal;
+        let journal = &self.core.recorder.out().journal;
         let why = if !self.directory.is_there(journal) {
             let path = self.directory.path.display();
             format!("its directory {path} was removed or replaced")
@@ -534,17 +536,21 @@ impl Trader {
             wall_ns: self.clock.now_ns(),
             mono_ns: began_ns,
         });
-        self.core.out.drop_copy.state_activity(Activity {
-            at_ns: began_ns.max(1),
-            timeout_ns: STALLED_NS,
-        });
+        self.core
+            .recorder
+            .out_mut()
+            .drop_copy
+            .state_activity(Activity {
+                at_ns: began_ns.max(1),
+                timeout_ns: STALLED_NS,
+            });
         if began_ns >= self.timers.show_ns {
             self.timers.show_ns = began_ns + SHOW_NS;
             self.show_counters();
         }
         if began_ns >= self.timers.intact_ns {
             self.timers.intact_ns = began_ns + INTACT_NS;
-            self.core.out.drop_copy.check()?;
+            self.core.recorder.out_mut().drop_copy.check()?;
             self.watch_directory(began_ns);
         }
         if self

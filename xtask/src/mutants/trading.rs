@@ -42,7 +42,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: an order that is not in the journal is sent",
-        find: "is_journaled && !self.is_journal_dead",
+        find: "is_journaled && !self.recorder.is_dead()",
         replace: "true",
         test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
     },
@@ -54,14 +54,14 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: what the journal refused is published as journaled",
-        find: "self.publish_record(0);",
-        replace: "self.publish_record(self.next_event);",
+        find: "self.publish(0);",
+        replace: "self.publish(self.next);",
         test: "-p touchline-execution --lib what_the_journal_refused_has_no_number",
     },
     Mutant {
         name: "execution: an order does not wait for the disk",
-        find: "if self.is_disk\n",
-        replace: "if false\n",
+        find: "!self.is_disk ||",
+        replace: "true ||",
         test: "-p touchline-execution --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
     },
     Mutant {
@@ -90,7 +90,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a report is not in the journal",
-        find: "record.received(bank, bytes);",
+        find: "self.batch.received(bank, bytes);",
         replace: "let _ = bytes;",
         test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
     },
@@ -126,7 +126,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: orders are not asked for when the bank skips messages",
-        find: "if has_orders && !is_asked && self.sessions[bank].is_up()",
+        find: "if has_orders && !is_asked && self.banks[bank].session.is_up()",
         replace: "if false",
         test: "-p touchline --test system fx::session_faults::messages_that_a_bank_skips",
     },
@@ -144,8 +144,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a failure is forgotten by a journal that refuses its kill",
-        find: "if self.refused.is_none() {\n            self.out.failure_recorded();",
-        replace: "if true {\n            self.out.failure_recorded();",
+        find: "if self.recorder.refused().is_none() {\n            self.recorder.failure_recorded();",
+        replace: "if true {\n            self.recorder.failure_recorded();",
         test: "-p touchline-execution --lib a_start_whose_kill_is_refused",
     },
     Mutant {

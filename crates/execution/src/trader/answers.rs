@@ -57,7 +57,7 @@ fn answer(
         command: Ok(command),
     };
     core.command(time, &client, &received, admitted);
-    let line = core.out.answers.last().expect("an answer");
+    let line = core.recorder.out().answers.last().expect("an answer");
     let refused = |incident: &Incident| match incident {
         Incident::Refused { reason, .. } => Some(reason.clone()),
         _ => None,

@@ -1,17 +1,14 @@
 //! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
 
-use super::budget::Budget;
-use super::sessions::Faults;
+use super::banks::Banks;
+use super::recorder::Recorder;
 use super::{Incident, Path, Quotes, Totals};
 use crate::config::ClientConfig;
 use crate::edge::{Link, Output};
-use crate::order_session::OrderSession;
-use crate::records::{Record, kind};
-use crate::statistics::BankCounts;
+use crate::records::Record;
 use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::command::Command;
-use touchline_fx::encoding::Encoder as Events;
 use touchline_fx::event::{Alarm, Answer, Event, Message, OrderEvent, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{fields, msg_type};
@@ -79,50 +76,24 @@ pub(super) struct Boot {
 pub(super) struct Core<O, L> {
     pub engine: Engine,
     pub batch: Batch,
-    pub out: O,
-    pub is_disk: bool,
-    pub sync_wait_ns: u64,
+    pub recorder: Recorder<O>,
+    pub banks: Banks<L>,
     /// A round that lasts longer was stopped.
     pub pause_max_ns: u64,
-    /// The journal cannot be written: no new orders are sent.
-    pub is_journal_dead: bool,
     /// The run before was killed, and its journal could not record it.
     pub is_kill_unrecorded: bool,
-    /// Why the journal refused a record, the first one.
-    pub refused: Option<Refused>,
-    /// The last alarm of the journal.
-    pub alarm: u64,
-    pub sessions: Vec<OrderSession<L>>,
     pub incidents: VecDeque<Incident>,
     pub totals: Totals,
     /// Everybody who may send commands.
     pub clients: Vec<ClientConfig>,
     /// The boot of the host, until this run begins.
     pub boot: Boot,
-    /// Number of the next entry in the journal.
-    pub next_event: u64,
-    /// Counts of each bank.
-    pub banks: Vec<BankCounts>,
-    /// Faults of each bank's order session.
-    pub faults: Vec<Faults>,
-    /// Changes by prices alone that are journaled.
-    pub prices: Budget,
-    /// Banks whose sessions have messages of the present batch.
-    pub is_filled: Vec<bool>,
     /// The wall clock less the engine's clock, nanoseconds.
     pub wall_ahead_ns: i64,
     /// Paths of this round that sent something.
     pub paths: Vec<Path>,
     /// When the last cancel was handed to the kernel, in ticks.
     pub last_canceled: u64,
-    /// The first bank that may make a step of its connection in the next round.
-    pub connects_next: Bank,
-    /// Orders of the present batch, by bank.
-    pub ahead: Vec<u64>,
-    /// The record of the present batch.
-    pub record: Events,
-    /// Body of another record.
-    pub body: Vec<u8>,
 }
 
 impl<O: Output, L: Link> Core<O, L> {
@@ -202,10 +173,13 @@ impl<O: Output, L: Link> Core<O, L> {
         if is_sent {
             self.send_decisions(&batch, true, true, time);
         }
-        let is_told_only = self.is_told_only(&batch, cause, time);
-        let journaled = match is_told_only {
+        let is_passed_over = self.recorder.passes_over(&batch, cause, time.mono_ns);
+        let journaled = match is_passed_over {
             true => Ok(None),
-            false => self.journal(&batch, cause, time),
+            false => {
+                self.write(&batch, cause, time);
+                self.recorder.append_batch(time.wall_ns)
+            }
         };
         let may_order = self.is_safe(&batch, &journaled);
         batch.stages.lap(Stage::Journal);
@@ -216,7 +190,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.totals.cancels > cancels {
             (_, self.last_canceled) = batch.stages.span();
         }
-        let is_journaled = journaled.is_ok() && !is_told_only;
+        let is_journaled = journaled.is_ok() && !is_passed_over;
         self.publish(&batch, cause, is_journaled, time);
         self.tell(&batch, time);
         batch.clear();
@@ -246,7 +220,7 @@ impl<O: Output, L: Link> Core<O, L> {
             {
                 continue;
             }
-            self.is_filled[line.bank] = true;
+            self.banks[line.bank].is_filled = true;
             match message {
                 Message::Order(terms) => self.send_order(terms, message, may_order, time),
                 _ => self.send_other(line.bank, message, is_journaled, time),
@@ -255,85 +229,14 @@ impl<O: Output, L: Link> Core<O, L> {
         self.flush_filled(time);
     }
 
-    /// Appends the record of a batch, if there is anything to record.
-    ///
-    /// # Errors
-    /// The journal does not have it.
-    fn journal(
-        &mut self,
-        batch: &Batch,
-        cause: Cause<'_>,
-        time: ReceiveTime,
-    ) -> Result<Option<Appended>, Refused> {
-        self.encode(batch, cause, time.wall_ns);
-        if self.record.is_empty() {
-            return Ok(None);
-        }
-        if Variant::PublishedBeforeJournaled.is_on() {
-            self.publish_record(self.next_event);
-        }
-        let mut record = std::mem::take(&mut self.record);
-        let mut last = None;
-        for place in 0..record.finish(self.next_event) {
-            match self.append_raw(kind::BATCH, time.wall_ns, record.part(place)) {
-                Ok(appended) => last = Some(appended),
-                Err(refused) => {
-                    self.record = record;
-                    return Err(refused);
-                }
-            }
-        }
-        self.record = record;
-        Ok(last)
-    }
-
-    /// Writes the cause of a batch and its events, composites excepted.
-    fn encode(&mut self, batch: &Batch, cause: Cause<'_>, at_ns: u64) {
-        let record = &mut self.record;
-        record.begin(at_ns);
-        match cause {
-            Cause::None | Cause::Answer(_) => {}
-            // mutant: execution: a report is not in the journal
-            Cause::Received(bank, bytes) if !Variant::ReportNotJournaled.is_on() => {
-                record.received(bank, bytes);
-            }
-            Cause::Received(..) => {}
-            Cause::Session(bank, is_up) => record.session(bank, is_up),
-            Cause::Command(command) => {
-                let client = command.answer.client;
-                record.command(command.request, client, command.person, command.received);
-                let is_lost = Variant::BookingNotJournaled.is_on();
-                let decision = command.decision;
-                let decision =
-                    decision.filter(|decision| !(is_lost && matches!(decision, Desk::Book { .. })));
-                if let Some(decision) = decision {
-                    record.decision(decision);
-                }
-            }
-        }
-        let mut ahead = std::mem::take(&mut self.ahead);
-        ahead.fill(0);
-        for event in &batch.events {
-            let sequence = match &event.1 {
-                Event::Composite { .. } => continue,
-                Event::Accepted { .. } if Variant::ParentNotJournaled.is_on() => continue,
-                Event::Kill { .. } if Variant::KillNotJournaled.is_on() => continue,
-                Event::Order(line) => sent(line).map_or(0, |message| {
-                    let ahead = &mut ahead[line.bank];
-                    let sequence = self.sessions[line.bank].next_out() + *ahead;
-                    let is_order = matches!(message, Message::Order(_));
-                    *ahead += u64::from(is_order || !Variant::QuestionsUncounted.is_on());
-                    sequence
-                }),
-                _ => 0,
-            };
-            let labels = &self.engine.setup().labels;
-            self.record.event(labels, batch, event, sequence);
-        }
-        self.ahead = ahead;
-        if let Cause::Command(Commanded { answer, .. }) | Cause::Answer(answer) = cause {
-            self.record.answer(&answer);
-        }
+    /// Writes the record of a batch.
+    fn write(&mut self, batch: &Batch, cause: Cause<'_>, time: ReceiveTime) {
+        let labels = &self.engine.setup().labels;
+        let banks = &self.banks;
+        self.recorder
+            .write(labels, batch, cause, time.wall_ns, |bank| {
+                banks.next_out(bank)
+            });
     }
 
     /// Whether the orders of a batch may leave: its record is in the journal, and on the disk if it must be.
@@ -355,53 +258,27 @@ impl<O: Output, L: Link> Core<O, L> {
                 })
             )
         };
-        // mutant: execution: an order does not wait for the disk
-        if self.is_disk
-            && let Some(last) = last
+        if let Some(last) = last
             && batch.events.iter().any(|(_, event)| is_order(event))
-            && !self.out.wait_until_safe(last, self.sync_wait_ns)
+            && !self.recorder.is_on_disk(last)
         {
             return Err("the disk is too slow".to_owned());
         }
         Ok(())
     }
 
-    /// Publishes the record of a batch, after the journal has it, and its composites. The numbers of entries that the journal does not
-    /// have are used again by the next run, so that those have none.
+    /// Publishes the record of a batch, after the journal has it, and its composites.
     fn publish(&mut self, batch: &Batch, cause: Cause<'_>, is_journaled: bool, time: ReceiveTime) {
         if is_journaled {
-            let entries = self.record.entries();
-            if entries > 0 && !Variant::PublishedBeforeJournaled.is_on() {
-                self.publish_record(self.next_event);
-            }
-            self.next_event += entries;
+            self.recorder.publish_batch();
         } else {
-            self.encode(batch, unexecuted(cause), time.wall_ns);
-            // mutant: execution: what the journal refused is published as journaled
-            self.publish_record(0);
+            self.write(batch, unexecuted(cause), time);
+            self.recorder.publish_unrecorded();
         }
-        self.publish_composites(batch, time);
-    }
-
-    fn publish_record(&mut self, first: u64) {
-        for place in 0..self.record.finish(first) {
-            self.out.publish(self.record.part(place));
-        }
-    }
-
-    fn publish_composites(&mut self, batch: &Batch, time: ReceiveTime) {
-        let is_composite = |event: &&(u64, Event)| matches!(event.1, Event::Composite { .. });
-        let composites = batch.events.iter().filter(is_composite);
-        if composites.clone().next().is_none() {
-            return;
-        }
-        self.record.begin(time.wall_ns);
-        for event in composites {
-            self.totals.composites += 1;
-            let labels = &self.engine.setup().labels;
-            self.record.event(labels, batch, event, 0);
-        }
-        self.publish_record(0);
+        let labels = &self.engine.setup().labels;
+        self.totals.composites += self
+            .recorder
+            .publish_composites(labels, batch, time.wall_ns);
     }
 
     /// Sends an order that is in the journal. One that cannot be sent is asked for like any other.
@@ -412,25 +289,25 @@ impl<O: Output, L: Link> Core<O, L> {
         is_journaled: bool,
         time: ReceiveTime,
     ) {
-        let disk_ns = if self.is_disk { self.sync_wait_ns } else { 0 };
         // mutant: execution: an order that is not in the journal is sent
         let may_leave =
-            is_journaled && !self.is_journal_dead || Variant::ExecutedUnrecorded.is_on();
+            is_journaled && !self.recorder.is_dead() || Variant::ExecutedUnrecorded.is_on();
         // Decided before the process was stopped, and its price is old.
-        if !may_leave || self.watch_round(time, disk_ns) {
+        if !may_leave || self.watch_round(time, self.recorder.disk_ns()) {
             self.totals.unsent += 1;
             return;
         }
         let wall = self.wall(time);
         let labels = &self.engine.setup().labels;
-        let session = &mut self.sessions[terms.bank];
+        let bank = &mut self.banks[terms.bank];
+        let session = &mut bank.session;
         let sent = session.send("D", wall, |encoder| {
             put_fields(labels, message, (time, wall), encoder);
         });
         match sent {
             Ok(_) => {
                 self.totals.orders += 1;
-                self.faults[terms.bank].grant(time.mono_ns);
+                bank.faults.grant(time.mono_ns);
                 // The record of the order has its number.
                 session.note_journaled(session.numbers());
             }
@@ -442,7 +319,7 @@ impl<O: Output, L: Link> Core<O, L> {
     fn send_other(&mut self, bank: Bank, message: &Message, is_journaled: bool, time: ReceiveTime) {
         let wall = self.wall(time);
         let labels = &self.engine.setup().labels;
-        let session = &mut self.sessions[bank];
+        let session = &mut self.banks[bank].session;
         let sent = session.send(msg_type(message), wall, |encoder| {
             put_fields(labels, message, (time, wall), encoder);
         });
@@ -453,21 +330,22 @@ impl<O: Output, L: Link> Core<O, L> {
             Message::MassStatus { .. } => {
                 let orders = self.engine.trading().orders().iter();
                 let of_bank = orders.filter(|order| order.terms.bank == bank).count() as u64;
-                let budget = &mut self.faults[bank].budget;
+                let budget = &mut self.banks[bank].faults.budget;
                 budget.grant_all(of_bank + 1_000, time.mono_ns);
             }
-            _ => self.faults[bank].grant(time.mono_ns),
+            _ => self.banks[bank].faults.grant(time.mono_ns),
         }
         self.totals.cancels += u64::from(is_cancel && sent.is_ok());
         if sent.is_ok() && is_journaled {
+            let session = &mut self.banks[bank].session;
             session.note_journaled(session.numbers());
         }
     }
 
     /// Hands the messages of a batch to the kernel, with one call for each bank: a kill cancels a thousand orders.
     fn flush_filled(&mut self, time: ReceiveTime) {
-        for bank in 0..self.is_filled.len() {
-            if std::mem::take(&mut self.is_filled[bank]) {
+        for bank in 0..self.banks.len() {
+            if std::mem::take(&mut self.banks[bank].is_filled) {
                 self.flush(bank, time);
             }
         }
@@ -475,7 +353,7 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Hands the bytes of a session to the kernel, its numbers first to the journal.
     pub fn flush(&mut self, bank: Bank, time: ReceiveTime) {
-        let unjournaled = self.sessions[bank].unjournaled();
+        let unjournaled = self.banks[bank].session.unjournaled();
         if let Some(numbers) = unjournaled.filter(|_| !Variant::NumbersNotJournaled.is_on()) {
             let (next_out, next_in) = numbers;
             let record = Record::Numbers {
@@ -483,11 +361,11 @@ impl<O: Output, L: Link> Core<O, L> {
                 next_out,
                 next_in,
             };
-            if self.append(time.wall_ns, &record).is_ok() {
-                self.sessions[bank].note_journaled(numbers);
+            if self.recorder.append(time.wall_ns, &record).is_ok() {
+                self.banks[bank].session.note_journaled(numbers);
             }
         }
-        self.sessions[bank].flush();
+        self.banks[bank].session.flush();
     }
 
     /// Counts the events of a batch, and reports those that may need a person.
@@ -506,7 +384,7 @@ impl<O: Output, L: Link> Core<O, L> {
                     self.totals.fills += 1;
                     let is_reversal = matches!(fill.kind, FillKind::Bust | FillKind::Correct);
                     if let Some(bank) = fill.bank.filter(|_| is_reversal) {
-                        self.faults[bank].reversals += 1;
+                        self.banks[bank].faults.reversals += 1;
                     }
                 }
                 _ => {}
@@ -518,7 +396,8 @@ impl<O: Output, L: Link> Core<O, L> {
     fn tell_alarm(&mut self, what: Alarm, bank: Option<Bank>, order: Option<Id>, at_ns: u64) {
         let name = |bank: Bank| self.engine.setup().banks[bank].config.name.clone();
         let told = match (bank, what) {
-            (Some(bank), Alarm::DontKnow('D') | Alarm::UnknownExec) => self.faults[bank]
+            (Some(bank), Alarm::DontKnow('D') | Alarm::UnknownExec) => self.banks[bank]
+                .faults
                 .foreign(at_ns)
                 .map_err(|count| (bank, count)),
             _ => Ok(()),
@@ -585,7 +464,7 @@ fn put_fields(
 }
 
 /// The message of a line that is sent.
-fn sent(line: &OrderLine) -> Option<&Message> {
+pub(super) fn sent(line: &OrderLine) -> Option<&Message> {
     let message = line.message.as_ref();
     message.filter(|_| line.what == OrderEvent::Sent)
 }

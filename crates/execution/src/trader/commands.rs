@@ -183,7 +183,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if !client.may.contains(&kind) {
             return Err("not_allowed".into());
         }
-        let has_journal = !self.is_journal_dead && self.refused.is_none();
+        let has_journal = !self.recorder.is_dead() && self.recorder.refused().is_none();
         if !has_journal && needs_record(Some(kind)) && !Variant::ExecutedUnrecorded.is_on() {
             return Err("kill".into());
         }

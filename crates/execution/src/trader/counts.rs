@@ -12,9 +12,9 @@ impl Trader {
         let live = self.sources.iter().filter(|source| source.is_up()).count();
         self.counters.banks_live = live as u64;
         self.counters.composites_published = self.core.totals.composites;
-        let (banks, engine) = (&self.core.banks, &self.core.engine);
+        let engine = &self.core.engine;
         self.statistics
-            .show(&counters, &self.counters, banks, engine);
+            .show(&counters, &self.counters, self.core.banks.counts(), engine);
     }
 
     /// The counters.
@@ -24,7 +24,10 @@ impl Trader {
         let rejects = statistics::rejects(engine);
         let of = |code: RejectCode| rejects[code as usize];
         let banks = 0..engine.setup().banks.len();
-        let (position, durable) = (core.out.journal.position(), core.out.journal.durable());
+        let (position, durable) = (
+            core.recorder.out().journal.position(),
+            core.recorder.out().journal.durable(),
+        );
         Counters {
             fx_orders_sent: totals.orders,
             fx_orders_unsent: totals.unsent,
@@ -61,7 +64,7 @@ impl Trader {
             fx_journal_position: position,
             fx_journal_durable: durable,
             fx_journal_behind: position.saturating_sub(durable),
-            fx_journal_failed: u64::from(core.is_journal_dead),
+            fx_journal_failed: u64::from(core.recorder.is_dead()),
             fx_incidents_dropped: totals.incidents_dropped,
         }
     }

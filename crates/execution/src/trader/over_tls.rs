@@ -123,7 +123,7 @@ impl Engine {
     }
 
     fn is_up(&self) -> bool {
-        self.core.sessions[0].is_up()
+        self.core.banks[0].session.is_up()
     }
 }
 
@@ -436,8 +436,11 @@ fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
     let addresses = banks.each_ref().map(|bank| bank.listener.address());
     let mut engine = Engine::of(&addresses, client(&issuer, None));
     let start = Instant::now();
-    while !engine.core.sessions[1..]
-        .iter()
+    while !engine
+        .core
+        .banks
+        .sessions()
+        .skip(1)
         .all(|session| session.is_up())
     {
         assert!(start.elapsed() < HANGS, "a bank starves: {:?}", engine.said);
@@ -448,7 +451,7 @@ fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
         std::thread::sleep(Duration::from_micros(50));
     }
     assert_eq!(engine.steps_max, 1, "steps of connections in a round");
-    assert!(engine.core.sessions[0].is_disconnected());
+    assert!(engine.core.banks[0].session.is_disconnected());
 }
 
 /// Pauses are doubled also if each connection gets as far as the Logon, from the third on beyond `reconnect_ms_max`, until a session
@@ -463,7 +466,7 @@ fn a_bank_that_accepts_and_closes_is_tried_less_and_less_often() {
         engine.now_ns += lasts_ms * MS;
         bank.end(ReceiveTime::at(engine.now_ns));
         until("an end", &mut engine, &mut bank, |engine| !engine.is_up());
-        let session = &engine.core.sessions[0];
+        let session = &engine.core.banks[0].session;
         let pause_ms = (0..100).find(|ms| session.is_connecting(engine.now_ns + ms * MS));
         let pause_ms = pause_ms.expect("it connects again");
         pauses_ms.push(pause_ms);

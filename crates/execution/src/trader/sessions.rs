@@ -125,10 +125,10 @@ impl<O: Output, L: Link> Core<O, L> {
         let is_of_every_message =
             matches!(said, Said::Rejected(_) | Said::Invalid(_) | Said::Gap(_));
         let told = match is_of_every_message {
-            true => self.faults[bank].rejected.add(time.mono_ns),
+            true => self.banks[bank].faults.rejected.add(time.mono_ns),
             false => Ok(()),
         };
-        let is_asked = self.sessions[bank].is_stopping();
+        let is_asked = self.banks[bank].session.is_stopping();
         self.totals.sessions_lost += u64::from(is_up == Some(false) && !is_asked);
         let incident = incident(self.name(bank), said, is_asked);
         match (told, incident) {
@@ -148,7 +148,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if is_up {
             let orders = self.engine.trading().orders().iter();
             let of_bank = orders.filter(|order| order.terms.bank == bank).count();
-            self.faults[bank].again = PER_MESSAGE * of_bank as u64;
+            self.banks[bank].faults.again = PER_MESSAGE * of_bank as u64;
         }
         let session = if is_up { Session::Up } else { Session::Down };
         let input = Input::Orders(bank, session);
@@ -162,42 +162,42 @@ impl<O: Output, L: Link> Core<O, L> {
     /// The message that a session handed out: in the journal with everything that follows from it.
     fn report(&mut self, bank: Bank, time: ReceiveTime) {
         self.totals.reports += 1;
-        self.banks[bank].reports += 1;
-        let message = std::mem::take(self.sessions[bank].message_mut());
+        self.banks[bank].counts.reports += 1;
+        let message = std::mem::take(self.banks[bank].session.message_mut());
         let repeated = self.engine.trading().executions().repeated();
-        let foreign = self.faults[bank].foreign.1;
+        let foreign = self.banks[bank].faults.foreign.1;
         let booked = self.booked(bank);
         let input = Input::Orders(bank, Session::Message(&message));
         self.handle_for(time, &input, Cause::Received(bank, &message));
         let is_repeated = self.engine.trading().executions().repeated() > repeated;
         // A bank that marks a repetition does what FIX says.
-        if is_repeated && !self.sessions[bank].is_marked() {
+        if is_repeated && !self.banks[bank].session.is_marked() {
             self.repeated(bank, &message, time);
         }
-        *self.sessions[bank].message_mut() = message;
+        *self.banks[bank].session.message_mut() = message;
         if self.booked(bank) == booked {
-            let is_foreign = self.faults[bank].foreign.1 > foreign;
+            let is_foreign = self.banks[bank].faults.foreign.1 > foreign;
             self.take_from_budget(bank, is_foreign, time);
         }
     }
 
     /// Fills so far, without those of a bank that were taken back or corrected.
     fn booked(&self, bank: Bank) -> u64 {
-        self.totals.fills - self.faults[bank].reversals
+        self.totals.fills - self.banks[bank].faults.reversals
     }
 
     /// A report that booked nothing. A bank that sends more of them than our messages explain is disconnected: those before are in the
     /// journal.
     fn take_from_budget(&mut self, bank: Bank, is_foreign: bool, time: ReceiveTime) {
-        let session = &self.sessions[bank];
+        let session = &self.banks[bank].session;
         // What we asked it to repeat after a reconnect, or it sends again by itself behind a Logon: reports of our orders.
         let is_again = session.is_marked() && !is_foreign;
-        let is_asked = is_again && (session.is_catching_up() || self.faults[bank].again > 0);
+        let is_asked = is_again && (session.is_catching_up() || self.banks[bank].faults.again > 0);
         if is_asked {
-            self.faults[bank].again = self.faults[bank].again.saturating_sub(1);
+            self.banks[bank].faults.again = self.banks[bank].faults.again.saturating_sub(1);
         }
         let open = self.open(bank);
-        if !is_asked && !self.faults[bank].budget.take(open, time.mono_ns) {
+        if !is_asked && !self.banks[bank].faults.budget.take(open, time.mono_ns) {
             self.flood(
                 bank,
                 "it sends reports that no message of ours explains",
@@ -215,19 +215,20 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Answers of the session itself: a bank that asks for them without end is disconnected.
     pub fn own_messages(&mut self, bank: Bank, time: ReceiveTime) {
-        let budget = &mut self.faults[bank].own_messages;
-        let count = self.sessions[bank].take_own_messages();
+        let of_bank = &mut self.banks[bank];
+        let budget = &mut of_bank.faults.own_messages;
+        let count = of_bank.session.take_own_messages();
         // mutant: execution: a flood of test requests does not end the session
         let is_explained = (0..count).all(|_| budget.take(0, time.mono_ns));
         // Its end is a message, too.
-        if !is_explained && self.sessions[bank].is_up() {
+        if !is_explained && self.banks[bank].session.is_up() {
             self.flood(bank, "it sends messages of the session without end", time);
         }
     }
 
     #[cold]
     fn flood(&mut self, bank: Bank, why: &'static str, time: ReceiveTime) {
-        self.sessions[bank].cut(why, time);
+        self.banks[bank].session.cut(why, time);
         self.flush(bank, time);
         self.totals.floods += 1;
         let bank = self.name(bank);
@@ -251,7 +252,7 @@ impl<O: Output, L: Link> Core<O, L> {
             last: skipped.last,
         });
         // mutant: execution: orders are not asked for when the bank skips messages
-        if has_orders && !is_asked && self.sessions[bank].is_up() {
+        if has_orders && !is_asked && self.banks[bank].session.is_up() {
             self.session(bank, false, time);
             self.session(bank, true, time);
         }
@@ -261,7 +262,7 @@ impl<O: Output, L: Link> Core<O, L> {
     #[cold]
     fn repeated(&mut self, bank: Bank, message: &[u8], time: ReceiveTime) {
         self.totals.reports_repeated += 1;
-        let told = self.faults[bank].repeated.add(1, time.mono_ns);
+        let told = self.banks[bank].faults.repeated.add(1, time.mono_ns);
         if let (Some(count), Ok(Frame::Whole(message))) = (told, frame(message, message.len())) {
             self.incident(Incident::Repeated {
                 bank: self.name(bank),
@@ -274,7 +275,7 @@ impl<O: Output, L: Link> Core<O, L> {
     #[cold]
     fn garbled(&mut self, bank: Bank, count: u64, time: ReceiveTime) {
         self.totals.garbled += count;
-        if let Some(count) = self.faults[bank].garbled.add(count, time.mono_ns) {
+        if let Some(count) = self.banks[bank].faults.garbled.add(count, time.mono_ns) {
             let bank = self.name(bank);
             self.incident(Incident::Garbled { bank, count });
         }
@@ -334,7 +335,7 @@ mod tests {
             message.bytes(*tag, value.as_bytes());
         }
         let bytes = message.finish().expect("a short message");
-        *core.sessions[0].message_mut() = bytes.to_vec();
+        *core.banks[0].session.message_mut() = bytes.to_vec();
         core.said(0, Said::Message, time);
     }
 
@@ -365,14 +366,14 @@ mod tests {
     #[test]
     fn prices_that_flap_do_not_fill_the_journal() {
         let (mut core, time) = with_a_parent(Host::default());
-        let [records, waits] = [core.out.position, core.out.waits];
+        let [records, waits] = [core.recorder.out().position, core.recorder.out().waits];
         for _ in 0..500 {
             // Below the bank's own bid: it does not count.
             show(&mut core, time, 1_098_000_000);
             show(&mut core, time, 1_100_000_000);
         }
-        assert_eq!(core.out.position - records, 200);
-        assert_eq!(core.out.waits - waits, 1_000);
+        assert_eq!(core.recorder.out().position - records, 200);
+        assert_eq!(core.recorder.out().waits - waits, 1_000);
         let later = ReceiveTime {
             wall_ns: time.wall_ns + 10_000_000_000,
             mono_ns: time.mono_ns + 10_000_000_000,
@@ -381,7 +382,7 @@ mod tests {
             show(&mut core, later, 1_098_000_000);
             show(&mut core, later, 1_100_000_000);
         }
-        assert_eq!(core.out.position - records, 210);
+        assert_eq!(core.recorder.out().position - records, 210);
     }
 
     /// The first one at once, later ones once a minute with their number: a bank that repeats every report fills no log.

@@ -126,7 +126,7 @@ pub fn cancels(world: &World) -> Result<(), String> {
     }
     for at in engine.trading().orders().live() {
         let terms = &engine.trading().orders().get(*at).terms;
-        let session = &core.sessions[terms.bank];
+        let session = &core.banks[terms.bank].session;
         // What has no room in the kernel waits.
         let is_up = engine.trading().is_order_session_up(terms.bank) && session.is_up();
         let is_up = is_up && !session.has_unsent();

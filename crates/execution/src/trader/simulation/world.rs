@@ -482,7 +482,7 @@ impl World {
                 watch.fail(format!("a number was used twice: {text}"));
             }
         }
-        let is_failed = core.out.0.borrow().journal.state().0 == State::Failed;
+        let is_failed = core.recorder.out().0.borrow().journal.state().0 == State::Failed;
         if self.machine.borrow().is_dead() {
             self.died(process);
         } else if is_failed && (self.is_sound || self.random.chance(0.05)) {
@@ -525,8 +525,8 @@ impl World {
         };
         if !process
             .core
-            .sessions
-            .iter()
+            .banks
+            .sessions()
             .all(|session| session.is_whole())
         {
             self.whole_ns = self.now_ns;
@@ -574,8 +574,8 @@ impl World {
         });
         let up: Vec<_> = process
             .core
-            .sessions
-            .iter()
+            .banks
+            .sessions()
             .map(|session| session.is_whole())
             .collect();
         format!(

@@ -28,7 +28,7 @@ impl World {
             let Some((client, received)) = self.traders.waiting.pop_front() else {
                 break;
             };
-            let banks = 0..core.sessions.len();
+            let banks = 0..core.banks.len();
             let waits: Vec<usize> = banks
                 .filter(|at| core.engine.trading().waits_for_desk(*at))
                 .collect();
