@@ -1,8 +1,9 @@
 //! The FX core over lines of a session: whatever banks and desk say.
 
 use crate::Target;
+use touchline_fx::Setup;
 use touchline_fx::event::{Event, Message, OrderEvent};
-use touchline_fx::{Replay, Setup};
+use touchline_fx_sessions::Replay;
 
 pub(crate) const TARGET: Target = Target {
     name: "fx_session",

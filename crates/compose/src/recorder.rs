@@ -6,8 +6,8 @@ use std::path::Path;
 use touchline_fx::config as fx;
 use touchline_fx::input::Input;
 use touchline_fx::lines::Files;
-use touchline_fx::session_file::LineWriter;
 use touchline_fx::{Batch, Setup};
+use touchline_fx_sessions::LineWriter;
 
 /// Writes the inputs of a core, and its published composites.
 #[derive(Debug)]

@@ -7,7 +7,6 @@
 //!
 //! # Path
 //! Inputs enter at [`Engine::handle`], or at [`Pricing::handle`] in a process without orders, and leave as events in a [`Batch`]; [`lines`] writes these as the six files of a replay.
-//! [`session_file`] reads inputs from a recorded session.
 //!
 //! # Tests
 //! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of
@@ -32,10 +31,8 @@ pub mod positions;
 pub mod preset;
 pub mod pricing;
 pub mod quotes;
-pub mod replay;
 pub mod risk;
 pub mod scorecard;
-pub mod session_file;
 pub mod setup;
 mod stream;
 mod touched;
@@ -49,7 +46,6 @@ pub use engine::Engine;
 pub use event::Batch;
 pub use labels::Labels;
 pub use pricing::{MESSAGE_MAX, Pricing};
-pub use replay::{Replay, ReplayError};
 pub use setup::{Setup, SetupError};
 pub use stream::BankStream;
 pub use trading::{COMMAND_AGE_MAX_NS, RestoreError, Trading};

@@ -66,6 +66,11 @@ const PACKAGES: &[Package] = &[
         &["touchline-types", "touchline-wire", "touchline-fx-events"],
     ),
     package(
+        SESSIONS,
+        3,
+        &["touchline-types", "touchline-wire", "touchline-fx"],
+    ),
+    package(
         "touchline-transport",
         3,
         &["touchline-types", "touchline-shm", "touchline-book"],
@@ -110,7 +115,12 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-compose",
         4,
-        &["touchline-types", "touchline-fx", "touchline-transport"],
+        &[
+            "touchline-types",
+            "touchline-fx",
+            SESSIONS,
+            "touchline-transport",
+        ],
     ),
     package(
         LAB,
@@ -169,6 +179,7 @@ const PACKAGES: &[Package] = &[
             "touchline-gateway",
             "touchline-relay",
             "touchline-fx",
+            SESSIONS,
             "touchline-compose",
             "touchline-execution",
             "touchline-client",
@@ -203,6 +214,7 @@ const PACKAGES: &[Package] = &[
             "touchline-session",
             "touchline-feed",
             "touchline-fx",
+            SESSIONS,
             "touchline-journal",
             "touchline-transport",
             "touchline-relay",
@@ -219,7 +231,11 @@ const LAB: &str = "touchline-lab";
 /// What tests share: any test and the lab may use it, no library may.
 const TESTING: &str = "touchline-testing";
 
-/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, and its own package with other features.
+/// Recorded sessions of the FX core: its tests replay them.
+const SESSIONS: &str = "touchline-fx-sessions";
+
+/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, recorded
+/// sessions, and its own package with other features.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for edge in &repository.edges {
@@ -235,7 +251,8 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             continue;
         };
         let allowed = package.may_know.contains(&edge.to.as_str())
-            || (edge.dev && [LAB, TESTING, edge.from.as_str()].contains(&edge.to.as_str()));
+            || (edge.dev
+                && [LAB, TESTING, SESSIONS, edge.from.as_str()].contains(&edge.to.as_str()));
         if !allowed {
             findings.push(Finding::new(
                 &manifest,

@@ -6,7 +6,8 @@ mod stage;
 
 use stage::{BANKS, Stage};
 use std::fs;
-use touchline_fx::{Replay, Setup};
+use touchline_fx::Setup;
+use touchline_fx_sessions::Replay;
 use touchline_lab::random::{Random, at_once, seeds};
 use touchline_types::{Side, Validity};
 

@@ -7,8 +7,8 @@ use touchline_fx::config::Config;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::lines::Files;
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::session_file::{LineReader, LineWriter};
-use touchline_fx::{BankStream, Batch, Engine, Replay, Setup};
+use touchline_fx::{BankStream, Batch, Engine, Setup};
+use touchline_fx_sessions::{LineReader, LineWriter, Replay};
 
 /// A gateway for each bank, and the composer.
 struct World {

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use touchline_fx::encoding::{self, Decoder, Encoder, Entry, Malformed, Place, kind};
 use touchline_fx::event::{Answer, Event};
 use touchline_fx::lines::{LineKind, lines_of};
-use touchline_fx::{Batch, Labels, Replay, Setup};
+use touchline_fx::{Batch, Labels, Setup};
+use touchline_fx_sessions::Replay;
 
 const STEPS: usize = 300;
 const SEEDS: usize = 12;

@@ -4,8 +4,8 @@ use crate::world::{START_NS, config, fix};
 use touchline_fx::input::{Input, Session};
 use touchline_fx::lines::Files;
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::session_file::LineWriter;
-use touchline_fx::{BankStream, Batch, Engine, Replay, Setup};
+use touchline_fx::{BankStream, Batch, Engine, Setup};
+use touchline_fx_sessions::{LineWriter, Replay};
 use touchline_types::Side;
 
 const MS: u64 = 1_000_000;

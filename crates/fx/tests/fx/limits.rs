@@ -8,7 +8,7 @@ use touchline_fx::input::{Desk, ParentRequest};
 use touchline_fx::lines::command_text;
 use touchline_fx::parents::Lifetime;
 use touchline_fx::plan::Style;
-use touchline_fx::session_file::read_desk;
+use touchline_fx_sessions::read_desk;
 use touchline_types::{Id, Side};
 
 const A: (&str, &str) = ("A", "");

@@ -1,7 +1,8 @@
 //! Recorded sessions with expected files, compared byte by byte, from `TOUCHLINE_CAPTURES`.
 
 use std::path::{Path, PathBuf};
-use touchline_fx::{Replay, Setup};
+use touchline_fx::Setup;
+use touchline_fx_sessions::Replay;
 
 /// Folder of small sessions with one cause each.
 const BY_HAND: &str = "by-hand";

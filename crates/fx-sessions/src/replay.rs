@@ -1,11 +1,9 @@
 //! Replay of a recorded session: text of two files in, text of six files out.
 
-use crate::engine::Engine;
-use crate::event::Batch;
-use crate::lines::Files;
-use crate::session_file::{LineError, LineReader};
-use crate::setup::Setup;
+use crate::{LineError, LineReader};
 use thiserror::Error;
+use touchline_fx::lines::Files;
+use touchline_fx::{Batch, Engine, Setup};
 
 /// Error of a replay.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,13 +1,13 @@
 //! Commands of the desk, as JSON objects.
 
-use crate::command::{Booking, Order};
-use crate::commands;
-use crate::input::{Desk, ParentRequest};
-use crate::parents::Lifetime;
-use crate::plan::Style;
-use crate::setup::Setup;
 use serde_json::{Map, Value};
 use thiserror::Error;
+use touchline_fx::command::{Booking, Order};
+use touchline_fx::commands;
+use touchline_fx::input::{Desk, ParentRequest};
+use touchline_fx::parents::Lifetime;
+use touchline_fx::plan::Style;
+use touchline_fx::setup::Setup;
 use touchline_types::{Id, Side};
 
 /// Invalid command. A parent with invalid terms is not an error: the parent is refused.

@@ -5,11 +5,11 @@
 //! before it: `!taken TIME` for a snapshot at which the reader took a pair up, with the time of the pair's last quote message, and
 //! `!withdrawn` for quotes that the bank withdrew singly.
 
-use crate::input::{Input, Session};
-use crate::quotes::{BusQuotes, NEVER, Quoted, set_at};
-use crate::setup::{Bank, Setup, ns};
-use crate::ticks::{self, PRICE_DECIMALS};
 use std::fmt::Write;
+use touchline_fx::input::{Input, Session};
+use touchline_fx::quotes::{BusQuotes, NEVER, Quoted, set_at};
+use touchline_fx::setup::{Bank, Setup, ns};
+use touchline_fx::ticks::{self, PRICE_DECIMALS};
 use touchline_types::{Quote, QuoteAction, QuoteChange, Side};
 use touchline_wire::fix::{Precision, SOH, write_timestamp};
 

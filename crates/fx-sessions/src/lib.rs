@@ -1,4 +1,4 @@
-//! `session.txt`: a recorded session, one input a line, `time source payload`.
+//! Recorded sessions of the FX core: `session.txt` has one input a line, `time source payload`.
 //!
 //! | source | payload |
 //! |---|---|
@@ -6,16 +6,28 @@
 //! | `LP03.q` | in recordings of a composer: `!taken TIME MESSAGE` and `!withdrawn MESSAGE`, which are not quote messages of the bank |
 //! | `LP03.o` | the bank's order session, likewise |
 //! | `-` | a JSON object of the desk |
+//!
+//! # Never
+//! Contains a rule of the core; opens a file.
+//!
+//! # Path
+//! [`LineReader`] reads a line as an input, [`LineWriter`] writes the inputs of a live composer, [`Replay`] runs a session through the core.
+//!
+//! # Tests
+//! Recorded sessions with expected files, and random ones, are in `crates/fx/tests`; a composer's recordings in `crates/compose/tests`;
+//! `fuzz` has a target.
 
 mod desk;
+mod replay;
 mod write;
 
 pub use desk::{DeskError, read as read_desk};
+pub use replay::{Replay, ReplayError};
 pub use write::LineWriter;
 
-use crate::input::{Input, Session};
-use crate::setup::{Bank, Setup};
 use thiserror::Error;
+use touchline_fx::input::{Input, Session};
+use touchline_fx::setup::{Bank, Setup};
 use touchline_wire::fix::SOH;
 
 /// Limit of times, so that later timers are representable.
