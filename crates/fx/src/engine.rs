@@ -15,7 +15,7 @@ use crate::orders::Terms;
 use crate::parents::{EndReason, ParentTerms};
 use crate::pricing::Pricing;
 
-use crate::risk::Refusal;
+use crate::risk::Refused;
 use crate::scorecard::Score;
 use crate::setup::{Bank, Pair, Setup};
 use crate::stages::Stage;
@@ -96,7 +96,7 @@ impl Engine {
         at_ns: u64,
         request: &ParentRequest,
         out: &mut Batch,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, Refused> {
         self.advance_to(at_ns, out);
         let step = &mut Step::new(&mut self.pricing, out);
         let accepted = self.trading.accept(request, step);

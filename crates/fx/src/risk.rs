@@ -31,12 +31,31 @@ pub struct Risk {
     accepted: LastSecond,
     /// Parents in the duplicate window, with the time of their acceptance.
     recent: VecDeque<(u64, ParentTerms)>,
-    /// The value and the limit of the last refusal, if a limit was the reason.
-    bound: Option<String>,
+}
+
+/// Why a parent is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Reason.
+    pub reason: Refusal,
+    /// The value and the limit, if a limit is the reason.
+    pub bound: Option<String>,
+}
+
+impl From<Refusal> for Refused {
+    fn from(reason: Refusal) -> Refused {
+        Refused {
+            reason,
+            bound: None,
+        }
+    }
 }
 
 impl Risk {
     /// Checks a parent. `terms` is none if invalid.
+    ///
+    /// # Errors
+    /// The parent is refused.
     pub fn judge(
         &mut self,
         book: &Book<'_>,
@@ -44,22 +63,21 @@ impl Risk {
         id: Option<&Id>,
         terms: Option<&ParentTerms>,
         now_ns: u64,
-    ) -> Result<(), Refusal> {
-        self.bound = None;
+    ) -> Result<(), Refused> {
         let setup = book.setup;
         if is_killed {
-            return Err(Refusal::Kill);
+            return Err(Refusal::Kill.into());
         }
         if id.is_some_and(|id| book.parents.has(id)) {
-            return Err(Refusal::DuplicateId);
+            return Err(Refusal::DuplicateId.into());
         }
         let Some(terms) = terms else {
-            return Err(Refusal::BadOrder);
+            return Err(Refusal::BadOrder.into());
         };
         let pair = &setup.pairs[terms.pair].config;
         if self.is_duplicate(setup, terms, now_ns) {
             let bound = format!("risk.duplicate_ms = {}", setup.risk.duplicate_ms);
-            return self.refuse(Refusal::Duplicate, bound);
+            return refuse(Refusal::Duplicate, bound);
         }
         if terms.quantity > pair.max_order {
             let (quantity, symbol) = (terms.quantity, &pair.symbol);
@@ -67,11 +85,11 @@ impl Risk {
                 "quantity {quantity}, max_order of {symbol} is {}",
                 pair.max_order
             );
-            return self.refuse(Refusal::OrderQty, bound);
+            return refuse(Refusal::OrderQty, bound);
         }
         if self.accepted.count(now_ns) >= setup.risk.max_parents_per_s {
             let bound = format!("risk.max_parents_per_s = {}", setup.risk.max_parents_per_s);
-            return self.refuse(Refusal::Rate, bound);
+            return refuse(Refusal::Rate, bound);
         }
         if let Some(limit) = terms.limit {
             let reference2 = book.composites.reference2(setup, terms.pair);
@@ -92,7 +110,7 @@ impl Risk {
                     pair.symbol,
                     pair.collar_ticks
                 );
-                return self.refuse(Refusal::Collar, bound);
+                return refuse(Refusal::Collar, bound);
             }
         }
         // mutant: fx: the new parent is not in the net position
@@ -102,7 +120,7 @@ impl Risk {
                 "worst case {net} with it, max_net of {} is {}",
                 pair.symbol, pair.max_net
             );
-            return self.refuse(Refusal::Net, bound);
+            return refuse(Refusal::Net, bound);
         }
         let gross: i128 = (0..setup.pairs.len())
             .map(|pair| gross_usd(book, pair, terms))
@@ -112,20 +130,9 @@ impl Risk {
                 "worst cases of {gross} USD with it, risk.max_gross_usd = {}",
                 setup.risk.max_gross_usd
             );
-            return self.refuse(Refusal::Gross, bound);
+            return refuse(Refusal::Gross, bound);
         }
         Ok(())
-    }
-
-    #[cold]
-    fn refuse(&mut self, reason: Refusal, bound: String) -> Result<(), Refusal> {
-        self.bound = Some(bound);
-        Err(reason)
-    }
-
-    /// The value and the limit of the last refusal, if a limit was the reason.
-    pub fn bound(&self) -> Option<&str> {
-        self.bound.as_deref()
     }
 
     /// Records an accepted parent.
@@ -150,6 +157,14 @@ impl Risk {
             .iter()
             .any(|(_, other)| what(other) == what(terms))
     }
+}
+
+#[cold]
+fn refuse(reason: Refusal, bound: String) -> Result<(), Refused> {
+    Err(Refused {
+        reason,
+        bound: Some(bound),
+    })
 }
 
 /// Cap of a plan at a bank's pair: its maximum quantity, and its remaining credit.

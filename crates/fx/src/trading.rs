@@ -183,11 +183,6 @@ impl Trading {
         self.gate.is_stopped(pair)
     }
 
-    /// The value and the limit of the last refusal of a parent, if a limit was the reason.
-    pub fn refused_bound(&self) -> Option<&str> {
-        self.gate.refused_bound()
-    }
-
     /// Score of a bank and a pair so far.
     pub(crate) fn score(&self, bank: Bank, pair: Pair, pricing: &mut Pricing) -> Score {
         let slot = self.setup.slot(bank, pair);

@@ -253,15 +253,15 @@ impl<O: Output, L: Link> Core<O, L> {
             terms: terms.as_ref().ok().copied(),
         };
         let (engine, batch) = (&mut self.engine, &mut self.batch);
-        let Err(refusal) = engine.accept(time.wall_ns, &request, batch) else {
+        let Err(refused) = engine.accept(time.wall_ns, &request, batch) else {
             return Ok(("accepted", None));
         };
-        let cause = match (refusal, terms) {
+        let cause = match (refused.reason, terms) {
             (Refusal::BadOrder, Err(mistake)) => Some(mistake.to_string()),
-            _ => engine.trading().refused_bound().map(str::to_owned),
+            _ => refused.bound,
         };
         Err(Refused {
-            reason: refusal.name(),
+            reason: refused.reason.name(),
             cause,
         })
     }

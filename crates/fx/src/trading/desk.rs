@@ -6,7 +6,7 @@ use crate::event::{Alarm, Event, FillLine, OrderEvent};
 use crate::input::{Desk, ParentRequest};
 use crate::orders::{Booking, FillKind, RejectCode, booked_exec_id, resolved_exec_id};
 use crate::parents::{EndReason, Lifetime, ParentTerms};
-use crate::risk::{Book, Refusal};
+use crate::risk::{Book, Refused};
 use crate::setup::ns;
 use crate::ticks;
 use touchline_types::{Id, Price};
@@ -48,7 +48,7 @@ impl Trading {
         &mut self,
         request: &ParentRequest,
         step: &mut Step<'_>,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, Refused> {
         self.look_at_all();
         let book = Book {
             setup: &self.setup,
@@ -60,10 +60,10 @@ impl Trading {
         let judged = self.gate.judge(&book, id, terms, step.now_ns);
         match (judged, &request.terms) {
             (Ok(()), Some(terms)) => Ok(self.accept_parent(terms, step)),
-            (Err(reason), _) => {
-                let parent = request.id;
+            (Err(refused), _) => {
+                let (parent, reason) = (request.id, refused.reason);
                 step.push(Event::Refused { parent, reason });
-                Err(reason)
+                Err(refused)
             }
             (Ok(()), None) => unreachable!("invalid terms are refused"),
         }

@@ -2,7 +2,7 @@
 
 use crate::kill::KillSwitch;
 use crate::parents::ParentTerms;
-use crate::risk::{Book, Refusal, Risk};
+use crate::risk::{Book, Refused, Risk};
 use crate::setup::{Pair, Setup};
 use crate::window::LastSecond;
 use touchline_types::Id;
@@ -114,14 +114,9 @@ impl Gate {
         id: Option<&Id>,
         terms: Option<&ParentTerms>,
         now_ns: u64,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Refused> {
         let is_killed = self.kill.is_killed();
         self.limits.judge(book, is_killed, id, terms, now_ns)
-    }
-
-    /// The value and the limit of the last refusal, if a limit was the reason.
-    pub fn refused_bound(&self) -> Option<&str> {
-        self.limits.bound()
     }
 
     /// Records an accepted parent.
