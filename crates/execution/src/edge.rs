@@ -1,6 +1,8 @@
 //! The edge of the engine: journal and drop copy, which it writes, and the connection of each bank. What is decided,
 //! written and sent does not depend on what stands behind the edge: files and sockets, or their simulation.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use crate::drop_copy::DropCopy;
 use std::net::SocketAddrV4;
 use touchline_journal::{Appended, Journal, Record, Refused, State};

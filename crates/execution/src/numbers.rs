@@ -1,5 +1,7 @@
 //! Store of an order session: its sequence numbers. The journal has them, and messages are never sent again.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use crate::variant::Variant;
 use touchline_session::fix::{Store, StoreError};
 

@@ -12,13 +12,18 @@
 //! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of
 //! banks, for invariants; recorded sessions with expected files, compared byte by byte where available.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
+#[expect(clippy::disallowed_macros, reason = "a refused parent is no order")]
 pub mod commands;
 pub mod composite;
+#[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod config;
 pub mod cooldown;
 pub mod counts;
 pub mod desk_trades;
 mod engine;
+#[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod guards;
 pub mod input;
 pub mod kill;
@@ -28,11 +33,14 @@ pub mod parents;
 pub mod penalty;
 pub mod plan;
 pub mod positions;
+#[expect(clippy::disallowed_macros, reason = "text of a file")]
 pub mod preset;
 pub mod pricing;
 pub mod quotes;
+#[expect(clippy::disallowed_macros, reason = "a refused parent is no order")]
 pub mod risk;
 pub mod scorecard;
+#[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod setup;
 mod stream;
 mod touched;

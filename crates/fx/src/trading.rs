@@ -31,6 +31,7 @@ mod gate;
 mod inquiry;
 mod outcome;
 mod reports;
+#[expect(clippy::disallowed_macros, reason = "errors of a start")]
 mod restore;
 mod route;
 mod router;

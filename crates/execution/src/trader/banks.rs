@@ -1,5 +1,7 @@
 //! The banks of a run: the order session of each, its faults and its counts.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use super::sessions::Faults;
 use crate::config::Config;
 use crate::edge::Link;

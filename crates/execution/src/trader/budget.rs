@@ -2,6 +2,8 @@
 //! A bank that repeats reports, reports unknown orders, or sends messages of the
 //! session, some thousand times a second would fill the journal, and stop the trade with all other banks.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 /// Reports without a fill that a message of ours explains: acknowledgements, an end, answers. A report that books a fill costs nothing.
 pub(super) const PER_MESSAGE: u64 = 10;
 /// Reports that nothing explains, at once: with their journal records of 4 KiB they have room in a tail of 4 MiB.

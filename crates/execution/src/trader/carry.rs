@@ -1,5 +1,7 @@
 //! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use super::banks::Banks;
 use super::recorder::Recorder;
 use super::{Incident, Path, Quotes, Totals};

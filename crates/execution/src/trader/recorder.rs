@@ -3,6 +3,8 @@
 //! Invariants: an entry of the journal has its own number; what the journal refused is published without one, and nothing is appended
 //! behind it.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use super::budget::Budget;
 use super::carry::{Cause, Commanded, sent};
 use crate::config::{RunConfig, SyncMode};

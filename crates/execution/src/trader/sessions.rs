@@ -1,5 +1,7 @@
 //! What order sessions say: their state and their messages into the core, the journal first, and incidents for the log.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use super::Incident;
 use super::budget::{Budget, PER_MESSAGE};
 use super::carry::{Cause, Core};

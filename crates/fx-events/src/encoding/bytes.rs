@@ -1,5 +1,7 @@
 //! Little-endian numbers and short texts.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use super::codes::Coded;
 use touchline_types::Id;
 

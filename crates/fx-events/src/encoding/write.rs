@@ -1,5 +1,7 @@
 //! Writing a batch.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use super::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Put};
 use super::codes::Coded;
 use super::{CONTINUES, ENTRY_BYTES, HEAD_BYTES, MORE, PART_BYTES, kind};

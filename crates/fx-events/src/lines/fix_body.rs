@@ -1,5 +1,7 @@
 //! Messages to banks in the orders file: the body in ascending order of tags, with `|` between fields.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+
 use crate::event::Message;
 use crate::labels::Labels;
 use crate::orders::Terms;
