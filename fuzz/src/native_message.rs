@@ -1,16 +1,16 @@
 //! Messages of the native format, one behind the other, through the check and the decoder.
 
 use crate::Target;
-use touchline_lab::orders::{ORDER_KINDS, order_of_kind, quote_changes, quote_stream};
+use touchline_lab::quotes::{quote_changes, quote_stream};
 use touchline_lab::random::Random;
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
     Body, Decoder, Flags, Message, PART_BYTES_MAX, PART_BYTES_MIN, QuotesView, Scratch, encode,
-    encode_order, encode_quote_update, encoded_len, layout, parts, quote_update_parts,
+    encode_quote_update, encoded_len, layout, parts, quote_update_parts,
 };
 use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderMessage, OrderRow,
-    Price, Quantity, Quote, QuoteChange, QuoteUpdate, Side, Timestamps, Update,
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
+    Quote, QuoteChange, QuoteUpdate, Side, Timestamps, Update,
 };
 
 pub(crate) const TARGET: Target = Target {
@@ -37,10 +37,8 @@ fn run(bytes: &[u8]) {
         };
         let text = format!("{message:?}");
         assert!(!text.is_empty(), "a message prints");
-        match &message.body {
-            Body::Order(order) => order_holds(&order.value(), &message),
-            Body::QuoteUpdate(view) => quotes_hold(view, &message),
-            _ => {}
+        if let Body::QuoteUpdate(view) = &message.body {
+            quotes_hold(view, &message);
         }
         if let Ok(Some(update)) = decoder.update(&message, room.scratch()) {
             holds(&update, &message.timestamps(), message.sequence());
@@ -64,26 +62,7 @@ fn holds(update: &Update<'_>, timestamps: &Timestamps, sequence: u64) {
     assert_eq!(again, Ok(Some(*update)), "it means the same");
 }
 
-/// An order that was read, written and read once more.
-fn order_holds(order: &OrderMessage, message: &Message<'_>) {
-    let mut bytes = [0; 512];
-    let timestamps = message.timestamps();
-    let length = encode_order(
-        order,
-        message.sequence(),
-        Flags::NONE,
-        &timestamps,
-        &mut bytes,
-    );
-    let length = length.expect("what was read can be written");
-    let again = Message::parse(&bytes[..length]).expect("what was written can be read");
-    let Body::Order(again) = again.body else {
-        panic!("it is another message");
-    };
-    assert_eq!(again.value(), *order, "it means the same");
-}
-
-/// The same of quotes.
+/// Quotes that were read, written and read once more.
 fn quotes_hold(view: &QuotesView<'_, layout::QuoteChange>, message: &Message<'_>) {
     let changes: Vec<_> = view.quotes.iter().collect();
     let update = QuoteUpdate {
@@ -153,7 +132,7 @@ impl Room {
     }
 }
 
-/// Updates of every kind, each whole and in parts; orders and quotes.
+/// Updates of every kind, each whole and in parts; quotes.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for kind in 0..KINDS {
@@ -167,12 +146,6 @@ fn seeds() -> Vec<Vec<u8>> {
         }
     }
     let random = &mut Random::from_seed(1);
-    for kind in 0..ORDER_KINDS {
-        let order = order_of_kind(random, kind);
-        let mut bytes = [0; 512];
-        let length = encode_order(&order, 1, Flags::NONE, &Timestamps::default(), &mut bytes);
-        seeds.push(framed(&bytes[..length.expect("no order is longer")]));
-    }
     for _ in 0..8 {
         let (stream, changes) = (quote_stream(random), quote_changes(random, 8));
         let update = QuoteUpdate {

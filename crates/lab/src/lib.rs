@@ -39,9 +39,9 @@ pub mod fix;
 pub mod forwarder;
 pub mod frozen;
 mod login_port;
-pub mod orders;
 pub mod pacing;
 pub mod picture;
+pub mod quotes;
 pub mod reference;
 pub mod updates;
 

@@ -22,12 +22,10 @@ pub mod change;
 pub mod channel;
 pub mod counter;
 pub mod event;
-pub mod execution;
 pub mod hash;
 pub mod instrument;
 pub mod native;
 pub mod number;
-pub mod order;
 pub mod quote;
 pub mod reference;
 pub mod side;
@@ -43,16 +41,8 @@ pub use event::{
     Event, LevelEvent, OrderEvent, PacketInfo, Phase, Place, Statistic, StatisticKind, Trade,
     TradingStatus, UpdateAction,
 };
-pub use execution::{
-    ExecutionReport, ExecutionType, Liquidity, OrderRejected, OrderRequest, OrderState, RejectCode,
-    RiskCheck,
-};
 pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
 pub use number::{Decimal, Price, Quantity};
-pub use order::{
-    CancelAll, CancelOrder, Limits, NewOrder, OrderMessage, OrderRoute, OrderTerms, OrderType,
-    ReplaceOrder, TimeInForce,
-};
 pub use quote::{Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate};
 pub use reference::{
     DisplayFactor, LEGS_MAX, Leg, Legs, OptionRight, PriceFraction, ReferenceData, SecurityType,

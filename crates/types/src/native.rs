@@ -6,8 +6,7 @@
 //!   template   times,    marks
 //! ```
 //!
-//! Orders, reports and limits have no trace: their fields begin at 32. Quotes and orders are not updates and have
-//! separate encoders ([`encode_quote_update`], [`encode_order`]).
+//! Quotes also have encoders of their own ([`encode_quote_update`], [`encode_quote_snapshot`]).
 //!
 //! [`encode`] writes an update, [`parts`] first splits one that is too long for one message. [`Message::parse`] checks
 //! a whole message and returns borrowed views; [`Decoder`] converts it into an [`Update`](crate::Update), and combines
@@ -23,7 +22,6 @@ mod group;
 pub mod layout;
 mod malformed;
 mod message;
-mod orders;
 mod parts;
 mod quotes;
 mod sink;
@@ -39,7 +37,6 @@ pub use flags::Flags;
 pub use group::{Entries, Group};
 pub use malformed::Malformed;
 pub use message::{Body, BookSnapshotView, BookUpdateView, Message, OrdersView, TopOfBook};
-pub use orders::{OrderView, encode_order};
 pub use parts::{PART_BYTES_MAX, PART_BYTES_MIN, Part, Parts, parts};
 pub use quotes::{
     QuotesView, encode_quote_snapshot, encode_quote_update, quote_snapshot_parts,

@@ -3,9 +3,8 @@
 use touchline_types::native::layout::{Field, Kind, MESSAGES};
 use touchline_types::native::{Flags, SCHEMA_ID, SCHEMA_VERSION, code};
 use touchline_types::{
-    ExecutionType, LevelAction, Liquidity, OptionRight, OrderAction, OrderRequest, OrderState,
-    OrderType, Phase, QuoteAction, RejectCode, RiskCheck, SecurityType, Side, StatisticKind,
-    TimeInForce, UpdateAction, Validity,
+    LevelAction, OptionRight, OrderAction, Phase, QuoteAction, SecurityType, Side, StatisticKind,
+    UpdateAction, Validity,
 };
 use xtask::codegen::merge::merge;
 use xtask::codegen::read;
@@ -227,7 +226,7 @@ fn camel_case(name: &str) -> String {
 #[test]
 fn enums_have_the_names_and_numbers_of_the_schema() {
     type Named = fn(u8) -> Option<String>;
-    let enums: [(&str, &str, Named); 15] = [
+    let enums: [(&str, &str, Named); 9] = [
         ("InstrumentState", "validity", |n| {
             Validity::from_code(n).map(name)
         }),
@@ -245,24 +244,6 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
         }),
         ("QuoteUpdate", "changes.action", |n| {
             QuoteAction::from_code(n).map(name)
-        }),
-        ("NewOrder", "orderType", |n| {
-            OrderType::from_code(n).map(name)
-        }),
-        ("NewOrder", "timeInForce", |n| {
-            TimeInForce::from_code(n).map(name)
-        }),
-        ("ExecutionReport", "executionType", |n| {
-            ExecutionType::from_code(n).map(name)
-        }),
-        ("ExecutionReport", "orderState", |n| {
-            OrderState::from_code(n).map(name)
-        }),
-        ("ExecutionReport", "liquidity", |n| {
-            Liquidity::from_code(n).map(name)
-        }),
-        ("OrderRejected", "request", |n| {
-            OrderRequest::from_code(n).map(name)
         }),
         ("BookUpdate", "bidState", |n| match n {
             code::LEVEL_ABSENT => Some("Absent".to_owned()),
@@ -293,18 +274,12 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
 #[test]
 fn enums_that_may_grow_read_the_unknown_as_other() {
     type Named = fn(u8) -> String;
-    let enums: [(&str, &str, usize, Named); 4] = [
+    let enums: [(&str, &str, usize, Named); 2] = [
         ("Statistics", "kind", 15, |n| {
             name(StatisticKind::from_code(n).unwrap_or(StatisticKind::Other))
         }),
         ("InstrumentDefinition", "securityType", 11, |n| {
             name(SecurityType::from_code(n).unwrap_or(SecurityType::Other))
-        }),
-        ("ExecutionReport", "rejectCode", 8, |n| {
-            name(RejectCode::from_code(n).unwrap_or(RejectCode::Other))
-        }),
-        ("OrderRejected", "riskCheck", 14, |n| {
-            name(RiskCheck::from_code(n).unwrap_or(RiskCheck::Other))
         }),
     ];
     let schema = schema();
@@ -368,19 +343,6 @@ fn bits_have_the_names_and_places_of_the_schema() {
     assert_eq!(choices("QuoteUpdate", "changes.quoteFlags"), bits(&quotes));
     let streams = [("unquoted", code::UNQUOTED)];
     assert_eq!(choices("QuoteUpdate", "streamFlags"), bits(&streams));
-    let orders = [
-        ("postOnly", code::POST_ONLY),
-        ("reduceOnly", code::REDUCE_ONLY),
-    ];
-    assert_eq!(choices("NewOrder", "orderFlags"), bits(&orders));
-    let reports = [
-        ("possibleResend", code::POSSIBLE_RESEND),
-        ("late", code::LATE),
-        ("lastOfList", code::LAST_OF_LIST),
-    ];
-    assert_eq!(choices("ExecutionReport", "reportFlags"), bits(&reports));
-    let limits = [("killed", code::KILLED), ("disabled", code::DISABLED)];
-    assert_eq!(choices("Limits", "limitFlags"), bits(&limits));
 }
 
 /// The values that stand for null.
@@ -400,13 +362,6 @@ fn nulls_are_those_of_the_schema() {
     for path in ["displayNumerator", "displayDenominator", "maturity"] {
         assert_eq!(of("InstrumentDefinition", path), Some(0), "{path}");
     }
-    assert_eq!(of("NewOrder", "securityId"), largest);
-    assert_eq!(of("Limits", "creditMax"), largest);
-    assert_eq!(of("Limits", "ordersPerSecondMax"), Some(u32::MAX.into()));
-    assert_eq!(
-        of("ExecutionReport", "venueRejectCode"),
-        Some(u16::MAX.into())
-    );
     assert_eq!(of("QuoteUpdate", "changes.tier"), Some(u16::MAX.into()));
     assert_eq!(null("price"), Some(touchline_types::Price::NULL.0.into()));
     assert_eq!(

@@ -7,18 +7,16 @@
 //! a message, in the words of the codecs that the official SBE tool generates: fields with their raw numbers, enums and
 //! sets by name, unsigned 64-bit integers as Java prints them.
 
-mod orders;
-
 use std::error::Error;
 use std::fmt::Write;
 use std::{env, fs};
-use touchline_lab::orders::{ORDER_KINDS, order_of_kind, quote_changes, quote_stream, quotes};
+use touchline_lab::quotes::{quote_changes, quote_stream, quotes};
 use touchline_lab::random::Random;
 use touchline_lab::updates::RandomUpdates;
 use touchline_types::native::{
     Body, BookUpdateView, DefinitionView, Flags, Message, TopOfBook, encode_heartbeat,
-    encode_order, encode_quote_snapshot, encode_quote_update, encode_top_of_book, parts,
-    quote_snapshot_parts, quote_update_parts,
+    encode_quote_snapshot, encode_quote_update, encode_top_of_book, parts, quote_snapshot_parts,
+    quote_update_parts,
 };
 use touchline_types::{
     BookKind, BookUpdate, ChannelState, Gap, Level, LevelChange, OrderChange, Price, Quantity,
@@ -81,13 +79,6 @@ fn random_stream(seed: u64, count: u64) -> Vec<u8> {
             sequence += 1;
             let length = encode_heartbeat(sequence, flags, &timestamps, &mut message);
             push(&message[..length.expect("88 bytes")]);
-        }
-        if random.chance(0.3) {
-            sequence += 1;
-            let kind = random.index(ORDER_KINDS);
-            let order = order_of_kind(&mut random, kind);
-            let length = encode_order(&order, sequence, flags, &timestamps, &mut message);
-            push(&message[..length.expect("no order is longer")]);
         }
         if random.chance(0.1) {
             let stream = quote_stream(&mut random);
@@ -170,7 +161,6 @@ fn line(message: &Message<'_>, out: &mut String) -> Result<(), Box<dyn Error>> {
             fields.group("quotes", view.quotes.iter(), Fields::snapshot_quote);
             "QuoteSnapshot"
         }
-        Body::Order(order) => orders::fields(&mut fields, &order.value()),
         Body::Unknown { template_id } => return Err(format!("template {template_id}?").into()),
     };
     writeln!(out, "{name} {}", fields.0)?;
@@ -185,7 +175,7 @@ fn head(message: &Message<'_>, fields: &mut Fields) {
     fields.put("instrument", message.instrument().map_or(u32::MAX, |i| i.0));
     fields.name("validity", message.validity());
     fields.set("flags", message.flags().0, &FLAGS);
-    if matches!(message.body, Body::TopOfBook(_) | Body::Order(_)) {
+    if matches!(message.body, Body::TopOfBook(_)) {
         return;
     }
     fields.word("packetSequence", timestamps.packet.sequence);

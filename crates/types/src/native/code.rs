@@ -19,23 +19,6 @@ pub const FULL_AMOUNT: u8 = 1 << 1;
 /// Bit of StreamFlags of the schema: for no quote message of the provider.
 pub const UNQUOTED: u8 = 1 << 0;
 
-/// Bit of OrderFlags of the schema: the order must not trade at once.
-pub const POST_ONLY: u8 = 1 << 0;
-/// Bit of OrderFlags of the schema: the order may only reduce a position.
-pub const REDUCE_ONLY: u8 = 1 << 1;
-
-/// Bit of ReportFlags of the schema: possible duplicate.
-pub const POSSIBLE_RESEND: u8 = 1 << 0;
-/// Bit of ReportFlags of the schema: the order was final.
-pub const LATE: u8 = 1 << 1;
-/// Bit of ReportFlags of the schema: last answer to a status request.
-pub const LAST_OF_LIST: u8 = 1 << 2;
-
-/// Bit of LimitFlags of the schema: the kill switch is on.
-pub const KILLED: u8 = 1 << 0;
-/// Bit of LimitFlags of the schema: no order is sent there.
-pub const DISABLED: u8 = 1 << 1;
-
 /// LevelState of the schema: no level.
 pub const LEVEL_ABSENT: u8 = 0;
 /// LevelState of the schema: known level.

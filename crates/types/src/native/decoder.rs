@@ -228,7 +228,7 @@ impl Decoder {
             Body::TradingStatus(status) => self.place = Place::Status(status),
             Body::Trade(trade) => self.place = Place::Trade(trade),
             Body::Statistics(statistic) => self.place = Place::Statistic(statistic),
-            Body::Heartbeat | Body::TopOfBook(_) | Body::Order(_) | Body::Unknown { .. } => {
+            Body::Heartbeat | Body::TopOfBook(_) | Body::Unknown { .. } => {
                 return None;
             }
             // Handled by the callers.

@@ -476,14 +476,6 @@ fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut impl Sink) {
     start(block, out);
 }
 
-/// Writes a message without groups, if there is room for it.
-#[inline(always)]
-pub(super) fn write<B: Block>(block: B, out: &mut [u8]) -> Option<usize> {
-    let mut room = out.get_mut(..fixed::<B>())?;
-    start(block, &mut room);
-    Some(fixed::<B>())
-}
-
 /// Writes header and block.
 #[inline(always)]
 pub(super) fn start<B: Block>(block: B, out: &mut impl Sink) {

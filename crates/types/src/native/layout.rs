@@ -6,14 +6,9 @@
 //! and compared with `schemas/touchline.xml` by a test of `xtask`.
 #[macro_use]
 mod fields;
-mod orders;
 mod quotes;
 
 pub use fields::{Block, Field, Fields, GroupLayout, Kind, MessageLayout, Text, Zeros};
-pub use orders::{
-    CancelAll, CancelOrder, ExecutionReport, Limits, NewOrder, OrderRejected, ReplaceOrder, Route,
-    Terms,
-};
 pub use quotes::{Quote, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate};
 
 use fields::{FieldType, group, message};
@@ -39,13 +34,6 @@ pub const MESSAGES: &[MessageLayout] = &[
     message::<Statistics>(),
     message::<QuoteUpdate>(),
     message::<QuoteSnapshot>(),
-    message::<NewOrder>(),
-    message::<CancelOrder>(),
-    message::<ReplaceOrder>(),
-    message::<CancelAll>(),
-    message::<ExecutionReport>(),
-    message::<OrderRejected>(),
-    message::<Limits>(),
 ];
 fields! {
     /// Before every message.

@@ -3,8 +3,7 @@
 use super::encode::NO_INSTRUMENT;
 use super::layout::{self, Block, Fields, Head, Header, LatencyTrace};
 use super::{
-    DefinitionView, Entry, Flags, Group, Malformed, OrderView, QuotesView, SCHEMA_ID,
-    SCHEMA_VERSION, code,
+    DefinitionView, Entry, Flags, Group, Malformed, QuotesView, SCHEMA_ID, SCHEMA_VERSION, code,
 };
 use crate::{
     BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase, Price,
@@ -60,8 +59,6 @@ pub enum Body<'a> {
     QuoteUpdate(QuotesView<'a, layout::QuoteChange>),
     /// All quotes of a provider.
     QuoteSnapshot(QuotesView<'a, layout::Quote>),
-    /// An order, a report or limits.
-    Order(OrderView<'a>),
     /// A template that a newer writer added: to be skipped.
     Unknown {
         /// Its number.
@@ -153,7 +150,7 @@ impl<'a> Message<'a> {
             _ => rare(source)?,
         };
         let trace = match body {
-            Body::TopOfBook(_) | Body::Order(_) | Body::Unknown { .. } => None,
+            Body::TopOfBook(_) | Body::Unknown { .. } => None,
             _ => Some(source.trace()?),
         };
         source.close()?;
@@ -455,14 +452,11 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
             let block: &layout::QuoteSnapshot = source.block()?;
             Body::QuoteSnapshot(QuotesView::parse(source, &block.stream)?)
         }
-        template_id => match OrderView::parse(source)? {
-            Some(order) => Body::Order(order),
-            None => {
-                // Groups of it are not ours to count.
-                source.rest = &[];
-                Body::Unknown { template_id }
-            }
-        },
+        template_id => {
+            // Groups of it are not ours to count.
+            source.rest = &[];
+            Body::Unknown { template_id }
+        }
     })
 }
 

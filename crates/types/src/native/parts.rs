@@ -231,7 +231,6 @@ const fn room<B: layout::Block, E>(bytes_max: usize) -> usize {
 const _: () = {
     let legs = size_of::<Dimension>() + LEGS_MAX * size_of::<layout::Leg>();
     assert!(encode::fixed::<layout::InstrumentDefinition>() + legs <= PART_BYTES_MIN);
-    assert!(encode::fixed::<layout::ExecutionReport>() <= PART_BYTES_MIN);
     assert!(room::<layout::BookUpdate, layout::LevelChange>(PART_BYTES_MIN) > 0);
     assert!(room::<layout::OrderUpdate, layout::OrderChange>(PART_BYTES_MIN) > 0);
     assert!(room::<layout::OrdersSnapshot, layout::Order>(PART_BYTES_MIN) > 0);

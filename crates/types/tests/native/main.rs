@@ -1,9 +1,9 @@
 //! The native format from outside: what is written is what is read, byte for byte as the schema says.
 
 mod golden;
-mod golden_orders;
+mod golden_quotes;
 mod hostile;
-mod orders;
+mod quotes;
 mod round_trip;
 mod versions;
 

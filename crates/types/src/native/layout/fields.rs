@@ -1,6 +1,5 @@
 //! Layout of a block: fields at fixed offsets, with the macros that declare them.
 
-use super::orders::{Route, Terms};
 use super::quotes::QuoteStream;
 use super::{Head, LatencyTrace};
 use core::fmt;
@@ -134,8 +133,6 @@ field_types! {
     Head => Kind::Fields(Head::FIELDS),
     LatencyTrace => Kind::Fields(LatencyTrace::FIELDS),
     QuoteStream => Kind::Fields(QuoteStream::FIELDS),
-    Route => Kind::Fields(Route::FIELDS),
-    Terms => Kind::Fields(Terms::FIELDS),
 }
 
 /// Characters of a fixed place.
