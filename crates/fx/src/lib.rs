@@ -19,18 +19,15 @@ pub mod commands;
 pub mod composite;
 #[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod config;
-pub mod cooldown;
 pub mod counts;
 pub mod desk_trades;
 mod engine;
 #[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod guards;
 pub mod input;
-pub mod kill;
 pub mod ladder;
 pub mod orders;
 pub mod parents;
-pub mod penalty;
 pub mod plan;
 pub mod positions;
 #[expect(clippy::disallowed_macros, reason = "text of a file")]

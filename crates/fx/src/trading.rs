@@ -25,11 +25,14 @@
 
 mod adopt;
 mod conduct;
+mod cooldown;
 mod desk;
 mod fills;
 mod gate;
 mod inquiry;
+mod kill;
 mod outcome;
+mod penalty;
 mod reports;
 #[expect(clippy::disallowed_macros, reason = "errors of a start")]
 mod restore;

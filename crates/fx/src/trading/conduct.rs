@@ -1,11 +1,11 @@
 //! Conduct of the banks: how each has treated its orders, and what that costs it: cool-downs, penalties, scorecard.
 
 use super::Step;
+use super::cooldown::{Cooldowns, Measure, pairs_of};
+use super::penalty::{Outcome, Penalties};
 use crate::composite::Composites;
-use crate::cooldown::{Cooldowns, Measure, pairs_of};
 use crate::event::Event;
 use crate::orders::{Booking, Order, RejectCode};
-use crate::penalty::{Outcome, Penalties};
 use crate::quotes::NEVER;
 use crate::scorecard::{Score, Scorecard};
 use crate::setup::{Bank, Pair, Setup, Slot, ns};

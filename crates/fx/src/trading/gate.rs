@@ -1,6 +1,6 @@
 //! The gate before parents and orders: kill switch, hold, stopped pairs, limits of parents, rejects of the last second.
 
-use crate::kill::KillSwitch;
+use super::kill::KillSwitch;
 use crate::parents::ParentTerms;
 use crate::risk::{Book, Refused, Risk};
 use crate::setup::{Pair, Setup};

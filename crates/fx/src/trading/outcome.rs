@@ -1,12 +1,12 @@
 //! Consequences of an order's outcome: cool-down, penalty, kill switch.
 
+use super::penalty::Outcome;
 use super::{Step, Trading, number};
 use crate::event::{
     Asked, Event, Message, Numbered, OrderEvent, OrderLine, OrderStatus, ParentEnd,
 };
 use crate::orders::RejectCode;
 use crate::parents::EndReason;
-use crate::penalty::Outcome;
 use crate::setup::{Bank, Pair, ns};
 use crate::ticks::average_of_trades;
 use touchline_types::{Id, Side};
