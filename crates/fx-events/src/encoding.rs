@@ -18,7 +18,7 @@ mod command;
 mod read;
 mod write;
 
-pub use command::{BYTES_MAX as COMMAND_BYTES_MAX, NoCommand, VERSION as COMMAND_VERSION};
+pub use command::{BYTES_MAX as COMMAND_BYTES_MAX, NoCommand};
 pub use read::{Decoder, Entry, Malformed, Place, kinds};
 pub use write::Encoder;
 

@@ -1,11 +1,11 @@
-//! What the FX engine records and publishes: events with their names, as bytes and as JSON lines. Readers of a journal or a drop copy
-//! need this crate and not the engine.
+//! What the FX engine is told, records and publishes: commands of the desk, and events with their names, as bytes and as JSON lines.
+//! Clients, and readers of a journal or a drop copy, need this crate and not the engine.
 //!
 //! # Never
 //! Contains a rule of the engine.
 //!
 //! # Path
-//! The engine (crate `touchline-fx`) makes events in a [`Batch`]; [`encoding`] writes a batch as the record of a journal and reads it back;
+//! A client sends a [`Command`](command::Command). The engine (crate `touchline-fx`) makes events in a [`Batch`]; [`encoding`] writes a batch as the record of a journal and reads it back;
 //! [`lines`] writes events as JSON lines, and messages as FIX fields.
 //!
 //! # Tests

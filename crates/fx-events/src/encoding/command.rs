@@ -24,7 +24,7 @@ use crate::command::{Booking, Command, Order};
 use std::fmt;
 
 /// Version of the encoding.
-pub const VERSION: u8 = 1;
+const VERSION: u8 = 1;
 /// Bytes of the longest command.
 pub const BYTES_MAX: usize = 384;
 
