@@ -6,8 +6,8 @@ use clap::Args;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
-use touchline_fx::lines::Files;
 use touchline_fx::Setup;
+use touchline_fx::lines::Files;
 use touchline_fx_sessions::{Replay, ReplayError};
 
 /// Replay a recorded session of banks and desk.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use touchline_execution::desk::DeskClient;
 use touchline_execution::joined;
 use touchline_fx::command::Command;
-use touchline_fx::encoding::Decoder;
+use touchline_fx::encoding::{Decoder, NoCommand};
 use touchline_fx::lines::{LineKind, lines_of};
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Polled, Root, SegmentError, Subscription};
@@ -56,7 +56,8 @@ pub struct Refused {
 impl Refused {
     /// Whether the engine is of another release, and did not read the command.
     pub fn is_unread(&self) -> bool {
-        ["malformed", "other_version"].contains(&self.reason.as_str())
+        let unread = [NoCommand::Malformed, NoCommand::Version(0)].map(NoCommand::reason);
+        unread.contains(&self.reason.as_str())
     }
 
     /// The end of the command.
