@@ -28,7 +28,7 @@ pub use config::{BankSource, Config, ConfigError};
 pub use counters::Counters;
 pub use incident::{Incident, KindRefused};
 pub use output::{Cause, Output};
-pub use recorder::Recorder;
+pub use recorder::{LineWriter, Recorder};
 pub use source::{Source, Tell};
 pub use statistics::{HISTOGRAMS, SCORES};
 pub use time::{HostClock, InputTime};

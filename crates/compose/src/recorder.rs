@@ -1,5 +1,9 @@
 //! A session file of a live run: `config.toml`, `session.txt`, and the composites as they were published.
 
+mod lines;
+
+pub use lines::LineWriter;
+
 use std::fs::{File, create_dir_all};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -7,7 +11,6 @@ use touchline_fx::config as fx;
 use touchline_fx::input::Input;
 use touchline_fx::lines::Files;
 use touchline_fx::{Batch, Setup};
-use touchline_fx_sessions::LineWriter;
 
 /// Writes the inputs of a core, and its published composites.
 #[derive(Debug)]

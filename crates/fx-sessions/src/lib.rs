@@ -11,7 +11,8 @@
 //! Contains a rule of the core; opens a file.
 //!
 //! # Path
-//! [`LineReader`] reads a line as an input, [`LineWriter`] writes the inputs of a live composer, [`Replay`] runs a session through the core.
+//! [`LineReader`] reads a line as an input, [`Replay`] runs a session through the core. A live composer (crate `touchline-compose`) writes
+//! such lines.
 //!
 //! # Tests
 //! Recorded sessions with expected files, and random ones, are in `crates/fx/tests`; a composer's recordings in `crates/compose/tests`;
@@ -19,11 +20,9 @@
 
 mod desk;
 mod replay;
-mod write;
 
 pub use desk::{DeskError, read as read_desk};
 pub use replay::{Replay, ReplayError};
-pub use write::LineWriter;
 
 use thiserror::Error;
 use touchline_fx::input::{Input, Session};
