@@ -24,6 +24,7 @@ pub mod counter;
 pub mod event;
 pub mod hash;
 pub mod instrument;
+pub mod level;
 pub mod native;
 pub mod number;
 pub mod quote;
@@ -42,6 +43,7 @@ pub use event::{
     TradingStatus, UpdateAction,
 };
 pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
+pub use level::Level;
 pub use number::{Decimal, Price, Quantity};
 pub use quote::{Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate};
 pub use reference::{
@@ -51,6 +53,6 @@ pub use side::{BookKind, Side};
 pub use text::{Code, FixedText, Id};
 pub use time::ReceiveTime;
 pub use update::{
-    BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
+    BookSnapshot, BookUpdate, Gap, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
 };
 pub use validity::{Validity, worse_of};

@@ -24,7 +24,10 @@ mod malformed;
 mod message;
 mod parts;
 mod quotes;
+mod schema;
 mod sink;
+mod source;
+mod write;
 
 pub use decoder::{Decoder, Scratch, Unfit};
 pub use definition::DefinitionView;
@@ -37,16 +40,10 @@ pub use flags::Flags;
 pub use group::{Entries, Group};
 pub use malformed::Malformed;
 pub use message::{Body, BookSnapshotView, BookUpdateView, Message, OrdersView, TopOfBook};
-pub use parts::{PART_BYTES_MAX, PART_BYTES_MIN, Part, Parts, parts};
+pub use parts::{Part, Parts, parts};
 pub use quotes::{
     QuotesView, encode_quote_snapshot, encode_quote_update, quote_snapshot_parts,
     quote_update_parts,
 };
+pub use schema::{PART_BYTES_MAX, PART_BYTES_MIN, SCHEMA_ID, SCHEMA_VERSION};
 pub use sink::Sink;
-
-/// Id of the schema: the letters `TL` in a dump.
-pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");
-
-/// Version of the schema that is written. A newer one has longer blocks, more groups or more
-/// templates, and its known parts are read.
-pub const SCHEMA_VERSION: u16 = 2;

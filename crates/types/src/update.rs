@@ -1,32 +1,9 @@
 //! Updates of a publication: whole events only.
 
 use crate::{
-    ChannelState, Instrument, InstrumentDefinition, LevelChange, OrderChange, PacketInfo, Phase,
-    Price, Quantity, QuoteSnapshot, QuoteUpdate, Statistic, Trade, TradingStatus, Validity,
+    ChannelState, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange, PacketInfo,
+    Phase, QuoteSnapshot, QuoteUpdate, Statistic, Trade, TradingStatus, Validity,
 };
-
-/// One level of a book.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Price; NULL in an unknown level.
-    pub price: Price,
-    /// Quantity; NULL where the venue states none.
-    pub quantity: Quantity,
-    /// Number of orders; -1 where the venue states none.
-    pub orders: i32,
-    /// False for a level that must exist (a worse one is known) but was never stated.
-    pub known: bool,
-}
-
-impl Level {
-    /// A level that must be there but was never stated (natural refresh).
-    pub const UNKNOWN: Level = Level {
-        price: Price::NULL,
-        quantity: Quantity::NULL,
-        orders: -1,
-        known: false,
-    };
-}
 
 /// Timestamps of one update: when things happened.
 ///

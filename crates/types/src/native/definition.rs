@@ -1,10 +1,10 @@
 //! Encoding and decoding of instrument definitions.
 
-use super::encode::{Tag, group, start};
 use super::layout::{self, Fields, Text};
-use super::message::Source;
-use super::{Entry, Group, Malformed, Sink, code, encode};
-use crate::text::FixedText;
+use super::schema::NO_SECURITY_ID;
+use super::source::{Source, text};
+use super::write::{Tag, fixed, group, group_len, start};
+use super::{Entry, Group, Malformed, Sink, code};
 use crate::{
     Depth, DisplayFactor, Instrument, InstrumentDefinition, Leg, Legs, OptionRight, Price,
     PriceFraction, Quantity, ReferenceData, SecurityType, Side, Symbol,
@@ -25,13 +25,10 @@ pub struct DefinitionView<'a> {
 /// Version of the schema that added the legs.
 const LEGS_SINCE: u16 = 2;
 
-/// Null of an optional instrument identifier.
-pub(super) const NO_SECURITY_ID: i64 = i64::MAX;
-
 /// Bytes of a definition's message.
 pub(super) const fn len(definition: &InstrumentDefinition) -> usize {
-    encode::fixed::<layout::InstrumentDefinition>()
-        + encode::group_len::<layout::Leg>(definition.reference.legs.len())
+    fixed::<layout::InstrumentDefinition>()
+        + group_len::<layout::Leg>(definition.reference.legs.len())
 }
 
 /// Writes a definition.
@@ -239,14 +236,6 @@ impl Entry for layout::Leg {
             side: Side::from_code(self.side).unwrap_or(Side::Bid),
         }
     }
-}
-
-/// Text that a reader returns or compares: unprintable bytes are refused.
-pub(super) fn text<const N: usize>(
-    text: &Text<N>,
-    field: &'static str,
-) -> Result<FixedText<N>, Malformed> {
-    FixedText::from_bytes(&text.0).ok_or(Malformed::Value(field))
 }
 
 fn symbol_text(symbol: &Symbol) -> Text<32> {

@@ -1,10 +1,12 @@
 //! Encoding of updates.
 
-use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
-use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, Sink, TopOfBook, code, definition, quotes};
+use super::layout::{self, Block, Head, Header, Text, Zeros};
+use super::schema::NO_INSTRUMENT;
+use super::write::{Tag, fixed, group, group_len, start};
+use super::{Flags, Sink, TopOfBook, code, definition, quotes};
 use crate::{
-    BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, Level, OrdersSnapshot, OrdersUpdate,
-    Phase, State, Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
+    BookSnapshot, BookUpdate, ChannelState, Gap, Level, OrdersSnapshot, OrdersUpdate, Phase, State,
+    Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
 };
 
 /// Writes `update` as one message to the start of `out` and returns its length, which is [`encoded_len`].
@@ -197,99 +199,6 @@ pub const fn encoded_len(update: &Update<'_>) -> usize {
     }
 }
 
-/// Bytes of a message without groups.
-pub(super) const fn fixed<B: Block>() -> usize {
-    size_of::<Header>() + size_of::<B>()
-}
-
-/// Bytes of a group.
-pub(super) const fn group_len<E>(entries: usize) -> usize {
-    size_of::<Dimension>() + size_of::<E>() * entries
-}
-
-/// Fields of a message besides its update.
-pub(super) struct Tag<'a> {
-    sequence: u64,
-    flags: Flags,
-    timestamps: &'a Timestamps,
-}
-
-impl<'a> Tag<'a> {
-    /// `flags` are written unchanged.
-    #[inline(always)]
-    pub(super) const fn new(sequence: u64, flags: Flags, timestamps: &'a Timestamps) -> Tag<'a> {
-        Tag {
-            sequence,
-            flags,
-            timestamps,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn head(
-        &self,
-        instrument: Instrument,
-        validity: Option<Validity>,
-        flags: Flags,
-    ) -> Head {
-        Head {
-            sequence: self.sequence.into(),
-            exchange_ns: self.timestamps.exchange_ns.into(),
-            receive_ns: self.timestamps.packet.receive_ns.into(),
-            instrument: instrument.0.into(),
-            validity: validity.map_or(code::NULL, |validity| validity as u8),
-            flags: (self.flags | flags).0,
-        }
-    }
-
-    #[inline(always)]
-    fn trace(&self) -> LatencyTrace {
-        let Timestamps {
-            exchange_ns: _,
-            packet,
-            polled,
-            decoded,
-            applied,
-            published,
-        } = *self.timestamps;
-        LatencyTrace {
-            reserved: Zeros::NEW,
-            packet_sequence: packet.sequence.into(),
-            sending_ns: packet.sending_ns.into(),
-            polled: polled.into(),
-            decoded: decoded.into(),
-            applied: applied.into(),
-            published: published.into(),
-        }
-    }
-
-    /// Head of a message of an instrument's book.
-    #[inline(always)]
-    pub(super) fn of_book(
-        &self,
-        instrument: Instrument,
-        validity: Validity,
-    ) -> (Head, LatencyTrace) {
-        let head = self.head(instrument, Some(validity), Flags::NONE);
-        (head, self.trace())
-    }
-
-    /// Head of a message of an instrument, without a book.
-    #[inline(always)]
-    pub(super) fn of(&self, instrument: Instrument) -> (Head, LatencyTrace) {
-        (self.head(instrument, None, Flags::NONE), self.trace())
-    }
-
-    /// Head of a message without an instrument.
-    #[inline(always)]
-    fn of_none(&self) -> (Head, LatencyTrace) {
-        self.of(NO_INSTRUMENT)
-    }
-}
-
-/// Null of the instrument on the wire.
-pub(super) const NO_INSTRUMENT: Instrument = Instrument(u32::MAX);
-
 /// Writes an update, with the flags of the tag unchanged. No group may have more entries than its
 /// dimension can count; parts never do.
 #[inline]
@@ -474,32 +383,4 @@ fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut impl Sink) {
         orders_validity: state.orders as u8,
     };
     start(block, out);
-}
-
-/// Writes header and block.
-#[inline(always)]
-pub(super) fn start<B: Block>(block: B, out: &mut impl Sink) {
-    out.put(&Header {
-        block_length: (size_of::<B>() as u16).into(),
-        template_id: B::TEMPLATE_ID.into(),
-        schema_id: SCHEMA_ID.into(),
-        version: SCHEMA_VERSION.into(),
-    });
-    out.put(&block);
-}
-
-/// Writes a group.
-#[inline(always)]
-pub(super) fn group<E: Entry>(values: &[E::Value], out: &mut impl Sink) {
-    debug_assert!(
-        values.len() <= usize::from(u16::MAX),
-        "a part has no such group"
-    );
-    out.put(&Dimension {
-        block_length: (size_of::<E>() as u16).into(),
-        num_in_group: (values.len() as u16).into(),
-    });
-    for value in values {
-        out.put(&E::of(value));
-    }
 }

@@ -1,7 +1,6 @@
 //! Groups as they lie in a message: entries as long as the writer made them.
 
-use super::layout::Dimension;
-use super::message::widened;
+use super::layout::{Dimension, Fields};
 use super::{Entry, Malformed};
 use core::fmt;
 use core::iter::FusedIterator;
@@ -161,6 +160,15 @@ impl<E: Entry> Iterator for Raw<'_, E> {
 }
 
 // Written out, since deriving would ask the same of `E`, of which none is held.
+/// A block or an entry of the writer's version, with zeros for later fields.
+fn widened<F: Fields>(bytes: &[u8]) -> F {
+    let mut whole = F::new_zeroed();
+    for (place, byte) in whole.as_mut_bytes().iter_mut().zip(bytes) {
+        *place = *byte;
+    }
+    whole
+}
+
 impl<E> Clone for Group<'_, E> {
     fn clone(&self) -> Self {
         *self

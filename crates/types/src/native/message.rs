@@ -1,16 +1,14 @@
 //! Bytes into a message: everything is checked here, and reading behind it cannot fail.
 
-use super::encode::NO_INSTRUMENT;
-use super::layout::{self, Block, Fields, Head, Header, LatencyTrace};
-use super::{
-    DefinitionView, Entry, Flags, Group, Malformed, QuotesView, SCHEMA_ID, SCHEMA_VERSION, code,
-};
+use super::layout::{self, Block, Head, LatencyTrace};
+use super::schema::NO_INSTRUMENT;
+use super::source::Source;
+use super::{DefinitionView, Entry, Flags, Group, Malformed, QuotesView, code};
 use crate::{
     BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase, Price,
     Quantity, Side, State, Statistic, StatisticKind, Timestamps, Trade, TradingStatus,
     UpdateAction, Validity,
 };
-use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64};
 
 /// A message that was checked from end to end.
@@ -253,96 +251,6 @@ impl<'a> BookSnapshotView<'a> {
         let (implied_bids, rest) = Group::split(rest)?;
         let (implied_asks, _) = Group::split(rest)?;
         Ok([bids, asks, implied_bids, implied_asks])
-    }
-}
-
-/// A block or an entry of the writer's version, with zeros for later fields.
-pub(super) fn widened<F: Fields>(bytes: &[u8]) -> F {
-    let mut whole = F::new_zeroed();
-    for (place, byte) in whole.as_mut_bytes().iter_mut().zip(bytes) {
-        *place = *byte;
-    }
-    whole
-}
-
-/// A message while it is checked.
-pub(super) struct Source<'a> {
-    pub(super) template_id: u16,
-    /// Version of the writer's schema.
-    pub(super) version: u16,
-    head: &'a Head,
-    pub(super) block: &'a [u8],
-    /// Unread bytes after the block.
-    rest: &'a [u8],
-}
-
-impl<'a> Source<'a> {
-    #[inline(always)]
-    fn open(bytes: &'a [u8]) -> Result<Source<'a>, Malformed> {
-        let (header, rest) = Header::ref_from_prefix(bytes).map_err(|_| Malformed::HeaderCut)?;
-        if header.schema_id.get() != SCHEMA_ID {
-            return Err(Malformed::SchemaUnknown);
-        }
-        let (block, rest) = rest
-            .split_at_checked(usize::from(header.block_length.get()))
-            .ok_or(Malformed::BlockPastEnd)?;
-        let (head, _) = Head::ref_from_prefix(block).map_err(|_| Malformed::BlockTooShort)?;
-        Ok(Source {
-            template_id: header.template_id.get(),
-            version: header.version.get(),
-            head,
-            block,
-            rest,
-        })
-    }
-
-    /// The block, or as much of it as is known here.
-    #[inline(always)]
-    pub(super) fn block<B: Block>(&self) -> Result<&'a B, Malformed> {
-        let (block, _) = B::ref_from_prefix(self.block).map_err(|_| Malformed::BlockTooShort)?;
-        Ok(block)
-    }
-
-    #[inline(always)]
-    fn trace(&self) -> Result<&'a LatencyTrace, Malformed> {
-        let behind_the_head = self.block.get(size_of::<Head>()..);
-        let (trace, _) = LatencyTrace::ref_from_prefix(behind_the_head.unwrap_or_default())
-            .map_err(|_| Malformed::BlockTooShort)?;
-        Ok(trace)
-    }
-
-    #[inline(always)]
-    pub(super) fn group<E: Entry>(&mut self) -> Result<Group<'a, E>, Malformed> {
-        let group;
-        (group, self.rest) = Group::split(self.rest)?;
-        Ok(group)
-    }
-
-    #[inline(always)]
-    pub(super) fn instrument(&self) -> Result<Instrument, Malformed> {
-        self.instrument_if_any()
-            .ok_or(Malformed::Value("instrument"))
-    }
-
-    #[inline(always)]
-    fn instrument_if_any(&self) -> Option<Instrument> {
-        let instrument = Instrument(self.head.instrument.get());
-        (instrument != NO_INSTRUMENT).then_some(instrument)
-    }
-
-    #[inline(always)]
-    pub(super) fn validity(&self) -> Result<Validity, Malformed> {
-        Validity::from_code(self.head.validity).ok_or(Malformed::Value("validity"))
-    }
-
-    /// Nothing may follow the last group, unless a newer writer has added groups.
-    #[inline(always)]
-    fn close(&self) -> Result<(), Malformed> {
-        if self.rest.is_empty() || self.version > SCHEMA_VERSION {
-            Ok(())
-        } else {
-            Err(Malformed::BytesLeftOver)
-        }
     }
 }
 

@@ -1,18 +1,14 @@
 //! Updates that are too long for one message, as several.
 
-use super::encode::{Tag, encode_part, encoded_len, write_update};
+use super::encode::{encode_part, encoded_len, write_update};
 use super::layout::{self, Dimension};
-use super::{Flags, Sink, encode};
+use super::schema::{PART_BYTES_MAX, PART_BYTES_MIN};
+use super::write::{Tag, fixed};
+use super::{Flags, Sink};
 use crate::{
     BookSnapshot, BookUpdate, LEGS_MAX, Level, OrdersSnapshot, OrdersUpdate, QuoteSnapshot,
     QuoteUpdate, Timestamps, Update,
 };
-
-/// Minimum for the maximum length: every block fits, with one entry of a group, or all legs of a definition.
-pub const PART_BYTES_MIN: usize = 512;
-
-/// Maximum length of a message: the largest 16-bit length in whole words.
-pub const PART_BYTES_MAX: usize = 0xFFF8;
 
 /// Cuts `update` into messages of at most `bytes_max` bytes, which is taken as the nearest from
 /// [`PART_BYTES_MIN`] to [`PART_BYTES_MAX`]. Nearly always there is one.
@@ -225,12 +221,12 @@ fn cut_book<'a>(
 
 /// Entries of one group that fit beside the block; at least one, by [`PART_BYTES_MIN`].
 const fn room<B: layout::Block, E>(bytes_max: usize) -> usize {
-    (bytes_max - encode::fixed::<B>() - size_of::<Dimension>()) / size_of::<E>()
+    (bytes_max - fixed::<B>() - size_of::<Dimension>()) / size_of::<E>()
 }
 
 const _: () = {
     let legs = size_of::<Dimension>() + LEGS_MAX * size_of::<layout::Leg>();
-    assert!(encode::fixed::<layout::InstrumentDefinition>() + legs <= PART_BYTES_MIN);
+    assert!(fixed::<layout::InstrumentDefinition>() + legs <= PART_BYTES_MIN);
     assert!(room::<layout::BookUpdate, layout::LevelChange>(PART_BYTES_MIN) > 0);
     assert!(room::<layout::OrderUpdate, layout::OrderChange>(PART_BYTES_MIN) > 0);
     assert!(room::<layout::OrdersSnapshot, layout::Order>(PART_BYTES_MIN) > 0);

@@ -1,10 +1,10 @@
 //! Quotes of providers, into bytes and out of them.
 
-use super::definition::text;
-use super::encode::{self, Tag, group, group_len, start};
 use super::layout::{self, Block, Dimension, Text, Zeros};
-use super::message::Source;
-use super::{Entry, Flags, Group, Malformed, PART_BYTES_MAX, PART_BYTES_MIN, Sink, code};
+use super::schema::{PART_BYTES_MAX, PART_BYTES_MIN};
+use super::source::{Source, text};
+use super::write::{Tag, fixed, group, group_len, start};
+use super::{Entry, Flags, Group, Malformed, Sink, code};
 use crate::{
     Instrument, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream,
     QuoteUpdate, Side, Timestamps, Validity,
@@ -92,7 +92,7 @@ pub fn encode_quote_snapshot(
 }
 
 fn write<B: Block, E: Entry>(block: B, values: &[E::Value], out: &mut [u8]) -> Option<usize> {
-    let length = encode::fixed::<B>() + group_len::<E>(values.len());
+    let length = fixed::<B>() + group_len::<E>(values.len());
     let mut room = out.get_mut(..length)?;
     if values.len() > usize::from(u16::MAX) {
         return None;
@@ -184,7 +184,7 @@ fn cut<T>(values: &[T], bytes_max: usize) -> impl Iterator<Item = (&[T], Flags)>
 }
 
 /// Bytes of a message of quotes beside its entries.
-const FIXED: usize = encode::fixed::<layout::QuoteUpdate>() + size_of::<Dimension>();
+const FIXED: usize = fixed::<layout::QuoteUpdate>() + size_of::<Dimension>();
 
 const _: () = {
     assert!(size_of::<layout::QuoteUpdate>() == size_of::<layout::QuoteSnapshot>());
