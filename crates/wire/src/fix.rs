@@ -14,6 +14,7 @@ mod format;
 mod frame;
 mod generated;
 mod header;
+mod header_tags;
 mod malformed;
 pub mod market_data;
 mod names;
@@ -30,13 +31,12 @@ pub use encode::{Encoder, Full};
 pub use fields::{BadField, Field, Fields};
 pub use frame::{Frame, Message, frame, frame_with};
 pub use generated::FIX44;
-pub use header::{Header, is_header};
+pub use header::Header;
+pub use header_tags::is_header;
 pub use malformed::Malformed;
 pub use number::{Decimal, decimal, integer, unsigned, without_zeros};
 pub use reject::{RefTag, Reject, SessionRejectReason};
 pub use resync::resync;
+pub use scan::SOH;
 pub use time::{LastSecond, Precision, timestamp, write_timestamp};
 pub use validate::{Options, USER_DEFINED, validate};
-
-/// The separator behind each field, 0x01.
-pub const SOH: u8 = 0x01;

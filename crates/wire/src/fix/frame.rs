@@ -3,8 +3,8 @@
 use super::dictionary::Dictionary;
 use super::fields::length;
 use super::scan::{Scan, Vectors};
-use super::tokens::Tokens;
-use super::{Fields, Header, Malformed, SOH, number};
+use super::tokens::{TRAILER, Tokens};
+use super::{Fields, Malformed, SOH, number};
 
 /// Content at the beginning of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,20 +69,16 @@ impl<'a> Message<'a> {
         Fields::by(self.between(), dictionary.data)
     }
 
-    /// The fields behind the header, as places.
-    #[inline(always)]
-    pub(super) fn body_tokens<S: Scan>(&self, header: &Header<'_>) -> Tokens<'a, S> {
-        self.tokens_from(self.msg_type_end + 1 + header.bytes.len())
-    }
-
     /// The fields behind MsgType as places, for readers of many fields.
     #[inline]
     pub(super) fn tokens<S: Scan>(&self) -> Tokens<'a, S> {
-        self.tokens_from(self.msg_type_end + 1)
+        self.tokens_from(0)
     }
 
+    /// The fields from this many bytes behind MsgType on, as places.
     #[inline(always)]
-    fn tokens_from<S: Scan>(&self, place: usize) -> Tokens<'a, S> {
+    pub(super) fn tokens_from<S: Scan>(&self, bytes: usize) -> Tokens<'a, S> {
+        let place = self.msg_type_end + 1 + bytes;
         Tokens::new(self.bytes.get(place..).unwrap_or_default(), self.tail)
     }
 
@@ -97,8 +93,6 @@ impl<'a> Message<'a> {
 
 /// How every version begins.
 pub(super) const BEGIN: &[u8] = b"8=FIX";
-/// Bytes of `10=123` and its separator.
-pub(super) const TRAILER: usize = 7;
 /// Bytes in which the first two fields must end.
 const HEAD_MAX: usize = 32;
 

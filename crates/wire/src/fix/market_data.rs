@@ -3,7 +3,7 @@
 //! One pass over the bytes behind the header; nothing is copied. Only the fields that every venue means alike are
 //! typed. [`Entry::bytes`] has all fields of an entry, for those that a venue adds.
 
-use super::header::is_header;
+use super::header_tags::is_header;
 use super::names::Name;
 use super::time::{LastSecond, NO_DATE, is_date, is_time, timestamp_of};
 use super::tokens::{Field, Tokens};

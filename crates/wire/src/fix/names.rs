@@ -1,7 +1,7 @@
 //! Names of fields for the readers of headers and market data, by one look-up of the first bytes.
 
 use super::fields::data_of;
-use super::header::is_header;
+use super::header_tags::is_header;
 use super::tag;
 
 /// A field, as far as the readers tell them apart.

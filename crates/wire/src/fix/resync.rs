@@ -1,7 +1,8 @@
 //! Resynchronisation behind bytes that are not a message.
 
 use super::SOH;
-use super::frame::{BEGIN, Head, TRAILER, head};
+use super::frame::{BEGIN, Head, head};
+use super::tokens::TRAILER;
 
 /// Limit of the search for the checksum behind the end of a message. The search restarts with each received piece, so
 /// the limit is short.

@@ -3,7 +3,8 @@
 //! SSE2 is part of every x86-64 processor, so nothing is asked at run time; elsewhere, and in tests beside it, the same
 //! is done with 64-bit words.
 
-use super::SOH;
+/// The separator behind each field, 0x01.
+pub const SOH: u8 = 0x01;
 
 /// A way to look at many bytes at a time.
 pub trait Scan: Copy + core::fmt::Debug + Default {

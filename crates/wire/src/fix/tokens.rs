@@ -6,11 +6,13 @@
 //! needs no other check, and the separators are those of its first bytes.
 
 use super::fields::{self, data_of, tag_number};
-use super::frame::TRAILER;
 use super::names::{self, Name};
 use super::scan::Scan;
 use super::{Decimal, Malformed, SOH, number};
 use core::marker::PhantomData;
+
+/// Bytes of `10=123` and its separator.
+pub(super) const TRAILER: usize = 7;
 
 /// A field.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Mass quotes (`i`), as aggregators of banks stream them.
 
-use super::super::header::is_header;
+use super::super::header_tags::is_header;
 use super::super::number::small;
 use super::super::scan::{Scan, Vectors};
 use super::super::tokens::{Field, Tokens};
