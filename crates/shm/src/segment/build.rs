@@ -1,6 +1,5 @@
 //! Build of a program, which its locks name.
 
-use super::writer_lock::printable;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -69,6 +68,18 @@ impl Build {
             profile: words.next()?,
         })
     }
+}
+
+/// A text of another process on one line, in ASCII.
+pub(super) fn printable(text: &str) -> String {
+    let shown = |c: char| {
+        if c == ' ' || c.is_ascii_graphic() {
+            c
+        } else {
+            '?'
+        }
+    };
+    text.chars().take(100).map(shown).collect()
 }
 
 #[cfg(test)]

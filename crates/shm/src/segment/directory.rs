@@ -243,7 +243,8 @@ impl Directory {
 
     /// Unit of segment sizes: the size of a page, or of a huge page on `hugetlbfs`.
     pub fn page_bytes(&self) -> Result<usize, Error> {
-        let bytes = space::page_bytes(self).map_err(Error::system("examine", self.path()))?;
+        let bytes =
+            space::page_bytes(self.handle()).map_err(Error::system("examine", self.path()))?;
         Ok(bytes as usize)
     }
 

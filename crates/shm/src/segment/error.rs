@@ -1,6 +1,6 @@
 //! Errors of the files of a bus, with place and fix.
 
-use super::Holder;
+use super::holder::Holder;
 use rustix::io::Errno;
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -184,8 +184,8 @@ impl Mapping {
         let directory = lock.directory();
         let path = directory.path_of(file);
         let length = bytes as u64;
-        space::check_size(directory, &path, length, "choose another size")?;
-        space::check_room(directory, &path, length, options.sparse)?;
+        space::check_size(directory.handle(), &path, length, "choose another size")?;
+        space::check_room(directory.handle(), &path, length, options.sparse)?;
         let unfinished = Unfinished {
             directory,
             name: unfinished_name(file),
@@ -225,7 +225,7 @@ impl Mapping {
         let (handle, stat) = directory.open_file(file, flags, options.written_by())?;
         let path = directory.path_of(file);
         let length = stat.st_size as u64;
-        space::check_size(directory, &path, length, "start its writer again")?;
+        space::check_size(directory.handle(), &path, length, "start its writer again")?;
         if access == Access::Write {
             lock_file(&handle, &path, options)?;
         }

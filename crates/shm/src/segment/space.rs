@@ -1,18 +1,18 @@
 //! Reservation of memory before its use: missing memory is an error here instead of a later fault.
 
-use super::{Directory, Error};
+use super::Error;
 use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, getrlimit};
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
 
 /// Checks that a size is a multiple of the file system's page size.
 pub fn check_size(
-    directory: &Directory,
+    directory: BorrowedFd<'_>,
     path: &Path,
     bytes: u64,
     advice: &'static str,
@@ -31,7 +31,7 @@ pub fn check_size(
 
 /// Checks that a file of this size is allowed and has room.
 pub fn check_room(
-    directory: &Directory,
+    directory: BorrowedFd<'_>,
     path: &Path,
     bytes: u64,
     sparse: bool,
@@ -46,7 +46,7 @@ pub fn check_room(
             limit_bytes,
         });
     }
-    match free_bytes(directory.handle()) {
+    match free_bytes(directory) {
         Some(free_bytes) if !sparse && bytes > free_bytes => Err(no_space(path, bytes, free_bytes)),
         _ => Ok(()),
     }
@@ -79,9 +79,9 @@ pub fn is_hugetlbfs(file: impl AsFd) -> bool {
 }
 
 /// The unit in which memory is mapped.
-pub fn page_bytes(directory: &Directory) -> Result<u64, Errno> {
-    if is_hugetlbfs(directory.handle()) {
-        return Ok(rustix::fs::fstatfs(directory.handle())?.f_bsize as u64);
+pub fn page_bytes(directory: BorrowedFd<'_>) -> Result<u64, Errno> {
+    if is_hugetlbfs(directory) {
+        return Ok(rustix::fs::fstatfs(directory)?.f_bsize as u64);
     }
     Ok(rustix::param::page_size() as u64)
 }
