@@ -6,7 +6,8 @@
 use crate::drop_copy::DropCopy;
 use std::net::SocketAddrV4;
 use touchline_journal::{Appended, Journal, Record, Refused, State};
-use touchline_net::stream::{Connection, Error, Watch};
+use touchline_net::Connection;
+use touchline_net::stream::{Error, Watch};
 use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 

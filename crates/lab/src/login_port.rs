@@ -1,7 +1,8 @@
 //! Listening port with the connections that have not logged on.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
-use touchline_net::stream::{Connection, Error, Listener, Watch};
+use touchline_net::Connection;
+use touchline_net::stream::{Error, Listener, Watch};
 use touchline_net::tls::Server;
 use touchline_session::access_control::{LoginQueue, Rules, Unauthenticated};
 use touchline_types::ReceiveTime;

@@ -30,6 +30,7 @@ use std::net::SocketAddrV4;
 
 mod backoff;
 mod capture_order;
+mod connection;
 pub mod frame;
 #[allow(
     unsafe_code,
@@ -43,8 +44,9 @@ pub mod tls;
 pub mod udp;
 
 pub use backoff::Backoff;
+pub use connection::Connection;
 pub use pcap_source::{PcapSource, Skipped};
-pub use stream::{Connection, Stream};
+pub use stream::Stream;
 pub use udp::UdpSource;
 
 /// Source of packets: a capture or sockets.

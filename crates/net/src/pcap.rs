@@ -18,13 +18,14 @@ mod input;
 mod interface;
 mod pcapng;
 mod reader;
+mod record;
 mod stream;
 mod unpack;
 mod writer;
 
 pub use error::{Error, ErrorKind};
-pub(crate) use reader::Record;
 pub use reader::{Frame, Progress, Reader};
+pub(crate) use record::Record;
 pub use stream::BLOCK_BYTES_MAX;
 pub use writer::Writer;
 

@@ -10,11 +10,13 @@
 mod client;
 mod refusal;
 mod server;
+mod setup;
 mod verify;
 
-pub use client::{Client, Identity, Pin, Settings, SetupError};
+pub use client::Client;
 pub use refusal::Refusal;
 pub use server::{Server, ServerSettings};
+pub use setup::{Identity, Pin, Settings, SetupError};
 
 use crate::stream::{Error, Stream};
 use rustls::Connection;

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_net::stream::Connection;
+use touchline_net::Connection;
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
 use touchline_testing::issuer::{Issued, Issuer};

@@ -4,7 +4,7 @@ use super::config::{BankConfig, Config};
 use super::house::FLOOD;
 use super::ladder::Ladder;
 use super::messages::{Fault, Quote};
-use touchline_net::stream::Connection;
+use touchline_net::Connection;
 use touchline_session::fix::{Event, Memory, Role, SendError, Session, Settings};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, unsigned};

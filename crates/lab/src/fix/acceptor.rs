@@ -3,7 +3,8 @@
 use super::{Connection, Totals};
 use crate::login_port::LoginPort;
 use std::net::SocketAddrV4;
-use touchline_net::stream::{Connection as Link, Error};
+use touchline_net::Connection as Link;
+use touchline_net::stream::Error;
 use touchline_session::access_control::{Rules, Unauthenticated, place_of};
 use touchline_session::fix::DisconnectReason;
 use touchline_types::ReceiveTime;

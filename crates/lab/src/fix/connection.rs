@@ -1,7 +1,8 @@
 //! Session with its application and its current connection.
 
 use super::{Echo, Orders, Totals};
-use touchline_net::stream::{Connection as Link, Error};
+use touchline_net::Connection as Link;
+use touchline_net::stream::Error;
 use touchline_session::access_control::{Addresses, Peer};
 use touchline_session::fix::{
     DisconnectReason, Event, Memory, Session, Settings, Store, StoreError,

@@ -4,7 +4,8 @@ use super::{Connection, End, Totals};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::time::Duration;
-use touchline_net::stream::{Connection as Link, Error};
+use touchline_net::Connection as Link;
+use touchline_net::stream::Error;
 use touchline_net::{Backoff, Stream};
 use touchline_types::ReceiveTime;
 

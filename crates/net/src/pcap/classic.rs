@@ -2,7 +2,7 @@
 
 use super::byte_order::ByteOrder;
 use super::error::Fault;
-use super::reader::Record;
+use super::record::Record;
 use super::stream::Stream;
 use super::{LinkType, PACKET_BYTES_MAX};
 

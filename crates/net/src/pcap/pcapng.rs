@@ -10,7 +10,7 @@
 use super::byte_order::ByteOrder;
 use super::error::Fault;
 use super::interface::Interface;
-use super::reader::Record;
+use super::record::Record;
 use super::stream::Stream;
 use super::{BLOCK_BYTES_MAX, PACKET_BYTES_MAX};
 

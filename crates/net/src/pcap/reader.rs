@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::ops::Range;
 use std::path::Path;
 
 use super::classic::Classic;
 use super::error::{Error, ErrorKind, Fault};
 use super::pcapng::Pcapng;
+use super::record::Record;
 use super::stream::Stream;
 use super::{LinkType, classic, pcapng};
 
@@ -55,16 +55,6 @@ pub struct Progress {
     pub consumed_bytes: u64,
     /// Size of the file in bytes; `None` for a pipe or other stream.
     pub total_bytes: Option<u64>,
-}
-
-/// A record whose bytes are still in the stream's buffer.
-#[derive(Debug, Clone)]
-pub(crate) struct Record {
-    pub(crate) capture_ns: u64,
-    pub(crate) link: LinkType,
-    pub(crate) original_len: u32,
-    /// Positions for [`Stream::held`].
-    pub(super) held: Range<usize>,
 }
 
 enum Format {

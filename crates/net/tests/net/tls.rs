@@ -5,7 +5,8 @@ mod server;
 
 use server::{Issued, Issuer, Server, pin_of};
 use std::time::{Duration, Instant};
-use touchline_net::stream::{Connection, Error, Listener, Readiness};
+use touchline_net::Connection;
+use touchline_net::stream::{Error, Listener, Readiness};
 use touchline_net::tls::{Client, Identity, Pin, Refusal, ServerSettings, Settings, SetupError};
 
 /// Timeout of a hanging test.

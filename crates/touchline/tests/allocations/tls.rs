@@ -6,7 +6,8 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use touchline_lab::frozen::{Count, Frozen};
-use touchline_net::stream::{Connection, Listener};
+use touchline_net::Connection;
+use touchline_net::stream::Listener;
 use touchline_net::tls::{Client, Server, ServerSettings, Settings};
 use touchline_testing::issuer::Issuer;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4, TcpListener};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_net::stream::Connection;
+use touchline_net::Connection;
 use touchline_net::tls::Client;
 use touchline_session::fix::{Checks, Event, Memory, Role, Session, Settings};
 use touchline_types::ReceiveTime;
