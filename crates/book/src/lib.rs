@@ -28,5 +28,5 @@ pub use consolidated::{Consolidated, ConsolidatedLevel};
 pub use deep::{ApplyResult, DEEP_MAX, DeepLevels};
 pub use levels::{LevelIter, LevelList, Levels};
 pub use order::{OrderBooks, OrdersFull};
-pub use price::{PriceBook, PriceBooks, Spread};
-pub use touch::{Touch, TouchSource};
+pub use price::{PriceBook, PriceBooks};
+pub use touch::{Spread, Touch, TouchSource};

@@ -2,8 +2,7 @@
 
 use crate::deep::{ApplyResult, DeepLevels};
 use crate::levels::{LevelList, Levels};
-use crate::touch::Touch;
-use std::cmp::Ordering;
+use crate::touch::{Spread, Touch};
 use touchline_types::{
     BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
     UpdateAction,
@@ -40,34 +39,6 @@ enum Stored {
 struct Few {
     direct: [Levels<DIRECT_MAX>; 2],
     implied: [Levels<IMPLIED_MAX>; 2],
-}
-
-/// Relation of the best bid to the best ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// At least one side has no known best level.
-    OneSided,
-    /// Bid below ask.
-    Normal,
-    /// Bid equals ask.
-    Locked,
-    /// Bid above ask.
-    Crossed,
-}
-
-impl Spread {
-    /// Relation of these two.
-    #[inline]
-    pub fn between(bid: Option<Touch>, ask: Option<Touch>) -> Spread {
-        let (Some(bid), Some(ask)) = (bid, ask) else {
-            return Spread::OneSided;
-        };
-        match bid.price.cmp(&ask.price) {
-            Ordering::Less => Spread::Normal,
-            Ordering::Equal => Spread::Locked,
-            Ordering::Greater => Spread::Crossed,
-        }
-    }
 }
 
 impl PriceBook {
@@ -382,6 +353,21 @@ fn cleared(book: BookKind, side: Side) -> LevelChange {
         side,
         action: LevelAction::Clear,
         index: 0,
+    }
+}
+
+impl PriceBook {
+    /// Best bid or offer, direct and implied.
+    #[inline]
+    pub fn touch(&self, side: Side) -> Option<Touch> {
+        let direct = self.levels(BookKind::Direct, side).first().copied();
+        Touch::of(side, direct, self.implied(side).first().copied())
+    }
+
+    /// Whether the book, direct and implied together, is one-sided, normal, locked or crossed.
+    #[inline]
+    pub fn spread(&self) -> Spread {
+        Spread::between(self.touch(Side::Bid), self.touch(Side::Ask))
     }
 }
 

@@ -3,8 +3,8 @@
 //! The better of the direct and the implied best; at the same price their quantities are added. The source book is part
 //! of it.
 
-use crate::price::{PriceBook, Spread};
-use touchline_types::{BookKind, Level, Price, Quantity, Side};
+use std::cmp::Ordering;
+use touchline_types::{Level, Price, Quantity, Side};
 
 /// Best bid or offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,18 +76,31 @@ impl TouchSource {
     }
 }
 
-impl PriceBook {
-    /// Best bid or offer, direct and implied.
-    #[inline]
-    pub fn touch(&self, side: Side) -> Option<Touch> {
-        let direct = self.levels(BookKind::Direct, side).first().copied();
-        Touch::of(side, direct, self.implied(side).first().copied())
-    }
+/// Relation of the best bid to the best ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// At least one side has no known best level.
+    OneSided,
+    /// Bid below ask.
+    Normal,
+    /// Bid equals ask.
+    Locked,
+    /// Bid above ask.
+    Crossed,
+}
 
-    /// Whether the book, direct and implied together, is one-sided, normal, locked or crossed.
+impl Spread {
+    /// Relation of these two.
     #[inline]
-    pub fn spread(&self) -> Spread {
-        Spread::between(self.touch(Side::Bid), self.touch(Side::Ask))
+    pub fn between(bid: Option<Touch>, ask: Option<Touch>) -> Spread {
+        let (Some(bid), Some(ask)) = (bid, ask) else {
+            return Spread::OneSided;
+        };
+        match bid.price.cmp(&ask.price) {
+            Ordering::Less => Spread::Normal,
+            Ordering::Equal => Spread::Locked,
+            Ordering::Greater => Spread::Crossed,
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod publisher;
 mod reading;
 mod reserved_table;
 mod settings;
+mod stored;
 mod subscriber;
 mod tables;
 mod tops;

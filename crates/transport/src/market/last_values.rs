@@ -8,7 +8,7 @@
 //! ```
 
 use super::reserved_table::ReservedTable;
-use super::tables::{PublishedMessage, Stored};
+use super::stored::{PublishedMessage, Stored};
 use crate::bus::{Damage, Error, TableWriter};
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::{

@@ -4,7 +4,7 @@ use super::order_image::{
     BOOK_WORDS, OrderBookImage, ROW_WORDS, number_of, write_none, write_order,
 };
 use super::reserved_table::ReservedTable;
-use super::tables::{PublishedMessage, Stored};
+use super::stored::{PublishedMessage, Stored};
 use crate::bus::{Damage, Error, TableWriter};
 use touchline_shm::last_value::Shape;
 use touchline_types::{Instrument, OrderAction, OrderChange, Timestamps, Validity};

@@ -2,7 +2,8 @@
 
 use super::Settings;
 use super::counters::PublisherCounters;
-use super::tables::{PublishedMessage, Stored, Tables};
+use super::stored::{PublishedMessage, Stored};
+use super::tables::Tables;
 use super::tops::Tops;
 use crate::bus::{
     Activity, Damage, END_OF_BATCH, Error, Flags as FrameFlags, Frame, Publication, Root, Warning,

@@ -5,9 +5,10 @@ use super::channel_image::{self, ChannelImage};
 use super::last_values::LastValueTable;
 use super::order_tables::{ORDER_BOOKS, ORDERS, OrderTables, OrdersMessage};
 use super::reserved_table::ReservedTable;
+use super::stored::{PublishedMessage, Stored};
 use crate::bus::{Damage, Error, TableWriter};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use touchline_types::native;
 use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
 
@@ -44,30 +45,6 @@ pub struct Tables {
     refused_below: usize,
     /// Definitions of refused instruments, for their slots if there are any later.
     refused_definitions: BTreeMap<usize, Box<[u64]>>,
-}
-
-/// Published message of an update.
-#[derive(Clone, Copy, Debug)]
-pub struct PublishedMessage<'a> {
-    /// Number of its last message.
-    pub sequence: u64,
-    /// Position after that.
-    pub end: u64,
-    /// Its words, in place.
-    pub words: &'a [AtomicU64],
-    /// Its bytes.
-    pub length: usize,
-}
-
-/// Result of keeping an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
-    /// Available to late joiners.
-    Whole,
-    /// The book is deeper than its slot.
-    Cut,
-    /// The instrument has no slot.
-    Refused,
 }
 
 impl Tables {
