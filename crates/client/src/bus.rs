@@ -1,6 +1,6 @@
 //! A joined bus.
 
-use crate::options::root;
+use crate::directory::{market_buses, root};
 use crate::reading::{Given, Reading};
 use crate::registry::Registry;
 use crate::times::clock;
@@ -63,6 +63,25 @@ pub(crate) fn next_number() -> u32 {
 const ROUNDS_MAX: usize = 256;
 /// Steps without an event after which a waiting reader looks at the clock, and a poll returns.
 const STEPS_MAX: u32 = 256;
+
+impl Options {
+    /// Joins a bus.
+    ///
+    /// # Errors
+    /// The bus does not exist, does not belong to this user, or has another format; see [`Error`].
+    pub fn join(self, bus: &str) -> Result<Bus, Error> {
+        Bus::join_with(&self, bus)
+    }
+
+    /// Names of the buses of market data in the directory, sorted.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn list(&self) -> Result<Vec<String>, Error> {
+        let root = root(self.directory.as_deref());
+        market_buses(&root).map_err(|error| error::of_segment(&root, "", error))
+    }
+}
 
 impl Bus {
     /// Joins a bus with the default [`Options`].
@@ -257,12 +276,6 @@ impl Bus {
             let is_live = self.reading.kept.state(instrument) == State::Live;
             (missing + usize::from(!is_live), all + 1)
         })
-    }
-
-    /// Moves the bus to a thread that fills a buffer of `limit` events for an asynchronous program.
-    #[cfg(feature = "async")]
-    pub fn into_stream(self, limit: usize) -> crate::EventStream {
-        crate::EventStream::of(self, limit)
     }
 
     /// Stopper that ends the loop, for another thread or a signal.

@@ -1,6 +1,6 @@
 //! Errors of joining a bus and of finding an instrument.
 
-use crate::options::market_buses;
+use crate::directory::market_buses;
 use crate::words::counted;
 use std::fmt;
 use std::path::PathBuf;

@@ -52,8 +52,10 @@ mod bus;
 mod buses;
 mod connection;
 mod definition;
+mod directory;
 mod error;
 mod event;
+mod find;
 mod instrument;
 pub mod monitor;
 mod options;
@@ -83,7 +85,8 @@ pub use event::{
     Aggressor, BookChange, ChannelChange, ChannelEvent, Event, Level, LevelChange, OrderChange,
     OrdersChange, Quote, QuoteChange, QuotesChange, StateChange, Statistic, Status, Top, Trade,
 };
-pub use instrument::{Find, Instrument, Key, SecurityId};
+pub use find::Find;
+pub use instrument::{Instrument, Key, SecurityId};
 pub use options::{Events, Idle, Options};
 pub use quantity::Quantity;
 pub use snapshot::Snapshot;

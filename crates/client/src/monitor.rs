@@ -2,7 +2,7 @@
 //!
 //! [`Monitor`] reads a directory of buses. It only reads shared memory and slows no process.
 
-use crate::options::{market_buses, root};
+use crate::directory::{market_buses, root};
 use crate::{Error, error};
 use std::path::Path;
 use touchline_transport::bus::{DROP_COPY_SCHEMA, schema_of};

@@ -1,12 +1,9 @@
 //! Options for joining a bus.
 
-use crate::bus::Bus;
-use crate::{Error, Snapshot, error};
 use std::ops::BitOr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use touchline_transport::bus::{FOREIGN_SCHEMA, schema_of};
-use touchline_transport::shm::{Kinds, Root, SegmentError};
+use touchline_transport::shm::Kinds;
 use touchline_transport::{BackOff, Idler};
 
 /// Options for joining a bus: a builder that ends with [`join`](Options::join).
@@ -204,47 +201,5 @@ impl Options {
     pub fn venue_prices(mut self, yes: bool) -> Self {
         self.venue_prices = yes;
         self
-    }
-
-    /// Opens a bus without its stream; only directory and prices of these options apply.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join).
-    pub fn snapshot(self, bus: &str) -> Result<Snapshot, Error> {
-        Snapshot::open_with(&self, bus)
-    }
-
-    /// Joins a bus.
-    ///
-    /// # Errors
-    /// The bus does not exist, does not belong to this user, or has another format; see [`Error`].
-    pub fn join(self, bus: &str) -> Result<Bus, Error> {
-        Bus::join_with(&self, bus)
-    }
-
-    /// Names of the buses of market data in the directory, sorted.
-    ///
-    /// # Errors
-    /// The directory cannot be read.
-    pub fn list(&self) -> Result<Vec<String>, Error> {
-        let root = root(self.directory.as_deref());
-        market_buses(&root).map_err(|error| error::of_segment(&root, "", error))
-    }
-}
-
-/// Names of the buses of market data, sorted; those of a trading engine and its clients are left out.
-pub(crate) fn market_buses(root: &Root) -> Result<Vec<String>, SegmentError> {
-    let mut buses = root.buses()?;
-    // One that cannot be read is listed: whoever opens it learns why.
-    buses.retain(|bus| schema_of(root, bus).map_or(true, |schema| schema < FOREIGN_SCHEMA));
-    Ok(buses)
-}
-
-/// Directory of the buses.
-pub(crate) fn root(directory: Option<&Path>) -> Root {
-    let of_environment = || std::env::var_os("TOUCHLINE_DIR").map(PathBuf::from);
-    match directory.map(Path::to_owned).or_else(of_environment) {
-        Some(directory) => Root::at(directory),
-        None => Root::of_this_user(),
     }
 }

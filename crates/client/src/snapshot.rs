@@ -1,6 +1,6 @@
 //! Occasional reads of a bus, without its stream.
 
-use crate::options::root;
+use crate::directory::root;
 use crate::registry::{Registry, Slot};
 use crate::values::{Meta, quotes, top_of, trade_of};
 use crate::{
@@ -33,6 +33,16 @@ pub struct Snapshot {
 
 /// The instrument of the mirror's only book.
 const ONLY: touchline_types::Instrument = touchline_types::Instrument(0);
+
+impl Options {
+    /// Opens a bus without its stream; only directory and prices of these options apply.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn snapshot(self, bus: &str) -> Result<Snapshot, Error> {
+        Snapshot::open_with(&self, bus)
+    }
+}
 
 impl Snapshot {
     /// Opens a bus of the default directory.

@@ -133,6 +133,13 @@ impl Buffer {
     }
 }
 
+impl Bus {
+    /// Moves the bus to a thread that fills a buffer of `limit` events for an asynchronous program.
+    pub fn into_stream(self, limit: usize) -> EventStream {
+        EventStream::of(self, limit)
+    }
+}
+
 impl EventStream {
     pub(crate) fn of(mut bus: Bus, limit: usize) -> EventStream {
         let shared = Arc::new(Mutex::new(Buffer {
