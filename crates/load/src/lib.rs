@@ -34,6 +34,7 @@ pub mod sample;
 pub mod schedule;
 pub mod step;
 pub mod subject;
+pub mod wait;
 
 /// Reason why a part of a load test failed.
 #[derive(Debug)]

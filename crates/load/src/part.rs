@@ -10,6 +10,7 @@ use crate::publish::publish;
 use crate::receive::receive;
 use crate::schedule::Schedule;
 use crate::subject::{self, Kind, Place, Receiver, Sender};
+use crate::wait::Wait;
 use crate::{Failed, row};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
@@ -30,30 +31,6 @@ pub enum Part {
     Publish,
     /// Reads.
     Read,
-}
-
-/// Idle strategy of a process; the same for all subjects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wait {
-    /// Polls again at once.
-    Spin,
-    /// Sleeps for 20 µs.
-    Sleep,
-    /// Yields: for processes that share a processor.
-    Yield,
-}
-
-impl Wait {
-    /// Waits once.
-    #[inline]
-    pub fn idle(self) {
-        match self {
-            Wait::Spin => std::hint::spin_loop(),
-            Wait::Sleep => std::thread::sleep(Duration::from_micros(20)),
-            Wait::Yield => std::thread::yield_now(),
-        }
-    }
 }
 
 /// The role of a process.

@@ -4,9 +4,9 @@
 use crate::Failed;
 use crate::clock::Timebase;
 use crate::message::Message;
-use crate::part::Wait;
 use crate::schedule::{Schedule, Walk};
 use crate::subject::{Sender, Sent};
+use crate::wait::Wait;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

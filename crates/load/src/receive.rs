@@ -3,9 +3,9 @@
 use crate::Failed;
 use crate::check::{Checker, Received};
 use crate::clock::Timebase;
-use crate::part::Wait;
 use crate::schedule::Schedule;
 use crate::subject::Receiver;
+use crate::wait::Wait;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "aeron")]
 pub mod aeron;
+mod event;
 pub mod flow;
 pub mod memory;
 pub mod tcp;
@@ -10,7 +11,7 @@ mod window;
 use crate::batch::Batch;
 use crate::head::Head;
 use crate::{ReceiverCounters, SenderCounters};
-pub use tcp::SendEvent;
+pub use event::{CarrierEvent, LinkEvent, Refusal, SendEvent};
 pub use window::Change;
 
 /// Kind of a batch, as far as a link distinguishes them.
@@ -25,15 +26,6 @@ pub enum Kind {
         /// Last batch of the round.
         ends: bool,
     },
-}
-
-/// Event of the carrier itself, for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CarrierEvent {
-    /// A setting of the channel or a limit of the host costs data or time. The text has the fix.
-    Warning(String),
-    /// An error outside of a call.
-    Error(String),
 }
 
 /// The sending end.
@@ -70,15 +62,6 @@ pub trait SendLink {
     fn failed(&mut self) -> Option<String> {
         None
     }
-}
-
-/// Events of a receiving link beside batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkEvent {
-    /// The sender is connected.
-    Connected,
-    /// The sender is disconnected, or could not be reached.
-    Disconnected,
 }
 
 /// The receiving end.

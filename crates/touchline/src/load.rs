@@ -14,7 +14,7 @@ use std::time::Duration;
 use touchline_lab::bench::Host;
 use touchline_load::clock::Timebase;
 use touchline_load::limits::Limits;
-use touchline_load::part::{self, Wait};
+use touchline_load::part;
 use touchline_load::ramp::{self, Ramp};
 use touchline_load::remote::{Agent, Peer};
 use touchline_load::report::{self, Facts};
@@ -22,6 +22,7 @@ use touchline_load::row::Row;
 use touchline_load::schedule::Profile;
 use touchline_load::step::{Settings, Subject};
 use touchline_load::subject::Kind;
+use touchline_load::wait::Wait;
 use touchline_load::{Failed, hlog};
 
 /// Raise the rate of each transport until it no longer keeps up, and show latency, processors, memory and network.

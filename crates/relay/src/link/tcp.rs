@@ -10,4 +10,4 @@ mod send;
 pub use receive::TcpReceive;
 #[cfg(feature = "aeron")]
 pub(in crate::link) use send::number;
-pub use send::{Refusal, SendEvent, TcpSend, TcpSendSettings};
+pub use send::{TcpSend, TcpSendSettings};

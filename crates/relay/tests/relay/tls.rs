@@ -9,8 +9,9 @@ use touchline_net::stream::Error;
 use touchline_net::tls::{
     Client, Identity, Refusal as TlsRefusal, Server, ServerSettings, Settings,
 };
+use touchline_relay::link::Refusal;
 use touchline_relay::link::SendEvent;
-use touchline_relay::link::tcp::{Refusal, TcpReceive, TcpSend, TcpSendSettings};
+use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::RunEvent;
 use touchline_testing::issuer::Issuer;
 

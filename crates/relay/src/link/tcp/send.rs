@@ -4,9 +4,9 @@ mod client;
 
 use crate::SenderCounters;
 use crate::batch::Batch;
-use crate::head::{BadHead, Head};
+use crate::head::Head;
 use crate::link::window::Change;
-use crate::link::{Kind, SendLink};
+use crate::link::{Kind, Refusal, SendEvent, SendLink};
 use client::{Client, answer};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -36,75 +36,6 @@ impl Default for TcpSendSettings {
             request_ns_max: 2_000_000_000,
         }
     }
-}
-
-/// Event of a client, for the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SendEvent {
-    /// The client was accepted.
-    Connected {
-        /// Its address.
-        address: SocketAddrV4,
-    },
-    /// The client disconnected.
-    Disconnected {
-        /// Its address.
-        address: SocketAddrV4,
-        /// Reason.
-        reason: Error,
-    },
-    /// Its queue was full.
-    TooSlow {
-        /// Its address.
-        address: SocketAddrV4,
-        /// Bytes in the queue.
-        queued_bytes: usize,
-    },
-    /// Its queue is old: the stream to it was interrupted. Reported at most every ten seconds.
-    Held {
-        /// Its address.
-        address: SocketAddrV4,
-        /// Age of its queue, nanoseconds.
-        queued_ns: u64,
-    },
-    /// A receiver on a link without connections is slow: it has not received what was sent a second ago, or reports
-    /// nothing.
-    Behind {
-        /// Its address.
-        address: SocketAddrV4,
-        /// Messages that it has not received.
-        messages: u64,
-    },
-    /// The client was rejected.
-    Refused {
-        /// Its address.
-        address: SocketAddrV4,
-        /// Reason.
-        reason: Refusal,
-    },
-}
-
-/// Reason why a client was rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// No request before the timeout.
-    #[error("no request in time")]
-    Silent,
-    /// No complete TLS handshake before the timeout.
-    #[error("no TLS handshake in time")]
-    Handshake,
-    /// The received bytes are not a request of this version.
-    #[error("its request: {0}")]
-    Request(BadHead),
-    /// It sent requests without end.
-    #[error("requests without end")]
-    Flood,
-    /// The limit of clients is reached.
-    #[error("clients_max clients are connected already")]
-    TooMany,
-    /// Connection error, mostly of TLS.
-    #[error("{0}")]
-    Connection(Error),
 }
 
 /// Interval of the checks for connections and requests.

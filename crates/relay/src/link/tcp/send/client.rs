@@ -1,10 +1,10 @@
 //! One client of the sending end: its requests, its queue, and how far it is.
 
-use super::{Refusal, SendEvent};
 use crate::batch::LENGTH_BYTES;
 use crate::head::{BadHead, HEAD_BYTES, Head, HeadFlags};
 use crate::link::Kind;
 use crate::link::flow::Flow;
+use crate::link::{Refusal, SendEvent};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use touchline_net::Connection;
