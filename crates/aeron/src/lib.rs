@@ -52,6 +52,7 @@
 
 mod channel;
 mod client;
+
 mod counters;
 mod driver;
 mod error;
@@ -59,6 +60,7 @@ mod folder;
 mod publication;
 mod raw;
 mod settings;
+mod shared;
 mod subscription;
 
 pub use channel::Channel;

@@ -1,6 +1,6 @@
 //! Publications: streams that this client sends.
 
-use crate::client::{Added, Core};
+use crate::shared::{Added, Core};
 use crate::{Channel, Error, Refused, raw};
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;

@@ -1,6 +1,6 @@
 //! Subscriptions: streams that this client receives.
 
-use crate::client::{Added, Core};
+use crate::shared::{Added, Core};
 use crate::{Error, raw};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
