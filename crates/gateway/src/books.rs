@@ -20,8 +20,7 @@ use touchline_types::{
     Timestamps, Update, Validity,
 };
 
-use changes::EventChanges;
-use updates::FlushReason;
+use changes::{EventChanges, FlushReason};
 use whole::WholeSides;
 
 /// Limits of the books and of one event; all memory is allocated from them at start.

@@ -2,55 +2,29 @@
 //!
 //! Everything has a default except the bus and the settings that identify the venue. Unknown keys
 //! are refused, because a misspelt limit would silently not apply. `docs/configuration.md`
-//! describes each setting.
+//! describes each setting. These are the tables that every venue may have; [`Config`] is all of them with the venue's.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
-use crate::venues::{VENUES, Venue, Venues};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use toml::Spanned;
+use serde::{Deserialize, Serialize};
 
 mod annotated;
 mod duty;
-mod mistake;
 mod network;
 mod publication;
+mod text;
+mod values;
 
+pub use crate::venues::Config;
 pub use annotated::{CONFIGURATION, Guide, Setting, SettingsTable};
+pub(crate) use annotated::{annotated, plain, settings, tables};
+pub(crate) use duty::read_duration;
 pub use duty::{Duty, IdleKind};
 pub use network::{Network, Sources};
+pub(crate) use publication::read_bus_name;
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
+pub(crate) use text::read_text;
 pub use touchline_credentials::{ClientTls, ConfigError, SecretSource};
 pub use touchline_instruments::Symbols;
-
-/// Configuration of one gateway with all defaults; `V` is the venue's section.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    bound(serialize = "V: Venue", deserialize = "V: Venue")
-)]
-pub struct Config<V: Venue> {
-    /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, not starting with `.`.
-    #[serde(deserialize_with = "publication::bus")]
-    pub bus: String,
-    /// Source of the data.
-    pub venue: V,
-    /// Limits, from which memory is allocated at start.
-    #[serde(default)]
-    pub limits: V::Limits,
-    /// Receiving of packets, for venues that send them.
-    #[serde(default, skip_serializing_if = "has_no_settings")]
-    pub network: V::Network,
-    /// The gateway's thread.
-    #[serde(default, rename = "gateway")]
-    pub duty: Duty,
-    /// The bus.
-    #[serde(default)]
-    pub publication: Publication,
-}
+pub(crate) use values::{lossy, within};
 
 /// Limits of a channel, which determine its memory. All are inclusive and fixed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,104 +80,6 @@ impl<T> Section for T where
 {
 }
 
-/// Whether a table has no settings, so that it is not printed.
-fn has_no_settings<T: Section>(_: &T) -> bool {
-    size_of::<T>() == 0
-}
-
-impl<V: Venue> Config<V> {
-    /// Reads a TOML file.
-    ///
-    /// # Errors
-    /// The file cannot be read, is not TOML, has an unknown key or lacks one, a value is out of range, or its venue is
-    /// of another kind.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
-        let path = path.as_ref();
-        Self::parse(VENUES, path, &read_text(path)?)
-    }
-
-    /// Parses the text of a TOML file; `name` is its name in errors, and relative paths start there.
-    ///
-    /// # Errors
-    /// As [`Config::read`].
-    pub fn from_text(name: impl AsRef<Path>, text: &str) -> Result<Self, ConfigError> {
-        Self::parse(VENUES, name.as_ref(), text)
-    }
-
-    /// Effective configuration with defaults, as a file that [`Config::read`] accepts. Non-Unicode parts of paths are
-    /// replaced.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("tables of names and numbers can be written as TOML")
-    }
-
-    /// Effective configuration as a file that can be saved anywhere: every path is absolute, and meaning, values with
-    /// unit, and default of each setting are comments above it.
-    pub fn to_file(&self) -> String {
-        let mut config = self.clone();
-        if let Ok(here) = std::env::current_dir() {
-            config.starts_at(&here);
-        }
-        annotated::annotated(&config.to_toml(), &V::GUIDE)
-    }
-
-    fn starts_at(&mut self, folder: &Path) {
-        self.venue.resolve(folder);
-        if let Some(directory) = &mut self.publication.directory {
-            *directory = folder.join(&directory);
-        }
-    }
-
-    /// [`Config::from_text`] for these venues.
-    pub(crate) fn parse(venues: Venues, path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let kind = kind(venues, path, text)?;
-        if !V::KINDS.contains(&kind.as_str()) {
-            return Err(ConfigError {
-                file: path.to_owned(),
-                line: None,
-                what: format!("the venue is of kind \"{kind}\""),
-                fix: format!(
-                    "this command supports kind {}; `touchline gateway` supports every kind",
-                    mistake::quoted(V::KINDS)
-                ),
-            });
-        }
-        let venue = venues.find(&kind);
-        let mut config: Self = toml::from_str(text)
-            .map_err(|error| mistake::explained(path, text, venues, venue, &error))?;
-        config.starts_at(path.parent().unwrap_or(Path::new("")));
-        Ok(config)
-    }
-}
-
-/// Kind of venue of a file, which determines its other settings.
-pub(crate) fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, ConfigError> {
-    #[derive(Deserialize)]
-    struct Any {
-        venue: AnyVenue,
-    }
-    #[derive(Deserialize)]
-    struct AnyVenue {
-        kind: Spanned<String>,
-    }
-    touchline_credentials::check_text(path, text)?;
-    let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    if text.lines().all(is_nothing) {
-        return Err(ConfigError {
-            file: path.to_owned(),
-            line: None,
-            what: "the file is empty, but for comments".to_owned(),
-            fix: EXAMPLE.to_owned(),
-        });
-    }
-    let any: Any = toml::from_str(text)
-        .map_err(|error| mistake::explained(path, text, venues, None, &error))?;
-    let kind = any.venue.kind;
-    match venues.find(kind.get_ref()) {
-        Some(_) => Ok(kind.into_inner()),
-        None => Err(mistake::unknown_kind(path, text, venues, &kind)),
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -229,66 +105,6 @@ impl Default for SessionLimits {
             event_changes_max,
         }
     }
-}
-
-/// Source of examples.
-const EXAMPLE: &str = "`touchline config --example cme` (or deribit, fix) prints one that works";
-
-/// Maximum size of a configuration; CME's config.xml has 300 KB.
-const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-
-pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
-    let refuse = |what: String, fix: &str| ConfigError {
-        file: path.to_owned(),
-        line: None,
-        what,
-        fix: fix.to_owned(),
-    };
-    let mut text = String::new();
-    let read = File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidData => refuse(
-                "it is not text in UTF-8".to_owned(),
-                "save it as UTF-8, without a byte order mark",
-            ),
-            std::io::ErrorKind::IsADirectory => {
-                refuse("it is a directory".to_owned(), "give the file in it")
-            }
-            _ => refuse(
-                format!("cannot read it: {error}"),
-                "check the path and its permissions",
-            ),
-        })?;
-    if read as u64 > FILE_BYTES_MAX {
-        return Err(refuse(
-            format!("it has more than {FILE_BYTES_MAX} bytes"),
-            "give a configuration file",
-        ));
-    }
-    Ok(text)
-}
-
-/// Deserializes a number in `MIN..=MAX`; refused while parsing, so that the error names the place.
-pub(crate) fn within<'de, D, T, const MIN: i64, const MAX: i64>(
-    deserializer: D,
-) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: TryFrom<i64>,
-{
-    let number = i64::deserialize(deserializer)?;
-    match T::try_from(number) {
-        Ok(fits) if (MIN..=MAX).contains(&number) => Ok(fits),
-        _ => Err(D::Error::custom(format_args!(
-            "{number} is not in the range {MIN} to {MAX}"
-        ))),
-    }
-}
-
-/// A path as text.
-pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&path.display())
 }
 
 #[cfg(test)]

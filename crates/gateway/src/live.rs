@@ -17,14 +17,14 @@ use crate::{BookHealth, CountersFile, Pipeline};
 use liveness::Liveness;
 use std::time::Duration;
 use touchline_transport::clock::{Clock, ticks};
-use touchline_transport::shm::{Activity, Damage};
+use touchline_transport::shm::Activity;
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{CounterInfo, Timestamps};
 
 pub use affinity::{NotBound, bind_to};
 pub use client_link::{ClientLink, ClientLinkCounters, Dial, Host, Phase};
 pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
-pub use feed_link::{FeedLink, Work};
+pub use feed_link::{Error, FeedLink, Work};
 pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};
 
@@ -39,17 +39,6 @@ pub struct Gateway<L: FeedLink, P> {
     timers: Timers,
     liveness: Liveness,
     counters: LiveCounters,
-}
-
-/// Error that ends a gateway.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A socket failed.
-    #[error(transparent)]
-    Source(#[from] touchline_net::Error),
-    /// The bus can no longer be written.
-    #[error(transparent)]
-    Bus(#[from] Damage),
 }
 
 /// Maximum duration of an idle round without its sleep; a longer one means that the process was

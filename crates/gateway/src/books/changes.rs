@@ -219,6 +219,26 @@ impl<T: Copy> EventChanges<T> {
     }
 }
 
+/// Reason to publish the changes of the open event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushReason {
+    /// The event ended.
+    EndOfEvent,
+    /// A packet was lost.
+    Gap,
+}
+
+impl FlushReason {
+    /// Validity to publish for a book that was `validity` after its last change.
+    pub fn validity(self, validity: Validity) -> Validity {
+        match (self, validity) {
+            // mutant: gateway: a truncated book stays live
+            (FlushReason::Gap, Validity::Live) => Validity::Gapped,
+            _ => validity,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Rare events: losses, resets, whole books, validities, definitions.
 
 use super::MarketBooks;
-use super::updates::FlushReason;
+use super::changes::FlushReason;
 use crate::incident::GapReport;
 use touchline_book::ApplyResult;
 use touchline_book::price::STEPS_MAX;

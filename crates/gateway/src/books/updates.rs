@@ -1,11 +1,13 @@
 //! Makes updates from the changes of the open event.
 
 use super::MarketBooks;
-use super::whole::snapshot;
+use super::changes::FlushReason;
 use touchline_book::Spread;
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
-use touchline_types::{BookUpdate, OrdersSnapshot, OrdersUpdate, Side, Update, Validity};
+use touchline_types::{
+    BookUpdate, Instrument, OrdersSnapshot, OrdersUpdate, Side, Update, Validity,
+};
 
 impl MarketBooks {
     /// Publishes the changes of the open event, by ascending security id.
@@ -54,7 +56,7 @@ impl MarketBooks {
             if touched.rebuilt {
                 counters.book_snapshots += 1;
                 out.publish(
-                    &Update::BookSnapshot(snapshot(instrument, validity, book, whole_sides)),
+                    &Update::BookSnapshot(whole_sides.snapshot(instrument, validity, book)),
                     timestamps,
                 );
             }
@@ -120,24 +122,44 @@ impl MarketBooks {
             }
         });
     }
-}
 
-/// Reason to publish the changes of the open event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FlushReason {
-    /// The event ended.
-    EndOfEvent,
-    /// A packet was lost.
-    Gap,
-}
+    /// Publishes a whole book: after recovery, and with a definition.
+    pub(super) fn publish_book(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        out: &mut impl Publish,
+    ) {
+        self.counters.book_snapshots += 1;
+        self.trace_applied();
+        let book = self.prices.get_mut(instrument);
+        out.publish(
+            &Update::BookSnapshot(self.whole_sides.snapshot(instrument, validity, book)),
+            &self.timestamps,
+        );
+    }
 
-impl FlushReason {
-    /// Validity to publish for a book that was `validity` after its last change.
-    fn validity(self, validity: Validity) -> Validity {
-        match (self, validity) {
-            // mutant: gateway: a truncated book stays live
-            (FlushReason::Gap, Validity::Live) => Validity::Gapped,
-            _ => validity,
-        }
+    /// [`Self::publish_book`] for a book by order.
+    pub(super) fn publish_orders(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        out: &mut impl Publish,
+    ) {
+        self.counters.order_snapshots += 1;
+        self.trace_applied();
+        self.orders.gather(instrument, &mut self.whole_book);
+        let validity = match self.overflowed.contains(&instrument) {
+            true => self.rules.missing,
+            false => validity,
+        };
+        out.publish(
+            &Update::OrdersSnapshot(OrdersSnapshot {
+                instrument,
+                validity,
+                orders: &self.whole_book,
+            }),
+            &self.timestamps,
+        );
     }
 }

@@ -1,50 +1,7 @@
-//! Whole books: after recovery and with a definition.
+//! Whole books by price.
 
-use super::MarketBooks;
-use touchline_transport::Publish;
-use touchline_types::{
-    BookKind, BookSnapshot, Instrument, Level, OrdersSnapshot, Side, Update, Validity,
-};
-
-impl MarketBooks {
-    pub(super) fn publish_book(
-        &mut self,
-        instrument: Instrument,
-        validity: Validity,
-        out: &mut impl Publish,
-    ) {
-        self.counters.book_snapshots += 1;
-        self.trace_applied();
-        let book = self.prices.get_mut(instrument);
-        out.publish(
-            &Update::BookSnapshot(snapshot(instrument, validity, book, &mut self.whole_sides)),
-            &self.timestamps,
-        );
-    }
-
-    pub(super) fn publish_orders(
-        &mut self,
-        instrument: Instrument,
-        validity: Validity,
-        out: &mut impl Publish,
-    ) {
-        self.counters.order_snapshots += 1;
-        self.trace_applied();
-        self.orders.gather(instrument, &mut self.whole_book);
-        let validity = match self.overflowed.contains(&instrument) {
-            true => self.rules.missing,
-            false => validity,
-        };
-        out.publish(
-            &Update::OrdersSnapshot(OrdersSnapshot {
-                instrument,
-                validity,
-                orders: &self.whole_book,
-            }),
-            &self.timestamps,
-        );
-    }
-}
+use touchline_book::PriceBook;
+use touchline_types::{BookKind, BookSnapshot, Instrument, Level, Side, Validity};
 
 /// Buffer for the sides of a book that is not stored best first.
 #[derive(Debug, Default)]
@@ -61,24 +18,25 @@ impl WholeSides {
             asks: Vec::with_capacity(levels_max),
         }
     }
-}
 
-pub(super) fn snapshot<'a>(
-    instrument: Instrument,
-    validity: Validity,
-    book: &'a touchline_book::PriceBook,
-    room: &'a mut WholeSides,
-) -> BookSnapshot<'a> {
-    BookSnapshot {
-        instrument,
-        validity,
-        bids: book
-            .levels(BookKind::Direct, Side::Bid)
-            .slice(&mut room.bids),
-        asks: book
-            .levels(BookKind::Direct, Side::Ask)
-            .slice(&mut room.asks),
-        implied_bids: book.implied(Side::Bid),
-        implied_asks: book.implied(Side::Ask),
+    /// A whole book; a side that is not stored best first is copied here.
+    pub fn snapshot<'a>(
+        &'a mut self,
+        instrument: Instrument,
+        validity: Validity,
+        book: &'a PriceBook,
+    ) -> BookSnapshot<'a> {
+        BookSnapshot {
+            instrument,
+            validity,
+            bids: book
+                .levels(BookKind::Direct, Side::Bid)
+                .slice(&mut self.bids),
+            asks: book
+                .levels(BookKind::Direct, Side::Ask)
+                .slice(&mut self.asks),
+            implied_bids: book.implied(Side::Bid),
+            implied_asks: book.implied(Side::Ask),
+        }
     }
 }

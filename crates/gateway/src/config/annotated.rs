@@ -31,9 +31,9 @@ const KIND: &str = "### `[venue]`";
 pub struct Setting {
     /// Its key.
     pub name: &'static str,
-    pub(super) meaning: &'static str,
-    pub(super) values: &'static str,
-    pub(super) default: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) values: &'static str,
+    pub(crate) default: &'static str,
 }
 
 /// The settings of one TOML table.
@@ -89,13 +89,13 @@ impl SettingsTable {
 }
 
 /// Tables of a venue's configuration, in output order.
-pub(super) fn tables(guide: &Guide) -> Vec<&'static str> {
+pub(crate) fn tables(guide: &Guide) -> Vec<&'static str> {
     let all = BEFORE.iter().chain(guide.tables).chain(BEHIND);
     all.map(|(table, _)| *table).collect()
 }
 
 /// Settings of a TOML table, from the documentation.
-pub(super) fn settings(table: &str, guide: &Guide) -> Vec<Setting> {
+pub(crate) fn settings(table: &str, guide: &Guide) -> Vec<Setting> {
     let of = |tables: &[(&str, &'static str)]| {
         let found = tables.iter().find(|(name, _)| *name == table);
         found.map(|(_, line)| *line)
@@ -134,7 +134,7 @@ fn setting(row: &'static str) -> Option<Setting> {
 
 /// Adds comments to a configuration in TOML's output format: one line per key, a table's keys after its heading.
 /// Settings and tables that are not set are added as comments.
-pub(super) fn annotated(toml: &str, guide: &Guide) -> String {
+pub(crate) fn annotated(toml: &str, guide: &Guide) -> String {
     let mut text = String::from(
         "# The configuration of a gateway, complete: what is set, what is not, and what it means. Paths are absolute.\n\n",
     );
@@ -214,7 +214,7 @@ fn push_words(text: &mut String, setting: &Setting) {
 }
 
 /// Removes Markdown: of a link the text stays; back-ticks are dropped.
-pub(super) fn plain(cell: &str) -> String {
+pub(crate) fn plain(cell: &str) -> String {
     let mut text = String::new();
     let mut rest = cell;
     while let Some((before, after)) = rest.split_once('[') {

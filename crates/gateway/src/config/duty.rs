@@ -1,6 +1,6 @@
 //! Settings of the gateway's thread: processor, idle strategy, timers.
 
-use super::within;
+use super::values::within;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -82,7 +82,7 @@ impl Default for Duty {
 }
 
 /// A duration with its unit, as `500ns`, `20us`, `1ms` or `1s`.
-pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn read_duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit_ns = match unit.trim_start() {

@@ -1,6 +1,6 @@
 //! Settings of receiving: sockets, buffers, timestamps.
 
-use super::within;
+use super::values::within;
 use serde::{Deserialize, Serialize};
 
 /// The sockets of a live gateway.

@@ -1,6 +1,6 @@
 //! Settings of a gateway's bus.
 
-use super::within;
+use super::values::within;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
@@ -96,7 +96,9 @@ pub fn bus_name(name: &str) -> Result<String, String> {
     Err(format!("{name:?} is not a bus name: {allowed}"))
 }
 
-pub(super) fn bus<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn read_bus_name<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<String, D::Error> {
     bus_name(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 

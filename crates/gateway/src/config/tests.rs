@@ -1,12 +1,15 @@
+use super::text::FILE_BYTES_MAX;
 use super::*;
+use crate::venues::VENUES;
 use crate::venues::cme::{CmeVenue, Kind};
+use std::path::Path;
 use touchline_feed::cme::Join;
 
 const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
 
 fn read(text: &str) -> Result<Config<CmeVenue>, ConfigError> {
-    Config::from_text(Path::new("gateway.toml"), text)
+    VENUES.from_text_as(Path::new("gateway.toml"), text)
 }
 
 fn least() -> Config<CmeVenue> {
@@ -100,7 +103,9 @@ wait_ms = 250
 
 #[test]
 fn a_missing_file_is_named() {
-    let missing = Config::<CmeVenue>::read("/nowhere/gateway.toml").expect_err("there is none");
+    let missing = VENUES
+        .read_as::<CmeVenue>("/nowhere/gateway.toml")
+        .expect_err("there is none");
     assert!(
         missing
             .to_string()
@@ -133,7 +138,7 @@ fn a_file_without_a_configuration_is_refused() {
     let path = folder.join("gateway.toml");
     let written = |bytes: &[u8]| {
         std::fs::write(&path, bytes).expect("a temporary file");
-        Config::<CmeVenue>::read(&path)
+        VENUES.read_as::<CmeVenue>(&path)
     };
     let config = written(LEAST.as_bytes()).expect("the least that works");
     assert_eq!(config.venue.config_xml, folder.join("config.xml"));

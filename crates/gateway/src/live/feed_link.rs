@@ -1,12 +1,13 @@
 //! Link between the path and its venue.
 
-use super::{Error, Pause};
+use super::liveness::Pause;
 use crate::host_time::{Clocks, Now};
 use crate::incident::Incident;
 use crate::pipeline::Pipeline;
 use touchline_feed::Feed;
 use touchline_net::udp::Totals;
 use touchline_transport::Publish;
+use touchline_transport::shm::Damage;
 use touchline_types::CounterInfo;
 
 /// Feed link: passes received data to the path, and carries out the requests of the venue's feed.
@@ -72,4 +73,15 @@ pub enum Work {
         /// that receive times do not step back between sockets: they say nothing of when the packet arrived.
         is_latest: bool,
     },
+}
+
+/// Error that ends a gateway.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A socket failed.
+    #[error(transparent)]
+    Source(#[from] touchline_net::Error),
+    /// The bus can no longer be written.
+    #[error(transparent)]
+    Bus(#[from] Damage),
 }

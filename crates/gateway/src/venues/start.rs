@@ -2,8 +2,8 @@
 //!
 //! The venue's types end here: code behind it is the same for all, and the path makes no call through a table.
 
-use super::{Opened, Opening, Venue};
-use crate::config::{Config, ConfigError, Duty};
+use super::venue::{Config, Opened, Opening, StartError, Venue};
+use crate::config::{ConfigError, Duty};
 use crate::incident::{Incidents, incidents};
 use crate::live::{self, FeedLink, Gateway, NotBound};
 use crate::selection::Selected;
@@ -14,10 +14,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use touchline_session::file_store;
 use touchline_transport::Idler;
 use touchline_transport::clock::Clock;
-use touchline_transport::shm::{self, CountersView, Publisher};
+use touchline_transport::shm::{CountersView, Publisher};
 
 /// A configuration of any venue.
 pub trait AnyConfig: fmt::Debug {
@@ -84,23 +83,6 @@ pub enum StartEvent {
         /// Number of publishers that the bus has had, this one included.
         generation: u64,
     },
-}
-
-/// Error of the start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Invalid configuration, or an invalid file that it names.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The sockets.
-    #[error(transparent)]
-    Source(#[from] touchline_net::Error),
-    /// The store of a session.
-    #[error(transparent)]
-    Store(#[from] file_store::OpenError),
-    /// The bus.
-    #[error(transparent)]
-    Bus(#[from] shm::Error),
 }
 
 /// Error that ended a running gateway.

@@ -6,6 +6,7 @@ use crate::output::{Failure, STDOUT};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme;
+use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::cme::CmeConfig;
 use touchline_gateway::venues::cme::CmeReport;
 use touchline_gateway::venues::cme::channels_with;
@@ -13,9 +14,9 @@ use touchline_gateway::venues::cme::channels_with;
 /// Effective configuration: the file or the defaults, overridden by the arguments.
 pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
-        (Some(file), None, None) => {
-            CmeConfig::read(file).map_err(|error| Failure::configuration(&error))?
-        }
+        (Some(file), None, None) => VENUES
+            .read_as(file)
+            .map_err(|error| Failure::configuration(&error))?,
         (None, Some(config_xml), Some(channel)) => CmeConfig::of_cme_channel(config_xml, channel),
         (Some(_), _, _) => {
             return Err(Failure::usage(

@@ -4,7 +4,7 @@
 //! on the bus. Method: that of `path`.
 
 use touchline_feed::{ReceiveTime, SessionFeed};
-use touchline_gateway::config::Config;
+use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::session::{CONFIG, Stretch};
 use touchline_lab::frozen::{Count, Frozen};
@@ -53,7 +53,9 @@ fn an_allocation_is_detected() {
 
 /// Part of a session: its opening, then frozen its changes, each received in two pieces.
 fn counted<P: Publish>(seed: u64, publisher: P) -> (FixPipeline<P>, Count) {
-    let config = Config::<FixVenue>::from_text("the stretch's own", CONFIG).expect("it is right");
+    let config = VENUES
+        .from_text_as::<FixVenue>("the stretch's own", CONFIG)
+        .expect("it is right");
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
     let stretch = Stretch::new(sender, target, CHANGES, seed);
     let mut path = fix::pipeline(&config, publisher).expect("it can be built");
@@ -98,7 +100,9 @@ const QUOTED: &str = "bus = \"quoted\"\n[venue]\nkind = \"fix\"\nhosts = [\"loca
 #[test]
 fn a_message_of_the_shortest_entries_does_not_allocate() {
     const QUOTES: usize = 20;
-    let config = Config::<FixVenue>::from_text("the test's own", QUOTED).expect("it is right");
+    let config = VENUES
+        .from_text_as::<FixVenue>("the test's own", QUOTED)
+        .expect("it is right");
     let mut path = fix::pipeline(&config, Local::new(())).expect("it can be built");
     let mut theirs = session::Settings::new(session::Role::Acceptor, "BANK", "FIRM");
     theirs.reset_on_logon = true;

@@ -220,7 +220,7 @@ mod tests {
                          hosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n";
 
     fn read(text: &str) -> Result<Config<FixVenue>, ConfigError> {
-        Config::from_text(Path::new("gateway.toml"), text)
+        VENUES.from_text_as(Path::new("gateway.toml"), text)
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_configuration_of_another_venue_is_not_misread() {
-        let error = Config::<CmeVenue>::from_text(Path::new("f"), LEAST);
+        let error = VENUES.from_text_as::<CmeVenue>(Path::new("f"), LEAST);
         let error = error.expect_err("it is of Deribit").to_string();
         assert!(error.contains("kind \"deribit\""), "{error}");
         assert!(matches!(VENUES.read("/nowhere"), Err(error) if error.line.is_none()));

@@ -3,11 +3,9 @@
 //! The parser reports the place and its own message. The texts about a setting are those of the documentation, as in a
 //! printed configuration.
 
-use super::annotated::{plain, settings, tables};
-use super::duty::read_duration;
-use super::{ConfigError, Guide};
+use super::{Entry, Venues};
+use crate::config::{ConfigError, Guide, Setting, plain, read_duration, settings, tables};
 use crate::similar::nearest;
-use crate::venues::{Entry, Venues};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -347,7 +345,7 @@ fn names(table: &str, guide: &Guide) -> Vec<&'static str> {
     }
 }
 
-fn setting(table: &str, name: &str, guide: &Guide) -> Option<super::annotated::Setting> {
+fn setting(table: &str, name: &str, guide: &Guide) -> Option<Setting> {
     if !tables(guide).contains(&table) {
         return None;
     }

@@ -15,6 +15,7 @@ use touchline_feed::{ReceiveTime, SessionFeed};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::Config;
 use touchline_gateway::replay::latency_histogram;
+use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::Folder;
@@ -28,7 +29,7 @@ const CHANGES: usize = 20_000;
 
 /// Runs the benchmark.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = Config::<FixVenue>::from_text("the stretch's own", CONFIG);
+    let config = VENUES.from_text_as::<FixVenue>("the stretch's own", CONFIG);
     let config = config.map_err(|error| Failure::configuration(&error))?;
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
     let stretch = Stretch::new(sender, target, CHANGES, arguments.seed);

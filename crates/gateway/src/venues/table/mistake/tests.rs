@@ -1,6 +1,6 @@
 //! Invalid files and the exact error of each.
 
-use super::super::Config;
+use crate::venues::VENUES;
 use crate::venues::cme::CmeVenue;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
 
 fn said(text: &str) -> String {
-    let read = Config::<CmeVenue>::from_text(Path::new("gateway.toml"), text);
+    let read = VENUES.from_text_as::<CmeVenue>(Path::new("gateway.toml"), text);
     read.expect_err(text).to_string()
 }
 
