@@ -25,10 +25,10 @@ mod time;
 
 pub use composer::{Composer, Error, Taken};
 pub use config::{BankSource, Config, ConfigError};
-pub use counters::Counters;
+pub use counters::{Counters, ScoreCounters, labelled};
 pub use incident::{Incident, KindRefused};
 pub use output::{Cause, Output};
 pub use recorder::{LineWriter, Recorder};
 pub use source::{Source, Tell};
-pub use statistics::{HISTOGRAMS, SCORES};
+pub use statistics::HISTOGRAMS;
 pub use time::{HostClock, InputTime};

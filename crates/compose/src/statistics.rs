@@ -1,8 +1,8 @@
 //! Statistics of a composer and of the banks: counters, the passive half of the scorecard, histograms.
 //!
-//! A counter of a bank and a pair is named `score_<statistic>:<bank>:<pair>`, which an exporter shows with labels.
+//! A counter of a bank and a pair is named `<name>:<bank>:<pair>`, which an exporter shows with labels.
 
-use crate::counters::Counters;
+use crate::counters::{Counters, ScoreCounters, labelled};
 use crate::output::Cause;
 use crate::time::HostClock;
 use touchline_fx::Pricing;
@@ -11,40 +11,6 @@ use touchline_fx::setup::Setup;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{CountersFile, Error, Publisher, PublisherCounters};
 use touchline_types::{CounterInfo, Side};
-
-/// Statistics of each bank and pair: name, unit, help.
-pub const SCORES: &[(&str, &str, &str)] = &[
-    (
-        "score_quotes",
-        "messages",
-        "Quote messages of the bank in the pair.",
-    ),
-    (
-        "score_up_ns",
-        "ns",
-        "Time that the bank's pricing session was up.",
-    ),
-    (
-        "score_best_bid_ns",
-        "ns",
-        "Time that the bank was among those at the best bid.",
-    ),
-    (
-        "score_best_ask_ns",
-        "ns",
-        "Time that the bank was among those at the best ask.",
-    ),
-    (
-        "score_quoting_ns",
-        "ns",
-        "Time that both sides of the bank's quotes were usable.",
-    ),
-    (
-        "score_spread_tick_us",
-        "tick us",
-        "The bank's spread in ticks, multiplied by the microseconds with both sides usable.",
-    ),
-];
 
 /// Measured intervals.
 pub const HISTOGRAMS: &[CounterInfo] = &[
@@ -116,34 +82,29 @@ impl Statistics {
             let up_ns = pricing.up_ns(bank);
             for pair in &about.pairs {
                 let score = pricing.score(bank, *pair);
-                self.values.extend([
-                    score.quotes,
-                    up_ns,
-                    score.best_ns[Side::Bid.index()],
-                    score.best_ns[Side::Ask.index()],
-                    score.spread_ns,
-                    u64::try_from(score.spread_sum / 1_000).unwrap_or(0),
-                ]);
+                let counters = ScoreCounters {
+                    score_quotes: score.quotes,
+                    score_up_ns: up_ns,
+                    score_best_bid_ns: score.best_ns[Side::Bid.index()],
+                    score_best_ask_ns: score.best_ns[Side::Ask.index()],
+                    score_quoting_ns: score.spread_ns,
+                    score_spread_tick_us: u64::try_from(score.spread_sum / 1_000).unwrap_or(0),
+                };
+                self.values.extend(counters.counts());
             }
         }
         self.file.show(self.values.iter().copied());
     }
 }
 
-/// Counters of each bank and pair. They live as long as the process, which has one composer.
+/// Counters of each bank and pair.
 fn scores(setup: &Setup) -> Vec<CounterInfo> {
     let mut all = Vec::new();
     for bank in &setup.banks {
         for pair in &bank.pairs {
             let symbol = &setup.pairs[*pair].config.symbol;
-            for (name, unit, help) in SCORES {
-                let name = format!("{name}:{}:{symbol}", bank.config.name);
-                all.push(CounterInfo {
-                    name: name.leak(),
-                    unit,
-                    help,
-                });
-            }
+            let label = format!("{}:{symbol}", bank.config.name);
+            all.extend(labelled(ScoreCounters::TABLE, &label));
         }
     }
     all

@@ -55,36 +55,14 @@ touchline_types::counters! {
     }
 }
 
-/// Counters of each bank, named `<name>:<bank>`: name, unit, help.
-pub const OF_BANK: &[(&str, &str, &str)] = &[
-    (
-        "fx_bank_session",
-        "sessions now",
-        "1 while the bank's order session is logged on.",
-    ),
-    (
-        "fx_bank_orders",
-        "orders",
-        "Orders sent to the bank, earlier runs of the journal included.",
-    ),
-    (
-        "fx_bank_reports",
-        "messages",
-        "Messages of the bank about orders.",
-    ),
-    (
-        "fx_bank_fills",
-        "fills",
-        "Fills of the bank, earlier runs of the journal included.",
-    ),
-    (
-        "fx_bank_rejects",
-        "orders",
-        "Orders that ended without a fill, earlier runs of the journal included.",
-    ),
-    (
-        "fx_bank_outcomes_unknown",
-        "times",
-        "Times that the outcome of an order of the bank became unknown, earlier runs of the journal included.",
-    ),
-];
+touchline_types::counters! {
+    /// Counters of a bank, each named `<name>:<bank>`.
+    pub struct BankCounters {
+        fx_bank_session: "sessions now" = "1 while the bank's order session is logged on.",
+        fx_bank_orders: "orders" = "Orders sent to the bank, earlier runs of the journal included.",
+        fx_bank_reports: "messages" = "Messages of the bank about orders.",
+        fx_bank_fills: "fills" = "Fills of the bank, earlier runs of the journal included.",
+        fx_bank_rejects: "orders" = "Orders that ended without a fill, earlier runs of the journal included.",
+        fx_bank_outcomes_unknown: "times" = "Times that the outcome of an order of the bank became unknown, earlier runs of the journal included.",
+    }
+}

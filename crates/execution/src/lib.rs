@@ -40,7 +40,7 @@ mod variant;
 
 pub use config::{Config, ConfigError};
 pub use copied::Copied;
-pub use counters::{Counters, OF_BANK, StandbyCounters};
+pub use counters::{BankCounters, Counters, StandbyCounters};
 pub use drop_copy::{DropCopy, joined};
 pub use follower::{FollowError, Follower, PublishedEntry};
 pub use kill_file::write_kill;

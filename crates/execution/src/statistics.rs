@@ -1,8 +1,8 @@
 //! Counters and histograms of an engine, in a counters file that has the name of its bus.
 
-use crate::counters::{Counters, OF_BANK};
+use crate::counters::{BankCounters, Counters};
 use crate::trader::Path;
-use touchline_compose::Counters as SourceCounters;
+use touchline_compose::{Counters as SourceCounters, labelled};
 use touchline_fx::Engine;
 use touchline_fx::orders::RejectCode;
 use touchline_fx::quotes;
@@ -94,14 +94,15 @@ impl Statistics {
         let setup = engine.setup();
         for (bank, counts) in banks.enumerate() {
             let [orders, fills, rejects, unknown] = scores(engine, setup, bank);
-            self.values.extend([
-                u64::from(engine.trading().is_order_session_up(bank)),
-                orders,
-                counts.reports,
-                fills,
-                rejects,
-                unknown,
-            ]);
+            let counters = BankCounters {
+                fx_bank_session: u64::from(engine.trading().is_order_session_up(bank)),
+                fx_bank_orders: orders,
+                fx_bank_reports: counts.reports,
+                fx_bank_fills: fills,
+                fx_bank_rejects: rejects,
+                fx_bank_outcomes_unknown: unknown,
+            };
+            self.values.extend(counters.counts());
         }
         let file = self.stats.counters_file();
         file.show(self.values.iter().copied());
@@ -138,18 +139,9 @@ fn scores(engine: &Engine, setup: &Setup, bank: usize) -> [u64; 4] {
     sum
 }
 
-/// Counters of each bank. They live as long as the process, which has one engine.
+/// Counters of each bank.
 fn of_banks(setup: &Setup) -> Vec<CounterInfo> {
-    let mut all = Vec::new();
-    for bank in &setup.banks {
-        for (name, unit, help) in OF_BANK {
-            let name = format!("{name}:{}", bank.config.name);
-            all.push(CounterInfo {
-                name: name.leak(),
-                unit,
-                help,
-            });
-        }
-    }
-    all
+    let banks = setup.banks.iter();
+    let all = banks.flat_map(|bank| labelled(BankCounters::TABLE, &bank.config.name));
+    all.collect()
 }

@@ -63,11 +63,11 @@ pub fn page(words: &[String]) -> Result<String, Failure> {
         .collect();
     let common = COUNTERS.iter();
     sections.extend(common.map(|(heading, table)| section(heading, table.iter().map(counter))));
-    let scores = touchline_compose::SCORES.iter();
-    let scores = scores.map(|(name, unit, help)| of_bank(&format!("{name}:BANK:PAIR"), unit, help));
+    let scores = touchline_compose::ScoreCounters::TABLE.iter();
+    let scores = scores.map(|info| of_bank(info, "BANK:PAIR"));
     sections.push(section("Composer, for each bank and pair", scores));
-    let banks = touchline_execution::OF_BANK.iter();
-    let banks = banks.map(|(name, unit, help)| of_bank(&format!("{name}:BANK"), unit, help));
+    let banks = touchline_execution::BankCounters::TABLE.iter();
+    let banks = banks.map(|info| of_bank(info, "BANK"));
     sections.push(section("Trading engine, for each bank", banks));
     // The metrics of a reader are of the exporter's own making.
     let reader = ReaderCounters::TABLE.iter();
@@ -99,18 +99,13 @@ fn counter(info: &CounterInfo) -> Entry {
     entry(vec![info.name.to_owned(), metric], info)
 }
 
-fn of_bank(name: &str, unit: &str, help: &str) -> Entry {
+fn of_bank(info: &CounterInfo, label: &str) -> Entry {
     let described = Description {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        help: help.to_owned(),
+        name: format!("{}:{label}", info.name),
+        ..described(info)
     };
     let metric = names::of_counter(&described).name;
-    Entry {
-        names: vec![name.to_owned(), metric],
-        meaning: help.to_owned(),
-        facts: format!("unit: {unit}"),
-    }
+    entry(vec![described.name, metric], info)
 }
 
 fn entry(names: Vec<String>, info: &CounterInfo) -> Entry {
@@ -160,8 +155,8 @@ mod tests {
             };
             for line in table.lines().filter(|line| line.contains("\" = \"")) {
                 let (name, _) = line.trim().split_once(": \"").expect("a counter");
-                let listed =
-                    all.contains(&format!("\n  {name},")) || all.contains(&format!("\n  {name}\n"));
+                let forms = [",", "\n", ":BANK"].map(|end| format!("\n  {name}{end}"));
+                let listed = forms.iter().any(|form| all.contains(form));
                 assert!(listed, "{name} of {}", file.display());
                 counted += 1;
             }

@@ -111,8 +111,8 @@ fn of_composer() -> Vec<(String, &'static str)> {
     };
     let counters = touchline_compose::Counters::TABLE.iter();
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
-    let scores = touchline_compose::SCORES.iter();
-    let scores = scores.map(|(name, unit, _)| (format!("{name}:LP01:EUR/USD"), *unit));
+    let scores = touchline_compose::ScoreCounters::TABLE.iter();
+    let scores = scores.map(|info| (format!("{}:LP01:EUR/USD", info.name), info.unit));
     let counters = counters.chain(scores).map(|(name, unit)| {
         let shown = names::of_counter(&described(&name, unit));
         (shown.name, "counter")
@@ -136,8 +136,8 @@ fn of_engine() -> Vec<(String, &'static str)> {
     let copies = CopyCounters::TABLE.iter().chain(SourceCounters::TABLE);
     let counters = counters.chain(copies);
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
-    let banks = touchline_execution::OF_BANK.iter();
-    let banks = banks.map(|(name, unit, _)| (format!("{name}:LP01"), *unit));
+    let banks = touchline_execution::BankCounters::TABLE.iter();
+    let banks = banks.map(|info| (format!("{}:LP01", info.name), info.unit));
     let counters = counters.chain(banks).map(|(name, unit)| {
         let shown = names::of_counter(&described(&name, unit));
         (shown.name, "counter")

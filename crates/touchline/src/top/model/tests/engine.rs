@@ -6,7 +6,8 @@ use crate::top::model::engine::Engine;
 use crate::top::model::{CopySource, EngineState, Model, Sample};
 use std::time::Duration;
 use touchline_client::monitor::CountersView;
-use touchline_execution::{Counters, DropCopy, OF_BANK, StandbyCounters};
+use touchline_compose::labelled;
+use touchline_execution::{BankCounters, Counters, DropCopy, StandbyCounters};
 use touchline_transport::shm::ProcessStats;
 use touchline_types::CounterInfo;
 
@@ -20,12 +21,7 @@ impl Running {
     fn engine(stage: &Stage) -> Running {
         let mut table: Vec<CounterInfo> = Counters::TABLE.to_vec();
         for bank in ["LP01", "LP02"] {
-            let of_bank = OF_BANK.iter().map(|(name, unit, help)| CounterInfo {
-                name: format!("{name}:{bank}").leak(),
-                unit,
-                help,
-            });
-            table.extend(of_bank);
+            table.extend(labelled(BankCounters::TABLE, bank));
         }
         Running::with(stage, "fx-run", &table)
     }
