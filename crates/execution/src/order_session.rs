@@ -3,6 +3,8 @@
 //! The numbers of the session are in the journal, and no message is ever sent again: what the bank asks for is filled as
 //! a gap. A report that is asked for again comes with the same ExecID, by which the core knows it.
 
+mod attempts;
+mod logon;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -10,18 +12,19 @@ mod texts;
 use crate::config::{Reset, SessionConfig};
 use crate::edge::{Link, Lost};
 use crate::numbers::Numbers;
+use attempts::Attempts;
+use logon::Logon;
 use std::net::SocketAddrV4;
 pub use texts::names_of;
-use texts::{reject_of, repeated, text_of, withheld};
-use touchline_net::Backoff;
+use texts::{reject_of, repeated, text_of};
 use touchline_net::stream::Error;
+use touchline_session::Secret;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
-    Session, Settings, extra_fields,
+    Session, Settings,
 };
-use touchline_session::{Failures, Secret};
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::{Encoder, tag};
+use touchline_wire::fix::Encoder;
 
 /// Longest wait for a connection.
 const CONNECT_NS: u64 = 5_000_000_000;
@@ -31,10 +34,6 @@ const FLUSH_NS: u64 = 1_000_000_000;
 const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
 /// Output that may wait: cancels of thousands of orders at once. A simulation makes thousands of sessions, with few orders.
 const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
-/// Interval at which attempts that fail for the same reason are logged.
-const FAILED_AGAIN_NS: u64 = 60_000_000_000;
-/// A bank that must be cut gets the longest pause.
-const FAILURES_OF_A_CUT: u32 = 16;
 
 /// The application of orders. None of its messages is sent again.
 const ORDERS: Application<'static> = Application {
@@ -96,22 +95,8 @@ pub struct OrderSession<L> {
     state: Connection,
     /// Why the last connection was lost.
     lost: Option<Error>,
-    /// Why the last attempt to connect failed, until it was reported.
-    failed: Option<Error>,
-    /// The last reported failure, and when.
-    told: Option<(Error, u64)>,
-    /// Of attempts that failed and sessions that soon ended, since the last session that lasted. Its longest pause is as
-    /// configured, or longer while the session ends for the same reason.
-    backoff: Backoff,
-    /// The longest pause as configured.
-    longest_ns: u64,
-    /// Sessions that ended for the same reason, in a row.
-    repeated: Failures,
-    /// Username, password and further fields of our Logon.
-    user: Option<String>,
-    password: Option<Secret>,
-    logon_fields: Vec<(u32, Vec<u8>)>,
-    reset: Reset,
+    attempts: Attempts,
+    logon: Logon,
     /// When it logged on last.
     up_ns: u64,
     /// The session has a connection.
@@ -126,16 +111,30 @@ pub struct OrderSession<L> {
     gap_end: u64,
     /// Garbled messages that were reported.
     garbled: u64,
-    /// Messages of the core that were sent.
-    sent: u64,
-    /// All that were sent, and `sent`, at the last question.
-    counted: (u64, u64),
+    sent: Sent,
     /// Numbers that the journal has.
     journaled: (u64, u64),
     text: String,
     is_stopping: bool,
     /// Why we end the connection before everything of the bank is read.
     cut: Option<&'static str>,
+}
+
+/// Messages of the core that were sent.
+#[derive(Default)]
+struct Sent {
+    count: u64,
+    /// All messages that were sent, and `count`, at the last question.
+    counted: (u64, u64),
+}
+
+impl Sent {
+    /// Of all messages those that the core did not send, since the last question.
+    fn take_others(&mut self, all: u64) -> u64 {
+        let now = (all, self.count);
+        let before = std::mem::replace(&mut self.counted, now);
+        (now.0 - before.0).saturating_sub(now.1 - before.1)
+    }
 }
 
 impl<L: Link> OrderSession<L> {
@@ -161,15 +160,8 @@ impl<L: Link> OrderSession<L> {
             link,
             state: Connection::None,
             lost: None,
-            failed: None,
-            told: None,
-            backoff: Backoff::new(ms(config.reconnect_ms), ms(config.reconnect_ms_max)),
-            longest_ns: ms(config.reconnect_ms_max),
-            repeated: Failures::default(),
-            user: config.user.clone(),
-            password: None,
-            logon_fields: extra_fields(&config.logon_fields),
-            reset: config.reset,
+            attempts: Attempts::new(ms(config.reconnect_ms), ms(config.reconnect_ms_max)),
+            logon: Logon::new(config),
             up_ns: 0,
             is_open: false,
             is_up: false,
@@ -178,8 +170,7 @@ impl<L: Link> OrderSession<L> {
             is_marked: false,
             gap_end: 0,
             garbled: 0,
-            sent: 0,
-            counted: (0, 0),
+            sent: Sent::default(),
             journaled: numbers.both(),
             text: String::new(),
             is_stopping: false,
@@ -189,7 +180,7 @@ impl<L: Link> OrderSession<L> {
 
     /// Sets the password of our Logon.
     pub fn set_password(&mut self, password: Option<Secret>) {
-        self.password = password;
+        self.logon.set_password(password);
     }
 
     /// The message that was handed out last, to take it while it is handled.
@@ -274,16 +265,16 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::LoggedOn { is_restarted }) => {
                     self.is_up = true;
                     self.up_ns = time.mono_ns;
-                    self.told = None;
+                    self.attempts.logged_on();
                     self.gap_end = 0;
                     // A reset that the configuration asks for is not news.
                     let is_news = is_restarted && !self.session.settings().reset_on_logon;
-                    self.session.set_reset_on_logon(self.reset == Reset::Logon);
+                    let reset = self.logon.reset == Reset::Logon;
+                    self.session.set_reset_on_logon(reset);
                     return Said::Up(is_news);
                 }
                 Some(Event::Rejected(received)) => {
-                    let text = reject_of(&received);
-                    return Said::Rejected(withheld(text, self.password.as_ref()));
+                    return Said::Rejected(self.logon.withheld(reject_of(&received)));
                 }
                 Some(Event::Invalid(received)) => return Said::Invalid(names_of(&received)),
                 Some(Event::Gap { first, last }) if first > *gap_end => {
@@ -318,9 +309,7 @@ impl<L: Link> OrderSession<L> {
     /// Messages of the session itself that it sent since the last question: mostly answers to test requests, to gaps and to invalid
     /// messages. Each is a number in the journal.
     pub fn take_own_messages(&mut self) -> u64 {
-        let now = (self.session.counters().messages_sent, self.sent);
-        let before = std::mem::replace(&mut self.counted, now);
-        (now.0 - before.0).saturating_sub(now.1 - before.1)
+        (self.sent).take_others(self.session.counters().messages_sent)
     }
 
     /// Sends a message. Its bytes leave with the next [`OrderSession::flush`].
@@ -334,7 +323,7 @@ impl<L: Link> OrderSession<L> {
         body: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<u64, SendError> {
         let number = self.session.send(msg_type.as_bytes(), time, body)?;
-        self.sent += 1;
+        self.sent.count += 1;
         Ok(number)
     }
 
@@ -426,7 +415,7 @@ impl<L: Link> OrderSession<L> {
 
     /// Whether [`OrderSession::connect`] has something to do.
     pub fn is_connecting(&self, mono_ns: u64) -> bool {
-        let is_paused = !self.backoff.is_due(mono_ns) || self.is_stopping;
+        let is_paused = !self.attempts.is_due(mono_ns) || self.is_stopping;
         !self.is_open && (self.state != Connection::None || !is_paused)
     }
 
@@ -448,38 +437,14 @@ impl<L: Link> OrderSession<L> {
                 self.state = Connection::Made;
                 self.is_open = true;
                 self.flush_until_ns = None;
-                let OrderSession {
-                    session,
-                    user,
-                    password,
-                    logon_fields,
-                    ..
-                } = self;
-                session.connected_with(time, |logon| {
-                    if let Some(user) = user {
-                        logon.bytes(tag::USERNAME, user.as_bytes());
-                    }
-                    if let Some(password) = password {
-                        logon.bytes(tag::PASSWORD, password.expose());
-                    }
-                    for (tag, value) in logon_fields {
-                        logon.bytes(*tag, value);
-                    }
-                });
+                let OrderSession { session, logon, .. } = self;
+                session.connected_with(time, |fields| logon.write(fields));
             }
             Err(Lost(why)) => {
                 self.close();
-                // A bank that cannot be reached may be back at any time.
-                self.wait(time, self.longest_ns);
-                self.failed = Some(why);
+                self.attempts.failed(why, time);
             }
         }
-    }
-
-    /// Pauses before the next attempt, longer after each that failed.
-    fn wait(&mut self, time: ReceiveTime, longest_ns: u64) {
-        self.backoff.set_longest_ns(longest_ns);
-        self.backoff.failed(time.mono_ns);
     }
 
     /// Ends a connection that is over.
@@ -498,23 +463,14 @@ impl<L: Link> OrderSession<L> {
             }
         }
         self.close();
-        // A bank that accepts and soon closes would otherwise cost a handshake after each of the shortest pauses.
-        let lasted_ns = match self.is_up {
-            true => time.mono_ns.saturating_sub(self.up_ns),
-            false => 0,
-        };
-        if self.is_up && lasted_ns >= self.backoff.longest_ns() {
-            self.backoff.succeeded();
-        }
+        let lasted_ns = time.mono_ns.saturating_sub(self.up_ns);
+        let lasted_ns = self.is_up.then_some(lasted_ns);
         self.is_open = false;
         self.is_up = false;
         self.flush_until_ns = None;
         let evidence = self.session.evidence();
         self.session.disconnected(time);
         let cut = self.cut.take();
-        if cut.is_some() {
-            self.backoff.set_failures(FAILURES_OF_A_CUT);
-        }
         let why = match (reason, self.lost.take()) {
             _ if cut.is_some() => format!("ended by us: {}", cut.unwrap_or_default()),
             (Some(reason), _) => reason.to_string(),
@@ -525,38 +481,27 @@ impl<L: Link> OrderSession<L> {
             text if text.is_empty() => why,
             text => format!("{why}: {text}"),
         };
-        let why = withheld(why, self.password.as_ref());
-        let why = match self.repeated.add(&why, lasted_ns) {
+        let why = self.logon.withheld(why);
+        let why = match self.attempts.ended(&why, lasted_ns, cut.is_some(), time) {
             Some(count) if !self.is_stopping => {
-                let evidence = withheld(evidence, self.password.as_ref());
-                repeated(why, count, &evidence, reason, self.reset)
+                let evidence = self.logon.withheld(evidence);
+                repeated(why, count, &evidence, reason, self.logon.reset)
             }
             _ => why,
         };
-        self.wait(time, self.repeated.pause_max_ns(self.longest_ns));
-        Said::Down(why, self.retry_ms(time))
+        Said::Down(why, self.attempts.retry_ms(time))
     }
 }
 
 impl<L> OrderSession<L> {
     /// The failure of the last attempt to connect, unless the same one was reported less than a minute before.
     fn not_connected(&mut self, time: ReceiveTime) -> Said {
-        let Some(why) = self.failed.take() else {
-            return Said::Nothing;
-        };
-        let is_known = self.told.is_some_and(|(told, at_ns)| {
-            told == why && time.mono_ns < at_ns.saturating_add(FAILED_AGAIN_NS)
-        });
-        if is_known {
-            return Said::Nothing;
+        match self.attempts.take_failure(time) {
+            Some((why, number)) => Said::NotConnected(
+                format!("{}: {why}; attempt {number}", self.host),
+                self.attempts.retry_ms(time),
+            ),
+            None => Said::Nothing,
         }
-        self.told = Some((why, time.mono_ns));
-        let what = format!("{}: {why}; attempt {}", self.host, self.backoff.failures());
-        Said::NotConnected(what, self.retry_ms(time))
-    }
-
-    /// Time until the next connection, milliseconds.
-    fn retry_ms(&self, time: ReceiveTime) -> u64 {
-        self.backoff.left_ns(time.mono_ns) / 1_000_000
     }
 }
