@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use std::num::NonZeroU64;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_types::ReceiveTime;
 
 /// Clock of a schedule, and a histogram of the delays of due tasks.
 #[derive(Debug)]
@@ -32,6 +33,19 @@ impl Pacer {
                 .map_or(0, |since| since.as_nanos() as u64),
             late_ns: Histogram::new_with_bounds(1, LATE_NS_MAX, 3).expect("bounds of a histogram"),
         }
+    }
+
+    /// The present time.
+    pub fn time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: self.wall_ns(),
+            mono_ns: self.elapsed_ns(),
+        }
+    }
+
+    /// Whether a run of this many seconds is over; one without an end never is.
+    pub fn is_over(&self, seconds: Option<u64>) -> bool {
+        seconds.is_some_and(|seconds| self.start.elapsed() >= Duration::from_secs(seconds))
     }
 
     /// Time since the start, nanoseconds.

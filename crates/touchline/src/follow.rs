@@ -4,7 +4,7 @@ mod stored;
 
 use crate::books::{client_order_row, client_price_row};
 use crate::format::{count, counted};
-use crate::interrupt::Interrupt;
+use crate::interrupt::Ending;
 use crate::missing;
 use crate::output::{Failure, Output, say};
 use crate::place::{Place, bus_name};
@@ -45,12 +45,8 @@ pub struct Arguments {
     /// Wait up to N seconds for the bus.
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait: u64,
-    /// Stop after N seconds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: Option<u64>,
-    /// Stop when standard input is closed, for a process that starts this as a child.
-    #[arg(long)]
-    until_eof: bool,
+    #[command(flatten)]
+    ending: Ending,
     /// Register under this name: `stat` and `top` then show lag, overruns and latency of this reader.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -75,14 +71,11 @@ Exit status:
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let interrupt = Interrupt::catch()?;
-    if arguments.until_eof {
-        interrupt.at_end_of_input();
-    }
+    let interrupt = arguments.ending.catch()?;
     let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
     let (books, orders) = (open(&arguments.books)?, open(&arguments.orders)?);
     let start = Instant::now();
-    let end = arguments.seconds.map(Duration::from_secs);
+    let end = arguments.ending.after();
     let is_over = || interrupt.is_asked() || end.is_some_and(|end| start.elapsed() >= end);
     let Some(mut bus) = join(arguments, &is_over)? else {
         return Ok(());

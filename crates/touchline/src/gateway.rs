@@ -3,7 +3,7 @@
 mod notify;
 mod report;
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Ending, Interrupt};
 use crate::log::{Log, LogArguments, events as event};
 use crate::output::{Failure, say};
 use notify::Notify;
@@ -37,12 +37,8 @@ pub struct Arguments {
     /// Print the effective configuration as commented TOML, and exit.
     #[arg(long)]
     print_config: bool,
-    /// Stop after N seconds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: Option<u64>,
-    /// Stop when standard input is closed, for a process that starts this as a child.
-    #[arg(long)]
-    until_eof: bool,
+    #[command(flatten)]
+    ending: Ending,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -89,10 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl Arguments {
     fn serve(&self, config: &dyn AnyConfig) -> Result<(), Failure> {
-        let interrupt = Interrupt::catch()?;
-        if self.until_eof {
-            interrupt.at_end_of_input();
-        }
+        let interrupt = self.ending.catch()?;
         let (name, identity) = config.identity();
         // A numeric identity is a number in JSON.
         let identity = match identity.parse::<u64>() {
@@ -124,7 +117,7 @@ impl Arguments {
             notify: Notify::from_environment(),
             counters_file,
             incidents,
-            end: self.seconds.map(Duration::from_secs),
+            end: self.ending.after(),
         };
         watch.over(work, Reporter::new(gap_fields), log)
     }

@@ -5,6 +5,34 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// `--seconds` and `--until-eof`: other ends than a signal.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Ending {
+    /// Stop after N seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Stop when standard input is closed, for a process that starts this as a child.
+    #[arg(long)]
+    until_eof: bool,
+}
+
+impl Ending {
+    /// Installs the signal handlers, and watches standard input if that was asked for.
+    pub fn catch(self) -> Result<Interrupt, Failure> {
+        let interrupt = Interrupt::catch()?;
+        if self.until_eof {
+            interrupt.at_end_of_input();
+        }
+        Ok(interrupt)
+    }
+
+    /// Time after which the command ends.
+    pub fn after(self) -> Option<Duration> {
+        self.seconds.map(Duration::from_secs)
+    }
+}
 
 /// Stop request by signal. A second signal ends the process at once.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 mod report;
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Ending, Interrupt};
 use crate::log::{Log, LogArguments, events as event};
 use crate::mistakes;
 use crate::output::Failure;
@@ -63,12 +63,8 @@ pub struct Arguments {
     /// Directory of the buses. Default: /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
-    /// Stop after N seconds.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: Option<u64>,
-    /// Stop when standard input is closed, for a process that starts this as a child.
-    #[arg(long)]
-    until_eof: bool,
+    #[command(flatten)]
+    ending: Ending,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -96,15 +92,12 @@ fn source(name: &str) -> Result<Source, String> {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config()?;
-    let interrupt = Interrupt::catch()?;
-    if arguments.until_eof {
-        interrupt.at_end_of_input();
-    }
+    let interrupt = arguments.ending.catch()?;
     let mut log = Log::to_stderr(arguments.log, Vec::new());
     let dir = arguments.dir.as_deref().or(config.directory.as_deref());
     let links = start(&config, &bus::root(dir), &host());
     let outcome = links.map_err(|error| refused(&error)).and_then(|links| {
-        let end = arguments.seconds.map(Duration::from_secs);
+        let end = arguments.ending.after();
         serve(&config, links, &interrupt, end, &mut log)
     });
     outcome.map_err(|failure| failure.logged(&mut log))

@@ -1,6 +1,6 @@
 //! `touchline fx compose`: banks' buses in, one composite bus out.
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Ending, Interrupt};
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread, Value};
 use crate::mistakes;
@@ -29,12 +29,8 @@ pub struct Arguments {
     /// Write the inputs as a session file into this directory, with the composites as they are published
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Stop after N seconds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: Option<u64>,
-    /// Stop when standard input is closed, for a process that starts this as a child
-    #[arg(long)]
-    until_eof: bool,
+    #[command(flatten)]
+    ending: Ending,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -69,10 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(dir) = &arguments.dir {
         config.directory = Some(dir.clone());
     }
-    let interrupt = Interrupt::catch()?;
-    if arguments.until_eof {
-        interrupt.at_end_of_input();
-    }
+    let interrupt = arguments.ending.catch()?;
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.bus.as_str().into())]);
     let mut composer = match open(arguments, &config) {
         Ok(composer) => composer,
@@ -125,7 +118,7 @@ fn rounds(
     interrupt: &Interrupt,
     mut idler: Idler,
 ) -> Result<(), Failure> {
-    let (start, end) = (Instant::now(), arguments.seconds.map(Duration::from_secs));
+    let (start, end) = (Instant::now(), arguments.ending.after());
     let mut rounds = 0_u32;
     loop {
         idler.idle(composer.work().map_err(failed)?.messages);

@@ -1,7 +1,7 @@
 //! `touchline fx run`: the trading engine.
 
 use super::follow::{configuration, note};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Ending, Interrupt};
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread};
 use crate::output::{Failure, say};
@@ -30,12 +30,8 @@ pub struct Arguments {
     /// Follow the journal of the active engine, and trade after `touchline fx promote`
     #[arg(long)]
     standby: bool,
-    /// Stop after N seconds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    seconds: Option<u64>,
-    /// Stop when standard input is closed, for a process that starts this as a child
-    #[arg(long)]
-    until_eof: bool,
+    #[command(flatten)]
+    ending: Ending,
     #[command(flatten)]
     log: LogArguments,
 }
@@ -67,10 +63,7 @@ const LOGOUT: Duration = Duration::from_secs(2);
 /// Trades until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = configuration(&arguments.config, arguments.dir.as_ref())?;
-    let interrupt = Interrupt::catch()?;
-    if arguments.until_eof {
-        interrupt.at_end_of_input();
-    }
+    let interrupt = arguments.ending.catch()?;
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
     let (mut trader, promotion) = match arguments.standby {
         false => (Trader::open(&config).map_err(failed)?, None),
@@ -128,7 +121,7 @@ fn stand_by(
     interrupt: &Interrupt,
 ) -> Result<Option<(Trader, Promotion)>, Failure> {
     let mut standby = Standby::open(config).map_err(failed)?;
-    let (start, end) = (Instant::now(), arguments.seconds.map(Duration::from_secs));
+    let (start, end) = (Instant::now(), arguments.ending.after());
     let mut is_told = false;
     loop {
         match standby.work().map_err(failed)? {
@@ -159,7 +152,7 @@ fn rounds(
     idle: Idle,
 ) -> Result<(), Failure> {
     let mut idler = Idler::new(idle);
-    let (start, end) = (Instant::now(), arguments.seconds.map(Duration::from_secs));
+    let (start, end) = (Instant::now(), arguments.ending.after());
     let mut count = 0_u32;
     loop {
         idler.idle(round(trader, log)?);

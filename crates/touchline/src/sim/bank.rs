@@ -11,7 +11,6 @@ use crate::output::{Failure, Output, say};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
-use touchline_feed::ReceiveTime;
 use touchline_fx::ticks;
 use touchline_lab::bank::{Banks, Best, Config};
 use touchline_lab::pacing::Pacer;
@@ -193,7 +192,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             while let Some(command) = orders.next() {
                 is_over |= running.obey(command)?;
             }
-            is_over |= interrupt.is_asked() || running.is_over_time();
+            is_over |= interrupt.is_asked() || running.pacer.is_over(arguments.seconds);
             running.turn();
             if let Some(what) = running.banks.failure() {
                 return Err(Failure::run(what.to_owned()));
@@ -262,22 +261,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn time(&self) -> ReceiveTime {
-        ReceiveTime {
-            wall_ns: self.pacer.wall_ns(),
-            mono_ns: self.pacer.elapsed_ns(),
-        }
-    }
-
-    fn is_over_time(&self) -> bool {
-        let elapsed_s = self.pacer.elapsed_ns() / 1_000_000_000;
-        self.arguments
-            .seconds
-            .is_some_and(|seconds| elapsed_s >= seconds)
-    }
-
     fn turn(&mut self) {
-        if !self.banks.work(self.time()) {
+        if !self.banks.work(self.pacer.time()) {
             self.banks.sleep(self.pacer.elapsed_ns());
         }
     }
@@ -291,11 +276,11 @@ impl<'a> Running<'a> {
 
     fn obey(&mut self, command: Command) -> Result<bool, Failure> {
         match &command {
-            Command::Heal => self.banks.heal(self.time()),
+            Command::Heal => self.banks.heal(self.pacer.time()),
             Command::Best => say(&best_lines(&self.banks))?,
             Command::Ledger => say(&ledger_lines(&self.banks))?,
             Command::Outage { bank, ms } => {
-                let time = self.time();
+                let time = self.pacer.time();
                 match self.banks.outage(bank, *ms, time) {
                     true => answer(&format!("ok {bank} is out")),
                     false => answer(&format!("refused: no bank {bank:?}")),
@@ -310,7 +295,7 @@ impl<'a> Running<'a> {
 
     /// Stops the faults; the composite then converges to the best prices of the banks.
     fn close(mut self) -> Result<(), Failure> {
-        self.banks.heal(self.time());
+        self.banks.heal(self.pacer.time());
         self.turns(HEALING_NS, |_| false);
         if let Some(path) = &self.arguments.expected {
             let mut output = Output::open(path)?;
@@ -323,7 +308,7 @@ impl<'a> Running<'a> {
             output.finish()?;
         }
         let text = summary(&self.banks);
-        self.banks.log_out(self.time());
+        self.banks.log_out(self.pacer.time());
         self.turns(FAREWELL_NS, Banks::is_empty);
         say(&text)
     }

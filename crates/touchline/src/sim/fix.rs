@@ -370,15 +370,11 @@ impl<'a> Clock<'a> {
     }
 
     fn receive_time(&self) -> ReceiveTime {
-        ReceiveTime {
-            wall_ns: self.pacer.wall_ns(),
-            mono_ns: self.pacer.elapsed_ns(),
-        }
+        self.pacer.time()
     }
 
     fn is_over(&self) -> bool {
-        let elapsed_s = self.pacer.elapsed_ns() / 1_000_000_000;
-        self.interrupt.is_asked() || self.seconds.is_some_and(|seconds| elapsed_s >= seconds)
+        self.interrupt.is_asked() || self.pacer.is_over(self.seconds)
     }
 }
 

@@ -126,9 +126,8 @@ impl<'a> Market<'a> {
     }
 
     fn is_over_time(&self) -> bool {
-        let seconds = self.arguments.seconds;
         let events = self.arguments.events;
-        seconds.is_some_and(|seconds| self.pacer.elapsed_ns() / 1_000_000_000 >= seconds)
+        self.pacer.is_over(self.arguments.seconds)
             || events.is_some_and(|events| self.live.events() >= events)
     }
 

@@ -161,11 +161,7 @@ impl<'a> Playback<'a> {
                 self.obey(&command);
             }
             let now_ns = self.pacer.elapsed_ns();
-            let end_ns = self
-                .arguments
-                .seconds
-                .map(|seconds| seconds.saturating_mul(1_000_000_000));
-            if self.interrupt.is_asked() || end_ns.is_some_and(|end_ns| now_ns >= end_ns) {
+            if self.interrupt.is_asked() || self.pacer.is_over(self.arguments.seconds) {
                 self.is_stopped = true;
             }
             self.transport.release(now_ns);

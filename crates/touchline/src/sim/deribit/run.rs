@@ -9,7 +9,6 @@ use crate::sim::logged;
 use crate::sim::orders::{Orders, answer};
 use std::path::PathBuf;
 use std::time::Duration;
-use touchline_feed::ReceiveTime;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, expected_books};
@@ -46,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             while let Some(command) = orders.next() {
                 is_over |= running.obey(command)?;
             }
-            is_over |= interrupt.is_asked() || running.is_over_time();
+            is_over |= interrupt.is_asked() || running.pacer.is_over(arguments.seconds);
             running.turn()?;
             clients.log(running.clients(), log);
         }
@@ -115,23 +114,9 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn receive_time(&self) -> ReceiveTime {
-        ReceiveTime {
-            wall_ns: self.pacer.wall_ns(),
-            mono_ns: self.pacer.elapsed_ns(),
-        }
-    }
-
-    fn is_over_time(&self) -> bool {
-        let elapsed_s = self.pacer.elapsed_ns() / 1_000_000_000;
-        self.arguments
-            .seconds
-            .is_some_and(|seconds| elapsed_s >= seconds)
-    }
-
     /// Does due work, or sleeps until some is due.
     fn turn(&mut self) -> Result<(), Failure> {
-        let is_busy = self.exchange.work(self.receive_time());
+        let is_busy = self.exchange.work(self.pacer.time());
         if let Some(log) = &mut self.log {
             let mut states = self.exchange.take_states();
             if !states.is_empty() {
@@ -193,7 +178,7 @@ impl<'a> Running<'a> {
         self.turns(HEALING_NS, |_| false)?;
         self.write_books()?;
         let text = summary::text(&self.exchange, &self.pacer);
-        self.exchange.log_out(self.receive_time());
+        self.exchange.log_out(self.pacer.time());
         self.turns(FAREWELL_NS, |exchange| exchange.clients().next().is_none())?;
         say(&text)
     }
