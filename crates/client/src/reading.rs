@@ -15,7 +15,7 @@ use crate::event::{
     QuoteChange, QuotesChange, StateChange, Statistic, Status, Top,
 };
 use crate::pending::{BookHead, Kind, Pending};
-use crate::values::{Meta, StoredValues, level_of, quote_of, quotes, top_of, trade_of};
+use crate::values::{Meta, StoredValues, level_of, quote_of, quotes, trade_of};
 use crate::{Events, State, Stats, Times, Trace};
 use all_books::AllBooks;
 use touchline_transport::shm::{Item, Received};
@@ -221,7 +221,7 @@ impl Reading {
         let update = &received.update;
         let top = match update {
             Update::Book(book) => TopOfBook::from(book),
-            Update::BookSnapshot(book) => top_of(book),
+            Update::BookSnapshot(book) => TopOfBook::from(book),
             _ => return self.other(update, meta),
         };
         let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) else {
@@ -337,7 +337,7 @@ impl Reading {
             }
             Kind::Whole(instrument, validity, counts) => {
                 let book = self.stored.whole(*instrument, *validity, *counts);
-                (Update::BookSnapshot(book), top_of(&book))
+                (Update::BookSnapshot(book), TopOfBook::from(&book))
             }
             _ => return,
         };
@@ -408,7 +408,7 @@ impl Reading {
                     step(LevelAction::Insert, index, level_of(level, &slot))
                 }));
         }
-        let (bid, ask) = quotes(&top_of(&book), &slot);
+        let (bid, ask) = quotes(&TopOfBook::from(&book), &slot);
         Some(Event::Book(BookChange {
             instrument,
             state: self.kept.state(instrument),

@@ -2,13 +2,14 @@
 
 use crate::directory::root;
 use crate::registry::{Registry, Slot};
-use crate::values::{Meta, quotes, top_of, trade_of};
+use crate::values::{Meta, quotes, trade_of};
 use crate::{
     Book, Definition, Error, Find, Instrument, Options, State, Ticks, Times, Top, Trade, bus, error,
 };
 use touchline_instruments::Symbols;
 use touchline_transport::shm::{Holder, Images, Liveness, Overview, ReaderView, Value};
 use touchline_transport::{Envelope, Mirror, Subscribe};
+use touchline_types::native::TopOfBook;
 use touchline_types::{Timestamps, Update, Validity};
 
 /// The present state of a bus, read from its last-value tables: for screens, scripts and reports. It costs the
@@ -217,7 +218,7 @@ impl Snapshot {
                 bus: self.registry.name.clone(),
                 why: error.to_string(),
             })?;
-        let top = top_of(&image.snapshot(publisher));
+        let top = TopOfBook::from(&image.snapshot(publisher));
         let (bid, ask) = quotes(&top, &slot);
         Ok(Top {
             instrument,

@@ -6,9 +6,7 @@ use crate::{Instrument, State, Times};
 use touchline_book::PriceBook;
 use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
 use touchline_types::native::TopOfBook;
-use touchline_types::{
-    BookSnapshot, Level, Price, Quantity, Timestamps, Update, UpdateAction, Validity,
-};
+use touchline_types::{Level, Price, Quantity, Timestamps, Update, UpdateAction, Validity};
 
 /// Books by the publisher's index, and kept values by handle.
 #[derive(Debug)]
@@ -292,7 +290,7 @@ impl StoredValues {
         for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
             *top = TopOfBook {
                 validity: Validity::Live,
-                ..empty_top(top.instrument)
+                ..TopOfBook::unknown(top.instrument)
             };
         }
     }
@@ -370,31 +368,6 @@ pub(crate) fn quotes(top: &TopOfBook, slot: &Slot) -> (Option<Quote>, Option<Quo
         quote(top.bid_price, top.bid_quantity),
         quote(top.ask_price, top.ask_quantity),
     )
-}
-
-/// Top of a whole book.
-pub(crate) fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
-    let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
-    let (bid, ask) = (best(book.bids), best(book.asks));
-    TopOfBook {
-        instrument: book.instrument,
-        validity: book.validity,
-        bid_price: bid.price,
-        bid_quantity: bid.quantity,
-        ask_price: ask.price,
-        ask_quantity: ask.quantity,
-    }
-}
-
-fn empty_top(instrument: touchline_types::Instrument) -> TopOfBook {
-    TopOfBook {
-        instrument,
-        validity: Validity::Recovering,
-        bid_price: Price::NULL,
-        bid_quantity: Quantity::NULL,
-        ask_price: Price::NULL,
-        ask_quantity: Quantity::NULL,
-    }
 }
 
 /// Converts a level.

@@ -15,14 +15,17 @@ use crate::ReceiverCounters;
 use crate::batch::{BadBatch, Received};
 use crate::head::{BadHead, Epoch, HOPS_MAX, Head, HeadFlags, Source};
 use crate::sender::Now;
-use apply::Room;
 use books::Books;
 use freshness::Freshness;
 use peer::Peer;
 use refresh::Progress;
 use touchline_transport::Publish;
+use touchline_transport::market::Room;
 use touchline_types::native::{Decoder, Message};
 use touchline_types::{ChannelState, Gap, Timestamps, Update, Validity};
+
+/// Maximum quotes of one message.
+const QUOTES_MAX: usize = 4_096;
 
 /// Settings of a receiver.
 #[derive(Clone, Debug)]
@@ -89,7 +92,7 @@ impl Receiver {
             published: None,
             hops: 0,
             decoder: Decoder::new(),
-            room: Room::new(settings.entries_max),
+            room: Room::new(settings.entries_max, settings.entries_max, QUOTES_MAX),
             counters: ReceiverCounters::default(),
             settings,
         }

@@ -1,68 +1,9 @@
-//! Conversion of messages to updates: the decoder, its buffers, and times of this host.
+//! Conversion of messages to updates: the decoder, and times of this host.
 
 use super::Receiver;
 use touchline_transport::Publish;
-use touchline_types::native::{Body, Flags, Message, Scratch};
-use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
-    Quote, QuoteChange, Side, Timestamps,
-};
-
-/// Buffers for the entries of one update.
-#[derive(Debug)]
-pub struct Room {
-    changes: Box<[LevelChange]>,
-    levels: Box<[Level]>,
-    orders: Box<[OrderChange]>,
-    quote_changes: Box<[QuoteChange]>,
-    quotes: Box<[Quote]>,
-}
-
-const NO_CHANGE: LevelChange = LevelChange {
-    level: Level::UNKNOWN,
-    book: BookKind::Direct,
-    side: Side::Bid,
-    action: LevelAction::Clear,
-    index: 0,
-};
-
-const NO_ORDER: OrderChange = OrderChange {
-    order_id: 0,
-    priority: 0,
-    price: Price::NULL,
-    quantity: Quantity::NULL,
-    side: Side::Bid,
-    action: OrderAction::Delete,
-    row: OrderRow::NONE,
-};
-
-/// Maximum quotes of one message.
-const QUOTES_MAX: usize = 4_096;
-
-impl Room {
-    /// Allocates buffers for this number of entries.
-    pub fn new(entries_max: usize) -> Room {
-        Room {
-            changes: vec![NO_CHANGE; entries_max].into(),
-            levels: vec![Level::UNKNOWN; entries_max].into(),
-            orders: vec![NO_ORDER; entries_max].into(),
-            quote_changes: vec![QuoteChange::NULL; QUOTES_MAX].into(),
-            quotes: vec![Quote::NULL; QUOTES_MAX].into(),
-        }
-    }
-
-    /// The same buffers for each message, in the decoder's form.
-    #[inline]
-    pub fn lend(&mut self) -> Scratch<'_> {
-        Scratch {
-            changes: &mut self.changes,
-            orders: &mut self.orders,
-            levels: &mut self.levels,
-            quote_changes: &mut self.quote_changes,
-            quotes: &mut self.quotes,
-        }
-    }
-}
+use touchline_types::Timestamps;
+use touchline_types::native::{Body, Flags, Message};
 
 /// Times of a message on this host: venue and receive times are unchanged. Ticks are of the sender's host, so the
 /// arrival time here replaces them.

@@ -1,7 +1,7 @@
 //! Last published top of each book.
 
 use touchline_types::native::TopOfBook;
-use touchline_types::{BookSnapshot, Instrument, Level, Price, Quantity, Update};
+use touchline_types::{Instrument, Update};
 
 /// Detects changes of tops.
 #[derive(Debug)]
@@ -24,12 +24,12 @@ impl Tops {
     pub fn changed_by(&mut self, update: &Update<'_>) -> Option<TopOfBook> {
         let top = match update {
             Update::Book(book) => TopOfBook::from(book),
-            Update::BookSnapshot(book) => top_of(book),
+            Update::BookSnapshot(book) => TopOfBook::from(book),
             Update::State(state) => TopOfBook {
                 validity: state.validity,
                 ..self
                     .place(state.instrument)?
-                    .unwrap_or(nothing(state.instrument))
+                    .unwrap_or(TopOfBook::unknown(state.instrument))
             },
             // All instruments change at once: the next top of each is published.
             Update::Gap(_) | Update::Reset => {
@@ -56,30 +56,5 @@ impl Tops {
             self.last.resize(index + 1, None);
         }
         self.last.get_mut(index)
-    }
-}
-
-fn nothing(instrument: Instrument) -> TopOfBook {
-    TopOfBook {
-        instrument,
-        validity: touchline_types::Validity::Recovering,
-        bid_price: Price::NULL,
-        bid_quantity: Quantity::NULL,
-        ask_price: Price::NULL,
-        ask_quantity: Quantity::NULL,
-    }
-}
-
-/// Top of a whole book.
-pub fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
-    let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
-    let (bid, ask) = (best(book.bids), best(book.asks));
-    TopOfBook {
-        instrument: book.instrument,
-        validity: book.validity,
-        bid_price: bid.price,
-        bid_quantity: bid.quantity,
-        ask_price: ask.price,
-        ask_quantity: ask.quantity,
     }
 }

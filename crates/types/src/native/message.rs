@@ -5,8 +5,8 @@ use super::schema::NO_INSTRUMENT;
 use super::source::Source;
 use super::{DefinitionView, Entry, Flags, Group, Malformed, QuotesView, code};
 use crate::{
-    BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase, Price,
-    Quantity, Side, State, Statistic, StatisticKind, Timestamps, Trade, TradingStatus,
+    BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase,
+    Price, Quantity, Side, State, Statistic, StatisticKind, Timestamps, Trade, TradingStatus,
     UpdateAction, Validity,
 };
 use zerocopy::little_endian::{I32, I64};
@@ -115,18 +115,48 @@ pub struct TopOfBook {
     pub ask_quantity: Quantity,
 }
 
-impl From<&BookUpdate<'_>> for TopOfBook {
-    fn from(update: &BookUpdate<'_>) -> TopOfBook {
-        let bid = update.best_bid.unwrap_or(Level::UNKNOWN);
-        let ask = update.best_ask.unwrap_or(Level::UNKNOWN);
+impl TopOfBook {
+    /// The top of a book that is not known yet.
+    pub const fn unknown(instrument: Instrument) -> TopOfBook {
         TopOfBook {
-            instrument: update.instrument,
-            validity: update.validity,
+            instrument,
+            validity: Validity::Recovering,
+            bid_price: Price::NULL,
+            bid_quantity: Quantity::NULL,
+            ask_price: Price::NULL,
+            ask_quantity: Quantity::NULL,
+        }
+    }
+
+    #[inline]
+    fn of(instrument: Instrument, validity: Validity, best: [Option<Level>; 2]) -> TopOfBook {
+        let [bid, ask] = best.map(|level| level.unwrap_or(Level::UNKNOWN));
+        TopOfBook {
+            instrument,
+            validity,
             bid_price: bid.price,
             bid_quantity: bid.quantity,
             ask_price: ask.price,
             ask_quantity: ask.quantity,
         }
+    }
+}
+
+impl From<&BookUpdate<'_>> for TopOfBook {
+    fn from(update: &BookUpdate<'_>) -> TopOfBook {
+        let best = [update.best_bid, update.best_ask];
+        TopOfBook::of(update.instrument, update.validity, best)
+    }
+}
+
+impl From<&BookSnapshot<'_>> for TopOfBook {
+    fn from(book: &BookSnapshot<'_>) -> TopOfBook {
+        let best = [book.bids.first(), book.asks.first()];
+        TopOfBook::of(
+            book.instrument,
+            book.validity,
+            best.map(Option::<&_>::copied),
+        )
     }
 }
 

@@ -23,12 +23,11 @@ use crate::market::book_image;
 use crate::market::channel_image::{self, ChannelImage};
 use crate::market::reading::{DEFINITIONS, IMAGES};
 use crate::market::tables::slot_of;
-use crate::market::tops::top_of;
 use busy::Busy;
 use orders::OrderPart;
 use std::time::Instant;
 use touchline_shm::last_value::Found;
-use touchline_types::native::Body;
+use touchline_types::native::{Body, TopOfBook};
 use touchline_types::{
     ChannelState, Instrument, PacketInfo, Phase, State, Timestamps, Update, Validity,
 };
@@ -485,7 +484,7 @@ impl Subscriber {
         Item::Top {
             sequence: book.sequence,
             timestamps: self.image_timestamps(),
-            top: top_of(&book.snapshot(instrument)),
+            top: TopOfBook::from(&book.snapshot(instrument)),
         }
     }
 

@@ -3,15 +3,12 @@
 use super::Join;
 use super::order_scan::OrderScan;
 use crate::market::Kinds;
+use crate::market::Room;
 use crate::market::book_image::{self, BookImage};
 use crate::market::reading::{
     DEFINITIONS, IMAGES, LAST_VALUES, MarketReading, ORDER_BOOKS, ORDERS,
 };
 use touchline_types::native::{self, Decoder, Malformed, Message};
-use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
-    Quote, QuoteChange, Side,
-};
 use zerocopy::IntoBytes;
 
 /// Buffers and the decoder.
@@ -27,11 +24,7 @@ pub struct Scratch {
     /// The content of a slot of last values.
     pub last_values: Box<[u64]>,
     pub decoder: Decoder,
-    changes: Box<[LevelChange]>,
-    levels: Box<[Level]>,
-    orders: Box<[OrderChange]>,
-    quote_changes: Box<[QuoteChange]>,
-    quotes: Box<[Quote]>,
+    room: Room,
     /// Scan of order books; `None` without their tables.
     pub orders_scan: Option<OrderScan>,
 }
@@ -66,11 +59,7 @@ impl Scratch {
             definition: vec![0; reading.tables[DEFINITIONS].shape().content_words].into(),
             last_values: vec![0; reading.tables[LAST_VALUES].shape().content_words].into(),
             decoder: Decoder::new(),
-            changes: vec![NO_CHANGE; changes_max].into(),
-            levels: vec![Level::UNKNOWN; changes_max].into(),
-            orders: vec![NO_ORDER; orders_max].into(),
-            quote_changes: vec![QuoteChange::NULL; quotes_max].into(),
-            quotes: vec![Quote::NULL; quotes_max].into(),
+            room: Room::new(changes_max, orders_max, quotes_max),
             orders_scan: has_orders.then(|| OrderScan::new(order_books, rows)),
         }
     }
@@ -88,13 +77,7 @@ impl Scratch {
         native::Scratch<'_>,
     ) {
         let bytes = self.message.as_bytes().get(..length).unwrap_or(&[]);
-        let room = native::Scratch {
-            changes: &mut self.changes,
-            orders: &mut self.orders,
-            levels: &mut self.levels,
-            quote_changes: &mut self.quote_changes,
-            quotes: &mut self.quotes,
-        };
+        let room = self.room.lend();
         (bytes, Message::parse(bytes), &mut self.decoder, room)
     }
 
@@ -105,21 +88,3 @@ impl Scratch {
         Message::parse(bytes).ok()
     }
 }
-
-const NO_CHANGE: LevelChange = LevelChange {
-    level: Level::UNKNOWN,
-    book: BookKind::Direct,
-    side: Side::Bid,
-    action: LevelAction::Clear,
-    index: 0,
-};
-
-const NO_ORDER: OrderChange = OrderChange {
-    order_id: 0,
-    priority: 0,
-    price: Price::NULL,
-    quantity: Quantity::NULL,
-    side: Side::Bid,
-    action: OrderAction::Delete,
-    row: OrderRow::NONE,
-};
