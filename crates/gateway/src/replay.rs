@@ -86,64 +86,23 @@ where
     F::Source: Ord,
 {
     let clock = Clock::calibrated();
-    let mut report = Report::new();
-    let mut pace = Pace::new(speed);
-    let check_ticks = clock.ticks_of(CHECK_EVERY);
-    let mut checked = ticks();
-    let outcome = loop {
-        let packet = match source.receive() {
-            Ok(Received::Packet(packet)) => packet,
-            Ok(Received::Nothing) => continue,
-            Ok(Received::End) => break Ok(()),
-            Err(error) if error.is_truncation() => {
-                report.truncations.push(error);
-                continue;
-            }
-            Err(error) => break Err(Error::Source(error)),
-        };
-        let route = routes.find(packet.destination);
-        if observe(&packet, route).is_break() {
-            break Ok(());
-        }
-        report.note(&packet, route);
-        let Some(route) = route else { continue };
-        if pace.left_until(packet.receive_ns).is_some() {
-            show(counters_file, pipeline, ticks());
-            // The bus may be lost at the end of a long wait.
-            let waited = pace.wait_until(packet.receive_ns, || check(counters_file, pipeline));
-            if let Err(damage) = waited {
-                break Err(damage.into());
-            }
-        }
-        let polled = ticks();
-        let delivered = pipeline.packet(route, packet.payload, packet.receive_ns, polled);
-        let done = ticks();
-        if delivered {
-            let ns = clock.between_ns(polled, done);
-            report.packet_ns.saturating_record(ns);
-            if let Some(counters_file) = counters_file {
-                counters_file.packet(&pipeline.latency_trace(polled, done, None));
-            }
-        }
-        if counters_file
-            .as_ref()
-            .is_some_and(|counters_file| counters_file.is_due(done))
-        {
-            show(counters_file, pipeline, done);
-        }
-        if done.wrapping_sub(checked) >= check_ticks {
-            checked = done;
-            if let Err(damage) = check(counters_file, pipeline) {
-                break Err(damage.into());
-            }
-        }
+    let mut replay = Replay {
+        pipeline,
+        counters_file,
+        report: Report::new(),
+        pace: Pace::new(speed),
+        check_ticks: clock.ticks_of(CHECK_EVERY),
+        checked: ticks(),
+        clock,
     };
+    let outcome = replay.run(source, routes, &mut observe);
     // Nothing more is published to a bus that readers cannot find.
     if !matches!(outcome, Err(Error::Bus(_))) {
-        pipeline.finish();
-        show(counters_file, pipeline, ticks());
+        replay.pipeline.finish();
+        replay.show(ticks());
     }
-    report.elapsed = pace.start.elapsed();
+    let mut report = replay.report;
+    report.elapsed = replay.pace.start.elapsed();
     match outcome {
         Ok(()) => Ok(report),
         Err(error) => Err(Interrupted {
@@ -153,14 +112,91 @@ where
     }
 }
 
-/// Writes the counters at `now`, in ticks.
-fn show<F: Feed, P: Publish>(
-    counters_file: &mut Option<CountersFile>,
-    pipeline: &Pipeline<F, P>,
-    now: u64,
-) {
-    if let Some(counters_file) = counters_file {
-        counters_file.show(now, pipeline, std::iter::empty());
+/// A replay, and what it keeps up to date.
+struct Replay<'r, F: Feed, P> {
+    pipeline: &'r mut Pipeline<F, P>,
+    counters_file: &'r mut Option<CountersFile>,
+    report: Report<F::Source>,
+    pace: Pace,
+    clock: Clock,
+    /// Ticks between two checks of the bus, and of the last one.
+    check_ticks: u64,
+    checked: u64,
+}
+
+impl<F: Feed, P: Publish> Replay<'_, F, P>
+where
+    F::Source: Ord,
+{
+    /// Feeds every packet to the pipeline.
+    fn run(
+        &mut self,
+        source: &mut impl PacketSource,
+        routes: &Routes<F::Source>,
+        observe: &mut impl FnMut(&Packet<'_>, Option<F::Source>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        loop {
+            let packet = match source.receive() {
+                Ok(Received::Packet(packet)) => packet,
+                Ok(Received::Nothing) => continue,
+                Ok(Received::End) => return Ok(()),
+                Err(error) if error.is_truncation() => {
+                    self.report.truncations.push(error);
+                    continue;
+                }
+                Err(error) => return Err(Error::Source(error)),
+            };
+            let route = routes.find(packet.destination);
+            if observe(&packet, route).is_break() {
+                return Ok(());
+            }
+            self.report.note(&packet, route);
+            if let Some(route) = route {
+                self.packet(&packet, route)?;
+            }
+        }
+    }
+
+    /// Feeds a packet to the pipeline, once it is due.
+    #[inline]
+    fn packet(&mut self, packet: &Packet<'_>, route: F::Source) -> Result<(), Damage> {
+        if self.pace.left_until(packet.receive_ns).is_some() {
+            self.show(ticks());
+            let Replay {
+                pace,
+                counters_file,
+                pipeline,
+                ..
+            } = self;
+            // The bus may be lost at the end of a long wait.
+            pace.wait_until(packet.receive_ns, || check(counters_file, pipeline))?;
+        }
+        let polled = ticks();
+        let delivered = (self.pipeline).packet(route, packet.payload, packet.receive_ns, polled);
+        let done = ticks();
+        if delivered {
+            let ns = self.clock.between_ns(polled, done);
+            self.report.packet_ns.saturating_record(ns);
+            if let Some(counters_file) = self.counters_file {
+                counters_file.packet(&self.pipeline.latency_trace(polled, done, None));
+            }
+        }
+        let is_due = |counters_file: &CountersFile| counters_file.is_due(done);
+        if self.counters_file.as_ref().is_some_and(is_due) {
+            self.show(done);
+        }
+        if done.wrapping_sub(self.checked) >= self.check_ticks {
+            self.checked = done;
+            check(self.counters_file, self.pipeline)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the counters at `now`, in ticks.
+    fn show(&mut self, now: u64) {
+        if let Some(counters_file) = self.counters_file {
+            counters_file.show(now, self.pipeline, std::iter::empty());
+        }
     }
 }
 

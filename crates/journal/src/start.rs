@@ -70,15 +70,10 @@ pub(crate) fn start<D: Disk, W: Words>(
     let mut report = StartReport::default();
     let journal = journal_of(&judgement);
     let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
+    let is_copy = mark::is_copy(disk)?;
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
     let epoch = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
-    let is_copy = mark::is_copy(disk)?;
-    // mutant: journal: a promoted copy takes the next epoch
-    let step = if is_copy { mark::EPOCHS_ELSEWHERE } else { 0 } + 1;
-    let epoch = epoch.checked_add(step).ok_or_else(|| Error::Damaged {
-        name: "journal".to_owned(),
-        what: "a header has the largest epoch, and none follows it".to_owned(),
-    })?;
+    let epoch = epoch_behind(epoch, is_copy)?;
     report.epoch = epoch;
     report.boot = boot;
     // mutant: journal: a tail of this host speaks for the source of a copy
@@ -107,22 +102,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     {
         return Ok((starting, report));
     }
-    let mut id = [0; 16];
-    id[..8].copy_from_slice(&random().to_le_bytes());
-    id[8..].copy_from_slice(&random().to_le_bytes());
-    let last = judgement.end.as_ref();
-    let header = SegmentHeader {
-        salt: random(),
-        index: last.map_or(1, |end| end.header.index + 1),
-        epoch,
-        made_ns: now_ns,
-        journal: journal.unwrap_or(id),
-        file_bytes: form.file_bytes,
-        required: 0,
-        optional: 0,
-        name: form.name,
-        alignment: form.alignment,
-    };
+    let header = next_header(&judgement, journal, epoch, form, now_ns, random);
     make_segment(disk, &header)?;
     if is_copy {
         // Before the mark: a copy that is made here later has another source.
@@ -138,6 +118,43 @@ pub(crate) fn start<D: Disk, W: Words>(
         cursor,
     };
     Ok((starting, report))
+}
+
+/// The epoch of a run behind this one.
+fn epoch_behind(epoch: u64, is_copy: bool) -> Result<u64, Error> {
+    // mutant: journal: a promoted copy takes the next epoch
+    let step = if is_copy { mark::EPOCHS_ELSEWHERE } else { 0 } + 1;
+    epoch.checked_add(step).ok_or_else(|| Error::Damaged {
+        name: "journal".to_owned(),
+        what: "a header has the largest epoch, and none follows it".to_owned(),
+    })
+}
+
+/// Header of the segment that the run begins; a first run names the journal.
+fn next_header(
+    judgement: &Judgement,
+    journal: Option<[u8; 16]>,
+    epoch: u64,
+    form: &Form,
+    made_ns: u64,
+    random: &mut dyn FnMut() -> u64,
+) -> SegmentHeader {
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&random().to_le_bytes());
+    id[8..].copy_from_slice(&random().to_le_bytes());
+    let last = judgement.end.as_ref();
+    SegmentHeader {
+        salt: random(),
+        index: last.map_or(1, |end| end.header.index + 1),
+        epoch,
+        made_ns,
+        journal: journal.unwrap_or(id),
+        file_bytes: form.file_bytes,
+        required: 0,
+        optional: 0,
+        name: form.name,
+        alignment: form.alignment,
+    }
 }
 
 /// The place behind the last record, if its segment has no `End`.

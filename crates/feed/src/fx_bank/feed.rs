@@ -18,7 +18,7 @@ use touchline_fx::quotes::NEVER;
 use touchline_instruments::Instruments;
 use touchline_session::fix::{self, Event as Said, Memory, Session};
 use touchline_types::{
-    ChannelState, CounterInfo, Event, Instrument, PacketInfo, Phase, QuoteStream, Validity,
+    ChannelState, CounterInfo, Event, Id, Instrument, PacketInfo, Phase, QuoteStream, Validity,
 };
 use touchline_wire::fix::{Message, tag};
 
@@ -74,6 +74,17 @@ enum Pending {
     Back,
     /// Activity without quotes.
     Heard,
+}
+
+/// What an event of the session leads to.
+#[derive(Debug, Default)]
+struct Outcome {
+    /// Pair of a request that the bank rejected.
+    refused: Option<usize>,
+    /// QuoteID of a mass quote that the bank wants acknowledged.
+    acknowledge: Option<Id>,
+    /// A message of the bank is missing or damaged, while the session was up.
+    is_missed: bool,
 }
 
 impl FxBankFeed {
@@ -206,34 +217,28 @@ impl FxBankFeed {
             reason,
             time,
             pending,
-            books,
             said,
-            message,
             warning,
             ..
         } = self;
-        let mut refused = None;
-        let mut acknowledge = None;
-        let mut has_failed = false;
+        let mut outcome = Outcome::default();
+        let password = settings.password.as_ref();
         let printed = |message: &Message<'_>| {
-            withheld(
-                fix::printed_message(message.bytes()),
-                settings.password.as_ref(),
-            )
+            Warning::Rejected(withheld(fix::printed_message(message.bytes()), password))
         };
         match session.poll()? {
             Said::Application(message, header, _) => match message.msg_type() {
                 b"Y" | b"AG" | b"j" => {
                     counters.requests_rejected += 1;
-                    warning.get_or_insert(Warning::Rejected(printed(&message)));
-                    refused = rejected_pair(*requests, &message);
+                    warning.get_or_insert(printed(&message));
+                    outcome.refused = rejected_pair(*requests, &message);
                 }
                 _ if reason.is_some() => {}
                 _ => {
                     let was = settings.stream.counters().malformed;
                     settings.stream.message(time.wall_ns, message.bytes());
                     if settings.stream.counters().malformed == was && message.msg_type() == b"i" {
-                        acknowledge = quote_id(&message);
+                        outcome.acknowledge = quote_id(&message);
                     }
                     batch.packet_info = info(&header, *time);
                 }
@@ -246,46 +251,48 @@ impl FxBankFeed {
                 self.snapshot_due_ns = time.mono_ns.saturating_add(settings.snapshot_ns);
             }
             Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted => {
-                if *is_up && reason.is_none() {
-                    counters.sequence_gaps += 1;
-                    has_failed = true;
-                    *reason = Some("sequence gap: a message of the bank is missing or damaged");
-                    *is_up = false;
-                    settings.stream.down(time.wall_ns);
-                    *pending = Pending::Away;
-                }
+                outcome.is_missed = *is_up && reason.is_none();
             }
             Said::Rejected(message) => {
                 counters.requests_rejected += 1;
-                warning.get_or_insert(Warning::Rejected(printed(&message)));
+                warning.get_or_insert(printed(&message));
             }
-            Said::LoggedOut(message) => {
-                *said = withheld(text(&message), settings.password.as_ref());
-            }
+            Said::LoggedOut(message) => *said = withheld(text(&message), password),
             Said::Logon(_) => {}
         }
-        if has_failed {
-            *message = withheld(session.last_message(), settings.password.as_ref());
+        self.carry_out(&outcome, batch);
+        for pair in 0..self.pairs() {
+            self.pass_on(pair, batch);
         }
-        if let Some(pair) = refused.filter(|pair| settings.stream.quoted_ns(*pair) > 0) {
-            settings.stream.withdraw(time.wall_ns, pair);
+        Some(!batch.events.is_empty() || !batch.quotes.is_empty())
+    }
+
+    /// Carries out what an event of the session led to, now that its message is not needed any more.
+    fn carry_out(&mut self, outcome: &Outcome, batch: &mut Batch) {
+        let time = self.time;
+        if outcome.is_missed {
+            self.counters.sequence_gaps += 1;
+            self.reason = Some("sequence gap: a message of the bank is missing or damaged");
+            self.is_up = false;
+            self.settings.stream.down(time.wall_ns);
+            self.pending = Pending::Away;
+            let password = self.settings.password.as_ref();
+            self.message = withheld(self.session.last_message(), password);
         }
-        if let Some(pair) = refused {
-            books.close(pair, &mut batch.events);
+        if let Some(pair) = outcome.refused {
+            if self.settings.stream.quoted_ns(pair) > 0 {
+                self.settings.stream.withdraw(time.wall_ns, pair);
+            }
+            self.books.close(pair, &mut batch.events);
         }
-        let (pairs, now) = (settings.stream.setup().pairs.len(), *time);
-        if let Some(id) = acknowledge {
-            counters.acknowledged += 1;
+        if let Some(id) = outcome.acknowledge {
+            self.counters.acknowledged += 1;
             // If there is no room for the answer, the bank repeats its request or stops quoting.
-            let _ = session.send(b"b", now, |body| {
+            let _ = self.session.send(b"b", time, |body| {
                 body.bytes(tag::QUOTE_ID, id.as_str().as_bytes())
                     .unsigned(297, 0);
             });
         }
-        for pair in 0..pairs {
-            self.pass_on(pair, batch);
-        }
-        Some(!batch.events.is_empty() || !batch.quotes.is_empty())
     }
 
     /// Changes of a pair's quotes by the last message.

@@ -303,14 +303,12 @@ impl FaultStream {
             let number = self.held;
             self.held += 1;
             let delay_ns = min_ns + lane.random.below(max_ns.saturating_sub(min_ns) + 1);
-            let payload = payload.to_vec();
-            let due_ns = now_ns + delay_ns;
             self.late.push(Reverse(Late {
-                due_ns,
+                due_ns: now_ns + delay_ns,
                 number,
                 line,
                 feed,
-                payload,
+                payload: payload.to_vec(),
             }));
             return true;
         }
