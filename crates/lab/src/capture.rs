@@ -1,33 +1,12 @@
 //! Packets between an exchange and a receiver: feed, line and time of arrival.
 
 use crate::cme::config;
+pub use crate::lines::{Feed, Line};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use touchline_net::{frame, pcap};
-
-/// The feeds of one CME channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Feed {
-    /// Real-time updates (`I`).
-    Incremental,
-    /// Cycle of instrument definitions (`N`).
-    Definitions,
-    /// Cycle of market-by-price snapshots (`S`).
-    Snapshot,
-    /// Cycle of market-by-order snapshots (`SMBO`).
-    OrderSnapshot,
-}
-
-/// The two lines that carry the same packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Line {
-    /// Line A.
-    A,
-    /// Line B.
-    B,
-}
 
 /// One packet as it arrives on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,39 +47,6 @@ fn write(arrivals: &[Arrival], output: impl io::Write) -> io::Result<()> {
     }
     writer.finish()?;
     Ok(())
-}
-
-impl Feed {
-    /// All feeds of a channel.
-    pub const ALL: [Self; 4] = [
-        Self::Incremental,
-        Self::Definitions,
-        Self::Snapshot,
-        Self::OrderSnapshot,
-    ];
-
-    /// CME's `feed-type` in the channel configuration.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Incremental => "I",
-            Self::Definitions => "N",
-            Self::Snapshot => "S",
-            Self::OrderSnapshot => "SMBO",
-        }
-    }
-}
-
-impl Line {
-    /// Both lines.
-    pub const BOTH: [Self; 2] = [Self::A, Self::B];
-
-    /// CME's `feed` in the channel configuration.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::A => "A",
-            Self::B => "B",
-        }
-    }
 }
 
 #[cfg(test)]

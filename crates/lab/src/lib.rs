@@ -38,6 +38,7 @@ pub mod fault;
 pub mod fix;
 pub mod forwarder;
 pub mod frozen;
+mod lines;
 mod login_port;
 pub mod pacing;
 pub mod picture;

@@ -1,7 +1,6 @@
 //! A client of a bank: its session and its requests. Bytes and time in, bytes out.
 
 use super::config::{BankConfig, Config};
-use super::house::FLOOD;
 use super::ladder::Ladder;
 use super::messages::{Fault, Quote};
 use touchline_net::Connection;
@@ -9,6 +8,8 @@ use touchline_session::fix::{Event, Memory, Role, SendError, Session, Settings};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, unsigned};
 
+/// Further entries of a flood.
+pub(super) const FLOOD: usize = 10_000;
 /// Maximum reads of one client in one turn, so that other clients do not wait.
 const READS: usize = 16;
 /// Longest message of a bank.

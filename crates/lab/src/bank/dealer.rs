@@ -9,6 +9,7 @@ mod client;
 mod connection;
 mod contradiction;
 mod log;
+mod order;
 mod port;
 mod restart;
 
@@ -21,7 +22,7 @@ use crate::random::Random;
 use answers::{Answer, Fields, Request};
 use client::DealingClient;
 use log::Log;
-use serde::{Deserialize, Serialize};
+use order::Order;
 use std::collections::{BTreeSet, VecDeque};
 use touchline_types::ReceiveTime;
 
@@ -61,29 +62,6 @@ pub struct Desk {
     log: Option<Log>,
     changed: BTreeSet<usize>,
     written: (u64, Books, bool),
-}
-
-/// An order as the desk knows it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Order {
-    id: String,
-    pair: usize,
-    is_buy: bool,
-    quantity: i64,
-    /// Ticks.
-    price: i64,
-    is_fok: bool,
-    cum: i64,
-    /// Ticks times units.
-    cost: i128,
-    /// OrdStatus (39).
-    status: u8,
-    /// By the wall clock.
-    ended_ns: Option<u64>,
-    /// No report of it is sent; a question is answered. Its trades stand.
-    is_silent: bool,
-    /// Filled after its end was reported.
-    after_end: i64,
 }
 
 /// What a desk traded of an order.

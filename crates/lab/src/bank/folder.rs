@@ -1,7 +1,6 @@
 //! The folder of banks that survive a kill: a file of each dealing desk, and the ports on which all of them listen.
 
 use super::dealer::Desk;
-use super::house::Bank;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -78,13 +77,12 @@ impl Folder {
         restored.map_err(|error| OpenError::File(file, error))
     }
 
-    /// Writes the ports of all banks.
-    pub fn write(&mut self, banks: &[Bank]) -> Result<(), OpenError> {
-        for bank in banks {
-            let orders = bank.orders_address().map_or(0, |address| address.port());
-            let ports = [bank.address().port(), orders];
-            self.ports.insert(bank.config().name.clone(), ports);
-        }
+    /// Writes the ports of all banks: of quotes and of orders, by name.
+    pub fn write(
+        &mut self,
+        banks: impl Iterator<Item = (String, [u16; 2])>,
+    ) -> Result<(), OpenError> {
+        self.ports.extend(banks);
         let (new, file) = (self.path.join("ports.new"), self.path.join("ports.json"));
         let text = serde_json::to_vec(&self.ports).expect("ports are JSON");
         // A kill leaves the old file or the new one.

@@ -1,6 +1,6 @@
 //! The banks on their ports: one thread, and no client waits for another.
 
-use super::client::{Client, Delivery, Quoting};
+use super::client::{Client, Delivery, FLOOD, Quoting};
 use super::config::{BankConfig, Config, Profile};
 use super::dealer::{Books, Dealer, Desk};
 use super::folder::{Folder, OpenError};
@@ -19,8 +19,6 @@ use touchline_net::tls::Server;
 use touchline_session::access_control::Rules;
 use touchline_types::ReceiveTime;
 
-/// Further entries of a flood.
-pub(super) const FLOOD: usize = 10_000;
 /// Moves of mids of one turn.
 const MOVES: usize = 64;
 /// Longest sleep, which bounds the delay of commands and of signals.
@@ -150,7 +148,11 @@ impl Banks {
             was_ready: false,
         };
         if let Some(mut folder) = folder {
-            folder.write(&banks.banks)?;
+            let ports = banks.banks.iter().map(|bank| {
+                let orders = bank.orders_address().map_or(0, |address| address.port());
+                (bank.config().name.clone(), [bank.address().port(), orders])
+            });
+            folder.write(ports)?;
         }
         Ok(banks)
     }

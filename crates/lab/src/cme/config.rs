@@ -1,6 +1,6 @@
 //! Channel configuration of a generated session, in CME's format, and its multicast groups.
 
-use crate::capture::{Feed, Line};
+use crate::lines::{Feed, Line};
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddrV4};
 

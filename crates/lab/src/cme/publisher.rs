@@ -3,13 +3,14 @@
 use super::SentPacket;
 use super::encode::incremental::{self, Body, LevelEntry};
 use super::encode::{Version, packet};
-use super::expected_books::{self, BookState};
+use super::hashes;
 use super::instrument::Instrument;
 use super::ladder::{Ladder, LevelUpdate, List, Rung};
 use super::market::RestingOrder;
 use crate::capture::Feed;
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
+use touchline_types::book_state::BookState;
 
 /// Published state of one instrument.
 #[derive(Clone, Debug, Default)]
@@ -180,15 +181,11 @@ impl Publisher {
             hash: hash(&self.published[index]),
         };
         if self.keep_states {
-            let of = |index| state(index, |each| expected_books::hash_of_ladders(&each.ladders));
+            let of = |index| state(index, |each| hashes::hash_of_ladders(&each.ladders));
             self.states.extend(changed.into_iter().map(of));
         }
         if self.keep_order_states {
-            let of = |index| {
-                state(index, |each| {
-                    expected_books::hash_of_published_orders(&each.orders)
-                })
-            };
+            let of = |index| state(index, |each| hashes::hash_of_published_orders(&each.orders));
             let states = changed_orders.into_iter().map(of);
             self.order_states.extend(states);
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::capture::Line;
 use crate::cme::{Options, generate};
 use crate::reference::cme::packet;
 use std::collections::BTreeSet;

@@ -3,6 +3,7 @@
 //! It follows the rules of the venue step by step: arbitration, RptSeq, states and queues, snapshots, orders, tops.
 
 pub mod arbitration;
+mod block;
 pub mod message;
 pub mod orders;
 pub mod packet;

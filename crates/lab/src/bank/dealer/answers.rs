@@ -1,7 +1,7 @@
 //! Messages of the order session: what a client asks, and the fields of what a desk answers.
 
 use super::super::config::PairConfig;
-use super::Order;
+use super::order::Order;
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, Precision, write_timestamp};
 

@@ -1,8 +1,8 @@
 //! Reports that contradict themselves or their order. Whatever they say, the desk's books are right: a client must notice each one
 //! that would make its own books wrong.
 
-use super::Order;
 use super::answers::{Answer, Fields};
+use super::order::Order;
 use crate::random::Random;
 
 /// A report that is to contradict itself.

@@ -4,8 +4,9 @@
 //! sent, so a client never receives anything that a desk, killed and started again, does not know. Records behind the
 //! last [`Record::End`] are of an interrupted write: no client has received them, and they are removed.
 
+use super::Books;
 use super::answers::Fields;
-use super::{Books, Order};
+use super::order::Order;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::cell::RefCell;

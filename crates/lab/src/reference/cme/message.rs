@@ -1,6 +1,6 @@
 //! Messages as changes of books: one enum, and for each template the offsets of the used fields.
 
-use super::packet::Block;
+use super::block::Block;
 use crate::picture::Side;
 
 /// One message.
