@@ -6,7 +6,7 @@
 
 use crate::config::{Config, SyncMode};
 use crate::drop_copy::DropCopy;
-use crate::trader::Error;
+use crate::error::Error;
 use touchline_journal::{Journal, Mode, Options};
 use touchline_transport::bus::Holder;
 use touchline_transport::clock::wall_ns;

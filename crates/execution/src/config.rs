@@ -1,15 +1,14 @@
 //! The configuration of a trading engine: that of the core, and its journal, sessions and clients.
 
+mod error;
 mod session;
 #[cfg(test)]
 mod tests;
 
-use crate::desk::ring_name;
-use crate::standby::standby_bus;
+use crate::bus_names::{ring_name, standby_bus};
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 use touchline_compose::BankSource;
 use touchline_credentials::ServerTls;
 use touchline_fx::config as fx;
@@ -19,6 +18,7 @@ use touchline_session::access_control::Block;
 use touchline_session::fix::is_comp_id;
 use touchline_transport::bus::Root;
 
+pub use error::ConfigError;
 pub(crate) use session::Access;
 pub use session::{Reset, SessionConfig};
 
@@ -192,36 +192,6 @@ pub enum CommandKind {
     Book,
     /// Promoting a standby, and asking for its state.
     Promote,
-}
-
-/// An invalid configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ConfigError {
-    /// Invalid TOML, an unknown key, or a wrong type.
-    #[error("{0}")]
-    Syntax(String),
-    /// An invalid value of the core.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// An invalid value of the engine.
-    #[error("{0}")]
-    Value(String),
-    /// The file of a password cannot be used.
-    #[error("sessions: {bank}: password_file: {error}")]
-    Password {
-        /// Bank.
-        bank: String,
-        /// Place, problem and fix.
-        error: touchline_credentials::ConfigError,
-    },
-    /// A file or setting of TLS cannot be used.
-    #[error("sessions: {bank}: tls: {error}")]
-    Tls {
-        /// Bank.
-        bank: String,
-        /// Place, problem and fix.
-        error: touchline_credentials::ConfigError,
-    },
 }
 
 impl Config {

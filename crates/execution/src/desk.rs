@@ -10,6 +10,7 @@
 
 mod received;
 
+pub use crate::bus_names::ring_name;
 pub(crate) use received::Received;
 
 use crate::config::{ClientConfig, CommandKind};
@@ -71,11 +72,6 @@ impl DeskClient {
         });
         self.publication.release(END_OF_BATCH);
     }
-}
-
-/// Bus of a client's commands.
-pub fn ring_name(engine: &str, client: &str) -> String {
-    format!("{engine}-{client}")
 }
 
 /// Reading side: the ring of a client.

@@ -1,43 +1,14 @@
 //! Follows an engine without being noticed by it: its entries, none missed and none twice, from the journal and the drop
 //! copy.
 
-use crate::records::{self, Reader};
+use crate::follow_error::FollowError;
+use crate::records::Reader;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 use touchline_fx::encoding::{Entry as Recorded, Malformed, Place};
 use touchline_fx::lines::{LineKind, lines_of};
 use touchline_fx::{Batch, Labels};
 use touchline_journal::{Entry, Follow};
 use touchline_transport::bus::{Polled, Root, Subscription};
-
-/// Why an engine cannot be followed.
-#[derive(Debug, Error)]
-pub enum FollowError {
-    /// The journal cannot be read, or is damaged.
-    #[error(transparent)]
-    Journal(#[from] touchline_journal::Error),
-    /// Another version wrote it.
-    #[error(
-        "{journal}: its records are of version {found}, this program reads version {}; read it with the program that wrote it",
-        records::VERSION
-    )]
-    Version {
-        /// Directory of the journal.
-        journal: String,
-        /// Version of the records.
-        found: u16,
-    },
-    /// A record is not one.
-    #[error("{journal}: record {sequence}: {error}")]
-    Malformed {
-        /// Directory of the journal.
-        journal: String,
-        /// Sequence in the journal.
-        sequence: u64,
-        /// What it is not.
-        error: Malformed,
-    },
-}
 
 /// A reader of the entries of all runs, in order.
 pub struct Follower {
@@ -302,6 +273,7 @@ impl Follower {
 mod tests {
     use super::*;
     use crate::drop_copy::DropCopy;
+    use crate::records;
     use std::os::unix::fs::FileExt;
     use std::time::{Duration, Instant};
     use touchline_fx::encoding::Encoder;

@@ -20,12 +20,15 @@
 
 mod active;
 pub mod back_office;
+mod bus_names;
 pub mod config;
 mod copied;
 mod counters;
 pub mod desk;
 mod drop_copy;
 mod edge;
+mod error;
+mod follow_error;
 mod follower;
 mod kill_file;
 pub mod ledger;
@@ -38,13 +41,15 @@ mod statistics;
 mod trader;
 mod variant;
 
+pub use bus_names::standby_bus;
 pub use config::{Config, ConfigError};
 pub use copied::Copied;
 pub use counters::{BankCounters, Counters, StandbyCounters};
 pub use drop_copy::{DropCopy, joined};
-pub use follower::{FollowError, Follower, PublishedEntry};
+pub use follow_error::FollowError;
+pub use follower::{Follower, PublishedEntry};
 pub use kill_file::write_kill;
 pub use recovery::{Recovered, RecoveryError};
-pub use standby::{Promotion, Standby, Step, standby_bus};
+pub use standby::{Promotion, Standby, Step};
 pub use statistics::HISTOGRAMS;
 pub use trader::{Error, Incident, Path, Totals, Trader};

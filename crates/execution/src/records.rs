@@ -6,7 +6,7 @@
 //! | 57 | boot | time u64, id of the boot of the host 16 bytes, epoch u64: orders of earlier ones may be lacking; 0: none |
 //! | 64 | batch | an input with everything that followed from it ([`touchline_fx::encoding`]) |
 
-use crate::follower::FollowError;
+use crate::follow_error::FollowError;
 use std::path::Path;
 use touchline_fx::encoding::{Decoder, Entry};
 use touchline_fx::{Batch, Labels};

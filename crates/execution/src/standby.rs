@@ -5,13 +5,15 @@
 //! record has been applied before. A standby has no lock of the engine and writes nothing of it: it may be killed.
 
 use crate::active::{Active, other};
+use crate::bus_names::standby_bus;
 use crate::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
 use crate::copied::Copied;
 use crate::counters::StandbyCounters;
 use crate::desk::{Known, Received, Ring};
 use crate::drop_copy::DropCopy;
+use crate::error::Error;
 use crate::recovery::{Reading, RecoveryError};
-use crate::trader::{Error, RING_REFUSED, Trader};
+use crate::trader::{RING_REFUSED, Trader};
 use touchline_fx::command::Command;
 use touchline_fx::event::Answer;
 use touchline_journal::Follow;
@@ -28,11 +30,6 @@ const RING_BYTES: u64 = 1 << 20;
 const SESSIONS_NS: u64 = 5_000_000_000;
 /// Interval at which the counters are written, nanoseconds.
 const SHOW_NS: u64 = 100_000_000;
-
-/// Bus of the standby of an engine: its lock makes it the only one, and its answers are on it.
-pub fn standby_bus(engine: &str) -> String {
-    format!("{engine}-standby")
-}
 
 /// A standby.
 pub struct Standby {

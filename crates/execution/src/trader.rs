@@ -11,6 +11,7 @@ mod commands;
 mod counts;
 mod dates;
 mod directory;
+mod faults;
 mod incident;
 #[cfg(test)]
 mod over_tls;
@@ -26,6 +27,7 @@ mod simulation;
 mod stopped;
 mod watch;
 
+pub use crate::error::Error;
 pub(crate) use commands::RING_REFUSED;
 pub use incident::{Incident, Totals};
 pub use path::Path;
@@ -34,21 +36,19 @@ use crate::active::Active;
 use crate::config::{Access, ClientConfig, Config, ConfigError};
 use crate::desk::{Old, Received, Ring};
 use crate::edge::{Host, Socket};
-use crate::recovery::{Recovered, RecoveryError, judge_owner, recover};
+use crate::recovery::{Recovered, judge_owner, recover};
 use crate::statistics::Statistics;
 use carry::Core;
 use dates::Dates;
 use directory::Directory;
-use thiserror::Error;
 use touchline_compose::{Counters, HostClock, Source};
 use touchline_fx::Engine;
-use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_journal::StartReport;
 use touchline_journal::format::segment_name;
 use touchline_net::stream::Readiness;
 use touchline_transport::boot_ns;
-use touchline_transport::bus::{self, Activity, Damage, Holder, Root};
+use touchline_transport::bus::{Activity, Root};
 use touchline_transport::clock::{Clock, ticks, wall_ns};
 use touchline_types::ReceiveTime;
 
@@ -68,59 +68,6 @@ const STALLED_NS: u64 = 500_000_000;
 const SCORES_NS: u64 = 60_000_000_000;
 /// Time from the first order of a run to the scorecard behind it, nanoseconds.
 const SCORES_FIRST_NS: u64 = 1_000_000_000;
-
-/// Why an engine cannot start or continue.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// The configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// Another engine is active.
-    #[error(
-        "another engine is active on journal {journal}: {holder}{state}; stop it, or `kill -9 {pid}` it: only when that \
-         process has ended may another engine send orders"
-    )]
-    Active {
-        /// Directory of the journal.
-        journal: String,
-        /// The process, and since when it is active.
-        holder: Holder,
-        /// What the system says of it, if it does not run.
-        state: &'static str,
-        /// Its process id.
-        pid: u32,
-    },
-    /// The standby has not read what the engine before wrote.
-    #[error(
-        "{journal}: the standby read {read} of {written} records; run `touchline journal verify`, then start `touchline fx run`"
-    )]
-    NotRead {
-        /// Directory of the journal.
-        journal: String,
-        /// Records that were read.
-        read: u64,
-        /// Records of the journal.
-        written: u64,
-    },
-    /// The bus: another engine has it.
-    #[error(transparent)]
-    Bus(#[from] bus::Error),
-    /// Another process changed the files of the bus.
-    #[error(transparent)]
-    Damage(#[from] Damage),
-    /// The journal cannot be opened.
-    #[error(transparent)]
-    Journal(#[from] touchline_journal::Error),
-    /// The journal cannot be continued.
-    #[error(transparent)]
-    Recovery(#[from] RecoveryError),
-    /// The sockets of the order sessions.
-    #[error("order sessions: {0}; raise the limit of open files")]
-    Sockets(touchline_net::stream::Error),
-    /// The journal cannot be written.
-    #[error("{0}")]
-    Refused(#[from] touchline_journal::Refused),
-}
 
 /// A trading engine.
 pub struct Trader {
@@ -563,9 +510,6 @@ impl Trader {
         Ok(())
     }
 }
-
-/// What a bank's session says of quotes.
-type Quotes<'a> = Session<'a>;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! `[[sessions]]`: the bus of a bank's quotes, and its order session.
 
-use super::ConfigError;
+use super::error::ConfigError;
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};

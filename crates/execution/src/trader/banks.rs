@@ -2,7 +2,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
-use super::sessions::Faults;
+use super::faults::Faults;
 use crate::config::Config;
 use crate::edge::Link;
 use crate::numbers::Numbers;

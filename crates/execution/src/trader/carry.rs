@@ -4,7 +4,7 @@
 
 use super::banks::Banks;
 use super::recorder::Recorder;
-use super::{Incident, Path, Quotes, Totals};
+use super::{Incident, Path, Totals};
 use crate::config::ClientConfig;
 use crate::edge::{Link, Output};
 use crate::records::Record;
@@ -100,7 +100,7 @@ pub(super) struct Core<O, L> {
 
 impl<O: Output, L: Link> Core<O, L> {
     /// A quote of a bank, or its session. Quotes are not in the journal.
-    pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Quotes<'_>) {
+    pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Session<'_>) {
         self.watch_round(time, 0);
         let receive_ns = match &session {
             Session::Quotes(quotes) => quotes.receive_ns,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use touchline_feed::fx_bank::FxBankFeed;
 use touchline_feed::{Feed, SessionFeed};
 use touchline_gateway::Pipeline;
-use touchline_gateway::venues::{VENUES, Venue};
 use touchline_gateway::venues::fx_bank::FxBankVenue;
+use touchline_gateway::venues::{VENUES, Venue};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::{
@@ -115,7 +115,9 @@ impl Stage {
 
     /// Logged on, without a quote.
     fn logged_on(text: &str) -> Stage {
-        let config = VENUES.from_text_as::<FxBankVenue>("lp01.toml", text).expect("a configuration");
+        let config = VENUES
+            .from_text_as::<FxBankVenue>("lp01.toml", text)
+            .expect("a configuration");
         let opened = FxBankVenue::open(&config).expect("nothing to open");
         let mut settings = Settings::new(Role::Acceptor, "LP01", "US");
         settings.reset_on_logon = true;

@@ -1,0 +1,33 @@
+//! Why an engine cannot be followed.
+
+use thiserror::Error;
+use touchline_fx::encoding::{Malformed, VERSION};
+
+/// Why an engine cannot be followed.
+#[derive(Debug, Error)]
+pub enum FollowError {
+    /// The journal cannot be read, or is damaged.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// Another version wrote it.
+    #[error(
+        "{journal}: its records are of version {found}, this program reads version {}; read it with the program that wrote it",
+        VERSION
+    )]
+    Version {
+        /// Directory of the journal.
+        journal: String,
+        /// Version of the records.
+        found: u16,
+    },
+    /// A record is not one.
+    #[error("{journal}: record {sequence}: {error}")]
+    Malformed {
+        /// Directory of the journal.
+        journal: String,
+        /// Sequence in the journal.
+        sequence: u64,
+        /// What it is not.
+        error: Malformed,
+    },
+}
