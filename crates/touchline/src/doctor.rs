@@ -2,6 +2,7 @@
 
 mod aeron;
 mod cpu_list;
+mod finding;
 mod guards;
 mod host;
 mod memory;
@@ -14,8 +15,8 @@ mod tests;
 
 use crate::output::{Failure, say};
 use cpu_list::CpuList;
+use finding::{Asked, Status};
 use host::Host;
-use rules::Status;
 use std::path::PathBuf;
 
 /// Check this host: clock, CPUs, memory, network.
@@ -60,13 +61,6 @@ Exit status:
   0  no check is bad
   1  a check is bad
   2  bad arguments";
-
-/// Scope of the checks.
-#[derive(Debug, Default)]
-pub struct Asked {
-    cpus: Option<CpuList>,
-    interface: Option<String>,
-}
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

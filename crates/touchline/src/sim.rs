@@ -7,10 +7,10 @@ mod cme;
 mod deribit;
 mod expected_log;
 mod fix;
+mod logged;
 mod orders;
 
-use crate::log::{Log, LogArguments, events};
-use crate::output::{Failure, say};
+use crate::output::Failure;
 use clap::Subcommand;
 
 /// Simulate a venue on the network, with fault injection.
@@ -28,25 +28,6 @@ enum Venue {
     Deribit(Box<deribit::Arguments>),
     FixAcceptor(fix::AcceptorArguments),
     FixInitiator(fix::InitiatorArguments),
-}
-
-/// Runs a simulator with its log, from its start line to its end.
-fn logged(
-    arguments: LogArguments,
-    venue: &'static str,
-    up: &str,
-    work: impl FnOnce(&mut Log) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    say(up)?;
-    let mut log = Log::to_stderr(arguments, vec![("venue", venue.into())]);
-    let what = up.lines().next().unwrap_or_default();
-    log.write(&events::SIM_STARTED, [("what", what.into())]);
-    let outcome = work(&mut log);
-    log.finish();
-    if outcome.is_ok() {
-        log.write(&events::STOPPED, []);
-    }
-    outcome.map_err(|failure| failure.logged(&mut log))
 }
 
 /// Runs the command.

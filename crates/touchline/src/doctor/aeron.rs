@@ -1,9 +1,8 @@
 //! Checks of Aeron's media drivers that relays run.
 
-use super::Asked;
+use super::finding::{Asked, Finding};
 use super::host::{Host, Unknown};
 use super::processors::allowed_cpus;
-use super::rules::Finding;
 
 type Look = Result<Finding, Unknown>;
 

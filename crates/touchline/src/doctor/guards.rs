@@ -1,6 +1,7 @@
 //! Guards of a trading configuration: which values mean off.
 
-use super::rules::{Check, Status};
+use super::finding::Status;
+use super::rules::Check;
 use crate::output::Failure;
 use std::path::Path;
 use touchline_fx::guards;

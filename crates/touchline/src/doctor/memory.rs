@@ -1,8 +1,7 @@
 //! Checks of memory and of process limits.
 
-use super::Asked;
+use super::finding::{Asked, Finding};
 use super::host::{Host, Unknown};
-use super::rules::Finding;
 use crate::format::bytes;
 
 type Look = Result<Finding, Unknown>;

@@ -1,9 +1,8 @@
 //! Checks of the network on the receive side.
 
-use super::Asked;
+use super::finding::{Asked, Finding};
 use super::host::{Host, Unknown};
 use super::memory::has_capability;
-use super::rules::Finding;
 use crate::format::bytes;
 use std::net::Ipv4Addr;
 use touchline_gateway::config::Network;

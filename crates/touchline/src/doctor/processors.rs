@@ -1,9 +1,8 @@
 //! Checks of clock and processors.
 
-use super::Asked;
 use super::cpu_list::CpuList;
+use super::finding::{Asked, Finding};
 use super::host::{Host, Unknown};
-use super::rules::Finding;
 
 const CPU: &str = "/sys/devices/system/cpu";
 type Look = Result<Finding, Unknown>;

@@ -1,28 +1,8 @@
 //! Table of the checks and their reasons.
 
+use super::finding::{Asked, Finding, Status};
 use super::host::{Host, Unknown};
-use super::{Asked, aeron, memory, network, processors};
-
-/// Result of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    /// Nothing to do.
-    Ok,
-    /// Works, but slower or with more jitter than necessary.
-    Warn,
-    /// Does not work, or figures will be wrong.
-    Bad,
-    /// Not visible from here.
-    Unknown,
-}
-
-/// Finding of a check.
-#[derive(Debug)]
-pub struct Finding {
-    status: Status,
-    seen: String,
-    fix: Option<String>,
-}
+use super::{aeron, memory, network, processors};
 
 /// A finding with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,45 +197,4 @@ pub fn check(host: &Host, asked: &Asked) -> Vec<Check> {
 /// One line: files of the kernel may contain control characters.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
-}
-
-impl Status {
-    /// Name in output and documentation.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::Warn => "warn",
-            Status::Bad => "bad",
-            Status::Unknown => "unknown",
-        }
-    }
-}
-
-impl Finding {
-    /// Nothing to do.
-    pub fn ok(seen: impl Into<String>) -> Finding {
-        Finding {
-            status: Status::Ok,
-            seen: seen.into(),
-            fix: None,
-        }
-    }
-
-    /// Works, with a fix.
-    pub fn warn(seen: impl Into<String>, fix: impl Into<String>) -> Finding {
-        Finding {
-            status: Status::Warn,
-            seen: seen.into(),
-            fix: Some(fix.into()),
-        }
-    }
-
-    /// Does not work.
-    pub fn bad(seen: impl Into<String>, fix: impl Into<String>) -> Finding {
-        Finding {
-            status: Status::Bad,
-            seen: seen.into(),
-            fix: Some(fix.into()),
-        }
-    }
 }

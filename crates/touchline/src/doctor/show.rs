@@ -1,6 +1,7 @@
 //! Output of the checks as text and as JSON.
 
-use super::rules::{Check, Status};
+use super::finding::Status;
+use super::rules::Check;
 use crate::paint::Paint;
 use serde_json::json;
 use std::fmt::Write;

@@ -1,8 +1,9 @@
 //! Each rule on a test host that passes every check, and on one that fails this check.
 
 use super::Asked;
+use super::finding::Status;
 use super::host::{Answers, Host, Space};
-use super::rules::{Check, RULES, Status, check};
+use super::rules::{Check, RULES, check};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use touchline_lab::random::{Random, seeds};

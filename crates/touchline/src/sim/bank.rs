@@ -2,8 +2,9 @@
 
 mod files;
 
+use super::clients::Clients;
+use super::logged::logged;
 use super::orders::{Orders, answer};
-use super::{clients::Clients, logged};
 use crate::format::counted;
 use crate::interrupt::Interrupt;
 use crate::log::LogArguments;

@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments};
 use crate::output::{Failure, say};
 use crate::sim::clients::Clients;
-use crate::sim::logged;
+use crate::sim::logged::logged;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 mod engine;
 mod market;
 mod parts;
+mod style;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -15,9 +16,10 @@ use market::{Parts, draw_ladder, draw_list, ladder_width, list_height};
 use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows, score_rows, totals_line};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
+use style::{BAD, BOLD, CARE, DIM, GOOD};
 use touchline_client::monitor::Build;
 
 /// State of the user interface, drawn with the picture.
@@ -69,13 +71,6 @@ const SIZE_MIN: (u16, u16) = (60, 15);
 const WIDE: u16 = 110;
 /// Minimum height for the publisher's parts under the market.
 const HIGH: u16 = 32;
-
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
-const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
-const GOOD: Style = Style::new().fg(Color::Green);
-const BAD: Style = Style::new().fg(Color::Red);
-const CARE: Style = Style::new().fg(Color::Yellow);
 
 /// Draws the whole frame.
 pub fn draw(frame: &mut Frame<'_>, picture: &Picture, around: &Around) {

@@ -1,6 +1,6 @@
 //! Destinations of each feed and line, and configuration files for a gateway.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::output::Failure;
 use std::fmt::Write as _;
 use std::fs::{File, Permissions};

@@ -1,6 +1,6 @@
 //! Files of the expected books, and logs of all book states.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::output::{Failure, Output};
 use crate::sim::expected_log::ExpectedLog;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! A generated market on the network.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use super::expected_books::ExpectedBooks;
 use super::test_transport::TestTransport;
 use super::{injected, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
-use crate::sim::logged;
+use crate::sim::logged::logged;
 use crate::sim::orders::{Orders, answer};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use touchline_lab::capture::Feed;

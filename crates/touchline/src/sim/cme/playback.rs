@@ -1,11 +1,11 @@
 //! Playback of captures on the network.
 
-use super::Arguments;
-use super::summary;
+use super::arguments::Arguments;
+use super::summary::{self, Totals};
 use super::test_transport::TestTransport;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
-use crate::sim::logged;
+use crate::sim::logged::logged;
 use crate::sim::orders::{Orders, answer};
 use touchline_lab::fault::command::Command;
 use touchline_lab::fault::stream::Fault;
@@ -25,17 +25,6 @@ struct Playback<'a> {
     last_due_ns: u64,
     totals: Totals,
     is_stopped: bool,
-}
-
-/// Totals of the playback.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Totals {
-    /// Packets sent, before faults.
-    pub packets: u64,
-    /// Packets of captures to other hosts than the channel's; not sent.
-    pub left_out: u64,
-    /// Number of complete passes.
-    pub passes: u64,
 }
 
 /// Pause between two passes.

@@ -1,6 +1,5 @@
 //! Summary of a simulator run.
 
-use super::playback::Totals;
 use super::test_transport::TestTransport;
 use crate::format::{bytes, count, counted, duration, rate};
 use std::fmt::Write;
@@ -9,6 +8,17 @@ use touchline_lab::cme::live::Live;
 use touchline_lab::cme::replay_server::ReplayServer;
 use touchline_lab::fault::stream::FAULT_NAMES;
 use touchline_lab::pacing::Pacer;
+
+/// Totals of the playback.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Packets sent, before faults.
+    pub packets: u64,
+    /// Packets of captures to other hosts than the channel's; not sent.
+    pub left_out: u64,
+    /// Number of complete passes.
+    pub passes: u64,
+}
 
 /// Packets by feed and line, and the faults applied to them.
 pub fn lanes(transport: &TestTransport) -> String {

@@ -1,7 +1,7 @@
 //! Test transport: two lines with faults, and a socket.
 
-use super::Arguments;
 use super::addresses::{Addresses, refused};
+use super::arguments::Arguments;
 use crate::output::Failure;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_lab::capture::{Feed, Line};

@@ -5,7 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output, say};
 use crate::sim::clients::Clients;
 use crate::sim::expected_log::ExpectedLog;
-use crate::sim::logged;
+use crate::sim::logged::logged;
 use crate::sim::orders::{Orders, answer};
 use std::path::PathBuf;
 use std::time::Duration;

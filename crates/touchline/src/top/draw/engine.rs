@@ -2,8 +2,9 @@
 
 use super::market::Parts;
 use super::parts::{bad_style, count_rows, latency_rows, rate_rows};
+use super::style::{BAD, BOLD, CARE, DIM, GOOD};
 use super::table::{Column, Table};
-use super::{Around, BAD, BOLD, CARE, DIM, GOOD, Page, TWO_COLUMNS, WIDE, below, rows_of, wrapped};
+use super::{Around, Page, TWO_COLUMNS, WIDE, below, rows_of, wrapped};
 use crate::format::{age, bytes, count, counted, share};
 use crate::top::model::{CopySource, Engine, EngineBank, EngineState, Picture, Standby};
 use ratatui::Frame;

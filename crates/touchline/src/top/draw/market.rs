@@ -1,7 +1,7 @@
 //! The list of instruments, and details and ladder of the selected one.
 
+use super::style::{BAD, BOLD, CARE, DIM, GOOD, REVERSED};
 use super::table::{Column, Table};
-use super::{BAD, BOLD, CARE, DIM, GOOD, REVERSED};
 use crate::format::{ago, count};
 use crate::top::model::{InstrumentRow, Ladder, Picture, Quoted, Sort};
 use ratatui::Frame;

@@ -1,8 +1,8 @@
 //! Publisher and readers: totals, books, rates, lines and gaps, latencies, readers.
 
 use super::market::{Parts, state_style};
+use super::style::{BAD, BOLD, CARE, DIM, GOOD};
 use super::table::{Column, Table};
-use super::{BAD, BOLD, CARE, DIM, GOOD};
 use crate::format::{bytes, count, counted, duration};
 use crate::top::model::{Condition, Count, Latency, Picture, Points, Reader, STATES};
 use ratatui::style::Style;

@@ -1,6 +1,6 @@
 //! Tables with separated columns and uncut words: columns that do not fit are left out, least important first.
 
-use super::{BOLD, DIM};
+use super::style::{BOLD, DIM};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::ops::Range;
