@@ -1,10 +1,10 @@
 //! `cargo xtask size [FOLDER]`: the size of a checkout, in the figures that a redesign is judged by.
 
+use crate::tidy::functions::{LINES_MAX, functions, is_test};
 use crate::tidy::{Edge, Repository, circles};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::Path;
-use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 /// What is needed to develop and to measure, and never deployed.
@@ -23,8 +23,6 @@ const WORKSHOP: &[&str] = &[
 const FIELDS_MAX: usize = 20;
 /// Fewest files of a circle that is counted.
 const CIRCLE_MIN: usize = 5;
-/// Most lines of a function.
-const FUNCTION_MAX: usize = 70;
 
 /// Prints the figures of the checkout in `folder`.
 ///
@@ -62,17 +60,10 @@ fn figures(repository: &Repository) -> Vec<(String, String)> {
     let generated: usize = generated.map(|(_, text)| text.lines().count()).sum();
     let words = repository.with_extension("md");
     let words: usize = words.map(|(_, text)| text.split_whitespace().count()).sum();
-    let mut code = Code::default();
-    for (_, text) in repository.rust().filter(|(path, _)| !is_test(path)) {
-        // A file that is not Rust is a finding of the compiler.
-        if let Ok(file) = syn::parse_file(text) {
-            code.visit_file(&file);
-        }
-    }
-    code.functions.sort_unstable();
+    let code = Code::of(repository);
     let p95 = code.functions.len() * 95 / 100;
     let p95 = code.functions.get(p95).copied().unwrap_or_default();
-    let is_long = |lines: &&usize| **lines > FUNCTION_MAX;
+    let is_long = |lines: &&usize| **lines > LINES_MAX;
     let long = code.functions.iter().filter(is_long).count();
     let wide = code.wide();
     let circles = libraries(repository)
@@ -105,11 +96,6 @@ fn figures(repository: &Repository) -> Vec<(String, String)> {
     ]
     .map(|(what, figure)| (what.to_owned(), figure.trim().to_owned()))
     .into()
-}
-
-/// Whether a file has tests alone.
-fn is_test(path: &str) -> bool {
-    path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
 /// Our packages that the program links without the features that are on by default.
@@ -146,21 +132,38 @@ fn libraries(repository: &Repository) -> BTreeSet<String> {
 struct Code {
     /// Lines of each function, from its signature to its end.
     functions: Vec<usize>,
-    structs: Vec<(String, usize)>,
-    with_methods: BTreeSet<String>,
+    structs: Vec<(Name, usize)>,
+    with_methods: BTreeSet<Name>,
+    /// Folder of the library that is visited.
+    library: String,
 }
 
+/// A type by its library and its name: types of several libraries have the same name.
+type Name = (String, String);
+
 impl Code {
-    fn wide(&self) -> Vec<&str> {
-        let wide = self.structs.iter().filter(|(name, fields)| {
-            *fields > FIELDS_MAX && self.with_methods.contains(name.as_str())
-        });
-        wide.map(|(name, _)| name.as_str()).collect()
+    /// Of all hand-written files that are not tests alone.
+    fn of(repository: &Repository) -> Code {
+        let mut code = Code::default();
+        for (path, text) in repository.rust().filter(|(path, _)| !is_test(path)) {
+            // A file that is not Rust is a finding of the compiler.
+            if let Ok(file) = syn::parse_file(text) {
+                code.library = path.split("/src/").next().unwrap_or_default().to_owned();
+                code.visit_file(&file);
+                let lines = functions(&file).into_iter().map(|one| one.lines);
+                code.functions.extend(lines);
+            }
+        }
+        code.functions.sort_unstable();
+        code
     }
 
-    fn function(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        let start = signature.span().start().line;
-        self.functions.push(block.span().end().line + 1 - start);
+    fn wide(&self) -> Vec<&str> {
+        let wide = self
+            .structs
+            .iter()
+            .filter(|(name, fields)| *fields > FIELDS_MAX && self.with_methods.contains(name));
+        wide.map(|((_, name), _)| name.as_str()).collect()
     }
 }
 
@@ -181,19 +184,9 @@ impl<'ast> Visit<'ast> for Code {
         }
     }
 
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.function(&item.sig, &item.block);
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.function(&item.sig, &item.block);
-        visit::visit_impl_item_fn(self, item);
-    }
-
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.structs
-            .push((item.ident.to_string(), item.fields.len()));
+        let name = (self.library.clone(), item.ident.to_string());
+        self.structs.push((name, item.fields.len()));
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
@@ -202,7 +195,8 @@ impl<'ast> Visit<'ast> for Code {
             && let syn::Type::Path(path) = &*item.self_ty
             && let Some(name) = path.path.segments.last()
         {
-            self.with_methods.insert(name.ident.to_string());
+            let name = (self.library.clone(), name.ident.to_string());
+            self.with_methods.insert(name);
         }
         visit::visit_item_impl(self, item);
     }
@@ -213,20 +207,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_and_types_are_counted() {
+    fn types_that_change_are_counted() {
         let fields: String = (0..21).map(|n| format!("a{n}: u8,\n")).collect();
         let text = format!(
             "struct Wide {{ {fields} }}\nimpl Wide {{\n fn change(&mut self) {{\n }}\n}}\n\
-             struct Plain {{ {fields} }}\nimpl Plain {{ fn read(&self) {{}} }}\nfn one() {{ fn two() {{}} }}\n"
+             struct Plain {{ {fields} }}\nimpl Plain {{ fn read(&self) {{}} }}\n"
         );
         let mut code = Code::default();
         code.visit_file(&syn::parse_file(&text).expect("Rust"));
-        code.functions.sort_unstable();
-        assert_eq!(
-            code.functions,
-            [1, 1, 1, 2],
-            "one that contains another counts it"
-        );
         assert_eq!(code.wide(), ["Wide"]);
     }
 

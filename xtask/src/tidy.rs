@@ -6,6 +6,7 @@
 pub(crate) mod circles;
 mod commands;
 mod documented;
+pub(crate) mod functions;
 mod heads;
 mod layers;
 mod links;
@@ -36,6 +37,7 @@ const RULES: &[(&str, Rule)] = &[
     ("traits", promises::traits),
     ("invariants", promises::invariants),
     ("circles", circles::check),
+    ("functions", functions::check),
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),
