@@ -2,6 +2,7 @@
 
 pub mod blotter;
 mod compose;
+pub mod config_text;
 mod desk;
 mod follow;
 mod kill;
@@ -14,8 +15,6 @@ mod run;
 
 use crate::output::Failure;
 use clap::{Args, Subcommand};
-use std::io::ErrorKind;
-use std::path::Path;
 
 /// FX: a composite price from banks' quotes, and orders on it.
 #[derive(Debug, Args)]
@@ -60,25 +59,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Book(arguments) => desk::book(arguments),
         Command::Promote(arguments) => desk::promote(arguments),
     }
-}
-
-/// The text of a configuration, without secrets and control characters.
-pub fn read_config(path: &Path) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    touchline_credentials::check_text(path, &text).map_err(Failure::usage)?;
-    Ok(text)
-}
-
-/// A configuration file that cannot be read, and what to do.
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    let fix = match error.kind() {
-        ErrorKind::NotFound => "give the path of a configuration file",
-        _ => "give read permission",
-    };
-    Failure::usage(format!(
-        "{}: cannot be read ({error}); {fix}",
-        path.display()
-    ))
 }
 
 #[cfg(test)]

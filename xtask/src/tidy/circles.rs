@@ -253,7 +253,8 @@ impl File {
             {
                 let name = child.ident.to_string();
                 if child.attrs.iter().any(is_for_tests) {
-                    file.tests.push([&module[..], &[name.clone()]].concat());
+                    file.tests
+                        .push([&module[..], std::slice::from_ref(&name)].concat());
                 }
                 file.children.insert(name);
             }

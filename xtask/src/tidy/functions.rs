@@ -15,7 +15,10 @@ pub const LINES_MAX: usize = 70;
 const LEFT: &[(&str, &str)] = &[
     ("crates/execution/src/trader/incident.rs", "fmt"),
     ("crates/execution/src/trader/simulation/world.rs", "round"),
-    ("crates/execution/src/trader/simulation/world/commands.rs", "commands"),
+    (
+        "crates/execution/src/trader/simulation/world/commands.rs",
+        "commands",
+    ),
     ("crates/fx-events/src/encoding/read/body.rs", "event"),
     ("crates/fx-events/src/encoding/write.rs", "event"),
     ("crates/fx/src/risk.rs", "judge"),

@@ -1,5 +1,6 @@
 //! `touchline fx compose`: banks' buses in, one composite bus out.
 
+use super::config_text::read_config;
 use crate::interrupt::{Ending, Interrupt};
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread, Value};
@@ -58,7 +59,7 @@ const LOG_END: Duration = Duration::from_secs(2);
 /// Composes until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
-    let text = super::read_config(path)?;
+    let text = read_config(path)?;
     let mut config = Config::parse(&text).map_err(|error| {
         mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
     })?;

@@ -1,5 +1,6 @@
 //! The engine that a command is about: its configuration, or its bus, names it.
 
+use super::config_text::read_config;
 use crate::missing;
 use crate::mistakes;
 use crate::output::Failure;
@@ -67,7 +68,7 @@ impl Source {
 
 /// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
-    let text = super::read_config(path)?;
+    let text = read_config(path)?;
     let mut config = Config::parse(&text).map_err(|error| {
         mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
     })?;

@@ -1,5 +1,6 @@
 //! `touchline fx replay`: processes a recorded session and writes six files.
 
+use super::config_text::read_config;
 use crate::mistakes;
 use crate::output::{Failure, Output};
 use clap::Args;
@@ -33,7 +34,7 @@ pub struct Arguments {
 /// Replays and writes the files.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.session.join("config.toml");
-    let text = super::read_config(&config)?;
+    let text = read_config(&config)?;
     let setup = Setup::parse(&text).map_err(|error| {
         mistakes::failure_of_lines(&config, &text, &error, |text| Setup::parse(text).map(drop))
     })?;

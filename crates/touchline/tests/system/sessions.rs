@@ -22,6 +22,7 @@ mod replay;
 mod watch;
 
 use std::io::Write;
+use touchline_lab::picture::Picture;
 
 /// The seeds to run: `SEED`, or the first `SEEDS`, or the first `count`. Prints progress after each
 /// thousand.
@@ -51,4 +52,13 @@ fn same(actual: &str, expected: &str, what: &str) {
         expected.lines().count(),
         "{what}: number of lines"
     );
+}
+
+/// Compares the books and the order books of two pictures.
+#[track_caller]
+fn same_books(actual: &Picture, expected: &Picture, what: &str) {
+    let books = [actual, expected].map(Picture::books_jsonl);
+    same(&books[0], &books[1], &format!("books, {what}"));
+    let orders = [actual, expected].map(Picture::orders_jsonl);
+    same(&orders[0], &orders[1], &format!("orders, {what}"));
 }

@@ -1,6 +1,7 @@
 //! Configurations of simulated banks, of their gateways and of the composer.
 
 use super::{Banks, Config};
+use crate::fx::config_text::read_config;
 use crate::mistakes;
 use crate::output::{Failure, Output};
 use std::fmt::Write;
@@ -14,7 +15,7 @@ use touchline_net::tls::Server;
 pub fn read(path: &Path) -> Result<Config, Failure> {
     let wrong =
         |what: &dyn std::fmt::Display| Failure::usage(format!("{}: {what}", path.display()));
-    let text = crate::fx::read_config(path)?;
+    let text = read_config(path)?;
     let mut config = Config::parse(&text).map_err(|error| {
         mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
     })?;

@@ -2,7 +2,7 @@
 
 use crate::sessions::path::{mirror_agrees, picture, run, subscriber};
 use crate::sessions::watch::{Stream, Tops};
-use crate::sessions::{same, seeds};
+use crate::sessions::{same, same_books, seeds};
 use touchline_feed::cme::{Counters, Join};
 use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::cme::{Options, Session, generate};
@@ -16,16 +16,7 @@ fn a_clean_session_gives_the_expected_books_exactly() {
         let delivery = deliver(&session, &FaultPlan::default(), seed);
         let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
         let picture = picture(&path, subscriber(&path).0.clone());
-        same(
-            &picture.books_jsonl(),
-            &session.expected.books_jsonl(),
-            &format!("books, seed {seed}"),
-        );
-        same(
-            &picture.orders_jsonl(),
-            &session.expected.orders_jsonl(),
-            &format!("orders, seed {seed}"),
-        );
+        same_books(&picture, &session.expected, &format!("seed {seed}"));
         same(
             &picture.tops_jsonl(),
             &session.expected.tops_jsonl(),
@@ -104,16 +95,7 @@ fn forged_packets_far_ahead_do_not_stop_the_channel() {
         assert!(forged > 0, "seed {seed}: nothing was forged");
         let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
         let picture = picture(&path, Vec::new());
-        same(
-            &picture.books_jsonl(),
-            &session.expected.books_jsonl(),
-            &format!("books, seed {seed}"),
-        );
-        same(
-            &picture.orders_jsonl(),
-            &session.expected.orders_jsonl(),
-            &format!("orders, seed {seed}"),
-        );
+        same_books(&picture, &session.expected, &format!("seed {seed}"));
         mirror_agrees(&path, &format!("seed {seed}"));
     }
 }

@@ -4,7 +4,7 @@ use crate::sessions::path::{
     Path, channel, mirror_agrees, path, picture, run, settings, subscriber,
 };
 use crate::sessions::watch::{History, Tops, hash_of};
-use crate::sessions::{same, seeds};
+use crate::sessions::{same_books, seeds};
 use std::collections::{HashMap, HashSet};
 use touchline_feed::cme::{Join, Line::B};
 use touchline_lab::capture::{Arrival, Feed, Line};
@@ -24,16 +24,7 @@ fn books_recover_and_no_wrong_book_is_published() {
         let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
         recovered += path.feed().counters().snapshots_used;
         let picture = picture(&path, subscriber(&path).0.clone());
-        same(
-            &picture.books_jsonl(),
-            &session.expected.books_jsonl(),
-            &format!("books, seed {seed}"),
-        );
-        same(
-            &picture.orders_jsonl(),
-            &session.expected.orders_jsonl(),
-            &format!("orders, seed {seed}"),
-        );
+        same_books(&picture, &session.expected, &format!("seed {seed}"));
         let expected_books: HashSet<_> = session
             .expected
             .tops_jsonl()
@@ -105,16 +96,7 @@ fn natural_refresh_recovers_books() {
         let delivery = everything_at_once(&session, seed);
         let path = run(&delivery.arrivals, Join::Natural, Tops::default());
         let picture = picture(&path, Vec::new());
-        same(
-            &picture.books_jsonl(),
-            &session.expected.books_jsonl(),
-            &format!("books, seed {seed}"),
-        );
-        same(
-            &picture.orders_jsonl(),
-            &session.expected.orders_jsonl(),
-            &format!("orders, seed {seed}"),
-        );
+        same_books(&picture, &session.expected, &format!("seed {seed}"));
         mirror_agrees(&path, &format!("seed {seed}"));
     }
 }
