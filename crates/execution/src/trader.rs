@@ -7,6 +7,7 @@ mod banks;
 mod broken;
 mod budget;
 mod carry;
+mod cause;
 mod commands;
 mod counts;
 mod dates;

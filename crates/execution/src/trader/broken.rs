@@ -1,6 +1,7 @@
 //! What broken variants of the engine do beside the rules.
 
-use super::carry::{Cause, Commanded, Core};
+use super::carry::Core;
+use super::cause::{Cause, Commanded};
 use crate::edge::{Link, Output};
 use crate::variant::Variant;
 use touchline_fx::event::{Answer, Message};

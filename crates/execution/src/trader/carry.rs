@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
 use super::banks::Banks;
+use super::cause::{Cause, Commanded, sent};
 use super::recorder::Recorder;
 use super::{Incident, Path, Totals};
 use crate::config::ClientConfig;
@@ -10,8 +11,7 @@ use crate::edge::{Link, Output};
 use crate::records::Record;
 use crate::variant::Variant;
 use std::collections::VecDeque;
-use touchline_fx::command::Command;
-use touchline_fx::event::{Alarm, Answer, Event, Message, OrderEvent, OrderLine};
+use touchline_fx::event::{Alarm, Answer, Event, Message, OrderLine};
 use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{fields, msg_type};
 use touchline_fx::orders::{FillKind, Terms};
@@ -28,38 +28,6 @@ const TRANSACT_TIME: u32 = 60;
 const INCIDENTS_MAX: usize = 1_024;
 /// Most paths that a round keeps.
 pub(super) const PATHS_MAX: usize = 4_096;
-
-/// What made a batch; its record begins with it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Cause<'a> {
-    /// A timer, the engine itself, or quotes, which are in no journal.
-    None,
-    /// A message of a bank about orders.
-    Received(Bank, &'a [u8]),
-    /// An order session came up or was lost.
-    Session(Bank, bool),
-    /// A command.
-    Command(Commanded<'a>),
-    /// Nobody's command was refused.
-    Answer(Answer<'a>),
-}
-
-/// A command that was handled.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Commanded<'a> {
-    /// The person of its client.
-    pub person: &'a str,
-    /// As received: the command, or bytes that are none.
-    pub received: Result<&'a Command, &'a [u8]>,
-    /// Number in the journal.
-    pub request: u64,
-    /// What a restart handles again.
-    pub decision: Option<&'a Desk>,
-    /// The answer.
-    pub answer: Answer<'a>,
-    /// Whether its record must be in the journal to execute it.
-    pub needs_record: bool,
-}
 
 /// What a run finds of its host.
 #[derive(Debug, Clone, Copy, Default)]
@@ -463,10 +431,4 @@ fn put_fields(
             _ => encoder.bytes(tag, value.as_bytes()),
         };
     });
-}
-
-/// The message of a line that is sent.
-pub(super) fn sent(line: &OrderLine) -> Option<&Message> {
-    let message = line.message.as_ref();
-    message.filter(|_| line.what == OrderEvent::Sent)
 }

@@ -1,7 +1,8 @@
 //! Commands of clients: who may, what it is, and the answer.
 
 use super::Incident;
-use super::carry::{Cause, Commanded, Core};
+use super::carry::Core;
+use super::cause::{Cause, Commanded};
 use crate::config::{ClientConfig, CommandKind};
 use crate::desk::{AHEAD_MAX_NS, Received, Unfit};
 use crate::edge::{Link, Output};

@@ -6,7 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
 use super::budget::Budget;
-use super::carry::{Cause, Commanded, sent};
+use super::cause::{Cause, Commanded, sent};
 use crate::config::{RunConfig, SyncMode};
 use crate::edge::Output;
 use crate::records::{self, Record};

@@ -4,7 +4,8 @@
 
 use super::Incident;
 use super::budget::PER_MESSAGE;
-use super::carry::{Cause, Core};
+use super::carry::Core;
+use super::cause::Cause;
 use crate::edge::{Link, Output};
 use crate::order_session::{Gap, Said, names_of};
 use touchline_fx::input::{Input, Session};

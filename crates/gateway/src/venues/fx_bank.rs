@@ -233,6 +233,7 @@ fn stream(venue: &FxBankVenue) -> Result<BankStream, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::venues::VENUES;
 
     #[test]
     fn the_session_has_the_configured_sub_ids() {
@@ -240,7 +241,9 @@ mod tests {
             "[venue]",
             "[venue]\nsender_sub = \"D1\"\ntarget_sub = \"QUOTE\"",
         );
-        let config = Config::<FxBankVenue>::from_text("g.toml", &text).expect("a configuration");
+        let config = VENUES
+            .from_text_as::<FxBankVenue>("g.toml", &text)
+            .expect("a configuration");
         let session = session(&config.venue);
         assert_eq!(session.sender_sub.as_deref(), Some("D1"));
         assert_eq!(session.target_sub.as_deref(), Some("QUOTE"));

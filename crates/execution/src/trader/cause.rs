@@ -1,0 +1,44 @@
+//! What made a batch.
+
+use touchline_fx::command::Command;
+use touchline_fx::event::{Answer, Message, OrderEvent, OrderLine};
+use touchline_fx::input::Desk;
+use touchline_fx::setup::Bank;
+
+/// What made a batch; its record begins with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cause<'a> {
+    /// A timer, the engine itself, or quotes, which are in no journal.
+    None,
+    /// A message of a bank about orders.
+    Received(Bank, &'a [u8]),
+    /// An order session came up or was lost.
+    Session(Bank, bool),
+    /// A command.
+    Command(Commanded<'a>),
+    /// Nobody's command was refused.
+    Answer(Answer<'a>),
+}
+
+/// A command that was handled.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Commanded<'a> {
+    /// The person of its client.
+    pub person: &'a str,
+    /// As received: the command, or bytes that are none.
+    pub received: Result<&'a Command, &'a [u8]>,
+    /// Number in the journal.
+    pub request: u64,
+    /// What a restart handles again.
+    pub decision: Option<&'a Desk>,
+    /// The answer.
+    pub answer: Answer<'a>,
+    /// Whether its record must be in the journal to execute it.
+    pub needs_record: bool,
+}
+
+/// The message of a line that is sent.
+pub(super) fn sent(line: &OrderLine) -> Option<&Message> {
+    let message = line.message.as_ref();
+    message.filter(|_| line.what == OrderEvent::Sent)
+}
