@@ -199,7 +199,9 @@ fn two_hundred_banks_are_composed_and_listed() {
     }
     desk.write("compose.toml", config);
     let root = Root::at(desk.path("buses"));
-    let mut banks: Vec<Publisher> = (0..BANKS).map(|bank| publisher(&root, bank)).collect();
+    let mut banks: Vec<Publisher> = (0..BANKS)
+        .map(|bank| publisher(&root, bank, 65_536))
+        .collect();
     let composer = start(
         &desk,
         "fx compose --config compose.toml --until-eof",
@@ -285,9 +287,9 @@ fn the_log_of_a_composer_begins_with_its_build_and_ends_with_its_end() {
     );
 }
 
-pub fn publisher(root: &Root, bank: usize) -> Publisher {
+pub fn publisher(root: &Root, bank: usize, ring_bytes: u64) -> Publisher {
     let settings = Settings {
-        ring_bytes: 65_536,
+        ring_bytes,
         instruments_max: 1,
         orders_max: 1,
         lock: Lock::No,

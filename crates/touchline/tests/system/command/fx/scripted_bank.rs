@@ -74,17 +74,17 @@ impl ScriptedBank {
         found.unwrap_or_else(|| panic!("no message {msg_type}"))
     }
 
-    /// The next message of this type, if one comes within a time.
+    /// The next message of this type, if one comes within a time; with a time of zero, if one has come.
     pub fn within(&self, msg_type: &str, wait: Duration) -> Option<Fields> {
         let until = Instant::now() + wait;
-        while Instant::now() < until {
-            if let Ok((found, fields)) = self.received.recv_timeout(Duration::from_millis(20))
-                && found == msg_type
-            {
-                return Some(fields);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.received.recv_timeout(left) {
+                Ok((found, fields)) if found == msg_type => return Some(fields),
+                Ok(_) => {}
+                Err(_) => return None,
             }
         }
-        None
     }
 
     pub fn send(&self, msg_type: &'static str, fields: Fields) {
