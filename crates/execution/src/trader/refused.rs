@@ -6,6 +6,7 @@ use crate::config::ClientConfig;
 use crate::desk::Received;
 use crate::edge::Output;
 use crate::order_session::Said;
+use crate::records;
 use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::{Cell, RefCell};
@@ -159,6 +160,22 @@ fn no_record_follows_one_that_the_journal_refused() {
     let why = Refused::NoSegment.to_string();
     assert_eq!(failures.next(), Some(why.as_str()));
     assert_eq!(failures.next(), None);
+    // Numbers that are refused stop no order, and the next segment may be there a moment later.
+    let journal = LastSegment::new();
+    let (mut core, time) = with_a_parent(journal.clone());
+    journal.records.borrow_mut().clear();
+    journal.room.set(0);
+    let numbers = records::Record::Numbers {
+        bank: 0,
+        next_out: 2,
+        next_in: 2,
+    };
+    let refused = core.recorder.append(time.wall_ns, &numbers).err();
+    assert_eq!(refused, Some(Refused::NoSegment));
+    journal.room.set(usize::MAX);
+    core.said(0, Said::Down("cut".to_owned(), 1), time);
+    assert_eq!(journal.records.take(), []);
+    assert!(core.engine.trading().is_killed());
 }
 
 /// What the journal refused is published without a number, and a command of it is answered as refused.
