@@ -370,7 +370,7 @@ mod tests {
         follower.poll(&mut each).expect("a journal");
     }
 
-    /// Polls until the line of this number was passed on.
+    /// Polls until the entry of this number was passed on.
     fn until(follower: &mut Follower, found: &mut Vec<u64>, last: u64) {
         let end = Instant::now() + Duration::from_secs(20);
         while found.last() != Some(&last) {
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Each line comes once and in order: from before the follower joined, from the drop copy, and those that the drop
+    /// Each entry comes once and in order: from before the follower joined, from the drop copy, and those that the drop
     /// copy lost, also if the files of the journal have them later than the drop copy tells of it, and nothing follows.
     #[test]
     fn a_line_that_the_drop_copy_lost_comes_from_the_journal() {
@@ -393,7 +393,7 @@ mod tests {
         engine.append(3);
         engine.publish(3);
         until(&mut follower, &mut found, 3);
-        // Of line 4 the drop copy has nothing, and the files have neither line when line 5 is noticed.
+        // Of entry 4 the drop copy has nothing, and the files have neither entry when entry 5 is noticed.
         engine.publish(5);
         poll(&mut follower, &mut found);
         poll(&mut follower, &mut found);
@@ -401,7 +401,7 @@ mod tests {
         engine.append(4);
         engine.append(5);
         until(&mut follower, &mut found, 5);
-        // The drop copy continues the lines: the journal is not needed.
+        // The drop copy continues the entries: the journal is not needed.
         engine.publish(6);
         poll(&mut follower, &mut found);
         engine.publish(7);

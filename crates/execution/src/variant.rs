@@ -23,7 +23,7 @@ pub(crate) enum Variant {
     KillNotJournaled,
     /// Sequence numbers that orders did not use are not in the journal.
     NumbersNotJournaled,
-    /// Lines are published before the journal has them.
+    /// Entries are published before the journal has them.
     PublishedBeforeJournaled,
     /// A message waits behind a resend in a store that keeps none.
     WaitsInNumbers,

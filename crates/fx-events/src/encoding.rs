@@ -10,7 +10,7 @@
 //! flags:  1: not the last part of its batch; 2: not the first. A batch without its last part did not happen
 //! ```
 //!
-//! The body of each kind is in `schemas/touchline-fx-events.xml`, for any SBE tool.
+//! The bodies are in `schemas/touchline-fx-events.xml`, for any SBE tool, but those of the kinds that its head names.
 
 mod bytes;
 mod codes;

@@ -16,7 +16,7 @@ use touchline_lab::frozen::{Count, Frozen};
 use touchline_types::{Id, Side};
 
 const BANKS: usize = 20;
-/// Bursts before the measured ones: buses, books and the lines of the drop copy reach their size.
+/// Bursts before the measured ones: buses, books and the batches of the drop copy reach their size.
 const WARM: usize = 20;
 const BURSTS: usize = 400;
 
