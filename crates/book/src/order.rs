@@ -118,7 +118,7 @@ impl OrderBooks {
             let behind = self.pool.behind(node);
             let chain = self.index.chain(row, id);
             let place = self.index.find(&self.pool, chain, row, id);
-            let place = place.expect("each-order-of-a-book-is-in-the-index");
+            let place = place.expect("each order of a book is in its index");
             self.forget(place);
             node = behind;
         }

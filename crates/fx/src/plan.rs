@@ -293,7 +293,10 @@ impl Planner {
             cost += i128::from(leg.offer.price) * units;
             effective += i128::from(leg.offer.effective(want.takes)) * units;
         }
-        assert!(quantity <= want.quantity, "plan-within-want");
+        assert!(
+            quantity <= want.quantity,
+            "a plan has at most what is wanted"
+        );
         let rank = (effective, low(want.takes, cost));
         if best.is_none_or(|(_, other)| rank < other) {
             *best = Some((

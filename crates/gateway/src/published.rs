@@ -152,7 +152,7 @@ impl States {
         self.live += usize::from(validity == Validity::Live);
         assert!(
             self.live <= self.rows.len(),
-            "no-more-live-books-than-books"
+            "no more books are live than there are"
         );
     }
 

@@ -94,7 +94,7 @@ impl Instruments {
             return None;
         }
         let Names::SecurityIds(index) = &mut self.names else {
-            unreachable!("security-id-in-a-table-of-symbols");
+            unreachable!("a table of symbols is asked for symbols only");
         };
         index.push([security_id as u64], security_id).ok()?;
         Some(self.push(security_id, depth))
@@ -111,7 +111,7 @@ impl Instruments {
             return None;
         }
         let Names::Symbols(index) = &mut self.names else {
-            unreachable!("symbol-in-a-table-of-security-ids");
+            unreachable!("a table of security ids is asked for security ids only");
         };
         index.push(words, symbol.into()).ok()?;
         let instrument = self.push(self.definitions.len() as i64 + 1, depth);

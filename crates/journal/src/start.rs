@@ -72,8 +72,12 @@ pub(crate) fn start<D: Disk, W: Words>(
     let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let is_copy = mark::is_copy(disk)?;
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
-    let epoch = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
-    let epoch = epoch_behind(epoch, is_copy)?;
+    let last = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
+    let epoch = epoch_behind(last, is_copy)?;
+    assert!(
+        epoch > last,
+        "the epoch of a run is behind those of all runs before"
+    );
     report.epoch = epoch;
     report.boot = boot;
     // mutant: journal: a tail of this host speaks for the source of a copy

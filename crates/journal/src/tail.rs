@@ -282,10 +282,18 @@ impl<W: Words> Tail<W> {
     }
 
     pub(crate) fn set_written(&self, position: u64) {
+        assert!(
+            (self.written()..=self.committed()).contains(&position),
+            "what is written was committed, and the file grows"
+        );
         self.word(place::WRITTEN).store(position, Ordering::Release);
     }
 
     pub(crate) fn set_durable(&self, position: u64) {
+        assert!(
+            (self.durable()..=self.written()).contains(&position),
+            "what is durable was written, and stays so"
+        );
         self.word(place::DURABLE).store(position, Ordering::Release);
     }
 

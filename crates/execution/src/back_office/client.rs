@@ -221,7 +221,7 @@ impl Client {
             if let Err(SendError::Full | SendError::Down | SendError::Store(_)) = done {
                 return sent > 0;
             }
-            assert!(done.is_ok(), "a-report-is-shorter-than-a-message");
+            assert!(done.is_ok(), "a report is shorter than a message can be");
         }
         true
     }

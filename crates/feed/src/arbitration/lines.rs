@@ -191,7 +191,7 @@ impl Arbitration {
     /// Next due step, if any.
     pub fn pop(&mut self) -> Option<Step> {
         if std::mem::take(&mut self.is_new) {
-            let session = self.session.expect("a-new-session-has-a-name");
+            let session = self.session.expect("a new session has a name");
             return Some(Step::Restarted { session });
         }
         let flush = self.make_room_to > self.window.next();

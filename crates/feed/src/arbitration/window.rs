@@ -150,13 +150,13 @@ impl Window {
 
     /// All missing packets before a number are lost.
     pub fn lose_to(&mut self, number: u64) {
-        assert!(number > self.next, "a-loss-moves-the-window-on");
+        assert!(number > self.next, "a loss moves the window on");
         self.pass(number - self.next);
     }
 
     /// Buffers a packet whose first number is in the window; `false` if it is buffered already.
     pub fn keep(&mut self, span: Span, sending_ns: u64, time: ReceiveTime, payload: &[u8]) -> bool {
-        assert!(self.contains(span.first), "what-waits-lies-in-the-window");
+        assert!(self.contains(span.first), "what waits lies in the window");
         let news = self.missing_of(span);
         let kept = self.buffer.keep(span, sending_ns, time, payload);
         if kept {

@@ -43,7 +43,10 @@ impl ArrivedPacket {
     /// Stores a packet. A packet over the limit is cut to one byte more than the limit, so it stays invalid.
     pub fn keep(&mut self, arrival: Arrival, payload: &[u8]) {
         let room = self.packet_bytes_max + 1;
-        assert!(self.bytes.capacity() >= room, "bytes-were-given-back");
+        assert!(
+            self.bytes.capacity() >= room,
+            "the bytes of the packet before were given back"
+        );
         self.bytes.clear();
         self.bytes
             .extend_from_slice(&payload[..payload.len().min(room)]);
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "bytes-were-given-back")]
+    #[should_panic(expected = "the bytes of the packet before were given back")]
     fn no_packet_is_stored_while_the_payload_is_lent() {
         let arrival = Arrival {
             feed: FeedType::Incremental,

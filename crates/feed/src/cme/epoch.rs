@@ -71,7 +71,10 @@ impl Epoch {
     /// Packet from which on an unknown instrument is empty.
     pub fn known_from(&self) -> u32 {
         let is_of_reset = [0, self.reset_at].contains(&self.known_from);
-        assert!(is_of_reset, "known-to-be-empty-since-a-reset");
+        assert!(
+            is_of_reset,
+            "a book is known to be empty since a reset only"
+        );
         self.known_from
     }
 

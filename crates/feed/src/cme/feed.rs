@@ -92,7 +92,7 @@ impl CmeFeed {
         match step {
             Step::Packet(buffered) => {
                 let packet = Packet::parse(self.arbiter.payload(&buffered))
-                    .expect("a-buffered-packet-is-valid");
+                    .expect("a buffered packet is valid");
                 process(
                     &mut self.channel,
                     &packet,
@@ -377,7 +377,10 @@ impl Feed for CmeFeed {
         instruments: &mut Instruments,
         batch: &mut Batch,
     ) -> usize {
-        assert!(self.arrived.is_none(), "poll-before-the-next-packet");
+        assert!(
+            self.arrived.is_none(),
+            "the events of a packet are read before the next one comes"
+        );
         self.channel.counters.note_arrival(feed, line);
         let time = self.waiting.pass(time);
         self.arbiter.advance(time.mono_ns);

@@ -114,7 +114,11 @@ impl Rows {
 
     /// Adds the row of the instrument that was added to the table last.
     pub fn add(&mut self, instrument: Instrument, price: PriceState, orders: OrderState) {
-        assert_eq!(self.len(), instrument.index(), "one-row-an-instrument");
+        assert_eq!(
+            self.len(),
+            instrument.index(),
+            "an instrument has one row, in the order of its index"
+        );
         self.rows.push(Row {
             price,
             orders,
@@ -179,7 +183,7 @@ impl Rows {
     /// snapshots can restore their contents, and later ones will.
     pub fn queue_price(&mut self, instrument: Instrument, entry: Queued) -> Result<(), QueueFull> {
         let row = &mut self.rows[instrument.index()];
-        debug_assert!(row.price.gap, "entries-wait-for-a-book-with-a-gap");
+        debug_assert!(row.price.gap, "entries wait for a book with a gap only");
         let pushed = self.prices.push(&mut row.price_queue, entry);
         if pushed.is_err() {
             self.drop_prices();
@@ -191,7 +195,7 @@ impl Rows {
     /// entries.
     pub fn queue_order(&mut self, instrument: Instrument, entry: Queued) -> Result<(), QueueFull> {
         let row = &mut self.rows[instrument.index()];
-        debug_assert!(!row.orders.known, "entries-wait-for-unknown-orders");
+        debug_assert!(!row.orders.known, "entries wait for unknown orders only");
         let pushed = self.orders.push(&mut row.order_queue, entry);
         if pushed.is_err() {
             self.drop_orders();
@@ -204,7 +208,7 @@ impl Rows {
 
     /// Queues a mark: a price entry arrived while the orders are unknown. It replaces another mark of the same packet.
     pub fn queue_mark(&mut self, instrument: Instrument, mark: Queued) -> Result<(), QueueFull> {
-        debug_assert_eq!(mark.work, Work::Nothing, "a-mark-does-nothing");
+        debug_assert_eq!(mark.work, Work::Nothing, "a mark has no work");
         let queue = self.row(instrument).order_queue;
         match self.orders.last_mut(queue) {
             Some(last) if last.packet == mark.packet && last.work == Work::Nothing => {
@@ -310,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "entries-wait-for-a-book-with-a-gap")]
+    #[should_panic(expected = "entries wait for a book with a gap only")]
     fn a_complete_book_has_no_queue() {
         let mut rows = rows(4);
         rows.row_mut(Instrument(0)).price.gap = false;

@@ -124,7 +124,11 @@ impl Rows {
 
     /// Adds the row of the instrument that was added to the table last.
     pub fn add_row(&mut self, name: &str, instrument: Instrument) {
-        assert_eq!(self.0.len(), instrument.index(), "one-row-an-instrument");
+        assert_eq!(
+            self.0.len(),
+            instrument.index(),
+            "an instrument has one row, in the order of its index"
+        );
         self.0.push(Row {
             instrument,
             name: name.into(),

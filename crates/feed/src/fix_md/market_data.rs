@@ -101,7 +101,7 @@ impl MarketData {
     /// once.
     pub fn take_instruments(&mut self) -> Instruments {
         let instruments = self.instruments.take();
-        instruments.expect("the-table-of-instruments-is-taken-once")
+        instruments.expect("the table of instruments is taken once")
     }
 
     /// Largest number of events of one call: a sum over all possible contents of one message.

@@ -376,7 +376,7 @@ impl Feed for FxBankFeed {
 
     fn instruments(&mut self) -> Instruments {
         let instruments = self.instruments.take();
-        instruments.expect("the-table-of-instruments-is-taken-once")
+        instruments.expect("the table of instruments is taken once")
     }
 
     fn batch(&self) -> Batch {

@@ -111,7 +111,10 @@ impl PairOffers {
         let (levels, offers) = (&mut self.levels[side.index()], &self.offers[side.index()]);
         let at = level_place(levels, side, offer.price);
         let level = &mut levels[at];
-        assert!(level.price == offer.price, "levels-are-those-of-the-offers");
+        assert!(
+            level.price == offer.price,
+            "a level has the price of its offers"
+        );
         level.banks -= u32::from(!is_bank_there);
         match offer.is_full {
             // The largest of the others is not known.

@@ -46,7 +46,10 @@ impl PairReference {
         let mid2 = |[bid, ask]: [Option<i64>; 2]| Some(bid? + ask?);
         if let Some(was) = mid2(was) {
             let at = self.mids2.partition_point(|other| *other < was);
-            assert!(self.mids2.get(at) == Some(&was), "mids-of-banks-ascend");
+            assert!(
+                self.mids2.get(at) == Some(&was),
+                "the mids of banks ascend, and have the one that goes"
+            );
             self.mids2.remove(at);
         }
         if let Some(is) = mid2(is) {

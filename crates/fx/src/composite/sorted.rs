@@ -80,7 +80,10 @@ impl SortedOffers {
         while self.keys.get(at) == Some(&key) && !self.offers[at].is(offer) {
             at += 1;
         }
-        assert!(self.keys.get(at) == Some(&key), "offers-in-sweep-order");
+        assert!(
+            self.keys.get(at) == Some(&key),
+            "offers are sorted as a sweep takes them, and have the one that goes"
+        );
         at
     }
 }

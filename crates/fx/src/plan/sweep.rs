@@ -62,7 +62,7 @@ impl Sweep {
                 quantity: take,
             });
         }
-        assert!(left >= 0, "sweep-within-want");
+        assert!(left >= 0, "a sweep takes at most what is wanted");
         for leg in &self.legs {
             self.taken[usize::from(leg.offer.bank)] = 0;
         }

@@ -226,7 +226,7 @@ impl Book {
                 self.leaving.len(),
                 self.places.len()
             ] == [entries; 4],
-            "book-lists-of-one-length"
+            "the lists of a book have one length"
         );
     }
 }

@@ -61,7 +61,7 @@ impl Markouts {
         }
         assert!(
             self.passed.is_sorted_by(|a, b| a >= b),
-            "later-horizons-are-behind"
+            "a later horizon is not due before an earlier one"
         );
     }
 

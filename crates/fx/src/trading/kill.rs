@@ -42,6 +42,9 @@ impl KillSwitch {
             }
             _ => self.first = Some(*by),
         }
-        assert!(self.is_killed || self.first.is_none(), "lifters-of-a-kill");
+        assert!(
+            self.is_killed || self.first.is_none(),
+            "only a kill has a first lifter"
+        );
     }
 }

@@ -62,7 +62,7 @@ impl Penalties {
         window.outcomes.push_back(outcome);
         assert!(
             window.bad <= window.outcomes.len() as i64,
-            "bad-outcomes-are-outcomes"
+            "bad outcomes are outcomes, too"
         );
     }
 

@@ -84,7 +84,7 @@ impl Venues {
         let kind = kind(self, name, text)?;
         let entry = self
             .find(&kind)
-            .expect("a-kind-that-was-read-is-in-the-table");
+            .expect("a kind that was read is in the table of venues");
         (entry.read)(self, name, text)
     }
 

@@ -90,7 +90,10 @@ impl<S: Store> Session<S> {
 
     /// Free space for received bytes; never empty when [`Session::poll`] has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
-        assert!(self.unverified.is_none(), "a-shown-body-is-judged");
+        assert!(
+            self.unverified.is_none(),
+            "a body that was shown is judged before the next step"
+        );
         self.input.room()
     }
 
@@ -120,7 +123,10 @@ impl<S: Store> Session<S> {
             unverified,
             evidence,
         } = self;
-        assert!(unverified.is_none(), "a-shown-body-is-judged");
+        assert!(
+            unverified.is_none(),
+            "a body that was shown is judged before the next step"
+        );
         let input: &Input = input;
         link.acknowledge();
         let (range, outcome) = loop {
@@ -170,7 +176,10 @@ impl<S: Store> Session<S> {
     #[inline]
     pub fn body_is_read(&mut self) {
         let length = self.unverified.take();
-        assert!(length.is_some(), "a-body-is-judged-once");
+        assert!(
+            length.is_some(),
+            "a body is judged once, after it was shown"
+        );
         self.link.received();
     }
 
@@ -181,7 +190,10 @@ impl<S: Store> Session<S> {
     /// No body was left to the application.
     #[cold]
     pub fn judge_body(&mut self) -> bool {
-        let length = self.unverified.take().expect("a-body-is-judged-once");
+        let length = self
+            .unverified
+            .take()
+            .expect("a body is judged once, after it was shown");
         let Ok(Frame::Whole(message)) = frame(self.input.last(length), length) else {
             unreachable!("what was shown is a whole message");
         };
@@ -217,7 +229,10 @@ impl<S: Store> Session<S> {
 
     /// Acknowledges the returned message.
     fn acknowledge(&mut self) {
-        assert!(self.unverified.is_none(), "a-shown-body-is-judged");
+        assert!(
+            self.unverified.is_none(),
+            "a body that was shown is judged before the next step"
+        );
         self.link.acknowledge();
     }
 

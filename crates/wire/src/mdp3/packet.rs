@@ -54,7 +54,10 @@ impl<'a> CheckedMessage<'a> {
     #[inline(always)]
     pub(crate) fn of(self, template_id: u16) -> (u16, u16, &'a [u8]) {
         let RawMessage { header, body } = self.0;
-        assert_eq!(header.template_id, template_id, "the-view-of-its-template");
+        assert_eq!(
+            header.template_id, template_id,
+            "a view is of the template of its message"
+        );
         (header.block_length, header.version, body)
     }
 }
@@ -160,7 +163,8 @@ impl<'a> Iterator for Messages<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let (message, rest) = RawMessage::split(self.rest).expect("a-checked-packet-is-tiled");
+        let (message, rest) =
+            RawMessage::split(self.rest).expect("messages fill a checked packet without a rest");
         self.rest = rest;
         Some(CheckedMessage(message))
     }

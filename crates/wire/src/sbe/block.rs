@@ -37,7 +37,7 @@ impl<'a, L: FromBytes + KnownLayout + Immutable + Unaligned> Block<'a, L> {
     #[inline(always)]
     pub(crate) fn checked(block_length: u16, version: u16, bytes: &'a [u8]) -> (Self, &'a [u8]) {
         let (block, rest) = bytes.split_at(usize::from(block_length));
-        let block = Self::over(version, block).expect("a-checked-message-has-its-block");
+        let block = Self::over(version, block).expect("a checked message has its block");
         (block, rest)
     }
 

@@ -82,7 +82,7 @@ impl<'a, E: Entry<'a>> Group<'a, E> {
     #[inline(always)]
     pub(crate) fn checked<D: Dimension + 'a>(version: u16, bytes: &'a [u8]) -> (Self, &'a [u8]) {
         let (dimension, rest) =
-            D::ref_from_prefix(bytes).expect("a-checked-message-has-its-groups");
+            D::ref_from_prefix(bytes).expect("a checked message has its groups");
         let (block_length, count) = (dimension.block_length(), dimension.num_in_group());
         let size = u32::from(block_length) * u32::from(count);
         let (entries, rest) = rest.split_at(size as usize);

@@ -222,7 +222,7 @@ impl<'a> Source<'a> {
             let what = "the channel has no incremental feed (feed-type I over UDP/IP)";
             return Err(self.refuse(channel, what, FETCH_AGAIN));
         }
-        Ok(Routes::new(routes).expect("an-address-has-one-route"))
+        Ok(Routes::new(routes).expect("an address has one route"))
     }
 
     fn ip(self, node: Node<'a, 'a>) -> Result<Ipv4Addr, ConfigError> {

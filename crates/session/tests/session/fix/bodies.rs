@@ -171,7 +171,7 @@ fn a_body_verified_by_the_application_counts_as_a_message() {
 }
 
 #[test]
-#[should_panic(expected = "a-shown-body-is-judged")]
+#[should_panic(expected = "a body that was shown is judged before the next step")]
 fn polling_past_an_unverified_body_panics() {
     let applications = Applications::default().with(&MARKET_DATA);
     let mut session = session(applications.with_bodies_verified(&[b"X"]));
