@@ -4,6 +4,7 @@ pub mod blotter;
 mod compose;
 pub mod config_text;
 mod desk;
+pub mod entries;
 mod follow;
 mod kill;
 mod lines;

@@ -156,7 +156,10 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Fx(arguments) => fx::run(&arguments),
         Command::Journal(arguments) => journal::run(&arguments),
-        Command::Tail(arguments) => tail::run(&arguments),
+        Command::Tail(arguments) => match arguments.of_engine() {
+            Some(of) => fx::entries::follow(&of),
+            None => tail::run(&arguments),
+        },
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Rm(arguments) => rm::run(&arguments),

@@ -31,7 +31,7 @@ pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
     if monitor.is_engine(bus) {
         return format!(
             "{bus} is the bus of a trading engine, which has no market data; `touchline fx blotter --bus {bus}` shows its \
-             orders, `touchline top {bus}` its sessions"
+             orders, `touchline top {bus}` its sessions, `touchline tail {bus}` its entries"
         );
     }
     match root.buses() {

@@ -20,6 +20,8 @@ use touchline_client::{Bus, Connection, Error, Event, Events, Next, Options};
 /// book, the best bid and ask, and the change. Lines that start with -- report on the subscription: the publisher has
 /// ended, another one has started, messages were lost because this reader was overrun. The command continues after
 /// each, and waits for a bus that does not exist yet.
+///
+/// Of a trading engine's bus: each entry of its drop copy from now on, its kind and a JSON object.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -60,6 +62,7 @@ Examples:
   touchline tail cme-340 --symbol 'ES*' --live-only
   touchline tail cme-340 --name screen-2
   touchline tail --from tcp://gw1:7340
+  touchline tail fx-run
   touchline tail cme-340 --json --no-images | jq 'select(.message == \"trade\")'
 
 Changes:
@@ -167,7 +170,31 @@ struct Source {
     directory: PathBuf,
 }
 
+/// What `tail` of a trading engine prints.
+pub struct OfEngine {
+    /// Bus of the engine.
+    pub bus: String,
+    /// Directory of the buses.
+    pub directory: PathBuf,
+    /// JSON alone.
+    pub json: bool,
+    /// Most lines.
+    pub count: u64,
+}
+
 impl Arguments {
+    /// Set if the bus is that of a trading engine, which has no market data.
+    pub fn of_engine(&self) -> Option<OfEngine> {
+        let Source { bus, directory } = self.source();
+        let is_engine = self.from.is_none() && Monitor::new(Some(&directory)).is_engine(&bus);
+        is_engine.then(|| OfEngine {
+            bus,
+            directory,
+            json: self.json,
+            count: self.count.unwrap_or(u64::MAX),
+        })
+    }
+
     fn source(&self) -> Source {
         Source {
             bus: self.bus.clone().unwrap_or_default(),

@@ -207,6 +207,16 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     // A client may do what its configuration says, and no more.
     let chief = market.desk.run("fx send EUR/USD buy 1000 --as chief");
     chief.refused(1, &["not_allowed"]);
+    let tail = start(&market.desk, "tail fx-run", "entries.txt");
+    until("the entry of a refused command", || {
+        market.desk.run("fx send EUR/USD buy 1000 --as chief");
+        let entries = fs::read_to_string(market.desk.path("entries.txt"));
+        let entries = entries.expect("our folder");
+        let mut lines = entries.lines();
+        lines
+            .any(|line| line.starts_with("answers    {\"answer\":\"refused\",\"client\":\"chief\""))
+    });
+    drop(tail);
     let shown = market
         .desk
         .run("fx blotter --config fx/run.toml --once")
@@ -350,7 +360,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
     let market = Market::open("fx-kill", &["[banks.orders]"]);
     let engine = market.engine("first.txt");
     let shows = |words: &[&str]| {
-        for command in ["tail", "book", "follow"] {
+        for command in ["book", "follow"] {
             let refused = market.desk.run(&format!("{command} fx-run"));
             refused.refused(
                 1,
