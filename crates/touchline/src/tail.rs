@@ -180,6 +180,8 @@ pub struct OfEngine {
     pub json: bool,
     /// Most lines.
     pub count: u64,
+    /// An option that was given and does not apply.
+    pub of_market_data: Option<&'static str>,
 }
 
 impl Arguments {
@@ -192,7 +194,20 @@ impl Arguments {
             directory,
             json: self.json,
             count: self.count.unwrap_or(u64::MAX),
+            of_market_data: self.of_market_data(),
         })
+    }
+
+    fn of_market_data(&self) -> Option<&'static str> {
+        let options = [
+            ("--symbol", !self.symbol.is_empty()),
+            ("--live-only", self.live_only),
+            ("--no-images", self.no_images),
+            ("--name", self.name.is_some()),
+            ("--named", self.named),
+        ];
+        let given = options.into_iter().find(|(_, is_given)| *is_given);
+        given.map(|(option, _)| option)
     }
 
     fn source(&self) -> Source {

@@ -14,7 +14,16 @@ use touchline_transport::bus::{BusEvent, Polled, Root, Subscription};
 const NAP: Duration = Duration::from_millis(20);
 
 /// Prints the entries from the join point on.
+///
+/// # Errors
+/// Among others: an option of market data was given.
 pub fn follow(of: &OfEngine) -> Result<(), Failure> {
+    if let Some(option) = of.of_market_data {
+        return Err(Failure::usage(format!(
+            "{} is the bus of a trading engine, and {option} is for market data; leave it out",
+            of.bus
+        )));
+    }
     let interrupt = Interrupt::catch()?;
     let (root, bus) = (&Root::at(&of.directory), of.bus.as_str());
     let join = Subscription::<0>::join(root, bus, [], false);

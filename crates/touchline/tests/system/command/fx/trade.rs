@@ -207,6 +207,11 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     // A client may do what its configuration says, and no more.
     let chief = market.desk.run("fx send EUR/USD buy 1000 --as chief");
     chief.refused(1, &["not_allowed"]);
+    let narrowed = market.desk.run("tail fx-run --symbol EUR*");
+    narrowed.refused(
+        2,
+        &["the bus of a trading engine", "--symbol is for market data"],
+    );
     let tail = start(&market.desk, "tail fx-run", "entries.txt");
     until("the entry of a refused command", || {
         market.desk.run("fx send EUR/USD buy 1000 --as chief");
