@@ -7,6 +7,9 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// HeartBtInt of both sides in seconds; Peer.java has it, too.
+const HEARTBEAT_S: &str = "3";
+
 /// Our role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -84,7 +87,7 @@ impl Ours {
         };
         let mut child = Command::new(program)
             .args(["sim", name, at, &format!("127.0.0.1:{port}")])
-            .args(["--heartbeat", "1", "--until-eof"])
+            .args(["--heartbeat", HEARTBEAT_S, "--until-eof"])
             .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -35,6 +35,9 @@ import quickfix.field.MsgType;
  */
 final class Peer implements Application, LogFactory
 {
+    /** HeartBtInt of both sides in seconds; ours.rs has it, too. */
+    static final int HEARTBEAT_S = 3;
+
     /** A message on the wire. */
     record Line(boolean isIncoming, String text)
     {
@@ -125,7 +128,10 @@ final class Peer implements Application, LogFactory
         final SessionSettings settings = new SessionSettings();
         settings.setString("ConnectionType", isAcceptor ? "acceptor" : "initiator");
         settings.setString("NonStopSession", "Y");
-        settings.setString("HeartBtInt", "1");
+        settings.setString("HeartBtInt", Integer.toString(HEARTBEAT_S));
+        // While it beats faster than agreed on, it must not expect the same of the other side.
+        settings.setString("TestRequestDelayMultiplier", "5");
+        settings.setString("HeartBeatTimeoutMultiplier", "10");
         settings.setString("ReconnectInterval", "1");
         settings.setString("UseDataDictionary", "Y");
         settings.setString("DataDictionary", "FIX44.xml");
