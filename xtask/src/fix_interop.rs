@@ -26,6 +26,8 @@ use std::path::Path;
 pub const JUDGED: &[&str] = &[
     "crates/execution/src/back_office",
     "crates/execution/src/back_office.rs",
+    "crates/fx-desk/src/ledger",
+    "crates/fx-desk/src/ledger.rs",
     "crates/fx-events/src/lines",
     "crates/fx-events/src/lines.rs",
     "crates/session/src",

@@ -72,6 +72,7 @@ const PARTS: [&[&str]; 4] = [
     ],
     &[
         "touchline-fx",
+        "touchline-fx-desk",
         "touchline-compose",
         "touchline-execution",
         "touchline-journal",

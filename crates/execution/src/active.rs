@@ -5,8 +5,8 @@
 //! is frozen and wakes later, because a frozen process still has its locks. Nobody takes them from a living process.
 
 use crate::config::{Config, SyncMode};
-use crate::drop_copy::DropCopy;
 use crate::error::Error;
+use touchline_fx_desk::DropCopy;
 use touchline_journal::{Journal, Mode, Options};
 use touchline_transport::bus::Holder;
 use touchline_transport::clock::wall_ns;

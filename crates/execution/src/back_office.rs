@@ -6,7 +6,7 @@
 //!                           └── numbers ◄─┘   which MsgSeqNum was which report; a resend is written again from the reports
 //! ```
 //!
-//! It reads what a [`crate::Follower`] passes on, in a process of its own, and writes nothing that the engine reads. Reports
+//! It reads what a [`touchline_fx_desk::Follower`] passes on, in a process of its own, and writes nothing that the engine reads. Reports
 //! are a function of the journal, in its order, so a client that connects late gets all of them, and a resend after a
 //! restart has the same contents. A client recognizes a report by its ExecID (17).
 
@@ -22,14 +22,14 @@ pub use numbers::OpenError;
 pub use reports::Reports;
 
 use crate::config::ReportConfig;
-use crate::follower::PublishedEntry;
-use crate::ledger::Ledger;
 use client::Client;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::rc::Rc;
+use touchline_fx_desk::PublishedEntry;
+use touchline_fx_desk::ledger::Ledger;
 use touchline_net::Connection;
 use touchline_net::stream::{Error, Listener};
 use touchline_net::tls::Server;

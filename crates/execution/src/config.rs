@@ -5,7 +5,6 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-use crate::bus_names::{ring_name, standby_bus};
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use touchline_credentials::ServerTls;
 use touchline_fx::config as fx;
 use touchline_fx::guards;
 use touchline_fx::{Setup, SetupError};
+use touchline_fx_desk::{ring_name, standby_bus};
 use touchline_session::access_control::Block;
 use touchline_session::fix::is_comp_id;
 use touchline_transport::bus::Root;

@@ -10,23 +10,15 @@
 
 mod received;
 
-pub use crate::bus_names::ring_name;
 pub(crate) use received::Received;
 
 use crate::config::{ClientConfig, CommandKind};
-use crate::kill_file::KillFile;
 use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::command::Command;
-use touchline_fx::encoding::COMMAND_BYTES_MAX;
-use touchline_transport::bus::{
-    END_OF_BATCH, Error, Layout, Lock, Polled, Publication, Root, SegmentError, Subscription,
-};
+use touchline_fx_desk::{KillFile, ring_name};
+use touchline_transport::bus::{Error, Polled, Root, SegmentError, Subscription};
 
-/// Schema of a client's bus.
-const SCHEMA: u16 = 901;
-/// Bytes of a client's ring.
-const RING_BYTES: u64 = 64 << 10;
 /// Oldest command that is executed: one that was sent to an engine that did not run is not executed later.
 const AGE_MAX_NS: u64 = touchline_fx::COMMAND_AGE_MAX_NS;
 /// A command may be this much ahead of the engine's clock.
@@ -36,43 +28,6 @@ const RETRY_NS: u64 = 20_000_000;
 /// Most commands of a client in a round.
 const ROUND_MAX: usize = 16;
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Writing side: a client.
-#[derive(Debug)]
-pub struct DeskClient {
-    publication: Publication,
-}
-
-impl DeskClient {
-    /// Takes the ring of a client; one process at a time has it.
-    ///
-    /// # Errors
-    /// Another process has it, or it cannot be made.
-    pub fn open(root: &Root, engine: &str, client: &str) -> Result<DeskClient, Error> {
-        let layout = Layout {
-            ring_bytes: RING_BYTES,
-            message_bytes_min: COMMAND_BYTES_MAX + 8,
-            schema: SCHEMA,
-            tables: [],
-            lossless: None,
-            huge_pages: false,
-            lock: Lock::No,
-        };
-        let (publication, []) = Publication::open(root, &ring_name(engine, client), &layout)?;
-        Ok(DeskClient { publication })
-    }
-
-    /// Publishes a command.
-    pub fn send(&mut self, request: u64, command: &Command) {
-        let mut bytes = request.to_le_bytes().to_vec();
-        command.encode(&mut bytes);
-        self.publication.stage(bytes.len(), |frame| {
-            frame.put(bytes.as_slice());
-            frame.finish();
-        });
-        self.publication.release(END_OF_BATCH);
-    }
-}
 
 /// Reading side: the ring of a client.
 pub(crate) struct Ring {

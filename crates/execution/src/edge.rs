@@ -3,8 +3,8 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
-use crate::drop_copy::DropCopy;
 use std::net::SocketAddrV4;
+use touchline_fx_desk::DropCopy;
 use touchline_journal::{Appended, Journal, Record, Refused, State};
 use touchline_net::Connection;
 use touchline_net::stream::{Error, Watch};

@@ -20,35 +20,23 @@
 
 mod active;
 pub mod back_office;
-mod bus_names;
 pub mod config;
 mod copied;
 mod counters;
-pub mod desk;
-mod drop_copy;
+mod desk;
 mod edge;
 mod error;
-mod follow_error;
-mod follower;
-mod kill_file;
-pub mod ledger;
 mod numbers;
 mod order_session;
-pub mod records;
 mod recovery;
 mod standby;
 mod statistics;
 mod trader;
 mod variant;
 
-pub use bus_names::standby_bus;
 pub use config::{Config, ConfigError};
 pub use copied::Copied;
 pub use counters::{BankCounters, Counters, StandbyCounters};
-pub use drop_copy::{DropCopy, joined};
-pub use follow_error::FollowError;
-pub use follower::{Follower, PublishedEntry};
-pub use kill_file::write_kill;
 pub use recovery::{Recovered, RecoveryError};
 pub use standby::{Promotion, Standby, Step};
 pub use statistics::HISTOGRAMS;

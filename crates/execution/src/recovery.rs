@@ -4,7 +4,6 @@ mod state;
 
 use crate::desk::Known;
 use crate::numbers::Numbers;
-use crate::records::{self, Record};
 use crate::variant::Variant;
 use state::{Failed, State};
 use std::collections::HashMap;
@@ -13,6 +12,7 @@ use thiserror::Error;
 use touchline_fx::encoding::{Decoder, Entry as Recorded, Malformed, Place};
 use touchline_fx::setup::Setup;
 use touchline_fx::{Batch, Engine, Labels, RestoreError};
+use touchline_fx_desk::records::{self, Record};
 use touchline_journal::records::Stream;
 use touchline_journal::{Entry, Follow, StartReport};
 

@@ -5,17 +5,17 @@
 //! record has been applied before. A standby has no lock of the engine and writes nothing of it: it may be killed.
 
 use crate::active::{Active, other};
-use crate::bus_names::standby_bus;
 use crate::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
 use crate::copied::Copied;
 use crate::counters::StandbyCounters;
 use crate::desk::{Known, Received, Ring};
-use crate::drop_copy::DropCopy;
 use crate::error::Error;
 use crate::recovery::{Reading, RecoveryError};
 use crate::trader::{RING_REFUSED, Trader};
 use touchline_fx::command::Command;
 use touchline_fx::event::Answer;
+use touchline_fx_desk::DropCopy;
+use touchline_fx_desk::standby_bus;
 use touchline_journal::Follow;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;

@@ -147,6 +147,16 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package(
+        "touchline-fx-desk",
+        4,
+        &[
+            "touchline-types",
+            "touchline-fx-events",
+            "touchline-journal",
+            "touchline-transport",
+        ],
+    ),
+    package(
         "touchline-execution",
         5,
         &[
@@ -157,6 +167,7 @@ const PACKAGES: &[Package] = &[
             "touchline-credentials",
             "touchline-journal",
             "touchline-fx",
+            "touchline-fx-desk",
             "touchline-transport",
             COMPOSE,
         ],
@@ -179,6 +190,7 @@ const PACKAGES: &[Package] = &[
             "touchline-gateway",
             "touchline-relay",
             "touchline-fx",
+            "touchline-fx-desk",
             SESSIONS,
             COMPOSE,
             "touchline-execution",

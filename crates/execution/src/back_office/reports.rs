@@ -1,12 +1,12 @@
 //! Executions as ExecutionReports, in the order of the journal.
 
-use crate::follower::PublishedEntry;
-use crate::ledger::{Executed, Ledger, OrderRow};
 use std::fmt::Write;
 use touchline_fx::encoding::Entry;
 use touchline_fx::event::{Alarm, Event, FillLine, OrderLine};
 use touchline_fx::orders::{FillKind, OrderState};
 use touchline_fx::ticks;
+use touchline_fx_desk::PublishedEntry;
+use touchline_fx_desk::ledger::{Executed, Ledger, OrderRow};
 use touchline_types::{Price, Side};
 use touchline_wire::fix::{Encoder, Precision};
 

@@ -3,10 +3,10 @@
 use super::reports::tests::{events, reports_of};
 use super::{Acceptor, Reports};
 use crate::config::ReportConfig;
-use crate::ledger::tests::tell;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
+use touchline_fx_desk::sample::tell;
 use touchline_session::fix::{Event, Memory, Role, Session, Settings, Store};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Message};

@@ -9,13 +9,13 @@ use super::budget::Budget;
 use super::cause::{Cause, Commanded, sent};
 use crate::config::{RunConfig, SyncMode};
 use crate::edge::Output;
-use crate::records::{self, Record};
 use crate::variant::Variant;
 use touchline_fx::encoding::Encoder;
 use touchline_fx::event::{Event, Message, OrderLine};
 use touchline_fx::input::Desk;
 use touchline_fx::setup::Bank;
 use touchline_fx::{Batch, Labels};
+use touchline_fx_desk::records::{self, Record};
 use touchline_journal::format::kind::STREAM;
 use touchline_journal::{Appended, Record as Entry, Refused, State};
 

@@ -6,13 +6,13 @@ use crate::config::ClientConfig;
 use crate::desk::Received;
 use crate::edge::Output;
 use crate::order_session::Said;
-use crate::records;
 use crate::recovery::recover_from;
 use crate::trader::Incident;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use touchline_fx::command::Command;
 use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
+use touchline_fx_desk::records;
 use touchline_journal::{Appended, Record, Refused, StartReport, State};
 use touchline_types::ReceiveTime;
 

@@ -1,9 +1,9 @@
 //! Value dates that have passed.
 
 use crate::rig::Rig;
-use touchline_execution::records;
 use touchline_fx::encoding::Encoder;
 use touchline_fx::value_dates::{day_of, new_york_day};
+use touchline_fx_desk::records;
 use touchline_journal::{Journal, Options, Root, WriterLock};
 use touchline_transport::clock::wall_ns;
 

@@ -3,12 +3,12 @@
 use crate::rig::{Rig, name, order, value};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use touchline_execution::desk::{DeskClient, ring_name};
-use touchline_execution::records;
 use touchline_execution::{Incident, Trader};
 use touchline_fx::command::Command;
 use touchline_fx::encoding::Entry;
 use touchline_fx::lines::lines_of;
+use touchline_fx_desk::records;
+use touchline_fx_desk::{DeskClient, ring_name};
 use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication};
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";

@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
-use touchline_execution::{Incident, records};
+use touchline_execution::Incident;
 use touchline_fx::encoding::{kind, kinds};
+use touchline_fx_desk::records;
 use touchline_journal::format::HEAD_BYTES;
 use touchline_lab::bank::guards::BANK_OFF;
 

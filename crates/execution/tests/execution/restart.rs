@@ -2,11 +2,12 @@
 
 use crate::rig::{Fields, Rig, copy, name, order, value};
 use std::fs;
-use touchline_execution::{Incident, records};
+use touchline_execution::Incident;
 use touchline_fx::command::{Command, Order};
 use touchline_fx::encoding::{Entry, kind, kinds};
 use touchline_fx::event::Event;
 use touchline_fx::parents::Lifetime;
+use touchline_fx_desk::records;
 
 const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 

@@ -5,9 +5,9 @@ use crate::missing;
 use crate::output::{Failure, Output};
 use crate::tail::OfEngine;
 use std::time::Duration;
-use touchline_execution::joined;
 use touchline_fx::encoding::Decoder;
 use touchline_fx::lines::lines_of;
+use touchline_fx_desk::joined;
 use touchline_transport::bus::{BusEvent, Polled, Root, Subscription};
 
 /// Interval of checks for an interrupt and a closed output.

@@ -11,7 +11,8 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use touchline_execution::{Config, Follower};
+use touchline_execution::Config;
+use touchline_fx_desk::Follower;
 use touchline_gateway::bus;
 use touchline_transport::bus::Root;
 

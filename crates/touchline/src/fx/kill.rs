@@ -4,9 +4,9 @@ use super::desk::{Desk, Place, Refused, To};
 use crate::output::{Failure, say};
 use clap::Args;
 use std::time::Duration;
-use touchline_execution::desk::ring_name;
-use touchline_execution::write_kill;
 use touchline_fx::command::Command;
+use touchline_fx_desk::ring_name;
+use touchline_fx_desk::write_kill;
 use touchline_transport::boot_ns;
 
 /// Longest wait for the client's ring, which another process may have.

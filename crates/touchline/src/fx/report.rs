@@ -14,8 +14,8 @@ use office::Office;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_execution::back_office::Reports;
-use touchline_execution::ledger::Ledger;
-use touchline_execution::{Follower, PublishedEntry};
+use touchline_fx_desk::ledger::Ledger;
+use touchline_fx_desk::{Follower, PublishedEntry};
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///

@@ -1,9 +1,9 @@
 //! Lines of an engine as reports.
 
 use super::*;
-use crate::ledger::tests::{fill, id, sent, state, tell};
 use touchline_fx::event::OrderEvent;
 use touchline_fx::orders::RejectCode;
+use touchline_fx_desk::sample::{fill, id, sent, state, tell};
 
 /// An order of 3,000 that is filled in two parts, one of which is corrected and the other busted, and one that is rejected.
 pub fn events() -> Vec<(u64, Event)> {

@@ -3,12 +3,12 @@
 
 use super::watch::parent_of;
 use super::world::World;
-use crate::records;
 use crate::recovery::recover_from;
 use std::collections::HashMap;
 use touchline_fx::Engine;
 use touchline_fx::encoding::Place;
 use touchline_fx::ticks;
+use touchline_fx_desk::records;
 use touchline_types::Id;
 
 /// Checks a settled world.

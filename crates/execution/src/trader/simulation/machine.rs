@@ -2,10 +2,10 @@
 
 use super::watch::{Watch, short};
 use crate::edge::Output;
-use crate::records::kind;
 use std::cell::RefCell;
 use std::rc::Rc;
 use touchline_fx::encoding::{Decoder, Entry};
+use touchline_fx_desk::records::kind;
 use touchline_journal::{Appended, Record, Refused, SimulatedJournal, State};
 use touchline_lab::random::Random;
 

@@ -1,6 +1,5 @@
 use super::*;
 use std::collections::BTreeMap;
-use touchline_execution::PublishedEntry;
 use touchline_fx::encoding::Entry;
 use touchline_fx::event::{Event, FillLine, Message, Numbered, OrderEvent, OrderLine, OrderStatus};
 use touchline_fx::labels::PairLabel;
@@ -9,6 +8,7 @@ use touchline_fx::parents::{Lifetime, ParentTerms, WaitReason};
 use touchline_fx::plan::Style;
 use touchline_fx::positions::{Position, WorstCase};
 use touchline_fx::{Batch, Labels};
+use touchline_fx_desk::PublishedEntry;
 use touchline_types::{Id, Price, Side};
 
 const QUANTITY: i64 = 10_000_000;

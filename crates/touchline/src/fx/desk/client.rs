@@ -9,11 +9,11 @@ use crate::output::{Failure, say};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-use touchline_execution::desk::DeskClient;
-use touchline_execution::joined;
 use touchline_fx::command::Command;
 use touchline_fx::encoding::{Decoder, NoCommand};
 use touchline_fx::lines::{LineKind, lines_of};
+use touchline_fx_desk::DeskClient;
+use touchline_fx_desk::joined;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{self, Polled, Root, SegmentError, Subscription};
 

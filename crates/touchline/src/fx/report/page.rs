@@ -7,7 +7,7 @@ use std::fmt::Write;
 use touchline_chart::{
     BarChart, COLOURS, DotChart, Line, LineChart, Scale, begin_page, escape, section, time,
 };
-use touchline_execution::ledger::Ledger;
+use touchline_fx_desk::ledger::Ledger;
 
 const POSITIONS: &str = "Base units, and cash in term currency.";
 const FILLED: &str = "Filled share of the quantity that was sent.";

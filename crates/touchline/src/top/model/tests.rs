@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_client::State as BookState;
 use touchline_client::monitor::Monitor;
-use touchline_execution::desk::DeskClient;
+use touchline_fx_desk::DeskClient;
 use touchline_transport::shm::{
     CountersFile, FineClock, Join, Publisher, ReaderStats, Root, Settings, Subscriber,
 };

@@ -7,7 +7,8 @@ use crate::top::model::{CopySource, EngineState, Model, Sample};
 use std::time::Duration;
 use touchline_client::monitor::CountersView;
 use touchline_compose::labelled;
-use touchline_execution::{BankCounters, Counters, DropCopy, StandbyCounters};
+use touchline_execution::{BankCounters, Counters, StandbyCounters};
+use touchline_fx_desk::DropCopy;
 use touchline_transport::shm::ProcessStats;
 use touchline_types::CounterInfo;
 

@@ -12,10 +12,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use touchline_execution::records;
 use touchline_fx::encoding::Entry;
 use touchline_fx::event::{Event, Message};
 use touchline_fx::orders::Terms;
+use touchline_fx_desk::records;
 use touchline_lab::random::Random;
 
 const TEST: &str =

@@ -9,7 +9,7 @@ use crate::command::signal;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use touchline_execution::desk::DeskClient;
+use touchline_fx_desk::DeskClient;
 use touchline_transport::bus::Root;
 
 /// The same client waits for a fill that does not come: its kill is answered, the bank is asked to cancel, and the command that

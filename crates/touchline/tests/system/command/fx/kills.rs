@@ -21,8 +21,8 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use touchline_execution::Follower;
-use touchline_execution::ledger::Ledger;
+use touchline_fx_desk::Follower;
+use touchline_fx_desk::ledger::Ledger;
 use touchline_lab::random::{Random, amount};
 use touchline_transport::bus::Root;
 

@@ -7,8 +7,8 @@ use super::trade::Market;
 use crate::command::deribit::until;
 use crate::command::signal;
 use std::time::Duration;
-use touchline_execution::desk::DeskClient;
 use touchline_fx::command::Command;
+use touchline_fx_desk::DeskClient;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 

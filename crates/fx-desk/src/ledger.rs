@@ -11,13 +11,15 @@ pub use order::{Derived, Executed, OrderRow, OrderTerms};
 use crate::follower::PublishedEntry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
-use touchline_fx::encoding::Entry;
-use touchline_fx::event::{Alarm, Event, FillLine, Message, OrderEvent, OrderLine, ParentEnd};
-use touchline_fx::lines::LineKind;
-use touchline_fx::lines::names::wait_name;
-use touchline_fx::orders::{FillKind, OrderState};
-use touchline_fx::parents::ParentTerms;
-use touchline_fx::{Labels, ticks};
+use touchline_fx_events::encoding::Entry;
+use touchline_fx_events::event::{
+    Alarm, Event, FillLine, Message, OrderEvent, OrderLine, ParentEnd,
+};
+use touchline_fx_events::lines::LineKind;
+use touchline_fx_events::lines::names::wait_name;
+use touchline_fx_events::orders::{FillKind, OrderState};
+use touchline_fx_events::parents::ParentTerms;
+use touchline_fx_events::{Labels, ticks};
 use touchline_types::{Id, Side};
 
 /// Fills and alarms that are kept.
@@ -417,4 +419,4 @@ fn push_last<T>(rows: &mut VecDeque<T>, row: T) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,6 +1,6 @@
 //! Drop copy: decisions of the engine and reports of the banks, on a bus that any number of readers follow.
 //!
-//! A message is a part of a batch, with the same bytes as in the journal ([`touchline_fx::encoding`]). The number of its first entry is 0
+//! A message is a part of a batch, with the same bytes as in the journal ([`touchline_fx_events::encoding`]). The number of its first entry is 0
 //! if the journal does not have it: a composite, or what an engine says after its journal failed. A slow reader loses messages, notices
 //! by the numbers, and finds them in the journal ([`crate::Follower`]).
 //!
@@ -11,8 +11,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use touchline_fx::encoding::{Decoder, Encoder};
-use touchline_fx::event::Answer;
+use touchline_fx_events::encoding::{Decoder, Encoder};
+use touchline_fx_events::event::Answer;
 use touchline_transport::bus::{
     Activity, DROP_COPY_SCHEMA, Damage, END_OF_BATCH, Error, Layout, Lock, Publication, Root,
     WriterLock,

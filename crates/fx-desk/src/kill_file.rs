@@ -47,7 +47,7 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
 }
 
 /// The file of a client, as the engine sees it.
-pub(crate) struct KillFile {
+pub struct KillFile {
     path: PathBuf,
     /// Its name from the moment in which the engine has taken it: a client that writes the next kill does not write this file.
     taken_path: PathBuf,

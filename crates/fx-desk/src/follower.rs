@@ -4,9 +4,9 @@
 use crate::follow_error::FollowError;
 use crate::records::Reader;
 use std::path::{Path, PathBuf};
-use touchline_fx::encoding::{Entry as Recorded, Malformed, Place};
-use touchline_fx::lines::{LineKind, lines_of};
-use touchline_fx::{Batch, Labels};
+use touchline_fx_events::encoding::{Entry as Recorded, Malformed, Place};
+use touchline_fx_events::lines::{LineKind, lines_of};
+use touchline_fx_events::{Batch, Labels};
 use touchline_journal::{Entry, Follow};
 use touchline_transport::bus::{Polled, Root, Subscription};
 
@@ -47,7 +47,7 @@ pub struct PublishedEntry<'t> {
     /// Lists of its batch.
     pub batch: &'t Batch,
     /// Whether the journal has it. A composite is in no journal, and other changes by prices are not if they come too often
-    /// ([`Event::is_of_prices`](touchline_fx::event::Event::is_of_prices)). Any other entry of which it is false says that the journal failed.
+    /// ([`Event::is_of_prices`](touchline_fx_events::event::Event::is_of_prices)). Any other entry of which it is false says that the journal failed.
     pub is_journaled: bool,
 }
 
@@ -276,8 +276,8 @@ mod tests {
     use crate::records;
     use std::os::unix::fs::FileExt;
     use std::time::{Duration, Instant};
-    use touchline_fx::encoding::Encoder;
-    use touchline_fx::event::Answer;
+    use touchline_fx_events::encoding::Encoder;
+    use touchline_fx_events::event::Answer;
     use touchline_journal::format::segment_name;
     use touchline_journal::{Error, Journal, Options};
 

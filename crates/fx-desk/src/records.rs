@@ -4,12 +4,12 @@
 //! |--:|---|---|
 //! | 56 | numbers | bank u16, next MsgSeqNum out u64, in u64 |
 //! | 57 | boot | time u64, id of the boot of the host 16 bytes, epoch u64: orders of earlier ones may be lacking; 0: none |
-//! | 64 | batch | an input with everything that followed from it ([`touchline_fx::encoding`]) |
+//! | 64 | batch | an input with everything that followed from it ([`touchline_fx_events::encoding`]) |
 
 use crate::follow_error::FollowError;
 use std::path::Path;
-use touchline_fx::encoding::{Decoder, Entry};
-use touchline_fx::{Batch, Labels};
+use touchline_fx_events::encoding::{Decoder, Entry};
+use touchline_fx_events::{Batch, Labels};
 use touchline_journal::Entry as JournalEntry;
 use touchline_journal::records::Stream;
 
@@ -18,7 +18,7 @@ pub const STREAM: u16 = 1;
 /// Content of the stream: orders.
 pub const CONTENT: u16 = 4;
 /// Version of the records.
-pub const VERSION: u16 = touchline_fx::encoding::VERSION;
+pub const VERSION: u16 = touchline_fx_events::encoding::VERSION;
 
 /// Kinds of records.
 pub mod kind {

@@ -1,7 +1,7 @@
 //! Why an engine cannot be followed.
 
 use thiserror::Error;
-use touchline_fx::encoding::{Malformed, VERSION};
+use touchline_fx_events::encoding::{Malformed, VERSION};
 
 /// Why an engine cannot be followed.
 #[derive(Debug, Error)]

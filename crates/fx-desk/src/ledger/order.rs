@@ -1,9 +1,9 @@
 //! An order of the ledger, and what was executed of it.
 
 use std::rc::Rc;
-use touchline_fx::event::FillLine;
-use touchline_fx::orders::{FillKind, OrderState, Terms};
-use touchline_fx::{Labels, ticks};
+use touchline_fx_events::event::FillLine;
+use touchline_fx_events::orders::{FillKind, OrderState, Terms};
+use touchline_fx_events::{Labels, ticks};
 use touchline_types::{Id, Price, Side};
 
 /// An order.

@@ -1,0 +1,31 @@
+//! The FX engine seen from outside: its record, folded into a ledger, and the rings of its clients. The engine (crate
+//! `touchline-execution`) writes and reads the other side of each.
+//!
+//! # Never
+//! Contains a rule of the engine, or writes what it reads, commands excepted.
+//!
+//! # Path
+//! A [`Follower`] reads journal and drop copy, none of the entries twice; a [`ledger`] folds them into parents, orders, fills and positions.
+//! A client writes commands with a [`DeskClient`]; their answers are in the drop copy.
+//!
+//! # Tests
+//! Beside their code. Live engines are in `crates/touchline/tests/system`.
+
+mod bus_names;
+mod drop_copy;
+mod follow_error;
+mod follower;
+mod kill_file;
+pub mod ledger;
+pub mod records;
+mod ring;
+#[cfg(any(test, feature = "testing"))]
+pub mod sample;
+
+pub use bus_names::{ring_name, standby_bus};
+pub use drop_copy::{DropCopy, joined};
+pub use follow_error::FollowError;
+pub use follower::{Follower, PublishedEntry};
+pub use kill_file::{KillFile, write_kill};
+pub use ring::DeskClient;
+pub use touchline_fx_events as events;
