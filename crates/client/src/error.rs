@@ -20,11 +20,11 @@ pub enum Error {
         /// Existing buses.
         buses: Vec<String>,
     },
-    /// The bus belongs to another user, or others may write to it.
+    /// The bus belongs to another user, who has not shared it with a group of this one; or others may write to it.
     NotYours {
         /// Name of the bus; empty if the directory of the buses was refused.
         bus: String,
-        /// Owner and fix.
+        /// Path, owner, group and mode, and the fix.
         why: String,
     },
     /// This client cannot read the format of the bus.
@@ -184,6 +184,10 @@ pub(crate) fn of_bus(root: &Root, bus: &str, error: touchline_transport::shm::Er
         Bus::Segment(error) => of_segment(root, &bus, error),
         Bus::Format { .. } => Error::Incompatible { bus, why },
         Bus::HalfStarted { .. } => Error::HalfStarted { bus },
+        Bus::NoNames { owner, .. } => Error::NotYours {
+            bus,
+            why: format!("only readers of its user {owner} have a name; join without a name"),
+        },
         Bus::NameTaken { .. } => Error::NameTaken { bus, why },
         Bus::TooManyReaders { .. } => Error::TooManyReaders { bus, why },
         Bus::NotLossless { .. } => Error::NotLossless { bus },
@@ -208,7 +212,11 @@ pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
                 },
             }
         }
-        SegmentError::Foreign { .. } | SegmentError::Exposed { .. } => Error::NotYours { bus, why },
+        SegmentError::Foreign { owner, .. } => Error::NotYours {
+            bus,
+            why: format!("{why}; to read the buses of that user, set TOUCHLINE_OWNER={owner}"),
+        },
+        SegmentError::Denied { .. } | SegmentError::Exposed { .. } => Error::NotYours { bus, why },
         SegmentError::NoFreeSlot { .. } => Error::TooManyReaders { bus, why },
         SegmentError::Size { .. } | SegmentError::Kind { .. } => Error::Damaged { bus, why },
         SegmentError::Name { .. } => Error::Option(why),

@@ -120,6 +120,8 @@ impl Composer<Publisher> {
             Some(directory) => Root::at(directory),
             None => Root::of_this_user(),
         };
+        let root = root.shared_with(config.group.as_deref());
+        let root = root.map_err(shm::Error::from)?;
         let publisher = output::open(config, &root)?;
         let setup = config.setup().map_err(ConfigError::from)?;
         let statistics = Statistics::create(&publisher, &setup)?;

@@ -16,6 +16,9 @@ pub struct Config {
     /// Directory of all buses; the user's default if absent.
     #[serde(default)]
     pub directory: Option<PathBuf>,
+    /// Group whose members may read the bus, by name or number; the composer's user alone if absent.
+    #[serde(default)]
+    pub group: Option<String>,
     /// Published price levels a side.
     #[serde(default = "levels")]
     pub levels: usize,

@@ -33,7 +33,7 @@ impl Active {
 
     fn try_take(config: &Config) -> Result<Active, Error> {
         let run = &config.run;
-        let drop_copy = DropCopy::open(&config.root(), &run.bus, run.ring_bytes)?;
+        let drop_copy = DropCopy::open(&config.shared_root()?, &run.bus, run.ring_bytes)?;
         let options = Options {
             mode: match run.sync {
                 SyncMode::Host => Mode::Host,

@@ -73,6 +73,9 @@ pub struct RunConfig {
     /// Directory of all buses; the user's default if absent.
     #[serde(default)]
     pub directory: Option<PathBuf>,
+    /// Group whose members may read the drop copy, by name or number; the engine's user alone if absent.
+    #[serde(default)]
+    pub group: Option<String>,
     /// Directory of the journal.
     pub journal: PathBuf,
     /// When an order may be sent.
@@ -263,6 +266,11 @@ impl Config {
             Some(directory) => Root::at(directory),
             None => Root::of_this_user(),
         }
+    }
+
+    /// Directory of the buses, for the drop copy: its group may read that.
+    pub(crate) fn shared_root(&self) -> Result<Root, touchline_transport::bus::Error> {
+        Ok(self.root().shared_with(self.run.group.as_deref())?)
     }
 
     /// Sessions of a bank.

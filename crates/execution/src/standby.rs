@@ -73,7 +73,7 @@ impl Standby {
         let setup = config.setup().map_err(ConfigError::from)?;
         config.access()?;
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
-        let answers = DropCopy::open(&root, &bus, RING_BYTES)?;
+        let answers = DropCopy::open(&config.shared_root()?, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
         // An earlier command was for another standby, not a request to promote this one.
         let began_ns = boot_ns();

@@ -12,9 +12,11 @@ use touchline_transport::shm::{
 /// Takes over or creates the configured bus.
 ///
 /// # Errors
-/// Among others another writer of the bus, or missing memory.
+/// Among others another writer of the bus, missing memory, or a group that does not exist.
 pub fn open<V: Venue>(config: &Config<V>) -> Result<Publisher, Error> {
-    let root = root(config.publication.directory.as_deref());
+    let publication = &config.publication;
+    let root = root(publication.directory.as_deref());
+    let root = root.shared_with(publication.group.as_deref())?;
     Publisher::open(&root, &config.bus, &settings(config))
 }
 

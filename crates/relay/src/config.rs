@@ -21,6 +21,8 @@ use touchline_credentials::{ClientTls, ServerTls};
 pub struct Config {
     /// Directory of the buses; `/dev/shm/touchline-UID` if absent.
     pub directory: Option<PathBuf>,
+    /// Group whose members may read the received buses, by name or number; the relay's user alone if absent.
+    pub group: Option<String>,
     /// Idle strategy of the thread.
     pub wait: Wait,
     /// CPU that the thread is bound to; any if absent.

@@ -69,6 +69,8 @@ const ENTRIES_MAX: usize = 65_536;
 /// The first link that cannot be started.
 pub fn start(config: &Config, root: &Root, host: &str) -> Result<Vec<Started>, StartError> {
     let own = Source::of_host(host);
+    let shared = root.clone().shared_with(config.group.as_deref());
+    let root = &shared.map_err(|error| RunError::Bus(error.into()))?;
     let mut started = Vec::new();
     for link in &config.receive {
         started.push(match link.from.carrier {

@@ -13,6 +13,7 @@
 //! then: locks are also on the directory and on each written file, and the writer periodically checks that the names
 //! still lead to its files ([`WriterLock::lost_name`], [`Mapping::is_replaced`]).
 
+mod access;
 mod build;
 mod directory;
 mod error;
@@ -27,7 +28,7 @@ mod space;
 mod writer_lock;
 
 pub use build::Build;
-pub use directory::{Directory, Root, Sharing};
+pub use directory::{Directory, Root};
 pub use error::Error;
 pub use holder::Holder;
 pub use mapping::{Access, Draft, Lock, Mapping, Options, Warning};

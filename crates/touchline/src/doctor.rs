@@ -1,6 +1,7 @@
 //! `touchline doctor`: checks this host for low and steady latency and names fixes.
 
 mod aeron;
+mod buses;
 mod cpu_list;
 mod finding;
 mod guards;
@@ -14,12 +15,13 @@ mod show;
 mod tests;
 
 use crate::output::{Failure, say};
+use crate::place::Place;
 use cpu_list::CpuList;
 use finding::{Asked, Status};
 use host::Host;
 use std::path::PathBuf;
 
-/// Check this host: clock, CPUs, memory, network.
+/// Check this host: clock, CPUs, memory, network, access to the buses.
 ///
 /// Each check prints its finding, its reason and the fix. The host is not changed, and no privileges are needed. A
 /// finding that a virtual machine or a container hides is `unknown`, which is not a failure.
@@ -36,6 +38,8 @@ pub struct Arguments {
     /// are missing; may be given several times.
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
+    #[command(flatten)]
+    place: Place,
     /// Print one JSON object a line for each check.
     #[arg(long)]
     json: bool,
@@ -73,6 +77,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         interface: arguments.interface.clone(),
     };
     let mut checks = rules::check(&host, &asked);
+    if arguments.root.is_none() {
+        checks.push(buses::check(&arguments.place.monitor()));
+    }
     for path in &arguments.config {
         checks.push(guards::check(path)?);
     }

@@ -14,6 +14,7 @@
 //! skips messages that the tables contain already. [`Subscription`] returns messages as bytes.
 
 mod damage;
+mod error;
 mod files;
 mod flow_control;
 mod frame;
@@ -26,8 +27,9 @@ mod subscription;
 mod watch;
 
 pub use damage::Damage;
+pub use error::Error;
 pub(crate) use files::{CURSORS, Reading};
-pub use files::{DROP_COPY_SCHEMA, Error, FOREIGN_SCHEMA, TableReader, TableWriter, schema_of};
+pub use files::{DROP_COPY_SCHEMA, FOREIGN_SCHEMA, TableReader, TableWriter, schema_of};
 pub use flow_control::FlowCounts;
 pub use frame::Frame;
 pub use liveness::Liveness;
@@ -40,6 +42,6 @@ pub use touchline_shm::broadcast::{Activity, BATCH_END as END_OF_BATCH, Flags};
 pub use touchline_shm::last_value::{Found, Shape};
 pub(crate) use touchline_shm::segment::SlotGuard;
 pub use touchline_shm::segment::{
-    Build, Directory, Error as SegmentError, Holder, Lock, Root, Sharing, Warning, WriterLock,
+    Build, Directory, Error as SegmentError, Holder, Lock, Root, Warning, WriterLock,
 };
 pub(crate) use watch::Watch;

@@ -3,7 +3,7 @@
 
 pub use crate::bus::{
     Activity, Build, Damage, Directory, Error, Holder, Liveness, Lock, Lossless, Polled, Root,
-    Sharing, Warning, remove,
+    Warning, remove,
 };
 pub use crate::market::{
     BookImage, Filter, Images, Item, Join, Kinds, LastValue, Overview, Publisher,

@@ -17,6 +17,9 @@ pub struct Publication {
         deserialize_with = "directory"
     )]
     pub directory: Option<PathBuf>,
+    /// Group whose members may read the bus, by name or number; the gateway's user alone if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Size of the ring in bytes, a power of two from 4,096 to 2^40.
     #[serde(deserialize_with = "ring_bytes")]
     pub ring_bytes: u64,
@@ -64,6 +67,7 @@ impl Default for Publication {
     fn default() -> Self {
         Self {
             directory: None,
+            group: None,
             ring_bytes: 16 * 1024 * 1024,
             image_levels_max: 16,
             tops: true,

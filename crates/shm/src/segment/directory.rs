@@ -1,5 +1,6 @@
 //! Directories of buses: location, owner, and opening of files.
 
+use super::access::{self, this_user};
 use super::name::Name;
 use super::{Error, space};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -11,53 +12,60 @@ use std::sync::Arc;
 /// The longest name of a bus or of a file in it, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// Access of readers to a publication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sharing {
-    /// The same user only: directories 0700, files 0600.
-    #[default]
-    Private,
-    /// The group of the files may read as well: directories 0750, files 0640. A reader of the group
-    /// may also hold up the next start of the writer, because it may put a read lock on its file.
-    Group,
-}
-
 /// A directory of buses, all of one owner.
 #[derive(Debug, Clone)]
 pub struct Root {
     path: PathBuf,
+    /// Its buses are read if they are of this user.
     owner: u32,
-    sharing: Sharing,
+    /// Likewise if they are of this process's user.
+    is_own_trusted: bool,
+    /// Group that may read what is created here.
+    group: Option<u32>,
 }
 
 impl Root {
     /// `/dev/shm/touchline-<uid>`, private, of this process's effective user.
     pub fn of_this_user() -> Self {
-        let user = rustix::process::geteuid().as_raw();
-        Self::at(format!("/dev/shm/touchline-{user}"))
+        let user = this_user();
+        Self {
+            owner: user,
+            ..Self::at(format!("/dev/shm/touchline-{user}"))
+        }
     }
 
     /// Another place. Its parent must exist; on a `hugetlbfs` mount all segments are made of huge
     /// pages. Anything but a file system in memory costs the writer disk writes.
+    ///
+    /// Its buses are read if they belong to the effective user of this process, or to the one that `TOUCHLINE_OWNER` in
+    /// the environment, or else the name of a directory `touchline-<uid>`, states. Only this process's user writes them.
     pub fn at(path: impl AsRef<Path>) -> Self {
+        // Without the trailing slash, with which the system would follow a symlink.
+        let path: PathBuf = path.as_ref().components().collect();
         Self {
-            // Without the trailing slash, with which the system would follow a symlink.
-            path: path.as_ref().components().collect(),
-            owner: rustix::process::geteuid().as_raw(),
-            sharing: Sharing::Private,
+            owner: access::stated_owner(&path).unwrap_or_else(this_user),
+            is_own_trusted: true,
+            path,
+            group: None,
         }
     }
 
-    /// Sets the access that is accepted (and, by a writer, granted).
-    pub fn sharing(mut self, sharing: Sharing) -> Self {
-        self.sharing = sharing;
-        self
+    /// Shares what is created here with a group, given by name or number, whose members may read it: directories 0750,
+    /// files 0640. Without one everything is private: 0700, 0600.
+    ///
+    /// A member of the group may hold up the next start of the writer, because it may put a read lock on its files.
+    ///
+    /// # Errors
+    /// [`Error::NoGroup`].
+    pub fn shared_with(mut self, group: Option<&str>) -> Result<Self, Error> {
+        self.group = group.map(access::group_of).transpose()?;
+        Ok(self)
     }
 
-    /// Reads the buses of another user, who must have shared them. By default only the effective user of this process
-    /// is trusted.
+    /// Reads buses of this user alone.
     pub fn owned_by(mut self, user: u32) -> Self {
         self.owner = user;
+        self.is_own_trusted = false;
         self
     }
 
@@ -72,33 +80,59 @@ impl Root {
     }
 
     /// Creates the root if it is missing. For writers.
+    ///
+    /// # Errors
+    /// Among others [`Error::OtherGroup`].
     pub fn make_root(&self) -> Result<(), Error> {
         if let Some(missing) = self.missing_parent() {
             return Err(missing);
         }
-        self.make(CWD, &self.path, &self.path)
+        let root = self.for_writing();
+        let (handle, stat) = root.make(CWD, &self.path, &self.path)?;
+        let Some(group) = self.group else {
+            return Ok(());
+        };
+        // Several publishers share it, and it has one group.
+        if stat.st_mode & 0o070 != 0 && stat.st_gid != group {
+            return Err(Error::OtherGroup {
+                path: self.path.clone(),
+                group: stat.st_gid,
+                wanted: group,
+            });
+        }
+        let path = || self.path.clone();
+        access::give(handle.as_fd(), &stat, self.group, 0o750, path)
     }
 
     /// The directory of a bus; creates it and the root if missing. For writers.
     pub fn create(&self, bus: &str) -> Result<Directory, Error> {
         check_name("bus", bus)?;
         self.make_root()?;
-        let root = self.open_root()?;
-        self.make(root.as_fd(), Path::new(bus), &self.path.join(bus))?;
-        self.open_in(root.as_fd(), bus)
+        let (handle, root) = self.for_writing().open_root()?;
+        root.make(handle.as_fd(), Path::new(bus), &self.path.join(bus))?;
+        root.open_in(handle.as_fd(), bus)
     }
 
     /// The directory of a bus that exists.
     pub fn open(&self, bus: &str) -> Result<Directory, Error> {
         check_name("bus", bus)?;
-        self.open_in(self.open_root()?.as_fd(), bus)
+        let (handle, root) = self.open_root()?;
+        root.open_in(handle.as_fd(), bus)
+    }
+
+    /// Whether the buses belong to this process's user, who may write there.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn is_own(&self) -> Result<bool, Error> {
+        Ok(self.open_root()?.1.owner == this_user())
     }
 
     /// Names of the buses below this root, sorted, without plain files; [`WriterLock::holder`](super::WriterLock::holder) tells whether a
     /// bus has a writer. A root that does not exist has no buses; a root whose parent does not exist is an error.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
         match self.open_root() {
-            Ok(root) => names(root.as_fd(), &self.path, |kind| {
+            Ok((root, _)) => names(root.as_fd(), &self.path, |kind| {
                 kind != FileType::RegularFile
             }),
             Err(Error::Missing { .. }) => Ok(Vec::new()),
@@ -106,15 +140,25 @@ impl Root {
         }
     }
 
-    fn open_root(&self) -> Result<OwnedFd, Error> {
+    /// This root, whose files must be of this process's user.
+    fn for_writing(&self) -> Self {
+        self.clone().owned_by(this_user())
+    }
+
+    /// The directory, and this root with its one owner.
+    fn open_root(&self) -> Result<(OwnedFd, Self), Error> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(CWD, &self.path, flags, Mode::empty());
         let handle = match (handle, self.missing_parent()) {
             (Err(Errno::NOENT), Some(missing)) => return Err(missing),
             (handle, _) => handle.map_err(Error::opening(&self.path))?,
         };
-        self.verify_directory(handle.as_fd(), &self.path)?;
-        Ok(handle)
+        let stat = rustix::fs::fstat(&handle).map_err(Error::system("examine", &self.path))?;
+        let is_own = self.is_own_trusted && stat.st_uid == this_user();
+        let owner = if is_own { stat.st_uid } else { self.owner };
+        let root = self.clone().owned_by(owner);
+        root.verify_directory(handle.as_fd(), &self.path)?;
+        Ok((handle, root))
     }
 
     /// Error: the parent directory of this root does not exist.
@@ -130,8 +174,8 @@ impl Root {
     fn open_in(&self, root: BorrowedFd<'_>, bus: &str) -> Result<Directory, Error> {
         let path = self.path.join(bus);
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle =
-            open_beneath(root, bus, flags, Mode::empty()).map_err(Error::opening(&path))?;
+        let handle = open_beneath(root, bus, flags, Mode::empty())
+            .map_err(|error| refused(root, &self.path, error, Error::opening(&path)))?;
         self.verify_directory(handle.as_fd(), &path)?;
         Ok(Directory {
             handle: Arc::new(handle),
@@ -141,8 +185,12 @@ impl Root {
     }
 
     /// Creates one directory, or continues with one that a killed start left.
-    fn make(&self, parent: BorrowedFd<'_>, name: &Path, path: &Path) -> Result<(), Error> {
-        let mode = self.directory_mode();
+    fn make(
+        &self,
+        parent: BorrowedFd<'_>,
+        name: &Path,
+        path: &Path,
+    ) -> Result<(OwnedFd, Stat), Error> {
         match rustix::fs::mkdirat(parent, name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(Error::system("make", path)(error)),
@@ -151,15 +199,19 @@ impl Root {
         let handle =
             rustix::fs::openat(parent, name, flags, Mode::empty()).map_err(Error::opening(path))?;
         let stat = self.verify_directory(handle.as_fd(), path)?;
-        if stat.st_mode & 0o777 != mode {
-            // The umask removed bits. The handle cannot be exchanged for another directory.
-            set_mode(handle.as_fd(), mode).map_err(Error::system("set the mode of", path))?;
-        }
-        Ok(())
+        // The umask may have removed bits.
+        let mode = stat.st_mode & 0o777 | 0o700;
+        access::give(handle.as_fd(), &stat, None, mode, || path.to_owned())?;
+        Ok((handle, stat))
     }
 
     fn verify_directory(&self, handle: BorrowedFd<'_>, path: &Path) -> Result<Stat, Error> {
-        self.verify(handle, path, FileType::Directory, self.directory_mode())
+        self.verify(
+            handle,
+            path,
+            FileType::Directory,
+            access::DIRECTORY_MODE_MAX,
+        )
     }
 
     /// Checks type, owner and mode of an open handle.
@@ -199,13 +251,6 @@ impl Root {
         }
         Ok(stat)
     }
-
-    fn directory_mode(&self) -> u32 {
-        match self.sharing {
-            Sharing::Private => 0o700,
-            Sharing::Group => 0o750,
-        }
-    }
 }
 
 /// Writer of a file of a bus.
@@ -215,6 +260,16 @@ pub(super) enum WrittenBy {
     Owner,
     /// Every reader of the bus: the one file in which readers report to the writer.
     Readers,
+}
+
+impl WrittenBy {
+    /// Most access of a file; that of files shared with a group.
+    fn mode_max(self) -> u32 {
+        match self {
+            WrittenBy::Owner => 0o640,
+            WrittenBy::Readers => 0o660,
+        }
+    }
 }
 
 /// The directory of one bus, opened and verified. A clone is the same directory.
@@ -277,9 +332,12 @@ impl Directory {
                     expected: kind_name(FileType::RegularFile),
                 });
             }
+            Err(Errno::ACCESS) if !access.intersects(OFlags::RDWR) => {
+                return Err(self.not_readable(file));
+            }
             other => other.map_err(|error| Error::opening(&self.path_of(file))(error))?,
         };
-        let allowed = self.file_mode(written_by);
+        let allowed = written_by.mode_max();
         // The path is built only for an error: readers check the lock repeatedly.
         let verify = |path: &Path| {
             let kind = FileType::RegularFile;
@@ -289,22 +347,82 @@ impl Directory {
         Ok((handle, stat))
     }
 
-    /// Creates a file that must not exist, with its final mode.
-    pub(super) fn create_file(&self, file: &str, written_by: WrittenBy) -> Result<OwnedFd, Errno> {
+    /// Creates a file that must not exist, of the owner alone.
+    fn create_private(&self, file: &str) -> Result<OwnedFd, Errno> {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = open_beneath(self.handle(), file, flags, Mode::RUSR | Mode::WUSR)?;
-        rustix::fs::fchmod(&handle, Mode::from_raw_mode(self.file_mode(written_by)))?;
+        // Whatever the umask is.
+        rustix::fs::fchmod(&handle, Mode::RUSR | Mode::WUSR)?;
         Ok(handle)
     }
 
-    /// Opens a permanent file for reading and writing; creates it if missing.
+    /// Creates a file that must not exist, with its final mode.
+    pub(super) fn create_file(&self, file: &str, by: WrittenBy) -> Result<OwnedFd, Error> {
+        let made = self.create_private(file);
+        let handle = made.map_err(Error::system("make", self.path_of(file)))?;
+        self.grant(handle.as_fd(), file, by)?;
+        Ok(handle)
+    }
+
+    /// Gives an open file of this bus the group and the mode that this writer grants.
+    pub(super) fn grant(
+        &self,
+        file: BorrowedFd<'_>,
+        name: &str,
+        by: WrittenBy,
+    ) -> Result<(), Error> {
+        let path = || self.path_of(name);
+        let stat = rustix::fs::fstat(file).map_err(Error::system("examine", path()))?;
+        let mode = match self.root.group {
+            Some(_) => by.mode_max(),
+            None => 0o600,
+        };
+        access::give(file, &stat, self.root.group, mode, path)
+    }
+
+    /// Gives the directory the group and the mode that its writer grants. For the holder of its lock.
+    pub(super) fn grant_itself(&self) -> Result<(), Error> {
+        let path = || self.path();
+        let stat = rustix::fs::fstat(self.handle()).map_err(Error::system("examine", path()))?;
+        let mode = match self.root.group {
+            Some(_) => access::DIRECTORY_MODE_MAX,
+            None => 0o700,
+        };
+        access::give(self.handle(), &stat, self.root.group, mode, path)
+    }
+
+    /// Checks that this process's user is the owner, who alone writes.
+    pub(super) fn check_is_own(&self) -> Result<(), Error> {
+        let user = this_user();
+        match self.root.owner == user {
+            true => Ok(()),
+            false => Err(Error::Foreign {
+                path: self.path(),
+                owner: self.root.owner,
+                expected: user,
+            }),
+        }
+    }
+
+    /// Error: a file may not be read by this user, or the directory may not be searched.
+    fn not_readable(&self, file: &str) -> Error {
+        match rustix::fs::statat(self.handle(), file, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Error::denied(self.path_of(file), &stat),
+            Err(_) => {
+                let open = Error::system("open", self.path_of(file));
+                refused(self.handle(), &self.path(), Errno::ACCESS, open)
+            }
+        }
+    }
+
+    /// Opens a permanent file for reading and writing; creates it if missing, of the owner alone.
     pub(super) fn open_or_create_file(
         &self,
         file: &str,
         written_by: WrittenBy,
     ) -> Result<OwnedFd, Error> {
-        match self.create_file(file, written_by) {
+        match self.create_private(file) {
             Err(Errno::EXIST) => Ok(self.open_file(file, OFlags::RDWR, written_by)?.0),
             made => made.map_err(Error::system("make", self.path_of(file))),
         }
@@ -331,17 +449,9 @@ impl Directory {
         if name.map_err(Error::system("examine", &path))?.is_lost() {
             return Err(Error::Missing { path });
         }
-        let root = self.root.open_root()?;
+        let (root, _) = self.root.open_root()?;
         rustix::fs::unlinkat(&root, &self.name, AtFlags::REMOVEDIR)
             .map_err(Error::system("remove", self.path()))
-    }
-
-    fn file_mode(&self, written_by: WrittenBy) -> u32 {
-        match (self.root.sharing, written_by) {
-            (Sharing::Private, _) => 0o600,
-            (Sharing::Group, WrittenBy::Owner) => 0o640,
-            (Sharing::Group, WrittenBy::Readers) => 0o660,
-        }
     }
 }
 
@@ -384,11 +494,17 @@ fn open_beneath(
     }
 }
 
-/// Sets the mode, also of a handle opened with `PATH`, which `fchmod` does not accept.
-fn set_mode(handle: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
-    use std::os::fd::AsRawFd;
-    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    rustix::fs::chmod(link, Mode::from_raw_mode(mode))
+/// Error of a directory that is open: that this user may not read or search it says who may.
+fn refused(
+    directory: BorrowedFd<'_>,
+    path: &Path,
+    error: Errno,
+    other: impl FnOnce(Errno) -> Error,
+) -> Error {
+    match (error, rustix::fs::fstat(directory)) {
+        (Errno::ACCESS, Ok(stat)) => Error::denied(path.to_owned(), &stat),
+        (error, _) => other(error),
+    }
 }
 
 /// Names of entries that may be a bus or a file of one.
@@ -398,7 +514,8 @@ fn names(
     is_wanted: impl Fn(FileType) -> bool,
 ) -> Result<Vec<String>, Error> {
     let names = entries_of(directory, is_wanted);
-    let mut names = names.map_err(Error::system("list", path))?;
+    let list = Error::system("list", path);
+    let mut names = names.map_err(|error| refused(directory, path, error, list))?;
     names.retain(|name| check_name("file", name).is_ok());
     names.sort();
     Ok(names)

@@ -1,6 +1,7 @@
 //! Errors of the files of a bus, with place and fix.
 
 use super::holder::Holder;
+use rustix::fs::Stat;
 use rustix::io::Errno;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub enum Error {
     },
     /// The file or directory belongs to another user.
     #[error(
-        "{path} belongs to user {owner}, not to user {expected}: not touched; run as that user, or choose another directory"
+        "{path} belongs to user {owner}{}, not to {}: not touched; run as that user, or choose another directory", unmapped(*.owner), trusted(*.expected)
     )]
     Foreign {
         /// Path.
@@ -51,7 +52,7 @@ pub enum Error {
     },
     /// Others have more access than the settings allow.
     #[error(
-        "{path} has mode {mode:04o}, which gives others more than {allowed:04o}: not trusted; check its contents, then 'chmod {allowed:o}' it"
+        "{path} has mode {mode:04o}, which gives others more than {allowed:04o}: not trusted; check its contents, then 'chmod go= {path}'"
     )]
     Exposed {
         /// Path.
@@ -60,6 +61,56 @@ pub enum Error {
         mode: u32,
         /// Maximum accepted permission bits.
         allowed: u32,
+    },
+    /// This user may not read the file or directory.
+    #[error(
+        "{path} belongs to user {owner}{} and group {group}{}, mode {mode:04o}: user {user} may not read it; {}", unmapped(*.owner), unmapped(*.group), denied_advice(*.mode)
+    )]
+    Denied {
+        /// Path.
+        path: PathBuf,
+        /// User of this process.
+        user: u32,
+        /// Owner, a user id.
+        owner: u32,
+        /// Its group, a group id.
+        group: u32,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// There is no such group.
+    #[error(
+        "group {name:?} does not exist; create it (groupadd), or give a group of this host by name or number"
+    )]
+    NoGroup {
+        /// Its name.
+        name: String,
+    },
+    /// A bus cannot be given to its group.
+    #[error(
+        "{path} cannot be given to group {group}: {}", member_advice(*.user, *.is_unmapped)
+    )]
+    NotMember {
+        /// The file or directory.
+        path: PathBuf,
+        /// The group.
+        group: u32,
+        /// User of this process.
+        user: u32,
+        /// The user namespace of this process does not have the group.
+        is_unmapped: bool,
+    },
+    /// The directory of the buses is shared with another group.
+    #[error(
+        "{path} is shared with group {group}, and its buses cannot be shared with group {wanted} as well; set the same group, choose another directory, or 'chgrp {wanted} {path}' if no publisher there needs the other"
+    )]
+    OtherGroup {
+        /// The directory of buses.
+        path: PathBuf,
+        /// Its group.
+        group: u32,
+        /// The group of the publisher that was started.
+        wanted: u32,
     },
     /// A symlink, a device, or another unexpected type.
     #[error("{path} is a {found}, not a {expected}: not touched; {}", kind_advice(*.owner))]
@@ -193,6 +244,17 @@ impl Error {
         }
     }
 
+    /// Error: this user may not read a path.
+    pub(super) fn denied(path: PathBuf, stat: &Stat) -> Self {
+        Self::Denied {
+            path,
+            user: rustix::process::geteuid().as_raw(),
+            owner: stat.st_uid,
+            group: stat.st_gid,
+            mode: stat.st_mode & 0o777,
+        }
+    }
+
     /// For `map_err`: an error with action and path.
     pub(super) fn system(
         action: &'static str,
@@ -210,6 +272,41 @@ fn parent_advice(parent: &Path) -> &'static str {
     match parent == Path::new("/dev/shm") {
         true => "mount -t tmpfs -o mode=1777,size=1G tmpfs /dev/shm",
         false => "make the directory above it first",
+    }
+}
+
+/// A user who owns nothing.
+pub const NO_USER: u32 = u32::MAX;
+/// What the kernel shows in place of users and groups that a user namespace does not map.
+pub const UNMAPPED: u32 = 65_534;
+
+fn trusted(user: u32) -> String {
+    match user {
+        NO_USER => "a user that this process may trust".to_owned(),
+        user => format!("user {user}"),
+    }
+}
+
+fn unmapped(number: u32) -> &'static str {
+    match number {
+        UNMAPPED => " (any that this user namespace does not map)",
+        _ => "",
+    }
+}
+
+fn denied_advice(mode: u32) -> &'static str {
+    match mode & 0o050 {
+        0 => "set `group` at its publisher to a group of this user, or run as its owner",
+        _ => "make this user a member of that group, and log in again, or run as its owner",
+    }
+}
+
+fn member_advice(user: u32, is_unmapped: bool) -> String {
+    match is_unmapped {
+        true => "this user namespace does not map it; map it, or set another `group`".to_owned(),
+        false => format!(
+            "user {user} is not a member; make it one (usermod -aG; SupplementaryGroups= of a unit) and start again, or set another `group`"
+        ),
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::process::{Resource, getrlimit};
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -191,9 +191,7 @@ impl Mapping {
             name: unfinished_name(file),
         };
         directory.remove_file(&unfinished.name)?;
-        let handle = directory
-            .create_file(&unfinished.name, options.written_by())
-            .map_err(Error::system("make", &path))?;
+        let handle = directory.create_file(&unfinished.name, options.written_by())?;
         rustix::fs::ftruncate(&handle, length).map_err(Error::system("size", &path))?;
         if !options.sparse {
             space::allocate(&handle, &path, 0..length)?;
@@ -230,6 +228,17 @@ impl Mapping {
             lock_file(&handle, &path, options)?;
         }
         Self::map(handle, path, length as usize, access, options)
+    }
+
+    /// Maps a file that an earlier writer of the bus left, for its next writer, whose group and mode it gets.
+    ///
+    /// # Errors
+    /// As for [`Mapping::open`].
+    pub fn take_over(lock: &WriterLock, file: &str, options: &Options) -> Result<Self, Error> {
+        let directory = lock.directory();
+        let mapping = Self::open(directory, file, Access::Write, options)?;
+        directory.grant(mapping.region.file.as_fd(), file, options.written_by())?;
+        Ok(mapping)
     }
 
     /// False once the file was found to be truncated: from then on the memory is private to this

@@ -5,6 +5,7 @@ use super::name::Name;
 use super::ofd::LockFile;
 use super::{Directory, Error, WriterLock};
 use rustix::fs::OFlags;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Permanent file, like the writer's. Byte `n` is locked by the reader in slot `n`.
@@ -24,6 +25,7 @@ impl SlotLocks {
     pub fn create(lock: &WriterLock, slots: u32) -> Result<Self, Error> {
         let directory = lock.directory().clone();
         let file = directory.open_or_create_file(FILE, WrittenBy::Readers)?;
+        directory.grant(file.as_fd(), FILE, WrittenBy::Readers)?;
         Self::new(directory, file.into(), slots)
     }
 

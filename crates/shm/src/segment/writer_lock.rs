@@ -8,7 +8,7 @@ use super::ofd::LockFile;
 use super::{Directory, Error, flock, space};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -40,6 +40,7 @@ impl WriterLock {
     /// [`Error::Busy`] names the writer, [`Error::InUse`] likewise if its lock file was removed. [`Error::Missing`]:
     /// the bus was just removed, see [`WriterLock::remove_directory`].
     pub fn acquire(directory: Directory) -> Result<Self, Error> {
+        directory.check_is_own()?;
         // A process without write access is refused here, and delays no other.
         let file = LockFile::from(directory.open_or_create_file(FILE, WrittenBy::Owner)?);
         let folder = FolderLock::acquire(&directory)?;
@@ -63,6 +64,10 @@ impl WriterLock {
             let path = path.to_owned();
             return Err(Error::Missing { path });
         }
+        // Not before: another process may hold the bus, with another group.
+        lock.directory
+            .grant(lock.file.as_fd(), FILE, WrittenBy::Owner)?;
+        lock.directory.grant_itself()?;
         sign(&lock.file).map_err(failed())?;
         lock.file.try_lock(SIGNED_BYTE).map_err(failed())?;
         remove_unfinished(&lock.directory)?;

@@ -5,6 +5,7 @@
 
 mod faults;
 mod files;
+mod groups;
 mod locks;
 mod names;
 mod other_users;

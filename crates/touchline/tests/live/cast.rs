@@ -77,12 +77,16 @@ impl Stage {
     /// Starts `touchline`; words are split at spaces, `@` stands for the folder. The output goes to `NAME.out` and
     /// `NAME.err`.
     pub fn start(&self, place: Place, name: &str, line: &str, more: &[&str]) -> Actor {
+        self.start_command(name, self.command(place, line, more))
+    }
+
+    /// [`Stage::start`] of a command that was made before.
+    pub fn start_command(&self, name: &str, mut command: Command) -> Actor {
         let append = |end: &str| {
             let path = self.path(&format!("{name}.{end}"));
             let opened = fs::OpenOptions::new().create(true).append(true).open(path);
             Stdio::from(opened.expect("a file of the session"))
         };
-        let mut command = self.command(place, line, more);
         let length = |end| {
             let written = fs::metadata(self.path(&format!("{name}.{end}")));
             written.map_or(0, |file| file.len() as usize)
@@ -110,11 +114,15 @@ impl Stage {
 
     /// A command before its start.
     pub fn command(&self, place: Place, line: &str, more: &[&str]) -> Command {
+        self.command_within(&self.places[place as usize], line, more)
+    }
+
+    /// A command behind a prefix.
+    pub fn command_within(&self, prefix: &[String], line: &str, more: &[&str]) -> Command {
         let folder = self.folder.display().to_string();
         let words = line
             .split_whitespace()
             .map(|word| word.replace('@', &folder));
-        let prefix = &self.places[place as usize];
         let program = env!("CARGO_BIN_EXE_touchline");
         let mut all = prefix.iter().cloned().chain([program.to_owned()]);
         let mut command = Command::new(all.next().expect("a program"));
@@ -198,6 +206,19 @@ impl Actor {
             assert!(start.elapsed() < PATIENCE, "{} does not end", self.name);
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits for its end, which must be exit status 1; returns its errors.
+    #[track_caller]
+    pub fn fails(mut self) -> String {
+        let start = Instant::now();
+        while self.runs() {
+            assert!(start.elapsed() < PATIENCE, "{} does not end", self.name);
+            thread::sleep(Duration::from_millis(5));
+        }
+        let status = self.child.wait().expect("our own child");
+        assert_eq!(status.code(), Some(1), "{}", self.said("err"));
+        self.said("err")
     }
 
     /// Closes its standard input, which asks it to end.

@@ -18,6 +18,7 @@ mod load;
 mod log;
 mod matrix;
 mod namespaces;
+mod others;
 mod pauses;
 mod relay;
 #[path = "../system/command/relay/books.rs"]

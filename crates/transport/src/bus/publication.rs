@@ -1,7 +1,8 @@
 //! Writing side of a bus: messages of any kind, and tables.
 
 use super::damage::Damage;
-use super::files::{Error, TableWriter, Writing};
+use super::error::Error;
+use super::files::{TableWriter, Writing};
 use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
 use super::{Activity, Flags, Frame, Layout, Root, Warning};
 use std::hint::spin_loop;

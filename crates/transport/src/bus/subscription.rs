@@ -1,6 +1,7 @@
 //! Raw reading side of a bus: messages as bytes, with number and position.
 
-use super::files::{Error, Reading};
+use super::error::Error;
+use super::files::Reading;
 use super::{Flags, Found, Holder, Liveness, Root, SlotGuard, Watch};
 use touchline_shm::broadcast::RingEvent;
 use zerocopy::IntoBytes;

@@ -148,6 +148,7 @@ fn registered_readers(
 ) -> Result<Option<Vec<RegisteredReader>>, Error> {
     let options = Options {
         lock: Lock::No,
+        readers_write: true,
         ..Options::default()
     };
     let cursors = match Mapping::open(directory, CURSORS, Access::Read, &options) {

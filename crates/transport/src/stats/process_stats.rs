@@ -73,11 +73,15 @@ impl Drop for ProcessStats {
 }
 
 impl ProcessView {
-    /// All counting processes by name, including those that died and left their files; no process is affected.
+    /// All counting processes by name, including those that died and left their files; no process is affected. Only their
+    /// own user sees them.
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn all(root: &Root) -> Result<Vec<ProcessView>, Error> {
+        if matches!(root.is_own(), Ok(false)) {
+            return Ok(Vec::new());
+        }
         let folder = folder(root);
         let view = |name: String| {
             // One that ends meanwhile is left out.

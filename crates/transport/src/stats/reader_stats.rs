@@ -144,6 +144,12 @@ impl ReaderStats {
         clock: FineClock,
         tries: usize,
     ) -> Result<ReaderStats, Error> {
+        if !root.is_own()? {
+            return Err(Error::NoNames {
+                bus: bus.to_owned(),
+                owner: root.owner(),
+            });
+        }
         let stats = stats_of(root, bus)?;
         sweep(&stats);
         let lock = take_name(&stats, bus, name, tries)?;
@@ -320,8 +326,11 @@ impl ReaderCounters {
 }
 
 /// Named readers of a bus, by name, without affecting any process. Their lag is still to be
-/// [measured](measure), with a position read after this.
+/// [measured](measure), with a position read after this. Only their own user sees them.
 pub(crate) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
+    if !root.is_own()? {
+        return Ok(Vec::new());
+    }
     let stats = stats_of(root, bus)?;
     let view = |name: String| {
         // One that leaves meanwhile is left out.

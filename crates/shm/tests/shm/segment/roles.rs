@@ -95,8 +95,9 @@ fn role() {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let play: fn(&Path) = match role.as_str() {
         "umask" => crate::segment::other_users::play_umask,
-        "other user" => crate::segment::other_users::play_other_user,
-        "group reader" => crate::segment::other_users::play_group_reader,
+        "reader of no group" => crate::segment::groups::play_stranger,
+        "reader of the group" => crate::segment::groups::play_member,
+        "publisher of another user" => crate::segment::groups::play_publisher,
         "store as reader" => crate::segment::other_users::play_store_as_reader,
         "fault elsewhere" => crate::segment::faults::play_fault_elsewhere,
         "fault elsewhere, with a handler" => crate::segment::faults::play_fault_with_handler,

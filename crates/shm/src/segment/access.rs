@@ -1,0 +1,177 @@
+//! Users and groups: whose buses a reader trusts, and the group to which a writer gives its bus.
+
+use super::error::{Error, NO_USER, UNMAPPED};
+use rustix::fs::{AtFlags, Gid, Mode, Stat};
+use rustix::io::Errno;
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::Path;
+
+/// Most that others than the owner may have: the group reads, everybody else has nothing.
+pub const DIRECTORY_MODE_MAX: u32 = 0o750;
+/// User whose buses a reader trusts, a number.
+const OWNER: &str = "TOUCHLINE_OWNER";
+/// A directory of this name and a user's number is for the buses of that user.
+const NAME_OF_USER: &str = "touchline-";
+/// Longest entry of a group that is read.
+const ENTRY_BYTES_MAX: usize = 1 << 20;
+
+/// Owner that is stated for a directory of buses: by the environment, or else by its name.
+///
+/// What is stated and not a number is a user who owns nothing.
+pub fn stated_owner(path: &Path) -> Option<u32> {
+    if let Some(stated) = std::env::var_os(OWNER) {
+        let number = stated.to_str().and_then(|text| text.parse().ok());
+        return Some(number.unwrap_or(NO_USER));
+    }
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_prefix(NAME_OF_USER)?;
+    let user = number.parse::<u32>().ok()?;
+    // `+7` and `007` are numbers, and not the name of a user's directory.
+    (user.to_string() == number).then_some(user)
+}
+
+/// User of this process, as it is seen on its files. Users that its user namespace does not map all have one number, which
+/// says nothing.
+pub fn this_user() -> u32 {
+    match rustix::process::geteuid().as_raw() {
+        UNMAPPED if !is_mapped(UNMAPPED) => NO_USER,
+        user => user,
+    }
+}
+
+/// Whether this process's user namespace has a user of this number.
+fn is_mapped(user: u32) -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map");
+    map.is_ok_and(|map| map.lines().any(|line| is_in_range(line, user)))
+}
+
+/// Whether a user is in a range of a map: first user here, first user outside, number of users.
+fn is_in_range(line: &str, user: u32) -> bool {
+    let numbers: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|it| it.parse().ok())
+        .collect();
+    let user = u64::from(user);
+    matches!(numbers[..], [first, _, count] if (first..first + count).contains(&user))
+}
+
+/// Number of a group, from its name or its number.
+pub fn group_of(name: &str) -> Result<u32, Error> {
+    match name.parse() {
+        Ok(number) => Ok(number),
+        Err(_) => by_name(name).ok_or_else(|| Error::NoGroup {
+            name: name.chars().take(100).collect(),
+        }),
+    }
+}
+
+/// Number of a group of the system's databases.
+fn by_name(name: &str) -> Option<u32> {
+    let name = CString::new(name).ok()?;
+    let mut room = vec![0; 1 << 10];
+    loop {
+        let mut found = std::ptr::null_mut();
+        // SAFETY: all zeros are a valid `group`: null pointers and a number.
+        let mut entry: libc::group = unsafe { std::mem::zeroed() };
+        // SAFETY: the name ends with a zero; `entry`, `room` with its length, and `found` are valid for writing during the
+        // call, which keeps none of them.
+        let result = unsafe {
+            libc::getgrnam_r(
+                name.as_ptr(),
+                &mut entry,
+                room.as_mut_ptr(),
+                room.len(),
+                &mut found,
+            )
+        };
+        match result {
+            0 => return (!found.is_null()).then_some(entry.gr_gid),
+            libc::ERANGE if room.len() < ENTRY_BYTES_MAX => room.resize(room.len() * 2, 0),
+            _ => return None,
+        }
+    }
+}
+
+/// Gives a file or directory to a group, if there is one, and sets its mode; changes only what is different. The handle
+/// may be one opened with `PATH`.
+pub fn give(
+    handle: BorrowedFd<'_>,
+    stat: &Stat,
+    group: Option<u32>,
+    mode: u32,
+    path: impl Fn() -> std::path::PathBuf,
+) -> Result<(), Error> {
+    if let Some(group) = group.filter(|group| *group != stat.st_gid) {
+        let itself = AtFlags::EMPTY_PATH;
+        let given = rustix::fs::chownat(handle, "", None, Some(Gid::from_raw(group)), itself);
+        given.map_err(|error| not_given(error, group, path()))?;
+    }
+    if stat.st_mode & 0o777 != mode {
+        // The handle cannot be exchanged for another file; `fchmod` refuses one opened with `PATH`.
+        let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        rustix::fs::chmod(link, Mode::from_raw_mode(mode))
+            .map_err(Error::system("set the mode of", path()))?;
+    }
+    Ok(())
+}
+
+fn not_given(error: Errno, group: u32, path: std::path::PathBuf) -> Error {
+    match error {
+        Errno::PERM | Errno::INVAL => Error::NotMember {
+            path,
+            group,
+            user: rustix::process::geteuid().as_raw(),
+            is_unmapped: error == Errno::INVAL,
+        },
+        other => Error::system("change the group of", path)(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_with_the_name_of_a_user_is_that_users() {
+        for (path, owner) in [
+            ("/dev/shm/touchline-1000", Some(1000)),
+            ("touchline-0", Some(0)),
+            ("/dev/shm/touchline-1000/cme", None),
+            ("/dev/shm/touchline-007", None),
+            ("/dev/shm/touchline-+7", None),
+            ("/dev/shm/touchline-x", None),
+            ("/dev/shm/touchline-99999999999", None),
+            ("/dev/shm/buses", None),
+            ("/", None),
+        ] {
+            assert_eq!(stated_owner(Path::new(path)), owner, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_mapped_by_a_range_that_has_its_number() {
+        let cases = [
+            ("         0          0 4294967295", true),
+            ("0 100000 65536", true),
+            ("0 100000 65534", false),
+            ("65534 1 1", true),
+            ("65535 65534 1", false),
+            ("0 65534 1", false),
+            ("", false),
+            ("a map", false),
+        ];
+        for (line, has) in cases {
+            assert_eq!(is_in_range(line, UNMAPPED), has, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_found_by_name_or_number() {
+        assert_eq!(group_of("root").unwrap(), 0);
+        assert_eq!(group_of("5001").unwrap(), 5001);
+        let error = group_of("no such group").unwrap_err().to_string();
+        assert!(error.contains("no such group"), "{error}");
+        assert!(group_of("a\0b").is_err());
+    }
+}

@@ -1,0 +1,412 @@
+//! Readers that are other people: another user of a group, and a process in another container, read a bus while its
+//! publisher is stopped, killed and started again; nobody but the publisher writes it.
+//!
+//! Users are numbers without entries in any file of the system, groups likewise. Needs root, and `setpriv` and `unshare`.
+
+use crate::cast::{Actor, PATIENCE, Place, Stage};
+use crate::together;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PUBLISHER: u32 = 64_102;
+const READER: u32 = 64_101;
+const GROUP: u32 = 64_201;
+const OTHER_GROUP: u32 = 64_202;
+/// What a bus takes to be found stalled: two heartbeats.
+const STALLED_AFTER: Duration = Duration::from_millis(200);
+
+/// Prefix of a command of this user in one group.
+fn as_user(user: u32, group: u32) -> Vec<String> {
+    let (user, group) = (user.to_string(), group.to_string());
+    let words = [
+        "setpriv", "--reuid", &user, "--regid", &user, "--groups", &group,
+    ];
+    words.map(str::to_owned).to_vec()
+}
+
+/// A stage whose folder belongs to the publisher, with an exchange; `None` if this process may not become other users.
+fn stage(name: &str, places: [Vec<String>; 2]) -> Option<Stage> {
+    let mut trial = as_user(READER, GROUP);
+    trial.push(env!("CARGO_BIN_EXE_touchline").to_owned());
+    let tried = Command::new(&trial[0])
+        .args(&trial[1..])
+        .arg("--version")
+        .output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        touchline_testing::skip("readers that are other users: needs root and setpriv");
+        return None;
+    }
+    let stage = Stage::within(name, places);
+    let folder = stage.path("");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("ours");
+    chown(&folder, Some(PUBLISHER), None).expect("root gives it away");
+    Some(stage)
+}
+
+fn exchange(stage: &Stage) -> Actor {
+    let line = format!(
+        "sim cme --groups {} --seed 5 --instruments 4 --events-per-second 300 --commands --write @",
+        stage.groups()
+    );
+    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
+    exchange.wait_for("sending");
+    exchange
+}
+
+/// Writes a configuration of the gateway that shares its bus with a group.
+fn configure(stage: &Stage, group: u32) {
+    let config = format!(
+        "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
+         interface = \"127.0.0.1\"\n[limits]\ninstruments_max = 64\n[gateway]\nheartbeat_ms = {}\n\
+         [publication]\ngroup = \"{group}\"\nring_bytes = 1048576\n",
+        STALLED_AFTER.as_millis() / 2
+    );
+    fs::write(stage.path("live.toml"), config).expect("the session's folder");
+}
+
+/// Runs a command of this user to its end.
+fn run_as(stage: &Stage, (user, group): (u32, u32), line: &str) -> Output {
+    let mut command = stage.command_within(&as_user(user, group), line, &[]);
+    command.output().expect("setpriv starts")
+}
+
+#[track_caller]
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Whether these lines of `book --json` are of live books.
+fn is_live(lines: &str) -> bool {
+    let states = lines.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).expect("a JSON object a line");
+        line["state"] == "live"
+    });
+    lines.lines().count() == 4 && states.into_iter().all(|is_live| is_live)
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "never: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// How often a `tail --json` has reported an event of its bus.
+fn times(tail: &Actor, event: &str) -> usize {
+    tail.said("out")
+        .matches(&format!("\"notice\":\"{event}\""))
+        .count()
+}
+
+#[test]
+fn a_member_of_the_group_reads_all_that_the_owner_reads_and_a_stranger_nothing() {
+    let _together = together();
+    let places = [as_user(PUBLISHER, GROUP), as_user(READER, GROUP)];
+    let Some(stage) = stage("others", places) else {
+        return;
+    };
+    let _exchange = exchange(&stage);
+    let at = format!("--dir @/touchline-{PUBLISHER}");
+    let gateway = format!("gateway --config @/live.toml {at}");
+    // Not a member.
+    configure(&stage, OTHER_GROUP);
+    let refused = stage
+        .command(Place::Exchange, &gateway, &[])
+        .output()
+        .expect("it starts");
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{why}");
+    assert!(
+        why.contains("cannot be given to group 64202: user 64102 is not a member"),
+        "{why}"
+    );
+
+    configure(&stage, GROUP);
+    let mut running = stage.start(Place::Exchange, "gateway", &gateway, &[]);
+    running.wait_for(" ready ");
+    let mut tail = stage.start(Place::Firm, "tail", &format!("tail live --json {at}"), &[]);
+    tail.wait_for("caught_up");
+    let member = (READER, GROUP);
+    until("live books", || {
+        is_live(&text(&run_as(
+            &stage,
+            member,
+            &format!("book live --json {at}"),
+        )))
+    });
+    for (line, expected) in [
+        ("top live --once", "4 live"),
+        ("stat live", "gateway)"),
+        (
+            "metrics --print",
+            "touchline_bus_publisher_up{bus=\"live\"} 1",
+        ),
+        ("follow live --seconds 1", "4 of 4 books live"),
+    ] {
+        let output = run_as(&stage, member, &format!("{line} {at}"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(expected), "{line}: {output:?}");
+    }
+    let named = run_as(
+        &stage,
+        member,
+        &format!("follow live --seconds 1 --name me {at}"),
+    );
+    let why = String::from_utf8_lossy(&named.stderr).into_owned();
+    assert!(
+        why.contains("only readers of its user 64102 have a name"),
+        "{why}"
+    );
+    strangers_are_refused(&stage, &at);
+    nothing_can_be_written(&stage, &as_user(READER, GROUP));
+
+    // Killed, started again, ended, started again.
+    running.kill();
+    until("its end is seen", || times(&tail, "publisher_gone") == 1);
+    let mut running = stage.start(Place::Exchange, "gateway", &gateway, &[]);
+    running.wait_for(" ready ");
+    until("its restart is seen", || times(&tail, "restarted") == 1);
+    until("live books again", || {
+        is_live(&text(&run_as(
+            &stage,
+            member,
+            &format!("book live --json {at}"),
+        )))
+    });
+    running.signal("TERM");
+    running.ends_well();
+    until("its end is seen", || times(&tail, "publisher_gone") == 2);
+    // What is left is the same for both.
+    for line in ["book live --json", "stat live --json"] {
+        let line = format!("{line} {at}");
+        let of_owner = text(&run_as(&stage, (PUBLISHER, GROUP), &line));
+        let of_member = text(&run_as(&stage, member, &line));
+        let without_age = |text: &str| text.split("\"age").next().map(str::to_owned);
+        assert_eq!(without_age(&of_owner), without_age(&of_member));
+    }
+}
+
+/// Owner, group, mode and what to change, in one line of each command.
+fn strangers_are_refused(stage: &Stage, at: &str) {
+    for line in [
+        "tail live",
+        "book live",
+        "top live --once",
+        "stat",
+        "follow live --seconds 1",
+    ] {
+        let output = run_as(stage, (READER, OTHER_GROUP), &format!("{line} {at}"));
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{line}: {output:?}");
+        let expected = "touchline-64102 belongs to user 64102 and group 64201, mode 0750: user 64101 may not read it; \
+                        make this user a member of that group";
+        assert!(
+            why.contains(expected) && why.lines().count() == 1,
+            "{line}: {why}"
+        );
+    }
+    for (group, status) in [(OTHER_GROUP, "bad"), (GROUP, "ok")] {
+        let doctor = run_as(stage, (READER, group), &format!("doctor --json {at}"));
+        let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        let check = said
+            .lines()
+            .find(|line| line.contains("\"check\":\"buses\""));
+        let check: Value = serde_json::from_str(check.expect("the check")).expect("an object");
+        let seen = check["seen"].as_str().expect("a text");
+        assert_eq!(check["status"], status, "{seen}");
+        assert!(
+            seen.contains("group 64201") && seen.contains("mode 0750"),
+            "{seen}"
+        );
+    }
+}
+
+/// Tries to write, add, move and remove every file of the bus, in the words of a shell.
+fn nothing_can_be_written(stage: &Stage, prefix: &[String]) {
+    let script = format!(
+        "for f in {0}/live/*; do if true >> $f; then echo written $f; fi; if mv $f $f.x; then echo moved $f; fi; \
+         if rm -f $f; then echo removed $f; fi; done; \
+         for d in {0} {0}/live; do if true > $d/x; then echo added to $d; fi; if chmod 777 $d; then echo opened $d; fi; done; \
+         ls {0}/live",
+        stage.path(&format!("touchline-{PUBLISHER}")).display()
+    );
+    let mut shell = Command::new(&prefix[0]);
+    shell.args(&prefix[1..]).args(["sh", "-c", &script]);
+    let output = shell.output().expect("a shell");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("ring"), "it sees the files: {output:?}");
+    for done in ["written", "moved", "removed", "added", "opened"] {
+        assert!(!said.contains(done), "{said}");
+    }
+}
+
+/// A user namespace, and a mount namespace with a `/dev/shm` of its own, to which the test gives the users and groups.
+struct Container {
+    user: u32,
+    /// Number in the container of the group, outside [`GROUP`]; `None`: not in the container.
+    group: Option<u32>,
+}
+
+impl Container {
+    /// Prefix of a command, which waits until [`Container::enter`].
+    fn prefix(&self, stage: &Stage, more: &[&str]) -> Vec<String> {
+        let mut words = as_user(self.user, GROUP);
+        words.extend(["unshare", "-U", "-m", "--keep-caps"].map(str::to_owned));
+        words.extend(more.iter().copied().map(str::to_owned));
+        let script = format!(
+            "read go && mount --bind {} /dev/shm && exec \"$@\"",
+            stage.path("shm").display()
+        );
+        words.extend(["sh", "-c", &script, "sh"].map(str::to_owned));
+        words
+    }
+
+    /// Gives a started process its users and groups: root there is the user of the container.
+    fn enter(&self, actor: &mut Actor) {
+        let of_process = |process: &str| fs::read_link(format!("/proc/{process}/ns/user")).ok();
+        let id = actor.id().to_string();
+        until("a user namespace", || {
+            of_process(&id).is_some_and(|namespace| Some(namespace) != of_process("self"))
+        });
+        let user = self.user;
+        let group = self
+            .group
+            .map_or(String::new(), |group| format!("{group} {GROUP} 1\n"));
+        let map = |file, lines: String| {
+            fs::write(format!("/proc/{id}/{file}"), lines).expect("root may");
+        };
+        map("uid_map", format!("0 {user} 1\n"));
+        map("gid_map", format!("0 {user} 1\n{group}"));
+        actor.tell("go");
+    }
+}
+
+/// Two containers with one `/dev/shm`, as bind mounts: user, mount, and of the reader also process and time namespaces.
+#[test]
+fn a_reader_in_another_container_reads_and_sees_whether_the_publisher_lives() {
+    let _together = together();
+    let Some(stage) = stage("containers", [as_user(PUBLISHER, GROUP), Vec::new()]) else {
+        return;
+    };
+    fs::create_dir(stage.path("shm")).expect("the session's folder");
+    fs::set_permissions(stage.path("shm"), fs::Permissions::from_mode(0o1777)).expect("ours");
+    let of_publisher = Container {
+        user: PUBLISHER,
+        group: Some(100),
+    };
+    let of_reader = Container {
+        user: READER,
+        group: Some(200),
+    };
+    let other = ["-p", "-f", "--kill-child", "-T", "--boottime", "86400"];
+    let tried = of_reader.prefix(&stage, &other);
+    let tried = Command::new(&tried[0])
+        .args(&tried[1..])
+        .arg("true")
+        .output();
+    // Without a map and a word it ends at `read`; what it may not do, it says.
+    if !tried.is_ok_and(|tried| tried.stderr.is_empty()) {
+        touchline_testing::skip("readers in other containers: needs user and time namespaces");
+        return;
+    }
+    let _exchange = exchange(&stage);
+    let start = |container: &Container, name: &str, more: &[&str], line: &str| {
+        let command = stage.command_within(&container.prefix(&stage, more), line, &[]);
+        let mut actor = stage.start_command(name, command);
+        container.enter(&mut actor);
+        actor
+    };
+    let publish = |name: &str| {
+        start(
+            &of_publisher,
+            name,
+            &[],
+            "gateway --config @/live.toml --dir /dev/shm/buses",
+        )
+    };
+    // A group that the container does not have.
+    configure(&stage, GROUP);
+    let refused = publish("refused").fails();
+    assert!(
+        refused.contains("64201: this user namespace does not map it"),
+        "{refused}"
+    );
+
+    configure(&stage, 100);
+    let mut gateway = publish("gateway");
+    gateway.wait_for(" ready ");
+    let trusting = ["env", "TOUCHLINE_OWNER=65534"];
+    let read = |name: &str, line: &str| {
+        let line = format!("{line} --dir /dev/shm/buses");
+        let mut prefix = of_reader.prefix(&stage, &other);
+        prefix.extend(trusting.map(str::to_owned));
+        let mut actor = stage.start_command(name, stage.command_within(&prefix, &line, &[]));
+        of_reader.enter(&mut actor);
+        actor
+    };
+    let refused = start(&of_reader, "wary", &other, "book live --dir /dev/shm/buses").fails();
+    let expected = "/dev/shm/buses belongs to user 65534 (any that this user namespace does not map), not to user 0";
+    assert!(
+        refused.contains(expected) && refused.contains("set TOUCHLINE_OWNER=65534"),
+        "{refused}"
+    );
+
+    let mut tail = read("tail", "tail live --json");
+    tail.wait_for("caught_up");
+    let mut books = 0;
+    let mut has_live_books = || {
+        books += 1;
+        let name = format!("book-{books}");
+        let book = read(&name, "book live --json");
+        book.ends_well();
+        is_live(&stage.read(&format!("{name}.out")))
+    };
+    until("live books", &mut has_live_books);
+    let mut screen = read("top", "top live --once");
+    screen.wait_for("4 live");
+    drop(screen);
+    assert_eq!(
+        times(&tail, "publisher_stalled") + times(&tail, "publisher_gone"),
+        0
+    );
+    nothing_can_be_written_from(&stage, &of_reader, &other);
+
+    gateway.signal("STOP");
+    until("the stall is seen", || {
+        times(&tail, "publisher_stalled") == 1
+    });
+    gateway.signal("CONT");
+    until("its end is seen", || times(&tail, "publisher_resumed") == 1);
+    assert_eq!(times(&tail, "publisher_gone"), 0);
+    gateway.kill();
+    until("the end is seen", || times(&tail, "publisher_gone") == 1);
+    let mut gateway = publish("again");
+    gateway.wait_for(" ready ");
+    until("the restart is seen", || times(&tail, "restarted") == 1);
+    until("live books again", &mut has_live_books);
+}
+
+/// Root of the container has no more rights on the publisher's files than its user.
+fn nothing_can_be_written_from(stage: &Stage, container: &Container, more: &[&str]) {
+    let mut prefix = container.prefix(stage, more);
+    let script = "for f in /dev/shm/buses/live/*; do \
+         if true >> $f; then echo written $f; fi; if rm -f $f; then echo removed $f; fi; done; \
+         if true > /dev/shm/buses/live/x; then echo added; fi; if chown 0 /dev/shm/buses; then echo taken; fi; \
+         echo tried $(ls /dev/shm/buses/live)";
+    prefix.extend(["sh", "-c", script, "sh"].map(str::to_owned));
+    let mut shell = stage.start_command("shell", stage.command_within(&prefix, "", &[]));
+    container.enter(&mut shell);
+    shell.wait_for("tried");
+    let said = shell.said("out");
+    assert!(said.contains("ring"), "it sees the files: {said}");
+    for done in ["written", "removed", "added", "taken"] {
+        assert!(!said.contains(done), "{said}");
+    }
+}
