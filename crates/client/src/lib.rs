@@ -58,6 +58,7 @@ mod event;
 mod find;
 mod instrument;
 pub mod monitor;
+pub mod names;
 mod options;
 mod pending;
 mod quantity;

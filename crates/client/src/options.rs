@@ -1,5 +1,7 @@
 //! Options for joining a bus.
 
+use crate::Error;
+use crate::names::{self, Names};
 use std::ops::BitOr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,6 +48,25 @@ impl Events {
     /// All of them.
     pub const ALL: Events = Events(0x7F);
 
+    /// The kinds of these bits, which are added numbers of the [table](crate::names::TABLES); `None` if there is another
+    /// bit, or none.
+    pub const fn from_bits(bits: u32) -> Option<Events> {
+        match bits != 0 && bits & !(Events::ALL.0 as u32) == 0 {
+            true => Some(Events(bits as u8)),
+            false => None,
+        }
+    }
+
+    /// The kind with this word: `tops`.
+    ///
+    /// # Errors
+    /// The word is unknown; the sentence has all words.
+    pub fn named(word: &str) -> Result<Events, Error> {
+        let bits = names::JOINS.number(word);
+        let events = bits.and_then(|bits| Events::from_bits(bits as u32));
+        events.ok_or_else(|| unknown("events", word, &names::JOINS))
+    }
+
     /// Whether all kinds of `other` are among these.
     #[inline]
     pub const fn has(self, other: Events) -> bool {
@@ -78,6 +99,13 @@ impl BitOr for Events {
     }
 }
 
+fn unknown(option: &str, word: &str, table: &Names) -> Error {
+    Error::Option(format!(
+        "{option} \"{word}\" is unknown: give {}",
+        table.words()
+    ))
+}
+
 /// Idle strategy: a trade-off between processor time and latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
@@ -92,6 +120,19 @@ pub enum Idle {
 }
 
 impl Idle {
+    /// The strategy with this word: `backoff`, `yield` or `spin`.
+    ///
+    /// # Errors
+    /// The word is unknown; the sentence has all words.
+    pub fn named(word: &str) -> Result<Idle, Error> {
+        match names::IDLES.number(word) {
+            Some(0) => Ok(Idle::BackOff),
+            Some(1) => Ok(Idle::Yield),
+            Some(2) => Ok(Idle::Spin),
+            _ => Err(unknown("idle", word, &names::IDLES)),
+        }
+    }
+
     pub(crate) fn idler(self) -> Idler {
         Idler::new(match self {
             Idle::BackOff => touchline_transport::Idle::BackOff(BackOff::default()),

@@ -9,6 +9,7 @@
 //! # Tests
 //! Those that use it.
 
+pub mod built;
 #[cfg(feature = "certificates")]
 pub mod issuer;
 pub mod payload;

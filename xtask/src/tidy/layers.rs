@@ -202,6 +202,18 @@ const PACKAGES: &[Package] = &[
             LAB,
         ],
     ),
+    // What is below the client, its tests publish with.
+    package(
+        "touchline-capi",
+        5,
+        &[
+            "touchline-types",
+            "touchline-shm",
+            "touchline-transport",
+            "touchline-client",
+        ],
+    ),
+    package("touchline-python", 5, &["touchline-client"]),
     // Tools depend only on the crates of code generation, its tests and charts; fuzzing may use every crate.
     package(
         "xtask",

@@ -2,12 +2,13 @@
 
 use super::{Finding, Repository};
 
-/// The only places where unsafe code is allowed: mapped memory, the kernel's interfaces, Aeron's C interface, the allocator that
-/// counts, and the rivals, which are not shipped.
+/// The only places where unsafe code is allowed: mapped memory, the kernel's interfaces, Aeron's C interface, pointers of C
+/// programs, the allocator that counts, and the rivals, which are not shipped.
 const PLACES: &[&str] = &[
     "crates/shm/",
     "crates/net/",
     "crates/aeron/",
+    "crates/capi/",
     "crates/lab/src/frozen.rs",
     "competitors/",
 ];

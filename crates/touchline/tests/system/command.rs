@@ -24,6 +24,7 @@ mod metrics;
 mod names;
 mod ops;
 mod output;
+mod python;
 mod refusal;
 mod relay;
 mod rm;

@@ -7,40 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Build folder of these tests: `target/debug`, or its replacement.
-fn built() -> PathBuf {
-    let command = Path::new(env!("CARGO_BIN_EXE_touchline"));
-    command.parent().expect("a folder").to_owned()
-}
-
-fn cargo(arguments: &str) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(arguments.split_whitespace()).current_dir(root());
-    // The settings of this build apply to the packages of the workspace only.
-    cargo.env("CARGO_TARGET_DIR", built().parent().expect("a folder"));
-    cargo.stdin(Stdio::null()).stdout(Stdio::null());
-    // Cargo describes this package in the environment of a test. Build scripts that watch these variables would run again,
-    // and everything above them would be compiled again.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        let is_of_the_package = ["CARGO_PKG_", "CARGO_MANIFEST_", "OUT_DIR"];
-        if is_of_the_package
-            .iter()
-            .any(|start| text.starts_with(start))
-        {
-            cargo.env_remove(&name);
-        }
-    }
-    cargo
-}
+use touchline_testing::built::{self, cargo, root};
 
 /// A desk with the session of `demo --save`, published once on the bus `demo`.
-fn published(name: &str) -> Desk {
+pub(super) fn published(name: &str) -> Desk {
     let desk = Desk::bare(name);
     assert_eq!(desk.run("demo --save demo").status, 0);
     desk.run(PUBLISH).done();
@@ -133,7 +103,7 @@ fn build_examples() {
 }
 
 fn example(name: &str) -> PathBuf {
-    built().join("examples").join(name)
+    built::folder().join("examples").join(name)
 }
 
 fn page() -> String {
@@ -212,7 +182,7 @@ fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
     desk.write("first-subscriber/Cargo.lock", lock);
     let mut build = cargo("build --offline --quiet");
     build.current_dir(desk.path("first-subscriber"));
-    let target = built().parent().expect("a folder").join("first-subscriber");
+    let target = built::folder().with_file_name("first-subscriber");
     build.env("CARGO_TARGET_DIR", &target);
     assert!(build.status().expect("cargo").success());
 

@@ -1,0 +1,547 @@
+/* Client of a Touchline bus. Generated from the library: do not edit.
+ *
+ * A bus is used by one thread at a time; only tl_stop may be called by any. A function that returns
+ * tl_status returns a negative number for an error, and tl_error() has the sentence. Prices are counts of
+ * 1e-9, quantities have a power of ten beside them, absent numbers are TL_NONE. Structs begin with their size
+ * as the caller knows it, so that they can grow at the end. */
+
+#ifndef TOUCHLINE_H
+#define TOUCHLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Version of this header; tl_version() is that of the library. */
+#define TL_VERSION "0.1.0"
+
+/* Kinds of events to join a bus for; in C they are added. */
+enum tl_join_names {
+  TL_JOIN_TOPS = 1, /* Best bids and asks. */
+  TL_JOIN_TRADES = 2, /* Trades. */
+  TL_JOIN_BOOKS = 4, /* Changes of price books. */
+  TL_JOIN_ORDERS = 8, /* Changes of order books, which are then kept, too. */
+  TL_JOIN_STATISTICS = 16, /* Statistics of a session or a day. */
+  TL_JOIN_STATUS = 32, /* Trading status. */
+  TL_JOIN_QUOTES = 64, /* Quotes of providers, such as banks. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_join_name(int value) {
+  switch (value) {
+  case TL_JOIN_TOPS: return "tops";
+  case TL_JOIN_TRADES: return "trades";
+  case TL_JOIN_BOOKS: return "books";
+  case TL_JOIN_ORDERS: return "orders";
+  case TL_JOIN_STATISTICS: return "statistics";
+  case TL_JOIN_STATUS: return "status";
+  case TL_JOIN_QUOTES: return "quotes";
+  default: return "?";
+  }
+}
+
+/* Idle strategy of a reader. */
+enum tl_idle_names {
+  TL_IDLE_BACKOFF = 0, /* Spins, yields, then sleeps for up to 1 ms. */
+  TL_IDLE_YIELD = 1, /* Yields the core to other threads. */
+  TL_IDLE_SPIN = 2, /* Never yields the core. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_idle_name(int value) {
+  switch (value) {
+  case TL_IDLE_BACKOFF: return "backoff";
+  case TL_IDLE_YIELD: return "yield";
+  case TL_IDLE_SPIN: return "spin";
+  default: return "?";
+  }
+}
+
+/* Kind of an event. */
+enum tl_event_names {
+  TL_EVENT_TOP = 1, /* The best bid or ask of an instrument changed. */
+  TL_EVENT_TRADE = 2, /* A trade. */
+  TL_EVENT_BOOK = 3, /* A price book changed. */
+  TL_EVENT_ORDERS = 4, /* An order book changed. */
+  TL_EVENT_QUOTES = 5, /* Quotes of a provider changed. */
+  TL_EVENT_STATISTIC = 6, /* A statistic of a session or a day. */
+  TL_EVENT_STATUS = 7, /* Trading status of an instrument or a product group. */
+  TL_EVENT_STATE = 8, /* The state of a book changed, not its contents. */
+  TL_EVENT_CHANNEL = 9, /* All books of the channel changed. */
+  TL_EVENT_DEFINED = 10, /* An instrument was defined. */
+  TL_EVENT_CONNECTION = 11, /* An event of the connection to the bus. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_event_name(int value) {
+  switch (value) {
+  case TL_EVENT_TOP: return "top";
+  case TL_EVENT_TRADE: return "trade";
+  case TL_EVENT_BOOK: return "book";
+  case TL_EVENT_ORDERS: return "orders";
+  case TL_EVENT_QUOTES: return "quotes";
+  case TL_EVENT_STATISTIC: return "statistic";
+  case TL_EVENT_STATUS: return "status";
+  case TL_EVENT_STATE: return "state";
+  case TL_EVENT_CHANNEL: return "channel";
+  case TL_EVENT_DEFINED: return "defined";
+  case TL_EVENT_CONNECTION: return "connection";
+  default: return "?";
+  }
+}
+
+/* Event of the connection to a bus. */
+enum tl_connection_names {
+  TL_CONNECTION_CAUGHT_UP = 1, /* All books are consistent with one position of the stream. */
+  TL_CONNECTION_OVERRUN = 2, /* Messages were lost; books follow from their snapshots. */
+  TL_CONNECTION_PUBLISHER_GONE = 3, /* The publisher has ended; live books are stale. */
+  TL_CONNECTION_PUBLISHER_STALLED = 4, /* The publisher shows no activity; live books are stale. */
+  TL_CONNECTION_PUBLISHER_RESUMED = 5, /* A stalled publisher works again. */
+  TL_CONNECTION_RESTARTED = 6, /* Another publisher has started; books follow, with the same handles. */
+  TL_CONNECTION_CORRUPT = 7, /* The shared memory has an invalid message. */
+  TL_CONNECTION_INCOMPATIBLE = 8, /* The publisher's format cannot be read; live books are stale. */
+  TL_CONNECTION_DAMAGED = 9, /* A file of the bus was truncated. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_connection_name(int value) {
+  switch (value) {
+  case TL_CONNECTION_CAUGHT_UP: return "caught_up";
+  case TL_CONNECTION_OVERRUN: return "overrun";
+  case TL_CONNECTION_PUBLISHER_GONE: return "publisher_gone";
+  case TL_CONNECTION_PUBLISHER_STALLED: return "publisher_stalled";
+  case TL_CONNECTION_PUBLISHER_RESUMED: return "publisher_resumed";
+  case TL_CONNECTION_RESTARTED: return "restarted";
+  case TL_CONNECTION_CORRUPT: return "corrupt";
+  case TL_CONNECTION_INCOMPATIBLE: return "incompatible";
+  case TL_CONNECTION_DAMAGED: return "damaged";
+  default: return "?";
+  }
+}
+
+/* Error of a call. */
+enum tl_error_names {
+  TL_ERROR_NO_BUS = -1, /* No bus has this name. */
+  TL_ERROR_NOT_YOURS = -2, /* The bus belongs to another user, or others may write to it. */
+  TL_ERROR_INCOMPATIBLE = -3, /* This client cannot read the format of the bus. */
+  TL_ERROR_HALF_STARTED = -4, /* The publisher ended or hung during its start. */
+  TL_ERROR_DAMAGED = -5, /* A file of the bus is damaged. */
+  TL_ERROR_NAME_TAKEN = -6, /* Another reader of the bus has this name. */
+  TL_ERROR_TOO_MANY_READERS = -7, /* The bus has no free place for a reader. */
+  TL_ERROR_NOT_LOSSLESS = -8, /* The bus does not wait for readers. */
+  TL_ERROR_NO_INSTRUMENT = -9, /* The bus has no such instrument. */
+  TL_ERROR_OTHER_BUS = -10, /* The handle belongs to another bus. */
+  TL_ERROR_NOT_READY = -11, /* Some books did not arrive in time. */
+  TL_ERROR_OPTION = -12, /* An option or an argument is invalid. */
+  TL_ERROR_SYSTEM = -13, /* A system call failed. */
+  TL_ERROR_INTERNAL = -14, /* The library has a fault. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_error_name(int value) {
+  switch (value) {
+  case TL_ERROR_NO_BUS: return "no_bus";
+  case TL_ERROR_NOT_YOURS: return "not_yours";
+  case TL_ERROR_INCOMPATIBLE: return "incompatible";
+  case TL_ERROR_HALF_STARTED: return "half_started";
+  case TL_ERROR_DAMAGED: return "damaged";
+  case TL_ERROR_NAME_TAKEN: return "name_taken";
+  case TL_ERROR_TOO_MANY_READERS: return "too_many_readers";
+  case TL_ERROR_NOT_LOSSLESS: return "not_lossless";
+  case TL_ERROR_NO_INSTRUMENT: return "no_instrument";
+  case TL_ERROR_OTHER_BUS: return "other_bus";
+  case TL_ERROR_NOT_READY: return "not_ready";
+  case TL_ERROR_OPTION: return "option";
+  case TL_ERROR_SYSTEM: return "system";
+  case TL_ERROR_INTERNAL: return "internal";
+  default: return "?";
+  }
+}
+
+/* Validity of a book. */
+enum tl_state_names {
+  TL_STATE_LIVE = 0, /* Complete, and confirmed after the last loss. */
+  TL_STATE_GAPPED = 1, /* Packets were lost since the venue last confirmed it. */
+  TL_STATE_RECOVERING = 2, /* Empty, waiting for a snapshot. */
+  TL_STATE_NATURAL = 3, /* Refilled from increments only: correct, but incomplete. */
+  TL_STATE_STALE = 4, /* The publisher or its venue has ended or timed out. */
+  TL_STATE_CLOSED = 5, /* The venue reports the instrument as closed. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_state_name(int value) {
+  switch (value) {
+  case TL_STATE_LIVE: return "live";
+  case TL_STATE_GAPPED: return "gapped";
+  case TL_STATE_RECOVERING: return "recovering";
+  case TL_STATE_NATURAL: return "natural";
+  case TL_STATE_STALE: return "stale";
+  case TL_STATE_CLOSED: return "closed";
+  default: return "?";
+  }
+}
+
+/* Side of a book. */
+enum tl_side_names {
+  TL_SIDE_BID = 0, /* Buyers. */
+  TL_SIDE_ASK = 1, /* Sellers. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_side_name(int value) {
+  switch (value) {
+  case TL_SIDE_BID: return "bid";
+  case TL_SIDE_ASK: return "ask";
+  default: return "?";
+  }
+}
+
+/* Side that took liquidity in a trade. */
+enum tl_aggressor_names {
+  TL_AGGRESSOR_BUY = 0, /* The buyer. */
+  TL_AGGRESSOR_SELL = 1, /* The seller. */
+  TL_AGGRESSOR_NONE = 2, /* Not stated. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_aggressor_name(int value) {
+  switch (value) {
+  case TL_AGGRESSOR_BUY: return "buy";
+  case TL_AGGRESSOR_SELL: return "sell";
+  case TL_AGGRESSOR_NONE: return "none";
+  default: return "?";
+  }
+}
+
+/* List of a price book. */
+enum tl_book_names {
+  TL_BOOK_DIRECT = 0, /* Orders in this instrument. */
+  TL_BOOK_IMPLIED = 1, /* Derived by the venue from other instruments. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_book_name(int value) {
+  switch (value) {
+  case TL_BOOK_DIRECT: return "direct";
+  case TL_BOOK_IMPLIED: return "implied";
+  default: return "?";
+  }
+}
+
+/* Step of a price book. */
+enum tl_level_action_names {
+  TL_LEVEL_INSERT = 0, /* A level was inserted at the index. */
+  TL_LEVEL_REPLACE = 1, /* The level at the index has these values. */
+  TL_LEVEL_REMOVE = 2, /* The level at the index was removed. */
+  TL_LEVEL_CLEAR = 3, /* The list was emptied. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_level_action_name(int value) {
+  switch (value) {
+  case TL_LEVEL_INSERT: return "insert";
+  case TL_LEVEL_REPLACE: return "replace";
+  case TL_LEVEL_REMOVE: return "remove";
+  case TL_LEVEL_CLEAR: return "clear";
+  default: return "?";
+  }
+}
+
+/* Step of an order book. */
+enum tl_order_action_names {
+  TL_ORDER_NEW = 0, /* A new order. */
+  TL_ORDER_UPDATE = 1, /* New values of an order. */
+  TL_ORDER_DELETE = 2, /* The order was removed. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_order_action_name(int value) {
+  switch (value) {
+  case TL_ORDER_NEW: return "new";
+  case TL_ORDER_UPDATE: return "update";
+  case TL_ORDER_DELETE: return "delete";
+  default: return "?";
+  }
+}
+
+/* What a trade message does. */
+enum tl_trade_action_names {
+  TL_TRADE_NEW = 0, /* A new trade. */
+  TL_TRADE_CHANGE = 1, /* Corrects an earlier trade. */
+  TL_TRADE_DELETE = 2, /* Busts an earlier trade. */
+  TL_TRADE_DELETE_THRU = 3, /* Not of trades. */
+  TL_TRADE_DELETE_FROM = 4, /* Not of trades. */
+  TL_TRADE_OVERLAY = 5, /* As change. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_trade_action_name(int value) {
+  switch (value) {
+  case TL_TRADE_NEW: return "new";
+  case TL_TRADE_CHANGE: return "change";
+  case TL_TRADE_DELETE: return "delete";
+  case TL_TRADE_DELETE_THRU: return "delete_thru";
+  case TL_TRADE_DELETE_FROM: return "delete_from";
+  case TL_TRADE_OVERLAY: return "overlay";
+  default: return "?";
+  }
+}
+
+/* Kind of a statistic. */
+enum tl_statistic_names {
+  TL_STATISTIC_OPEN = 0, /* Opening price, traded or indicative. */
+  TL_STATISTIC_HIGH = 1, /* Highest trade. */
+  TL_STATISTIC_LOW = 2, /* Lowest trade. */
+  TL_STATISTIC_VWAP = 3, /* Volume-weighted average price. */
+  TL_STATISTIC_HIGHEST_BID = 4, /* Highest bid. */
+  TL_STATISTIC_LOWEST_ASK = 5, /* Lowest offer. */
+  TL_STATISTIC_SETTLEMENT = 6, /* Settlement price. */
+  TL_STATISTIC_CLEARED_VOLUME = 7, /* Cleared volume. */
+  TL_STATISTIC_OPEN_INTEREST = 8, /* Open interest. */
+  TL_STATISTIC_FIXING = 9, /* Fixing price. */
+  TL_STATISTIC_VOLUME = 10, /* Electronic volume traded so far. */
+  TL_STATISTIC_HIGH_LIMIT = 11, /* Upper price limit. */
+  TL_STATISTIC_LOW_LIMIT = 12, /* Lower price limit. */
+  TL_STATISTIC_PRICE_BAND = 13, /* Largest price variation that the venue accepts. */
+  TL_STATISTIC_OTHER = 14, /* A kind that the venue added after this version. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_statistic_name(int value) {
+  switch (value) {
+  case TL_STATISTIC_OPEN: return "open";
+  case TL_STATISTIC_HIGH: return "high";
+  case TL_STATISTIC_LOW: return "low";
+  case TL_STATISTIC_VWAP: return "vwap";
+  case TL_STATISTIC_HIGHEST_BID: return "highest_bid";
+  case TL_STATISTIC_LOWEST_ASK: return "lowest_ask";
+  case TL_STATISTIC_SETTLEMENT: return "settlement";
+  case TL_STATISTIC_CLEARED_VOLUME: return "cleared_volume";
+  case TL_STATISTIC_OPEN_INTEREST: return "open_interest";
+  case TL_STATISTIC_FIXING: return "fixing";
+  case TL_STATISTIC_VOLUME: return "volume";
+  case TL_STATISTIC_HIGH_LIMIT: return "high_limit";
+  case TL_STATISTIC_LOW_LIMIT: return "low_limit";
+  case TL_STATISTIC_PRICE_BAND: return "price_band";
+  case TL_STATISTIC_OTHER: return "other";
+  default: return "?";
+  }
+}
+
+
+// No price and no size.
+#define TL_NONE INT64_MAX
+
+// Wait without end.
+#define TL_FOREVER UINT64_MAX
+
+// A joined bus. One thread at a time; `tl_stop` may be called by any.
+typedef struct tl_bus tl_bus;
+
+// Result of a call: `TL_OK`, `TL_TIMED_OUT`, `TL_STOPPED`, or an error, which is negative: `TL_ERROR_NO_BUS` and others.
+typedef int32_t tl_status;
+
+// How to join a bus. All zero but `size` is the default.
+typedef struct tl_options {
+  // The caller's `sizeof(tl_options)`.
+  uint32_t size;
+  // `TL_JOIN_TOPS` and others, added; 0: tops and trades.
+  uint32_t events;
+  // Directory of the buses; NULL: `$TOUCHLINE_DIR`, else `/dev/shm/touchline-<uid>`.
+  const char *directory;
+  // Name of this reader, as `touchline top` shows it; NULL: none.
+  const char *name;
+  // Symbols or patterns, such as `ES*`; NULL: all.
+  const char *const *symbols;
+  // Number of `symbols`.
+  uint32_t symbol_count;
+  // Room for instruments; 0: the limit of the bus.
+  uint32_t instruments_max;
+  // Wait for a bus that is not there, nanoseconds.
+  uint64_t wait_ns;
+  // `TL_IDLE_BACKOFF` and others.
+  uint8_t idle;
+  // 1: books are not kept.
+  uint8_t no_books;
+  // 1: only what is published from now on.
+  uint8_t live_only;
+  // 1: the publisher waits for this reader, which needs a name.
+  uint8_t lossless;
+  // 0.
+  uint8_t reserved[4];
+} tl_options;
+
+// An event. `size` is the caller's `sizeof(tl_event)`: later versions add fields at the end, and write no more than that.
+typedef struct tl_event {
+  // The caller's `sizeof(tl_event)`.
+  uint32_t size;
+  // `TL_EVENT_TOP` and others.
+  uint8_t kind;
+  // State of the book after the event: `TL_STATE_LIVE` and others.
+  uint8_t state;
+  // `TL_CONNECTION_…` of a connection event, `TL_AGGRESSOR_…` of a trade, `TL_STATISTIC_…` of a statistic, the venue's
+  // code of a trading status.
+  uint8_t detail;
+  // Power of ten of sizes.
+  int8_t exponent;
+  // Index of the instrument; `UINT32_MAX` if there is none.
+  uint32_t instrument;
+  // 1 if it is the last event of its venue packet.
+  uint8_t end_of_batch;
+  // 0.
+  uint8_t reserved[3];
+  // Number of the message on its bus.
+  uint64_t sequence;
+  // Time of the venue, nanoseconds since 1970.
+  uint64_t exchange_ns;
+  // Time of reception, nanoseconds since 1970.
+  uint64_t receive_ns;
+  // Best bid, in 1e-9.
+  int64_t bid;
+  // Its size.
+  int64_t bid_size;
+  // Best ask, in 1e-9.
+  int64_t ask;
+  // Its size.
+  int64_t ask_size;
+  // Price of a trade or a statistic, in 1e-9.
+  int64_t price;
+  // Size of a trade or a statistic.
+  int64_t quantity;
+  // Id of a trade, messages lost in an overrun, generation of a publisher, number of defined instruments.
+  uint64_t id;
+} tl_event;
+
+// A level of a price book.
+typedef struct tl_level {
+  // Price, in 1e-9.
+  int64_t price;
+  // Quantity.
+  int64_t quantity;
+  // Number of orders; `UINT32_MAX` if the venue does not state it.
+  uint32_t orders;
+  // Power of ten of the quantity.
+  int8_t exponent;
+  // 0 for a level that must exist and was never published.
+  uint8_t known;
+  // 0.
+  uint8_t reserved[2];
+} tl_level;
+
+// An order of an order book.
+typedef struct tl_order {
+  // The venue's id.
+  uint64_t order_id;
+  // Rank within its price, lowest first.
+  uint64_t priority;
+  // Price, in 1e-9.
+  int64_t price;
+  // Visible quantity.
+  int64_t quantity;
+  // Power of ten of the quantity.
+  int8_t exponent;
+  // 0.
+  uint8_t reserved[7];
+} tl_order;
+
+// Done; of `tl_next`: there is an event.
+#define TL_OK 0
+
+// The time has passed without an event.
+#define TL_TIMED_OUT 1
+
+// The loop was ended by `tl_stop`.
+#define TL_STOPPED 2
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The sentence of the last error of this thread; valid until its next call of this library.
+const char *tl_error(void);
+
+// Version of this library, as `0.1.0`.
+const char *tl_version(void);
+
+// Joins the bus of this name. On success `*bus` must be given to `tl_close`.
+//
+// Valid:
+// `name` is a string; `options` is NULL or valid for its size; `bus` is valid.
+tl_status tl_join(const char *name, const struct tl_options *options, struct tl_bus **bus);
+
+// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+//
+// Valid:
+// `bus` is of `tl_join`; `event` is valid for its size.
+tl_status tl_next(struct tl_bus *bus, uint64_t timeout_ns, struct tl_event *event);
+
+// Reads until every defined book is live, for at most `timeout_ns`; events are applied and not returned.
+//
+// Valid:
+// `bus` is of `tl_join`.
+tl_status tl_ready(struct tl_bus *bus, uint64_t timeout_ns);
+
+// Index of the instrument of this symbol.
+//
+// Valid:
+// `bus` is of `tl_join`, `symbol` a string, `instrument` valid.
+tl_status tl_find(struct tl_bus *bus, const char *symbol, uint32_t *instrument);
+
+// Symbol of an instrument, valid until `tl_close`; `?` before it is known, NULL if there is no such instrument.
+//
+// Valid:
+// `bus` is of `tl_join`.
+const char *tl_symbol(struct tl_bus *bus, uint32_t instrument);
+
+// The best bid and ask of an instrument, as an event.
+//
+// Valid:
+// `bus` is of `tl_join`; `event` is valid for its size.
+tl_status tl_top(struct tl_bus *bus, uint32_t instrument, struct tl_event *event);
+
+// The last trade of an instrument, as an event; `TL_TIMED_OUT` before the first.
+//
+// Valid:
+// `bus` is of `tl_join`; `event` is valid for its size.
+tl_status tl_last_trade(struct tl_bus *bus, uint32_t instrument, struct tl_event *event);
+
+// Copies the best levels of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`), at most `room`; `*count` is how many, `*state` the state of the book.
+//
+// Valid:
+// `bus` is of `tl_join`, `levels` has `room` places, `count` and `state` are valid.
+tl_status tl_book(struct tl_bus *bus,
+                  uint32_t instrument,
+                  uint8_t side,
+                  struct tl_level *levels,
+                  size_t room,
+                  size_t *count,
+                  uint8_t *state);
+
+// Copies the orders of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`) in order of priority, at most `room`; `*count` is how many there are.
+//
+// Valid:
+// `bus` is of `tl_join`, `orders` has `room` places, `count` and `state` are valid.
+tl_status tl_orders(struct tl_bus *bus,
+                    uint32_t instrument,
+                    uint8_t side,
+                    struct tl_order *orders,
+                    size_t room,
+                    size_t *count,
+                    uint8_t *state);
+
+// Ends the loop of another thread, within a millisecond; may be called from a signal handler.
+//
+// Valid:
+// `bus` is of `tl_join`, and `tl_close` has not been called.
+void tl_stop(const struct tl_bus *bus);
+
+// Leaves a bus; NULL is allowed.
+//
+// Valid:
+// `bus` is of `tl_join`, and is not used again.
+void tl_close(struct tl_bus *bus);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* TOUCHLINE_H */

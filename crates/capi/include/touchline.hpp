@@ -1,0 +1,168 @@
+// Client of a Touchline bus for C++17: touchline.h with owners and exceptions.
+#ifndef TOUCHLINE_HPP
+#define TOUCHLINE_HPP
+
+#include "touchline.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace touchline {
+
+// A call has failed; what() is the sentence that says what to do.
+class Error : public std::runtime_error {
+public:
+  explicit Error(tl_status status) : std::runtime_error(tl_error()), status_(status) {}
+
+  // TL_ERROR_NO_BUS and others.
+  tl_status status() const noexcept { return status_; }
+  // Its word: "no_bus".
+  const char *kind() const noexcept { return tl_error_name(status_); }
+
+private:
+  tl_status status_;
+};
+
+namespace detail {
+inline tl_status checked(tl_status status) {
+  if (status < 0) {
+    throw Error(status);
+  }
+  return status;
+}
+
+inline tl_event event() noexcept {
+  tl_event event{};
+  event.size = sizeof event;
+  return event;
+}
+} // namespace detail
+
+// How to join a bus; as it is, for tops and trades of every instrument.
+struct Options {
+  std::string directory;             // empty: $TOUCHLINE_DIR, else /dev/shm/touchline-<uid>
+  std::string name;                  // of this reader, as `touchline top` shows it
+  std::vector<std::string> symbols;  // or patterns, such as "ES*"; empty: all
+  std::uint32_t events = 0;          // TL_JOIN_TOPS and others, added; 0: tops and trades
+  std::uint32_t instruments_max = 0; // 0: the limit of the bus
+  std::chrono::nanoseconds wait{0};  // for a bus that is not there
+  std::uint8_t idle = TL_IDLE_BACKOFF;
+  bool keep_books = true;
+  bool live_only = false;
+  bool lossless = false;
+};
+
+// A kept book of one instrument, copied.
+template <typename Row> struct Side {
+  std::uint8_t state = 0; // TL_STATE_LIVE and others
+  std::vector<Row> rows;
+};
+
+// A joined bus, for one thread at a time; only stop() may be called by any.
+class Bus {
+public:
+  explicit Bus(const std::string &name, const Options &options = {}) {
+    tl_options flat{};
+    flat.size = sizeof flat;
+    flat.events = options.events;
+    flat.directory = options.directory.empty() ? nullptr : options.directory.c_str();
+    flat.name = options.name.empty() ? nullptr : options.name.c_str();
+    std::vector<const char *> symbols;
+    for (const auto &symbol : options.symbols) {
+      symbols.push_back(symbol.c_str());
+    }
+    flat.symbols = symbols.data();
+    flat.symbol_count = static_cast<std::uint32_t>(symbols.size());
+    flat.instruments_max = options.instruments_max;
+    flat.wait_ns = static_cast<std::uint64_t>(options.wait.count());
+    flat.idle = options.idle;
+    flat.no_books = options.keep_books ? 0 : 1;
+    flat.live_only = options.live_only ? 1 : 0;
+    flat.lossless = options.lossless ? 1 : 0;
+    tl_bus *bus = nullptr;
+    detail::checked(tl_join(name.c_str(), &flat, &bus));
+    bus_.reset(bus);
+  }
+
+  // The next event; waits for it. Nothing once stop() was called.
+  std::optional<tl_event> next() { return take(TL_FOREVER); }
+  // The next event, if there is one; never waits.
+  std::optional<tl_event> poll() { return take(0); }
+  // The next event; waits for so long. Nothing also if the time has passed.
+  std::optional<tl_event> next(std::chrono::nanoseconds timeout) {
+    return take(static_cast<std::uint64_t>(timeout.count()));
+  }
+  // Reads until every defined book is live.
+  void ready(std::chrono::nanoseconds timeout) {
+    detail::checked(tl_ready(bus_.get(), static_cast<std::uint64_t>(timeout.count())));
+  }
+
+  std::uint32_t find(const std::string &symbol) {
+    std::uint32_t instrument = 0;
+    detail::checked(tl_find(bus_.get(), symbol.c_str(), &instrument));
+    return instrument;
+  }
+  // "?" before it is known, and for an index that is none.
+  const char *symbol(std::uint32_t instrument) {
+    const char *symbol = tl_symbol(bus_.get(), instrument);
+    return symbol == nullptr ? "?" : symbol;
+  }
+  tl_event top(std::uint32_t instrument) {
+    tl_event event = detail::event();
+    detail::checked(tl_top(bus_.get(), instrument, &event));
+    return event;
+  }
+  std::optional<tl_event> last_trade(std::uint32_t instrument) {
+    tl_event event = detail::event();
+    const auto status = detail::checked(tl_last_trade(bus_.get(), instrument, &event));
+    return status == TL_OK ? std::optional<tl_event>(event) : std::nullopt;
+  }
+  // The best levels of a side, TL_SIDE_BID or TL_SIDE_ASK.
+  Side<tl_level> book(std::uint32_t instrument, std::uint8_t side, std::size_t levels) {
+    return copied<tl_level>(tl_book, instrument, side, levels);
+  }
+  // The orders of a side, in priority.
+  Side<tl_order> orders(std::uint32_t instrument, std::uint8_t side) {
+    std::size_t count = 0;
+    std::uint8_t state = 0;
+    detail::checked(tl_orders(bus_.get(), instrument, side, nullptr, 0, &count, &state));
+    return copied<tl_order>(tl_orders, instrument, side, count);
+  }
+
+  // Ends the loop of another thread; may be called from a signal handler.
+  void stop() const noexcept { tl_stop(bus_.get()); }
+  // For functions of touchline.h.
+  tl_bus *get() const noexcept { return bus_.get(); }
+
+private:
+  std::optional<tl_event> take(std::uint64_t timeout_ns) {
+    tl_event event = detail::event();
+    const auto status = detail::checked(tl_next(bus_.get(), timeout_ns, &event));
+    return status == TL_OK ? std::optional<tl_event>(event) : std::nullopt;
+  }
+
+  template <typename Row, typename Copy>
+  Side<Row> copied(Copy copy, std::uint32_t instrument, std::uint8_t side, std::size_t room) {
+    Side<Row> made;
+    made.rows.resize(room);
+    std::size_t count = 0;
+    detail::checked(copy(bus_.get(), instrument, side, made.rows.data(), room, &count, &made.state));
+    made.rows.resize(count < room ? count : room);
+    return made;
+  }
+
+  struct Close {
+    void operator()(tl_bus *bus) const noexcept { tl_close(bus); }
+  };
+  std::unique_ptr<tl_bus, Close> bus_;
+};
+
+} // namespace touchline
+
+#endif

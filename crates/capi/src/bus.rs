@@ -1,0 +1,445 @@
+//! One bus: join, read, look up, leave.
+
+#![allow(unsafe_code, reason = "pointers of C programs")]
+
+use crate::event::tl_event;
+use crate::levels::{copy_levels, copy_orders, tl_level, tl_order};
+use crate::status::{Failure, TL_OK, TL_STOPPED, TL_TIMED_OUT, guarded, tl_status};
+use std::ffi::{CStr, CString, c_char};
+use std::ptr;
+use std::time::Duration;
+use touchline_client::{Bus, Event, Events, Idle, Instrument, Next, Options, Side, Stopper};
+
+/// Wait without end.
+pub const TL_FOREVER: u64 = u64::MAX;
+/// The longest wait of the client.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
+
+/// How to join a bus. All zero but `size` is the default.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(non_camel_case_types, reason = "as C spells it")]
+pub struct tl_options {
+    /// The caller's `sizeof(tl_options)`.
+    pub size: u32,
+    /// `TL_JOIN_TOPS` and others, added; 0: tops and trades.
+    pub events: u32,
+    /// Directory of the buses; NULL: `$TOUCHLINE_DIR`, else `/dev/shm/touchline-<uid>`.
+    pub directory: *const c_char,
+    /// Name of this reader, as `touchline top` shows it; NULL: none.
+    pub name: *const c_char,
+    /// Symbols or patterns, such as `ES*`; NULL: all.
+    pub symbols: *const *const c_char,
+    /// Number of `symbols`.
+    pub symbol_count: u32,
+    /// Room for instruments; 0: the limit of the bus.
+    pub instruments_max: u32,
+    /// Wait for a bus that is not there, nanoseconds.
+    pub wait_ns: u64,
+    /// `TL_IDLE_BACKOFF` and others.
+    pub idle: u8,
+    /// 1: books are not kept.
+    pub no_books: u8,
+    /// 1: only what is published from now on.
+    pub live_only: u8,
+    /// 1: the publisher waits for this reader, which needs a name.
+    pub lossless: u8,
+    /// 0.
+    pub reserved: [u8; 4],
+}
+
+/// A joined bus. One thread at a time; `tl_stop` may be called by any.
+#[derive(Debug)]
+#[allow(non_camel_case_types, reason = "as C spells it")]
+pub struct tl_bus {
+    bus: Bus,
+    stopper: Stopper,
+    /// By index, made when asked for.
+    symbols: Vec<CString>,
+}
+
+/// Joins the bus of this name. On success `*bus` must be given to `tl_close`.
+///
+/// # Safety
+/// `name` is a string; `options` is NULL or valid for its size; `bus` is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_join(
+    name: *const c_char,
+    options: *const tl_options,
+    bus: *mut *mut tl_bus,
+) -> tl_status {
+    guarded(|| {
+        if bus.is_null() {
+            return Err(Failure::argument("tl_join: bus is NULL"));
+        }
+        // SAFETY: the caller gives strings, and options that are NULL or valid.
+        let (name, options) = unsafe { (text(name, "tl_join: name")?, join_options(options)?) };
+        let joined = options.join(name)?;
+        let made = Box::new(tl_bus {
+            stopper: joined.stopper(),
+            bus: joined,
+            symbols: Vec::new(),
+        });
+        // SAFETY: the caller's pointer is valid, and was checked to be none.
+        unsafe { *bus = Box::into_raw(made) };
+        Ok(TL_OK)
+    })
+}
+
+/// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+///
+/// # Safety
+/// `bus` is of `tl_join`; `event` is valid for its size.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_next(
+    bus: *mut tl_bus,
+    timeout_ns: u64,
+    event: *mut tl_event,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus and event; an event that cannot be given is not taken.
+        let bus = unsafe {
+            tl_event::check(event)?;
+            of(bus)?
+        };
+        let next = match timeout_ns {
+            0 => bus.bus.poll().map_or(Next::TimedOut, Next::Event),
+            TL_FOREVER => bus.bus.next().map_or(Next::Stopped, Next::Event),
+            ns => bus.bus.next_within(Duration::from_nanos(ns).min(FOREVER)),
+        };
+        match next {
+            Next::Event(next) => {
+                // SAFETY: the caller's event.
+                unsafe { tl_event::of(&next).give(event)? };
+                Ok(TL_OK)
+            }
+            Next::TimedOut => Ok(TL_TIMED_OUT),
+            Next::Stopped => Ok(TL_STOPPED),
+        }
+    })
+}
+
+/// Reads until every defined book is live, for at most `timeout_ns`; events are applied and not returned.
+///
+/// # Safety
+/// `bus` is of `tl_join`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_ready(bus: *mut tl_bus, timeout_ns: u64) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        bus.bus
+            .ready(Duration::from_nanos(timeout_ns).min(FOREVER))?;
+        Ok(TL_OK)
+    })
+}
+
+/// Index of the instrument of this symbol.
+///
+/// # Safety
+/// `bus` is of `tl_join`, `symbol` a string, `instrument` valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_find(
+    bus: *mut tl_bus,
+    symbol: *const c_char,
+    instrument: *mut u32,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus and string.
+        let (bus, symbol) = unsafe { (of(bus)?, text(symbol, "tl_find: symbol")?) };
+        if instrument.is_null() {
+            return Err(Failure::argument("tl_find: instrument is NULL"));
+        }
+        let found = bus.bus.instrument(symbol)?;
+        // SAFETY: the caller's pointer, which is not NULL.
+        unsafe { *instrument = found.index() as u32 };
+        Ok(TL_OK)
+    })
+}
+
+/// Symbol of an instrument, valid until `tl_close`; `?` before it is known, NULL if there is no such instrument.
+///
+/// # Safety
+/// `bus` is of `tl_join`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_symbol(bus: *mut tl_bus, instrument: u32) -> *const c_char {
+    let mut symbol = ptr::null();
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        symbol = bus.symbol(instrument)?;
+        Ok(TL_OK)
+    });
+    symbol
+}
+
+/// The best bid and ask of an instrument, as an event.
+///
+/// # Safety
+/// `bus` is of `tl_join`; `event` is valid for its size.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_top(
+    bus: *mut tl_bus,
+    instrument: u32,
+    event: *mut tl_event,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        let top = bus.bus.top(bus.handle(instrument)?)?;
+        // SAFETY: the caller's event.
+        unsafe { tl_event::of(&Event::Top(top)).give(event)? };
+        Ok(TL_OK)
+    })
+}
+
+/// The last trade of an instrument, as an event; `TL_TIMED_OUT` before the first.
+///
+/// # Safety
+/// `bus` is of `tl_join`; `event` is valid for its size.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_last_trade(
+    bus: *mut tl_bus,
+    instrument: u32,
+    event: *mut tl_event,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        let Some(trade) = bus.bus.last_trade(bus.handle(instrument)?)? else {
+            return Ok(TL_TIMED_OUT);
+        };
+        // SAFETY: the caller's event.
+        unsafe { tl_event::of(&Event::Trade(trade)).give(event)? };
+        Ok(TL_OK)
+    })
+}
+
+/// Copies the best levels of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`), at most `room`; `*count` is how many, `*state` the state of the book.
+///
+/// # Safety
+/// `bus` is of `tl_join`, `levels` has `room` places, `count` and `state` are valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_book(
+    bus: *mut tl_bus,
+    instrument: u32,
+    side: u8,
+    levels: *mut tl_level,
+    room: usize,
+    count: *mut usize,
+    state: *mut u8,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        if count.is_null() || state.is_null() || (levels.is_null() && room > 0) {
+            return Err(Failure::argument("tl_book: levels, count or state is NULL"));
+        }
+        let handle = bus.handle(instrument)?;
+        let book = bus.bus.book(handle)?;
+        // SAFETY: the caller's places and pointers, which are not NULL.
+        unsafe {
+            *count = copy_levels(book.levels(side_of(side)?), levels, room);
+            *state = book.state() as u8;
+        }
+        Ok(TL_OK)
+    })
+}
+
+/// Copies the orders of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`) in order of priority, at most `room`; `*count` is how many there are.
+///
+/// # Safety
+/// `bus` is of `tl_join`, `orders` has `room` places, `count` and `state` are valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_orders(
+    bus: *mut tl_bus,
+    instrument: u32,
+    side: u8,
+    orders: *mut tl_order,
+    room: usize,
+    count: *mut usize,
+    state: *mut u8,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        if count.is_null() || state.is_null() || (orders.is_null() && room > 0) {
+            return Err(Failure::argument(
+                "tl_orders: orders, count or state is NULL",
+            ));
+        }
+        let handle = bus.handle(instrument)?;
+        // SAFETY: the caller's places and pointers, which are not NULL.
+        unsafe {
+            *count = copy_orders(&bus.bus, handle, side_of(side)?, orders, room)?;
+            *state = bus.bus.orders_state(handle)? as u8;
+        }
+        Ok(TL_OK)
+    })
+}
+
+/// Ends the loop of another thread, within a millisecond; may be called from a signal handler.
+///
+/// # Safety
+/// `bus` is of `tl_join`, and `tl_close` has not been called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_stop(bus: *const tl_bus) {
+    if !bus.is_null() {
+        // SAFETY: the caller's bus; only the stopper is looked at, which any thread may do.
+        unsafe { (*ptr::addr_of!((*bus).stopper)).stop() };
+    }
+}
+
+/// Leaves a bus; NULL is allowed.
+///
+/// # Safety
+/// `bus` is of `tl_join`, and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_close(bus: *mut tl_bus) {
+    guarded(|| {
+        if !bus.is_null() {
+            // SAFETY: made by `Box::into_raw` in `tl_join`, given back once.
+            drop(unsafe { Box::from_raw(bus) });
+        }
+        Ok(TL_OK)
+    });
+}
+
+impl tl_bus {
+    fn handle(&self, index: u32) -> Result<Instrument, Failure> {
+        let found = self.bus.instruments().nth(index as usize);
+        found.ok_or_else(|| {
+            Failure::argument(format!(
+                "instrument {index}: bus {} has none of it",
+                self.bus.name()
+            ))
+        })
+    }
+
+    fn symbol(&mut self, index: u32) -> Result<*const c_char, Failure> {
+        let handle = self.handle(index)?;
+        let known = self.symbols.len();
+        let more = self
+            .bus
+            .instruments()
+            .skip(known)
+            .map(|_| CString::default());
+        self.symbols.extend(more);
+        let kept = &mut self.symbols[index as usize];
+        let symbol = self.bus.symbol(handle);
+        if kept.as_bytes() != symbol.as_bytes() {
+            *kept = CString::new(symbol).unwrap_or_default();
+        }
+        Ok(kept.as_ptr())
+    }
+}
+
+/// # Safety
+/// `bus` is NULL or of `tl_join`, and of this thread alone.
+unsafe fn of<'a>(bus: *mut tl_bus) -> Result<&'a mut tl_bus, Failure> {
+    // SAFETY: as above.
+    unsafe { bus.as_mut() }.ok_or_else(|| Failure::argument("the bus is NULL"))
+}
+
+/// # Safety
+/// `text` is NULL or a string.
+unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> {
+    if text.is_null() {
+        return Err(Failure::argument(format!("{what} is NULL")));
+    }
+    // SAFETY: as above.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str()
+        .map_err(|_| Failure::argument(format!("{what} is not UTF-8")))
+}
+
+/// # Safety
+/// `options` is NULL or valid for its size.
+unsafe fn join_options(options: *const tl_options) -> Result<Options, Failure> {
+    let made = Bus::options();
+    if options.is_null() {
+        return Ok(made);
+    }
+    // SAFETY: the size is the first field of every version.
+    let size = unsafe { ptr::read(options.cast::<u32>()) } as usize;
+    if size != size_of::<tl_options>() {
+        return Err(Failure::argument(format!(
+            "tl_options.size is {size}: give sizeof(tl_options), {}",
+            size_of::<tl_options>()
+        )));
+    }
+    // SAFETY: valid for its size, which is that of this version.
+    let options = unsafe { &*options };
+    let mut made = made
+        .events(events_of(options.events)?)
+        .keep_books(options.no_books == 0)
+        .live_only(options.live_only != 0)
+        .idle(idle_of(options.idle)?)
+        .wait(Duration::from_nanos(options.wait_ns).min(FOREVER));
+    // SAFETY: strings of the caller, and as many symbols as the count says.
+    unsafe {
+        if !options.directory.is_null() {
+            made = made.directory(text(options.directory, "tl_options.directory")?);
+        }
+        if !options.name.is_null() {
+            made = made.name(text(options.name, "tl_options.name")?);
+        }
+        made = made.symbols(symbols_of(options)?);
+    }
+    if options.lossless != 0 {
+        made = made.lossless();
+    }
+    if options.instruments_max != 0 {
+        made = made.instruments_max(options.instruments_max as usize);
+    }
+    Ok(made)
+}
+
+/// # Safety
+/// `symbols` has `symbol_count` strings.
+unsafe fn symbols_of(options: &tl_options) -> Result<Vec<String>, Failure> {
+    let count = options.symbol_count as usize;
+    if options.symbols.is_null() && count > 0 {
+        return Err(Failure::argument(
+            "tl_options.symbols is NULL, its count is not 0",
+        ));
+    }
+    let symbol = |at: usize| {
+        // SAFETY: as above.
+        let symbol = unsafe { text(*options.symbols.add(at), "tl_options.symbols")? };
+        Ok(symbol.to_owned())
+    };
+    (0..count).map(symbol).collect()
+}
+
+fn events_of(bits: u32) -> Result<Events, Failure> {
+    if bits == 0 {
+        return Ok(Events::TOPS | Events::TRADES);
+    }
+    Events::from_bits(bits).ok_or_else(|| {
+        Failure::argument(format!(
+            "tl_options.events is {bits:#x}: give TL_JOIN_TOPS and others, added"
+        ))
+    })
+}
+
+fn idle_of(idle: u8) -> Result<Idle, Failure> {
+    match idle {
+        0 => Ok(Idle::BackOff),
+        1 => Ok(Idle::Yield),
+        2 => Ok(Idle::Spin),
+        _ => Err(Failure::argument(format!(
+            "tl_options.idle is {idle}: give TL_IDLE_BACKOFF, TL_IDLE_YIELD or TL_IDLE_SPIN"
+        ))),
+    }
+}
+
+fn side_of(side: u8) -> Result<Side, Failure> {
+    match side {
+        0 => Ok(Side::Bid),
+        1 => Ok(Side::Ask),
+        _ => Err(Failure::argument(format!(
+            "side {side}: give TL_SIDE_BID or TL_SIDE_ASK"
+        ))),
+    }
+}

@@ -1,0 +1,212 @@
+//! One event, flat: fields of other kinds are 0, absent prices and sizes `TL_NONE`.
+
+#![allow(unsafe_code, reason = "pointers of C programs")]
+
+use crate::status::Failure;
+use touchline_client::{
+    Connection, Event, Price, Quantity, Quote, State, StateChange, Statistic, Status, Times, Top,
+    Trade,
+};
+
+/// No price and no size.
+pub const TL_NONE: i64 = i64::MAX;
+
+/// An event. `size` is the caller's `sizeof(tl_event)`: later versions add fields at the end, and write no more than that.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+#[allow(non_camel_case_types, reason = "as C spells it")]
+pub struct tl_event {
+    /// The caller's `sizeof(tl_event)`.
+    pub size: u32,
+    /// `TL_EVENT_TOP` and others.
+    pub kind: u8,
+    /// State of the book after the event: `TL_STATE_LIVE` and others.
+    pub state: u8,
+    /// `TL_CONNECTION_…` of a connection event, `TL_AGGRESSOR_…` of a trade, `TL_STATISTIC_…` of a statistic, the venue's
+    /// code of a trading status.
+    pub detail: u8,
+    /// Power of ten of sizes.
+    pub exponent: i8,
+    /// Index of the instrument; `UINT32_MAX` if there is none.
+    pub instrument: u32,
+    /// 1 if it is the last event of its venue packet.
+    pub end_of_batch: u8,
+    /// 0.
+    pub reserved: [u8; 3],
+    /// Number of the message on its bus.
+    pub sequence: u64,
+    /// Time of the venue, nanoseconds since 1970.
+    pub exchange_ns: u64,
+    /// Time of reception, nanoseconds since 1970.
+    pub receive_ns: u64,
+    /// Best bid, in 1e-9.
+    pub bid: i64,
+    /// Its size.
+    pub bid_size: i64,
+    /// Best ask, in 1e-9.
+    pub ask: i64,
+    /// Its size.
+    pub ask_size: i64,
+    /// Price of a trade or a statistic, in 1e-9.
+    pub price: i64,
+    /// Size of a trade or a statistic.
+    pub quantity: i64,
+    /// Id of a trade, messages lost in an overrun, generation of a publisher, number of defined instruments.
+    pub id: u64,
+}
+
+const _: () = assert!(size_of::<tl_event>() == 96);
+
+impl tl_event {
+    /// Whether the caller's event has room, by the size that it states.
+    ///
+    /// # Safety
+    /// `event` is NULL or valid for its size.
+    pub unsafe fn check(event: *const tl_event) -> Result<u32, Failure> {
+        if event.is_null() {
+            return Err(Failure::argument("the event is NULL"));
+        }
+        // SAFETY: the size is the first field of every version.
+        let size = unsafe { event.cast::<u32>().read_unaligned() };
+        if (size as usize) < size_of::<tl_event>() {
+            return Err(Failure::argument(format!(
+                "tl_event.size is {size}: set it to sizeof(tl_event), {}",
+                size_of::<tl_event>()
+            )));
+        }
+        Ok(size)
+    }
+
+    /// Writes it to the caller's event, whose size stays as the caller knows it.
+    ///
+    /// # Safety
+    /// `event` is NULL or valid for its size.
+    pub unsafe fn give(mut self, event: *mut tl_event) -> Result<(), Failure> {
+        // SAFETY: as above.
+        self.size = unsafe { tl_event::check(event)? };
+        // SAFETY: the event has room for this one.
+        unsafe { event.write_unaligned(self) };
+        Ok(())
+    }
+
+    fn none() -> tl_event {
+        tl_event {
+            size: size_of::<tl_event>() as u32,
+            kind: 0,
+            state: State::Recovering as u8,
+            detail: 0,
+            exponent: 0,
+            instrument: u32::MAX,
+            end_of_batch: 0,
+            reserved: [0; 3],
+            sequence: 0,
+            exchange_ns: 0,
+            receive_ns: 0,
+            bid: TL_NONE,
+            bid_size: TL_NONE,
+            ask: TL_NONE,
+            ask_size: TL_NONE,
+            price: TL_NONE,
+            quantity: TL_NONE,
+            id: 0,
+        }
+    }
+
+    /// Of an event of the client.
+    pub fn of(event: &Event) -> tl_event {
+        let mut flat = tl_event::none();
+        flat.end_of_batch = u8::from(event.end_of_batch());
+        if let Some(instrument) = event.instrument() {
+            flat.instrument = instrument.index() as u32;
+        }
+        flat.kind = event.kind() as u8;
+        match event {
+            Event::Top(top) => flat.top(top),
+            Event::Trade(trade) => flat.trade(trade),
+            Event::Book(change) => {
+                flat.head(change.sequence, change.times, Some(change.state));
+                flat.quotes(change.bid, change.ask);
+            }
+            Event::Orders(change) => {
+                flat.head(change.sequence, change.times, Some(change.state));
+            }
+            Event::Quotes(change) => {
+                flat.head(change.sequence, change.times, Some(change.state));
+            }
+            Event::Statistic(statistic) => flat.statistic(statistic),
+            Event::Status(status) => flat.trading_status(status),
+            Event::State(change) => flat.state_change(change),
+            Event::Channel(event) => flat.head(event.sequence, event.times, None),
+            Event::Connection(what) => flat.connection(what),
+            // A definition is read with `tl_definition`; it has no number and no time.
+            _ => {}
+        }
+        flat
+    }
+
+    fn head(&mut self, sequence: u64, times: Times, state: Option<State>) {
+        self.sequence = sequence;
+        self.exchange_ns = times.exchange_ns;
+        self.receive_ns = times.receive_ns;
+        if let Some(state) = state {
+            self.state = state as u8;
+        }
+    }
+
+    fn quotes(&mut self, bid: Option<Quote>, ask: Option<Quote>) {
+        if let Some(bid) = bid {
+            (self.bid, self.bid_size) = (bid.price.0, bid.quantity.mantissa());
+            self.exponent = bid.quantity.exponent();
+        }
+        if let Some(ask) = ask {
+            (self.ask, self.ask_size) = (ask.price.0, ask.quantity.mantissa());
+            self.exponent = ask.quantity.exponent();
+        }
+    }
+
+    fn traded(&mut self, price: Option<Price>, quantity: Option<Quantity>) {
+        self.price = price.map_or(TL_NONE, |price| price.0);
+        if let Some(quantity) = quantity {
+            (self.quantity, self.exponent) = (quantity.mantissa(), quantity.exponent());
+        }
+    }
+
+    fn top(&mut self, top: &Top) {
+        self.head(top.sequence, top.times, Some(top.state));
+        self.quotes(top.bid, top.ask);
+    }
+
+    fn trade(&mut self, trade: &Trade) {
+        self.head(trade.sequence, trade.times, None);
+        self.traded(Some(trade.price), Some(trade.quantity));
+        self.detail = trade.aggressor as u8;
+        self.id = trade.trade_id;
+    }
+
+    fn statistic(&mut self, statistic: &Statistic) {
+        self.head(statistic.sequence, statistic.times, None);
+        self.traded(statistic.price, statistic.quantity);
+        self.detail = statistic.kind as u8;
+    }
+
+    fn trading_status(&mut self, status: &Status) {
+        self.head(status.sequence, status.times, None);
+        self.detail = status.status;
+    }
+
+    fn state_change(&mut self, change: &StateChange) {
+        self.head(change.sequence, change.times, Some(change.state));
+    }
+
+    fn connection(&mut self, what: &Connection) {
+        self.detail = what.kind() as u8;
+        self.id = match *what {
+            Connection::CaughtUp { instruments } => u64::from(instruments),
+            Connection::Overrun { messages, .. } => messages,
+            Connection::Restarted { generation } => generation,
+            Connection::Corrupt { sequence } => sequence,
+            Connection::Incompatible { layout } => layout,
+            _ => 0,
+        };
+    }
+}

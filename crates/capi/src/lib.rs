@@ -1,0 +1,23 @@
+//! C library of the client: `libtouchline`. Its documentation for users is `touchline.h`, which is generated from here.
+//!
+//! ```text
+//! bus.rs       tl_join … tl_close: one bus
+//! event.rs     tl_event: one event, flat
+//! levels.rs    tl_level, tl_order: copies of the kept books
+//! status.rs    what a call returns, and the sentence of the last error of a thread
+//! ```
+//!
+//! # Path
+//! `tl_next` writes one event of the client's bus into the caller's struct.
+//!
+//! # Tests
+//! `tests/languages`: the header is that of these sources, programs compile without a warning, and one scenario has the same
+//! answers in Rust, C, C++ and Python.
+//!
+//! # Never
+//! Lets a panic cross the border; calls back; writes beyond the size that the caller gives for its own struct.
+
+mod bus;
+mod event;
+mod levels;
+mod status;

@@ -1,0 +1,226 @@
+//! A publisher in a process of its own, so that it can be stopped and killed. It obeys lines on its standard input.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+use touchline_shm::clock::boot_ns;
+use touchline_transport::Publish;
+use touchline_transport::shm::{Activity, Publisher, Root, Settings};
+use touchline_types::{
+    BookSnapshot, Code, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level, PacketInfo,
+    Price, Quantity, ReferenceData, Side, Symbol, Timestamps, Trade, Update, UpdateAction,
+    Validity,
+};
+
+/// Tells a process of this test program that it is a publisher in this directory.
+const DIRECTORY: &str = "TOUCHLINE_TEST_PUBLISHER";
+/// Name of its bus.
+pub const BUS: &str = "test";
+
+/// A running publisher.
+pub struct Process {
+    child: Child,
+    /// `None` once it has been told to end.
+    steps: Option<ChildStdin>,
+    done: BufReader<std::process::ChildStdout>,
+}
+
+impl Process {
+    /// Starts one, and waits until its bus is there.
+    pub fn start(directory: &Path) -> Process {
+        let program = std::env::current_exe().expect("this program");
+        let mut child = Command::new(program)
+            .args([
+                "--exact",
+                "publisher::a_publisher_ends_with_its_input",
+                "--nocapture",
+            ])
+            .env(DIRECTORY, directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program starts");
+        let steps = child.stdin.take();
+        let done = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut process = Process { child, steps, done };
+        process.until("ready");
+        process
+    }
+
+    /// Publishes what the words say, and returns when it is published.
+    pub fn step(&mut self, words: &[&str]) {
+        let steps = self.steps.as_mut().expect("it was not told to end");
+        writeln!(steps, "{}", words.join(" ")).expect("the publisher runs");
+        self.until("done");
+    }
+
+    /// Sends a signal; after a death returns when the process has gone.
+    pub fn signal(&mut self, signal: &str) {
+        let id = self.child.id().to_string();
+        crate::tools::run(Command::new("kill").args([signal, &id]));
+        if signal == "-KILL" {
+            self.child.wait().expect("our child");
+        }
+    }
+
+    fn until(&mut self, word: &str) {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            let read = self.done.read_line(&mut line).expect("a pipe");
+            assert!(read > 0, "the publisher has ended before it said {word}");
+            if line.trim_end().ends_with(word) {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// With the environment's word this is the publisher; without it, its parts are tested here.
+#[test]
+fn a_publisher_ends_with_its_input() {
+    let Some(directory) = std::env::var_os(DIRECTORY) else {
+        let folder = crate::compile::tempfile();
+        let mut process = Process::start(&folder.join("buses"));
+        process.step(&["define", "0", "ESU4", "100"]);
+        process.steps = None;
+        assert!(process.child.wait().expect("our child").success());
+        std::fs::remove_dir_all(folder).expect("our folder");
+        return;
+    };
+    let settings = Settings {
+        ring_bytes: 64 * 1024,
+        instruments_max: 64,
+        image_levels_max: 12,
+        orders_max: 1_024,
+        ..Settings::default()
+    };
+    let root = Root::at(Path::new(&directory));
+    let mut out = Publisher::open(&root, BUS, &settings).expect("no other process writes it");
+    println!("ready");
+    let (send, steps) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            send.send(line.expect("a pipe"))
+                .expect("the publisher runs");
+        }
+    });
+    // As a gateway, it says that it works, and is stalled when it does not.
+    loop {
+        out.state_activity(Activity {
+            at_ns: boot_ns(),
+            timeout_ns: 2_000_000_000,
+        });
+        match steps.recv_timeout(Duration::from_millis(50)) {
+            Ok(line) => {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                for step in words.split(|word| *word == ";") {
+                    publish(&mut out, step);
+                }
+                out.commit();
+                println!("done");
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn publish(out: &mut Publisher, words: &[&str]) {
+    match words {
+        ["define", index, symbol, id] => define(out, number(index), symbol, number(id)),
+        ["book", index, bid, bids, ask, asks] => {
+            book(
+                out,
+                number(index),
+                (number(bid), number(bids)),
+                (number(ask), number(asks)),
+            );
+        }
+        ["trade", index, price, size] => trade(out, number(index), number(price), number(size)),
+        ["trades", index, count] => {
+            for size in 1..=number(count) {
+                trade(out, number(index), 450_000, size);
+                out.commit();
+            }
+        }
+        _ => panic!("no such step: {words:?}"),
+    }
+}
+
+fn number(word: &str) -> i64 {
+    word.parse()
+        .unwrap_or_else(|error| panic!("{word}: {error}"))
+}
+
+/// Prices of the venue are a hundred times those that traders quote.
+fn define(out: &mut Publisher, index: i64, symbol: &str, security_id: i64) {
+    let depth = Depth {
+        direct: 10,
+        implied: 2,
+    };
+    let definition = InstrumentDefinition {
+        symbol: Symbol::new(symbol.as_bytes()),
+        defined: true,
+        tick: Price(25_000_000_000),
+        reference: ReferenceData {
+            venue: Code::new(b"test").expect("a code"),
+            display_factor: DisplayFactor::new(1, 100),
+            ..ReferenceData::NULL
+        },
+        ..InstrumentDefinition::unknown(Instrument(index as u32), security_id, depth)
+    };
+    out.publish(&Update::Definition(&definition), &timestamps());
+}
+
+fn book(out: &mut Publisher, index: i64, bid: (i64, i64), ask: (i64, i64)) {
+    let level = |(cents, quantity): (i64, i64)| Level {
+        price: Price(cents * 1_000_000_000),
+        quantity: Quantity(quantity),
+        orders: 1,
+        known: true,
+    };
+    let snapshot = BookSnapshot {
+        instrument: Instrument(index as u32),
+        validity: Validity::Live,
+        bids: &[level(bid)],
+        asks: &[level(ask)],
+        implied_bids: &[],
+        implied_asks: &[],
+    };
+    out.publish(&Update::BookSnapshot(snapshot), &timestamps());
+}
+
+fn trade(out: &mut Publisher, index: i64, cents: i64, quantity: i64) {
+    let trade = Trade {
+        instrument: Instrument(index as u32),
+        orders: 2,
+        price: Price(cents * 1_000_000_000),
+        quantity: Quantity(quantity),
+        aggressor: Some(Side::Ask),
+        action: UpdateAction::New,
+        trade_id: 5,
+    };
+    out.publish(&Update::Trade(&trade), &timestamps());
+}
+
+fn timestamps() -> Timestamps {
+    Timestamps {
+        exchange_ns: 1_000,
+        packet: PacketInfo {
+            sequence: 7,
+            sending_ns: 1_500,
+            receive_ns: 2_000,
+        },
+        ..Timestamps::default()
+    }
+}

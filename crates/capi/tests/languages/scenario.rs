@@ -1,0 +1,134 @@
+//! One scenario for all languages: a file of steps, and of the lines that a reader says after them.
+
+use crate::compile::tempfile;
+use crate::publisher::{BUS, Process};
+use crate::reader::{Reader, Running, readers};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+const SCENARIO: &str = include_str!("scenario.txt");
+/// Another user, for a reader that must be refused.
+const STRANGER: u32 = 64_999;
+
+#[test]
+fn every_language_says_the_same() {
+    let folder = tempfile();
+    let languages = readers(&folder);
+    for (number, reader) in languages.iter().enumerate() {
+        Stage::new(reader, folder.join(number.to_string())).play();
+    }
+    fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// The scenario in one language.
+struct Stage<'a> {
+    reader: &'a Reader,
+    directory: PathBuf,
+    publisher: Option<Process>,
+    running: Option<Running>,
+}
+
+impl<'a> Stage<'a> {
+    fn new(reader: &'a Reader, directory: PathBuf) -> Stage<'a> {
+        Stage {
+            reader,
+            directory,
+            publisher: None,
+            running: None,
+        }
+    }
+
+    fn play(mut self) {
+        for (at, line) in SCENARIO.lines().enumerate() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words.as_slice() {
+                [] | ["#", ..] => {}
+                [">", ..] => self.expect(at + 1, &line[2..], false),
+                [">*", ..] => self.expect(at + 1, &line[3..], true),
+                step => self.step(step),
+            }
+        }
+        self.end_reader();
+    }
+
+    fn step(&mut self, words: &[&str]) {
+        match words {
+            ["publisher"] => self.publisher = Some(Process::start(&self.directory)),
+            ["publisher", signal] => self.publisher().signal(signal),
+            ["reader"] => self.start_reader(None),
+            ["stranger"] => self.stranger(),
+            ["reader", signal] => self.running().signal(signal),
+            ["end"] => self.end_reader(),
+            ["format", number] => self.format(number.parse().expect("a number")),
+            words => self.publisher().step(words),
+        }
+    }
+
+    /// A reader as another user, whom the directory of the buses is closed to.
+    fn stranger(&mut self) {
+        if !is_root() {
+            touchline_testing::skip("a reader that is another user: not root");
+            return;
+        }
+        self.start_reader(Some(STRANGER));
+    }
+
+    fn start_reader(&mut self, user: Option<u32>) {
+        self.end_reader();
+        self.running = Some(self.reader.start(&self.directory, user));
+    }
+
+    fn end_reader(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.end();
+        }
+    }
+
+    fn publisher(&mut self) -> &mut Process {
+        self.publisher
+            .as_mut()
+            .expect("a step before has started it")
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("a step before has started it")
+    }
+
+    fn expect(&self, number: usize, expected: &str, is_later: bool) {
+        let expected = expected.replace("DIRECTORY", &self.directory.display().to_string());
+        let mut before = Vec::new();
+        loop {
+            let Some(line) = self.running().line() else {
+                panic!(
+                    "{}, line {number} of the scenario: {expected} did not come, but {before:#?}",
+                    self.reader.language
+                );
+            };
+            // Sentences of errors that name a user or a version are compared up to the kind.
+            if line == expected || (is_later && line.starts_with(&expected)) {
+                return;
+            }
+            assert!(
+                is_later,
+                "{}, line {number} of the scenario: {expected}, but the reader says {line}",
+                self.reader.language
+            );
+            before.push(line);
+        }
+    }
+
+    /// The second word of a ring is the number of its layout.
+    fn format(&self, number: u64) {
+        let ring = self.directory.join(BUS).join("ring");
+        let file = File::options().write(true).open(ring).expect("ours");
+        file.write_all_at(&number.to_le_bytes(), 8).expect("a file");
+    }
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    Path::new("/proc/self")
+        .metadata()
+        .is_ok_and(|me| me.uid() == 0)
+}

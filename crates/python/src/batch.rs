@@ -1,0 +1,154 @@
+//! What one `Bus.read()` returns: rows of each kind, up to a connection event.
+
+use crate::event::Event;
+use crate::number::Form;
+use crate::rows::{LevelRow, OrderRow, Rows, StateRow, TopRow, TradeRow};
+use pyo3::prelude::*;
+use touchline_client::{Bus, Connection, Event as Happened, Events};
+
+/// Arrays of what was there, in the order of the bus; all of it happened before `connection`.
+#[pyclass(frozen, module = "touchline")]
+#[derive(Debug)]
+pub struct Batch {
+    /// Best bids and asks.
+    #[pyo3(get)]
+    tops: Py<PyAny>,
+    /// Trades.
+    #[pyo3(get)]
+    trades: Py<PyAny>,
+    /// Steps of price books.
+    #[pyo3(get)]
+    levels: Py<PyAny>,
+    /// Steps of order books.
+    #[pyo3(get)]
+    orders: Py<PyAny>,
+    /// Changed states of books.
+    #[pyo3(get)]
+    states: Py<PyAny>,
+    /// The event of the connection that ended the batch, if any.
+    #[pyo3(get)]
+    connection: Option<Py<Event>>,
+    /// Number of events.
+    events: usize,
+    wanted: Events,
+}
+
+#[pymethods]
+impl Batch {
+    /// Number of events.
+    fn __len__(&self) -> usize {
+        self.events
+    }
+
+    fn __bool__(&self) -> bool {
+        self.events > 0
+    }
+
+    /// The arrays of the kinds that the bus was joined for, in this order: tops, trades, levels, orders.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let kinds = [
+            (Events::TOPS, &self.tops),
+            (Events::TRADES, &self.trades),
+            (Events::BOOKS, &self.levels),
+            (Events::ORDERS, &self.orders),
+        ];
+        let wanted = kinds.into_iter().filter(|(kind, _)| self.wanted.has(*kind));
+        let arrays: Vec<&Py<PyAny>> = wanted.map(|(_, array)| array).collect();
+        Ok(arrays.into_pyobject(py)?.try_iter()?.into_any())
+    }
+
+    fn __repr__(&self) -> String {
+        let events = self.events;
+        match self.connection {
+            Some(_) => format!("<touchline.Batch: {events} events, the last of the connection>"),
+            None => format!("<touchline.Batch: {events} events>"),
+        }
+    }
+}
+
+/// Rows while they are read; no interpreter is needed.
+#[derive(Debug)]
+pub struct Filling {
+    form: Form,
+    limit: usize,
+    events: usize,
+    tops: Vec<TopRow>,
+    trades: Vec<TradeRow>,
+    levels: Vec<LevelRow>,
+    orders: Vec<OrderRow>,
+    states: Vec<StateRow>,
+    defined: bool,
+    connection: Option<Connection>,
+}
+
+impl Filling {
+    /// Takes at most `limit` events.
+    pub fn new(form: Form, limit: usize) -> Filling {
+        Filling {
+            form,
+            limit,
+            events: 0,
+            tops: Vec::new(),
+            trades: Vec::new(),
+            levels: Vec::new(),
+            orders: Vec::new(),
+            states: Vec::new(),
+            defined: false,
+            connection: None,
+        }
+    }
+
+    /// Whether an instrument was defined.
+    pub fn has_defined(&self) -> bool {
+        self.defined
+    }
+
+    /// Takes an event, and then those that are there.
+    pub fn fill(&mut self, bus: &mut Bus, first: Happened) {
+        let mut next = Some(first);
+        while let Some(event) = next {
+            self.add(bus, &event);
+            let is_full = self.events >= self.limit || self.connection.is_some();
+            next = if is_full { None } else { bus.poll() };
+        }
+    }
+
+    fn add(&mut self, bus: &Bus, event: &Happened) {
+        let form = self.form;
+        self.events += 1;
+        match event {
+            Happened::Top(top) => self.tops.push(TopRow::new(form, top)),
+            Happened::Trade(trade) => self.trades.push(TradeRow::new(form, trade)),
+            Happened::Book(change) => {
+                let steps = bus.changes().iter();
+                self.levels
+                    .extend(steps.map(|step| LevelRow::new(form, change, step)));
+            }
+            Happened::Orders(change) => {
+                let steps = bus.order_changes().iter();
+                self.orders
+                    .extend(steps.map(|step| OrderRow::new(form, change, step)));
+            }
+            Happened::State(change) => self.states.push(StateRow::new(change)),
+            Happened::Defined(_) => self.defined = true,
+            Happened::Connection(what) => self.connection = Some(*what),
+            _ => {}
+        }
+    }
+
+    /// As arrays.
+    pub fn batch(self, py: Python<'_>, wanted: Events) -> PyResult<Batch> {
+        let form = self.form;
+        let connection = self.connection.map(|what| Event::of_connection(form, what));
+        Ok(Batch {
+            tops: Rows::new(TopRow::columns(form), self.tops).array(py)?,
+            trades: Rows::new(TradeRow::columns(form), self.trades).array(py)?,
+            levels: Rows::new(LevelRow::columns(form), self.levels).array(py)?,
+            orders: Rows::new(OrderRow::columns(form), self.orders).array(py)?,
+            states: Rows::new(StateRow::columns(form), self.states).array(py)?,
+            connection: connection.map(|event| Py::new(py, event)).transpose()?,
+            events: self.events,
+            wanted,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Python module of the client: `touchline._native`, on which the package `touchline` stands.
+//!
+//! ```text
+//! bus.rs     Bus: joins, reads, looks up
+//! batch.rs   Bus.read(): what was there, as rows
+//! rows.rs    rows of arrays, their columns, and the memory that numpy sees
+//! event.rs   Event: one event of the iterator
+//! book.rs    Book: a copy of the kept book
+//! errors.rs  errors of the client as exceptions of the package
+//! ```
+//!
+//! # Path
+//! `Bus.read` takes events of the client's bus into rows while other threads of the interpreter run, and hands their memory to numpy.
+//!
+//! # Tests
+//! `tests/test_bus.py`, run by the system tests of `crates/touchline`; the scenario of all languages is in `crates/capi/tests`.
+//!
+//! # Never
+//! Reads shared memory itself: everything comes from `touchline-client`. Waits with the GIL held. Gives numpy memory that
+//! changes later.
+
+mod batch;
+mod book;
+mod bus;
+mod errors;
+mod event;
+mod number;
+mod rows;
+
+use pyo3::prelude::*;
+
+/// What the package imports.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<bus::Bus>()?;
+    module.add_class::<batch::Batch>()?;
+    module.add_class::<book::Book>()?;
+    module.add_class::<event::Event>()?;
+    module.add_class::<rows::Rows>()?;
+    module.add_function(wrap_pyfunction!(bus::buses, module)?)
+}

@@ -1,0 +1,105 @@
+//! Prices and quantities as Python's numbers: floating point, or exact integers on request.
+
+use pyo3::prelude::*;
+use touchline_client::{Price, Quantity};
+use zerocopy::{Immutable, IntoBytes};
+
+/// Units of a price in one.
+const PRICE_UNITS: f64 = 1e9;
+/// No value, as an integer.
+const NONE: i64 = i64::MAX;
+
+/// A number of a row: bits of a float, or an integer.
+#[derive(Debug, Clone, Copy, IntoBytes, Immutable)]
+#[repr(transparent)]
+pub struct Number(u64);
+
+/// How prices and quantities are given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Floating point; absent is NaN.
+    Float,
+    /// Prices in 1e-9, mantissas of quantities; absent is the largest.
+    Raw,
+}
+
+impl Form {
+    /// A price of a row.
+    #[inline]
+    pub fn price(self, price: Price) -> Number {
+        match self {
+            Form::Raw => Number(price.0 as u64),
+            Form::Float => Number(price_float(price).unwrap_or(f64::NAN).to_bits()),
+        }
+    }
+
+    /// A quantity of a row.
+    #[inline]
+    pub fn quantity(self, quantity: Quantity) -> Number {
+        match self {
+            Form::Raw => Number(quantity.mantissa() as u64),
+            Form::Float => Number(quantity_float(quantity).unwrap_or(f64::NAN).to_bits()),
+        }
+    }
+
+    /// No number.
+    #[inline]
+    pub fn none(self) -> Number {
+        match self {
+            Form::Raw => Number(NONE as u64),
+            Form::Float => Number(f64::NAN.to_bits()),
+        }
+    }
+
+    /// Format of a column of numbers, in numpy's words.
+    pub fn format(self) -> &'static str {
+        match self {
+            Form::Raw => "<i8",
+            Form::Float => "<f8",
+        }
+    }
+
+    /// A price as an object.
+    pub fn price_object<'py>(self, py: Python<'py>, price: Price) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Form::Float => Ok(price_float(price).into_pyobject(py)?),
+            Form::Raw => Ok((!price.is_null()).then_some(price.0).into_pyobject(py)?),
+        }
+    }
+
+    /// A quantity as an object.
+    pub fn quantity_object<'py>(
+        self,
+        py: Python<'py>,
+        quantity: Quantity,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Form::Float => Ok(quantity_float(quantity).into_pyobject(py)?),
+            Form::Raw => {
+                let mantissa = (!quantity.is_null()).then_some(quantity.mantissa());
+                Ok(mantissa.into_pyobject(py)?)
+            }
+        }
+    }
+}
+
+/// The nearest floating-point number.
+#[inline]
+fn price_float(price: Price) -> Option<f64> {
+    // One rounding for prices below 2^53 units (9 million), two above.
+    (!price.is_null()).then(|| price.0 as f64 / PRICE_UNITS)
+}
+
+#[inline]
+fn quantity_float(quantity: Quantity) -> Option<f64> {
+    if quantity.is_null() {
+        return None;
+    }
+    let mantissa = quantity.mantissa() as f64;
+    Some(match quantity.exponent() {
+        0 => mantissa,
+        exponent if exponent > 0 => mantissa * 10_f64.powi(i32::from(exponent)),
+        // A division by an exact power is correctly rounded; a multiplication by 0.1 is not.
+        exponent => mantissa / 10_f64.powi(-i32::from(exponent)),
+    })
+}

@@ -1,0 +1,394 @@
+//! Rows of arrays: one form in memory, its columns, and the object that numpy reads them from.
+
+use crate::number::{Form, Number};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::fmt;
+use touchline_client::{
+    BookChange, Level, LevelChange, Order, OrderChange, OrdersChange, StateChange, Times, Top,
+    Trade,
+};
+use zerocopy::{Immutable, IntoBytes};
+
+/// Number of orders that the venue does not state.
+const NO_ORDERS: u32 = u32::MAX;
+
+/// A column of an array.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    name: &'static str,
+    format: &'static str,
+    offset: usize,
+}
+
+/// A type that a column can have.
+trait Field {
+    fn format(form: Form) -> &'static str;
+}
+
+macro_rules! columns {
+    ($($kind:ty => $format:expr,)*) => {$(
+        impl Field for $kind {
+            fn format(_: Form) -> &'static str {
+                $format
+            }
+        }
+    )*};
+}
+
+columns! {
+    u64 => "<u8",
+    u32 => "<u4",
+    u16 => "<u2",
+    u8 => "|u1",
+    bool => "|b1",
+}
+
+impl Field for Number {
+    fn format(form: Form) -> &'static str {
+        form.format()
+    }
+}
+
+/// Declares a row once: the memory, and the columns by the same names. `rest` are bytes without a name up to the next eight.
+macro_rules! row {
+    ($(#[$doc:meta])* $name:ident, rest $rest:literal { $($field:ident: $kind:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, IntoBytes, Immutable)]
+        #[repr(C)]
+        pub struct $name {
+            $($field: $kind,)*
+            rest: [u8; $rest],
+        }
+
+        impl $name {
+            /// Columns in the order of memory, in numpy's words.
+            pub fn columns(form: Form) -> Vec<Column> {
+                vec![$(Column {
+                    name: stringify!($field),
+                    format: <$kind as Field>::format(form),
+                    offset: std::mem::offset_of!($name, $field),
+                },)*]
+            }
+        }
+    };
+}
+
+row! {
+    /// Best bid and ask.
+    TopRow, rest 2 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        bid: Number,
+        bid_size: Number,
+        ask: Number,
+        ask_size: Number,
+        instrument: u32,
+        state: u8,
+        end_of_batch: bool,
+    }
+}
+
+row! {
+    /// A trade.
+    TradeRow, rest 5 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        trade_id: u64,
+        price: Number,
+        size: Number,
+        instrument: u32,
+        orders: u32,
+        aggressor: u8,
+        action: u8,
+        end_of_batch: bool,
+    }
+}
+
+row! {
+    /// A step of a price book.
+    LevelRow, rest 0 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        price: Number,
+        size: Number,
+        instrument: u32,
+        orders: u32,
+        index: u16,
+        side: u8,
+        book: u8,
+        action: u8,
+        state: u8,
+        whole: bool,
+        end_of_batch: bool,
+    }
+}
+
+row! {
+    /// A step of an order book.
+    OrderRow, rest 0 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        order_id: u64,
+        priority: u64,
+        price: Number,
+        size: Number,
+        instrument: u32,
+        side: u8,
+        action: u8,
+        state: u8,
+        whole: bool,
+    }
+}
+
+row! {
+    /// Another state of a book.
+    StateRow, rest 2 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        instrument: u32,
+        state: u8,
+        end_of_batch: bool,
+    }
+}
+
+row! {
+    /// A level of a kept book.
+    BookRow, rest 3 {
+        price: Number,
+        size: Number,
+        orders: u32,
+        known: bool,
+    }
+}
+
+row! {
+    /// An order of a kept book.
+    StoredOrderRow, rest 0 {
+        order_id: u64,
+        priority: u64,
+        price: Number,
+        size: Number,
+    }
+}
+
+impl TopRow {
+    /// Of an event.
+    pub fn new(form: Form, top: &Top) -> TopRow {
+        let Times {
+            exchange_ns,
+            receive_ns,
+            ..
+        } = top.times;
+        let price = |quote: Option<touchline_client::Quote>| {
+            quote.map_or(form.none(), |quote| form.price(quote.price))
+        };
+        let size = |quote: Option<touchline_client::Quote>| {
+            quote.map_or(form.none(), |quote| form.quantity(quote.quantity))
+        };
+        TopRow {
+            sequence: top.sequence,
+            exchange_ns,
+            receive_ns,
+            bid: price(top.bid),
+            bid_size: size(top.bid),
+            ask: price(top.ask),
+            ask_size: size(top.ask),
+            instrument: top.instrument.index() as u32,
+            state: top.state as u8,
+            end_of_batch: top.end_of_batch,
+            rest: [0; 2],
+        }
+    }
+}
+
+impl TradeRow {
+    /// Of an event.
+    pub fn new(form: Form, trade: &Trade) -> TradeRow {
+        TradeRow {
+            sequence: trade.sequence,
+            exchange_ns: trade.times.exchange_ns,
+            receive_ns: trade.times.receive_ns,
+            trade_id: trade.trade_id,
+            price: form.price(trade.price),
+            size: form.quantity(trade.quantity),
+            instrument: trade.instrument.index() as u32,
+            orders: trade.orders.unwrap_or(NO_ORDERS),
+            aggressor: trade.aggressor as u8,
+            action: trade.action as u8,
+            end_of_batch: trade.end_of_batch,
+            rest: [0; 5],
+        }
+    }
+}
+
+impl LevelRow {
+    /// Step of a change.
+    pub fn new(form: Form, change: &BookChange, step: &LevelChange) -> LevelRow {
+        LevelRow {
+            sequence: change.sequence,
+            exchange_ns: change.times.exchange_ns,
+            receive_ns: change.times.receive_ns,
+            price: form.price(step.level.price),
+            size: form.quantity(step.level.quantity),
+            instrument: change.instrument.index() as u32,
+            orders: step.level.orders.unwrap_or(NO_ORDERS),
+            index: step.index,
+            side: step.side as u8,
+            book: step.book as u8,
+            action: step.action as u8,
+            state: change.state as u8,
+            whole: change.is_whole,
+            end_of_batch: change.end_of_batch,
+            rest: [],
+        }
+    }
+}
+
+impl OrderRow {
+    /// Step of a change.
+    pub fn new(form: Form, change: &OrdersChange, step: &OrderChange) -> OrderRow {
+        OrderRow {
+            sequence: change.sequence,
+            exchange_ns: change.times.exchange_ns,
+            receive_ns: change.times.receive_ns,
+            order_id: step.order_id,
+            priority: step.priority,
+            price: form.price(step.price),
+            size: form.quantity(step.quantity),
+            instrument: change.instrument.index() as u32,
+            side: step.side as u8,
+            action: step.action as u8,
+            state: change.state as u8,
+            whole: change.is_whole,
+            rest: [],
+        }
+    }
+}
+
+impl StateRow {
+    /// Of an event.
+    pub fn new(change: &StateChange) -> StateRow {
+        StateRow {
+            sequence: change.sequence,
+            exchange_ns: change.times.exchange_ns,
+            receive_ns: change.times.receive_ns,
+            instrument: change.instrument.index() as u32,
+            state: change.state as u8,
+            end_of_batch: change.end_of_batch,
+            rest: [0; 2],
+        }
+    }
+}
+
+impl BookRow {
+    /// Of a level.
+    pub fn new(form: Form, level: &Level) -> BookRow {
+        BookRow {
+            price: form.price(level.price),
+            size: form.quantity(level.quantity),
+            orders: level.orders.unwrap_or(NO_ORDERS),
+            known: level.is_known,
+            rest: [0; 3],
+        }
+    }
+}
+
+impl StoredOrderRow {
+    /// Of an order.
+    pub fn new(form: Form, order: &Order) -> StoredOrderRow {
+        StoredOrderRow {
+            order_id: order.order_id,
+            priority: order.priority,
+            price: form.price(order.price),
+            size: form.quantity(order.quantity),
+            rest: [],
+        }
+    }
+}
+
+/// Rows that never change, as numpy reads them: `numpy.asarray(rows)` makes an array over this memory and keeps it alive.
+#[pyclass(frozen, module = "touchline")]
+pub struct Rows {
+    memory: Box<dyn Memory>,
+    columns: Vec<Column>,
+    count: usize,
+    row_bytes: usize,
+}
+
+/// Memory of rows of some type.
+trait Memory: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+impl<R: IntoBytes + Immutable + Send + Sync> Memory for Vec<R> {
+    fn bytes(&self) -> &[u8] {
+        self.as_slice().as_bytes()
+    }
+}
+
+impl Rows {
+    /// Of these rows, with the columns of their type.
+    pub fn new<R>(columns: Vec<Column>, rows: Vec<R>) -> Rows
+    where
+        R: IntoBytes + Immutable + Send + Sync + 'static,
+    {
+        Rows {
+            columns,
+            count: rows.len(),
+            row_bytes: size_of::<R>(),
+            memory: Box::new(rows),
+        }
+    }
+
+    /// As an array.
+    pub fn array(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let numpy = py.import("numpy").map_err(|error| {
+            let missing = pyo3::exceptions::PyImportError::new_err(
+                "arrays need numpy: pip install 'touchline[numpy]'",
+            );
+            missing.set_cause(py, Some(error));
+            missing
+        })?;
+        let columns = PyDict::new(py);
+        let names = self.columns.iter().map(|column| column.name);
+        let formats = self.columns.iter().map(|column| column.format);
+        let offsets = self.columns.iter().map(|column| column.offset);
+        columns.set_item("names", PyList::new(py, names)?)?;
+        columns.set_item("formats", PyList::new(py, formats)?)?;
+        columns.set_item("offsets", PyList::new(py, offsets)?)?;
+        columns.set_item("itemsize", self.row_bytes)?;
+        let kind = numpy.getattr("dtype")?.call1((columns,))?;
+        let rows = numpy.getattr("asarray")?.call1((Py::new(py, self)?,))?;
+        Ok(rows.call_method1("view", (kind,))?.unbind())
+    }
+}
+
+#[pymethods]
+impl Rows {
+    fn __len__(&self) -> usize {
+        self.count
+    }
+
+    /// numpy's array interface, version 3: rows without names of columns.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (self.count,))?;
+        interface.set_item("typestr", format!("|V{}", self.row_bytes))?;
+        interface.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
+        Ok(interface)
+    }
+}
+
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows of {} bytes", self.count, self.row_bytes)
+    }
+}

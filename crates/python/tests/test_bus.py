@@ -1,0 +1,178 @@
+"""The module against a bus that `touchline replay --publish` leaves: the same answers as the Rust client's.
+
+Run by the system tests of `crates/touchline`, which give the directory of the bus and the session.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import touchline
+
+DIRECTORY = os.environ["TOUCHLINE_DIR"]
+KINDS = ["tops", "trades", "books", "orders"]
+
+
+@pytest.fixture
+def bus():
+    with touchline.Bus("demo", events=KINDS) as bus:
+        yield bus
+
+
+def caught_up(bus):
+    """Reads up to the event that says so; returns the batches."""
+    batches = []
+    while True:
+        batch = bus.read(timeout=5)
+        assert batch, "it catches up"
+        batches.append(batch)
+        if batch.connection and batch.connection.connection == "caught_up":
+            return batches
+
+
+def test_an_unknown_bus_is_named_with_those_that_exist():
+    with pytest.raises(touchline.BusNotFound, match="no bus is called nope; buses here: demo"):
+        touchline.Bus("nope")
+    assert issubclass(touchline.BusNotFound, OSError)
+    assert touchline.buses() == ["demo"]
+    assert touchline.buses(directory=DIRECTORY) == ["demo"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"events": ["top"]}, 'events "top" is unknown: give tops, trades'),
+        ({"events": []}, "leave it out"),
+        ({"idle": "sleep"}, 'give backoff, yield, spin'),
+        ({"wait": -1}, "give a time"),
+        ({"wait": float("nan")}, "give a time"),
+    ],
+)
+def test_bad_options_are_refused_with_what_is_allowed(options, why):
+    with pytest.raises(ValueError, match=why):
+        touchline.Bus("demo", **options)
+
+
+def test_each_instrument_is_defined_before_its_values_and_then_it_has_caught_up(bus):
+    defined = set()
+    for event in bus:
+        if event.kind == "defined":
+            defined.add(event.instrument)
+            assert bus.symbols[event.instrument] == event.symbol
+        elif event.kind == "top":
+            assert event.instrument in defined
+            assert event.state == "stale"
+            assert event.bid < event.ask
+        elif event.connection == "caught_up":
+            break
+    assert len(defined) == len(bus.symbols) == 8
+    assert bus.stats["inconsistent"] == 0
+    assert bus.lag == (0, 0)
+    assert bus.poll() is None
+
+
+def test_arrays_and_books_agree_with_the_iterator(bus):
+    batches = caught_up(bus)
+    tops = np.concatenate([batch.tops for batch in batches])
+    with touchline.Bus("demo", events=KINDS) as other:
+        events = []
+        for event in other:
+            if event.connection == "caught_up":
+                break
+            if event.kind == "top":
+                events.append((event.instrument, event.bid, event.ask, event.sequence))
+    columns = ["instrument", "bid", "ask", "sequence"]
+    assert [tuple(row) for row in tops[columns].tolist()] == events
+    for row in tops:
+        book = bus.book(bus.symbols[row["instrument"]])
+        top = bus.top(bus.symbols[row["instrument"]])
+        assert (top.bid, top.ask) == (row["bid"], row["ask"])
+        assert book.bids["price"][0] == row["bid"] and book.asks["price"][0] == row["ask"]
+        assert (np.diff(book.bids["price"]) < 0).all() and (np.diff(book.asks["price"]) > 0).all()
+
+
+def test_raw_numbers_are_exact(bus):
+    caught_up(bus)
+    with touchline.Bus("demo", raw=True) as raw:
+        caught_up(raw)
+        for symbol in raw.symbols:
+            exact, rounded = raw.book(symbol).bids, bus.book(symbol).bids
+            assert exact["price"].dtype == np.int64
+            np.testing.assert_array_equal(exact["price"] / 1e9, rounded["price"])
+
+
+def test_arrays_are_read_only_and_outlive_their_bus():
+    with touchline.Bus("demo", events=KINDS) as bus:
+        batches = caught_up(bus)
+        bids = bus.book(bus.symbols[0]).bids
+    before = bids.tobytes(), batches[-1].tops.tobytes()
+    with pytest.raises(ValueError, match="read-only"):
+        bids["price"] = 0
+    for _ in range(20):
+        with touchline.Bus("demo", events=KINDS) as bus:
+            caught_up(bus)
+    assert (bids.tobytes(), batches[-1].tops.tobytes()) == before
+
+
+def test_an_unknown_symbol_is_a_key_error_with_a_sentence(bus):
+    caught_up(bus)
+    with pytest.raises(KeyError) as error:
+        bus.book("ZQA9")
+    assert isinstance(error.value, touchline.InstrumentNotFound)
+    assert str(error.value) == 'bus demo has no instrument "ZQA9" (8 are defined); did you mean ZQA0?'
+
+
+def test_a_closed_bus_says_so(bus):
+    bus.close()
+    with pytest.raises(ValueError, match="bus demo is closed"):
+        bus.poll()
+
+
+def test_a_second_thread_is_refused_while_one_reads(bus):
+    caught_up(bus)
+    reader = threading.Thread(target=bus.read, kwargs={"timeout": 1.0})
+    reader.start()
+    time.sleep(0.2)
+    with pytest.raises(RuntimeError, match="is being read by another thread"):
+        bus.poll()
+    reader.join()
+    assert bus.poll() is None
+
+
+def test_ctrl_c_ends_a_wait_at_once():
+    program = "import touchline; bus = touchline.Bus('demo'); print('joined', flush=True)\nfor event in bus: pass"
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout.readline() == b"joined\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, stderr = child.communicate(timeout=10)
+    assert b"KeyboardInterrupt" in stderr
+
+
+def test_batches_for_asyncio():
+    async def first():
+        with touchline.Bus("demo") as bus:
+            events = 0
+            async for batch in bus.batches(timeout=0.1):
+                events += len(batch)
+                if batch.connection and batch.connection.connection == "caught_up":
+                    return events
+
+    assert asyncio.run(first()) > 8
+
+
+def test_definitions_are_a_table(bus):
+    caught_up(bus)
+    table = bus.definitions()
+    assert table["symbol"] == bus.symbols
+    assert {len(column) for column in table.values()} == {8}
+    assert set(table["venue"]) == {"cme"}

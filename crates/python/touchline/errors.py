@@ -1,0 +1,45 @@
+"""Exceptions. Their text is a sentence that says what to do."""
+
+
+class Error(OSError):
+    """A bus cannot be joined or read. `kind` is a word of `touchline.names.ERROR`."""
+
+    kind = "system"
+
+
+class BusNotFound(Error):
+    """There is no bus of this name."""
+
+
+class NotYours(Error, PermissionError):
+    """The bus belongs to another user, or others may write to it."""
+
+
+class Incompatible(Error):
+    """This client cannot read the format of the bus."""
+
+
+class NotReady(Error, TimeoutError):
+    """Books were missing at the end of the time."""
+
+
+class InstrumentNotFound(Error, KeyError):
+    """The bus has no such instrument."""
+
+    __str__ = Error.__str__
+
+
+_CLASSES = {
+    "no_bus": BusNotFound,
+    "not_yours": NotYours,
+    "incompatible": Incompatible,
+    "not_ready": NotReady,
+    "no_instrument": InstrumentNotFound,
+}
+
+
+def of(kind, sentence):
+    """The exception of a kind of error."""
+    error = _CLASSES.get(kind, Error)(sentence)
+    error.kind = kind
+    return error
