@@ -18,6 +18,7 @@ pub mod aarch64;
 pub mod aeron_interop;
 pub mod changed;
 pub mod codegen;
+mod cross;
 pub mod dist;
 pub mod fix_interop;
 pub mod fuzz;

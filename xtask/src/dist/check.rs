@@ -1,36 +1,67 @@
-//! Checks a release: unpacks it, installs it in a separate root, removes and purges it.
+//! Checks a release: unpacks, installs, starts and removes each archive, each in a root or container of its own.
 //!
-//! Each step prints its result. A step without its tool, or without the rights to install, prints that it is left out.
+//! Each step prints its result. A step without its tool, its network or the rights to install prints that it is left out.
 
-use super::release::Release;
-use super::tree::{Entry, Tree};
-use super::{Made, Program, debian, sha256};
-use anyhow::{Context, Result, bail, ensure};
+mod debian;
+mod image;
+mod ops;
+mod root;
+
+use super::report::{Report, must, said};
+use super::{Made, Packed, Program, sha256};
+use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
-use std::collections::BTreeSet;
+use root::Root;
 use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs every check; `runs_here` tells whether the program is for this processor.
-pub fn run(made: &Made, release: &Release, runs_here: bool) -> Result<()> {
-    let folder = made.folder.join("check");
-    fs::create_dir_all(&folder)?;
-    println!("dist: {}", made.of.name());
-    let unpacked = folder.join("tarball");
-    tarball(made, release, &unpacked, runs_here)?;
-    pages(&unpacked.join(release.name(made.of)), made.of.name())?;
-    if made.of == Program::Deployed {
-        package(made, &folder.join("root"), runs_here)?;
+/// Oldest release of Debian that its mirrors have: its glibc is older than the one that a program of this host needs.
+const OLDEST: &str = "bullseye";
+
+/// Runs every check on the archives in a folder.
+pub fn run(root: &Path, folder: &Path, all: &[Made], report: &mut Report) -> Result<()> {
+    report.part("checksums", |report| sums(folder, report))?;
+    let work = folder.join("check");
+    for made in all {
+        let name = made.release.name(made.of);
+        report.part(format!("tarball {name}"), |report| {
+            tarball(made, &work, report)
+        })?;
     }
-    fs::remove_dir_all(&folder)?;
+    let packages = all.iter().filter_map(|made| match &made.packed {
+        Packed::Debian(package) => Some((made, package.as_path())),
+        Packed::Image(_) => None,
+    });
+    let images = all.iter().filter_map(|made| match &made.packed {
+        Packed::Image(image) => Some((made, image.as_path())),
+        Packed::Debian(_) => None,
+    });
+    let (packages, images): (Vec<_>, Vec<_>) = (packages.collect(), images.collect());
+    let static_ones: Vec<_> = images.iter().map(|(made, _)| *made).collect();
+    if !static_ones.is_empty() {
+        report.part("static programs in an empty root", |report| {
+            empty(&static_ones, &work.join("empty"), report)
+        })?;
+        report.part(format!("static programs in Debian {OLDEST}"), |report| {
+            oldest(&static_ones, &work.join(OLDEST), report)
+        })?;
+        report.part("images", |report| {
+            image::run(&images, &work.join("images"), report)
+        })?;
+    }
+    report.part("Debian packages", |report| {
+        debian::run(&packages, &work.join("debian"), report)
+    })?;
+    report.part("compose file and Kubernetes manifests", |report| {
+        ops::run(root, report)
+    })?;
+    fs::remove_dir_all(&work)?;
     Ok(())
 }
 
 /// Every archive has the checksum that is written beside it.
-pub fn sums(folder: &Path) -> Result<()> {
+fn sums(folder: &Path, report: &Report) -> Result<()> {
     let sums = fs::read_to_string(folder.join("SHA256SUMS"))?;
     for line in sums.lines() {
         let (sum, name) = line.split_once("  ").context("SHA256SUMS: another form")?;
@@ -40,47 +71,40 @@ pub fn sums(folder: &Path) -> Result<()> {
             "{name}: checksum differs from SHA256SUMS"
         );
     }
-    seen(&format!("{} files match SHA256SUMS", sums.lines().count()));
+    report.seen(&format!("{} files match SHA256SUMS", sums.lines().count()));
     Ok(())
 }
 
-fn tarball(made: &Made, release: &Release, folder: &Path, runs_here: bool) -> Result<()> {
+/// The tarball has every file, and its program runs here.
+fn tarball(made: &Made, work: &Path, report: &mut Report) -> Result<()> {
     let packed = fs::read(&made.tarball)?;
     let mut archive = tar::Archive::new(GzDecoder::new(&packed[..]));
     archive
-        .unpack(folder)
+        .unpack(work)
         .context("the tarball cannot be unpacked")?;
-    let top = folder.join(release.name(made.of));
+    let top = work.join(made.release.name(made.of));
     let files = made.usr.iter().count();
     for (path, _) in made.usr.iter() {
         ensure!(top.join(path).exists(), "{path}: not in the tarball");
     }
-    seen(&format!(
+    report.seen(&format!(
         "the tarball unpacks, {files} files and directories"
     ));
-    match runs_here {
-        true => {
-            let program = top.join("bin").join(made.of.name());
-            version(&program)?;
-            commands(&program, made.of)
-        }
-        false => left_out("the program is for another processor"),
-    }
+    let program = top.join("bin").join(made.of.name());
+    version(&must(Command::new(&program).arg("--version"))?, report)?;
+    commands(&program, made.of, report)?;
+    pages(&top, made.of.name(), report)
 }
 
-fn version(program: &Path) -> Result<()> {
-    let said = said(Command::new(program).arg("--version"))?;
-    let said = said.context("the program does not start")?;
+fn version(said: &str, report: &Report) -> Result<()> {
     ensure!(said.starts_with("touchline "), "--version: {said}");
-    seen(&format!(
-        "it runs: {}",
-        said.lines().next().unwrap_or_default()
-    ));
+    let first = said.lines().next().unwrap_or_default();
+    report.seen(&format!("it runs: {first}"));
     Ok(())
 }
 
 /// What is deployed has no command of the workshop, and says where it is; the other program has them.
-fn commands(program: &Path, of: Program) -> Result<()> {
+fn commands(program: &Path, of: Program, report: &Report) -> Result<()> {
     let output = Command::new(program)
         .args(["sim", "cme", "--help"])
         .output()?;
@@ -90,12 +114,63 @@ fn commands(program: &Path, of: Program) -> Result<()> {
         Program::Lab => output.status.success(),
     };
     ensure!(is_right, "sim cme: {said}");
-    seen("its commands are those of its package");
+    report.seen("its commands are those of its package");
+    Ok(())
+}
+
+/// The first commands of a user: the version, and then what each program has for a start.
+fn first_command(
+    of: Program,
+    report: &Report,
+    run: impl Fn(&[&str]) -> Result<String>,
+) -> Result<()> {
+    version(&run(&["--version"])?, report)?;
+    let first = match of {
+        Program::Deployed => &["doctor"][..],
+        Program::Lab => &["demo", "--plain", "--seconds", "3"],
+    };
+    let said = run(first)?;
+    let last = said.lines().last().unwrap_or_default();
+    report.seen(&format!("its {} runs: {last}", first[0]));
+    Ok(())
+}
+
+/// Nothing but the program.
+fn empty(all: &[&Made], path: &Path, report: &mut Report) -> Result<()> {
+    let Some(root) = Root::empty(path, report)? else {
+        return Ok(());
+    };
+    for made in all {
+        let name = made.of.name();
+        let program = made.usr.bytes(&format!("bin/{name}"));
+        let place = root.path(name);
+        fs::write(&place, program.context("no program")?)?;
+        must(Command::new("chmod").arg("755").arg(&place))?;
+        first_command(made.of, report, |arguments| {
+            root.run(&[&[&*format!("/{name}")], arguments].concat())
+        })?;
+    }
+    Ok(())
+}
+
+/// The tarball as docs/install.md unpacks it, in the oldest Debian.
+fn oldest(all: &[&Made], path: &Path, report: &mut Report) -> Result<()> {
+    let Some(root) = Root::debian(path, OLDEST, "", report)? else {
+        return Ok(());
+    };
+    for made in all {
+        fs::copy(&made.tarball, root.path("tarball"))?;
+        let unpack = ["tar", "-C", "/usr/local", "--strip-components=1", "-xzf"];
+        root.run(&[&unpack[..], &["/tarball"]].concat())?;
+        first_command(made.of, report, |arguments| {
+            root.run(&[&[made.of.name()], arguments].concat())
+        })?;
+    }
     Ok(())
 }
 
 /// The shells parse the completions, mandoc the man pages.
-fn pages(usr: &Path, program: &str) -> Result<()> {
+fn pages(usr: &Path, program: &str, report: &mut Report) -> Result<()> {
     for (shell, file) in [
         ("bash", format!("bash-completion/completions/{program}")),
         ("zsh", format!("zsh/site-functions/_{program}")),
@@ -103,8 +178,8 @@ fn pages(usr: &Path, program: &str) -> Result<()> {
     ] {
         let file = usr.join("share").join(file);
         match said(Command::new(shell).arg("-n").arg(file))? {
-            Some(_) => seen(&format!("{shell} reads its completions")),
-            None => left_out(&format!("no {shell} here"))?,
+            Some(_) => report.seen(&format!("{shell} reads its completions")),
+            None => report.left_out(format!("completions: no {shell} here")),
         }
     }
     let mut count = 0;
@@ -114,236 +189,11 @@ fn pages(usr: &Path, program: &str) -> Result<()> {
             .args(["-T", "lint", "-W", "error"])
             .arg(entry?.path());
         if said(&mut mandoc)?.is_none() {
-            return left_out("mandoc is missing: man pages are not checked");
+            report.left_out("man pages: no mandoc here");
+            return Ok(());
         }
         count += 1;
     }
-    seen(&format!("mandoc finds no error in {count} man pages"));
-    Ok(())
-}
-
-/// Installs, removes and purges the package in a root that contains only a table of users.
-fn package(made: &Made, root: &Path, runs_here: bool) -> Result<()> {
-    if !rights_and_tools()? {
-        return Ok(());
-    }
-    empty_root(made, root)?;
-    let before = paths(root)?;
-    dpkg(root, &["--install", &made.package.display().to_string()])?;
-    let files = debian::files(&made.usr)?;
-    installed(root, &files)?;
-    user(root)?;
-    if runs_here {
-        version(&root.join("usr/bin/touchline"))?;
-    }
-    units(root)?;
-
-    fs::write(
-        root.join("etc/touchline/cme-340.toml"),
-        "bus = \"cme-340\"\n",
-    )?;
-    fs::create_dir_all(root.join("var/lib/touchline/session"))?;
-    dpkg(root, &["--remove", "touchline"])?;
-    for (path, entry) in files.iter() {
-        let is_file = matches!(entry, Entry::File(..));
-        ensure!(
-            !is_file || !root.join(path).exists(),
-            "{path} is left after a removal"
-        );
-    }
-    ensure!(
-        root.join("etc/touchline/cme-340.toml").exists(),
-        "a removal deletes a configuration"
-    );
-    ensure!(
-        root.join("var/lib/touchline/session").exists(),
-        "a removal deletes files of gateways"
-    );
-    seen("removed: configurations and session stores stay");
-    fs::remove_file(root.join("etc/touchline/cme-340.toml"))?;
-    dpkg(root, &["--purge", "touchline"])?;
-    let left: Vec<_> = paths(root)?.difference(&before).cloned().collect();
-    ensure!(left.is_empty(), "left after a purge: {}", left.join(", "));
-    seen("purged: only the user is left");
-    Ok(())
-}
-
-fn rights_and_tools() -> Result<bool> {
-    for tool in ["dpkg", "systemd-sysusers", "systemd-tmpfiles"] {
-        if said(Command::new(tool).arg("--version"))?.is_none() {
-            left_out(&format!("{tool} is missing: the package is not installed"))?;
-            return Ok(false);
-        }
-    }
-    let is_root = fs::metadata("/proc/self")?.uid() == 0;
-    if !is_root {
-        left_out("installing the package needs root; run it in a container")?;
-    }
-    Ok(is_root)
-}
-
-/// A dpkg database in which only the package's dependencies are installed, in the required versions.
-fn empty_root(made: &Made, root: &Path) -> Result<()> {
-    for folder in [
-        "etc",
-        "var/lib/dpkg/info",
-        "var/lib/dpkg/updates",
-        "var/lib/dpkg/triggers",
-        "var/log",
-    ] {
-        fs::create_dir_all(root.join(folder))?;
-    }
-    fs::write(root.join("etc/passwd"), "root:x:0:0::/root:/bin/sh\n")?;
-    fs::write(root.join("etc/group"), "root:x:0:\n")?;
-    let (major, minor) = made.needs.glibc.unwrap_or((2, 0));
-    let mut status = String::new();
-    for (name, version) in [
-        ("libc6", format!("{major}.{minor}-1")),
-        ("libgcc-s1", "10".to_owned()),
-        ("systemd", "247".to_owned()),
-    ] {
-        status += &format!(
-            "Package: {name}\nStatus: install ok installed\nMaintainer: nobody\nArchitecture: {}\n\
-             Version: {version}\nDescription: made up\n\n",
-            said(Command::new("dpkg").arg("--print-architecture"))?
-                .unwrap_or_default()
-                .trim(),
-        );
-    }
-    fs::write(root.join("var/lib/dpkg/status"), status)?;
-    Ok(())
-}
-
-fn dpkg(root: &Path, arguments: &[&str]) -> Result<()> {
-    let mut dpkg = Command::new("dpkg");
-    dpkg.arg(format!("--root={}", root.display()))
-        .arg("--force-script-chrootless")
-        .args(arguments);
-    said(&mut dpkg)?.context("dpkg is missing")?;
-    Ok(())
-}
-
-fn installed(root: &Path, files: &Tree) -> Result<()> {
-    for (path, entry) in files.iter() {
-        let found = root.join(path);
-        let metadata = fs::metadata(&found).with_context(|| format!("{path} is not installed"))?;
-        let (mode, is_right) = match entry {
-            Entry::Directory => (0o755, metadata.is_dir()),
-            Entry::File(mode, bytes) => (*mode, fs::read(&found)? == *bytes),
-        };
-        ensure!(is_right, "{path}: installed with different contents");
-        ensure!(
-            metadata.permissions().mode() & 0o7777 == mode,
-            "{path} has another mode"
-        );
-        ensure!(
-            (metadata.uid(), metadata.gid()) == (0, 0),
-            "{path} is not owned by root"
-        );
-    }
-    seen(&format!(
-        "installed: {} files and directories, owner, contents and modes verified",
-        files.iter().count()
-    ));
-    Ok(())
-}
-
-/// The user exists, and the directory of configurations is readable by its group only.
-fn user(root: &Path) -> Result<()> {
-    let passwd = fs::read_to_string(root.join("etc/passwd"))?;
-    let line = passwd.lines().find(|line| line.starts_with("touchline:"));
-    let line = line.context("no user touchline in /etc/passwd")?;
-    ensure!(line.ends_with("/nologin"), "the user can log in: {line}");
-    let gid: u32 = line.split(':').nth(3).unwrap_or_default().parse()?;
-    let metadata = fs::metadata(root.join("etc/touchline")).context("no /etc/touchline")?;
-    let mode = metadata.permissions().mode() & 0o7777;
-    ensure!(
-        (mode, metadata.uid(), metadata.gid()) == (0o750, 0, gid),
-        "/etc/touchline: mode {mode:o}, owner {}:{}",
-        metadata.uid(),
-        metadata.gid()
-    );
-    seen("the user touchline cannot log in, and only its group can read /etc/touchline");
-    Ok(())
-}
-
-/// `systemd-analyze` accepts every line of the units. Units of the host that are missing in the root are ignored.
-fn units(root: &Path) -> Result<()> {
-    for unit in [
-        "touchline-gateway@cme-340.service",
-        "touchline-relay@links.service",
-        "touchline-metrics.service",
-    ] {
-        let mut analyze = Command::new("systemd-analyze");
-        analyze
-            .arg("verify")
-            .arg(format!("--root={}", root.display()))
-            .arg("--recursive-errors=no")
-            .arg(unit);
-        let output = match analyze.output() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return left_out("no systemd-analyze here");
-            }
-            output => output?,
-        };
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        ensure!(output.status.success(), "{unit}: {said}");
-        let own = said.lines().find(|line| line.contains("touchline"));
-        ensure!(own.is_none(), "{unit}: {said}");
-    }
-    seen("systemd-analyze verifies both units");
-    Ok(())
-}
-
-/// All files in a root except those of dpkg and the table of users.
-fn paths(root: &Path) -> Result<BTreeSet<String>> {
-    const OF_OTHERS: [&str; 7] = [
-        "var/lib/dpkg/",
-        "var/log/",
-        "etc/passwd",
-        "etc/group",
-        "etc/shadow",
-        "etc/gshadow",
-        "etc/.pwd.lock",
-    ];
-    let mut found = BTreeSet::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let path = entry?.path();
-            let name = path.strip_prefix(root)?.display().to_string();
-            if !OF_OTHERS.iter().any(|start| name.starts_with(start)) {
-                found.insert(name);
-            }
-            if path.is_dir() && !path.is_symlink() {
-                folders.push(path);
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Output of a command; `None` if the command is missing.
-fn said(command: &mut Command) -> Result<Option<String>> {
-    let output = match command.output() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        output => output.with_context(|| format!("{command:?}"))?,
-    };
-    if !output.status.success() {
-        bail!(
-            "{command:?} failed:\n{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
-}
-
-fn seen(what: &str) {
-    println!("dist: {what}");
-}
-
-fn left_out(why: &str) -> Result<()> {
-    println!("dist: LEFT OUT: {why}");
+    report.seen(&format!("mandoc finds no error in {count} man pages"));
     Ok(())
 }

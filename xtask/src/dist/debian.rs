@@ -138,7 +138,7 @@ fn fields(release: &Release, of: Program, needs: &str, size_kib: u64) -> String 
          Description: {about}\n",
         of.name(),
         release.version,
-        release.debian_architecture(),
+        release.processor(),
     )
 }
 

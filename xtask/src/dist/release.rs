@@ -51,8 +51,8 @@ impl Release {
         format!("{}-{}-{}", of.name(), self.version, self.target)
     }
 
-    /// Debian's name of the processor.
-    pub fn debian_architecture(&self) -> &'static str {
+    /// Name of the processor in Debian packages and in images.
+    pub fn processor(&self) -> &'static str {
         match self.target.split('-').next() {
             Some("aarch64") => "arm64",
             _ => "amd64",
@@ -120,7 +120,7 @@ mod tests {
             target: "aarch64-unknown-linux-gnu".to_owned(),
         };
         assert_eq!(release.time(), "2001-09-09T01:46:40Z");
-        assert_eq!(release.debian_architecture(), "arm64");
+        assert_eq!(release.processor(), "arm64");
         assert_eq!(
             release.name(Program::Lab),
             "touchline-lab-0.1.0-aarch64-unknown-linux-gnu"

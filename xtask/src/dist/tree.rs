@@ -76,13 +76,20 @@ impl Tree {
             .sum()
     }
 
-    /// A tar archive, compressed with gzip: owner root, one time, sorted.
+    /// [`tar`](Tree::tar), compressed.
     ///
     /// # Errors
     /// A path is too long for the format.
     pub fn tar_gz(&self, mtime_s: u64) -> Result<Vec<u8>> {
-        let packed = GzBuilder::new().write(Vec::new(), Compression::best());
-        let mut archive = tar::Builder::new(packed);
+        gzip(&self.tar(mtime_s)?)
+    }
+
+    /// A tar archive: owner root, one time, sorted.
+    ///
+    /// # Errors
+    /// A path is too long for the format.
+    pub fn tar(&self, mtime_s: u64) -> Result<Vec<u8>> {
+        let mut archive = tar::Builder::new(Vec::new());
         for (path, entry) in self.iter() {
             let mut header = tar::Header::new_gnu();
             header.set_mtime(mtime_s);
@@ -101,11 +108,11 @@ impl Tree {
                 .append_data(&mut header, format!("{path}{end}"), bytes)
                 .with_context(|| format!("{path} cannot be archived"))?;
         }
-        Ok(archive.into_inner()?.finish()?)
+        Ok(archive.into_inner()?)
     }
 }
 
-/// A file compressed as Debian compresses man pages: without a name or a time.
+/// Bytes compressed without a name or a time.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     use std::io::Write;
     let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());

@@ -32,11 +32,12 @@ pub(super) fn read(socket: &Socket, room: &mut [u8]) -> io::Result<(usize, Optio
     head.msg_iov = &raw mut bytes;
     head.msg_iovlen = 1;
     head.msg_control = control.0.as_mut_ptr().cast();
-    head.msg_controllen = control.0.len();
+    head.msg_controllen = control.0.len() as _;
     // SAFETY: the header points to one piece of memory for bytes and one for control messages, both of this length and exclusively
     // ours until the call returns.
     let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut head, 0) };
     let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
-    let length = head.msg_controllen.min(control.0.len());
+    #[allow(clippy::unnecessary_cast, reason = "another type with musl")]
+    let length = (head.msg_controllen as usize).min(control.0.len());
     Ok((received, control::read(&control.0[..length]).kernel_ns))
 }

@@ -136,17 +136,14 @@ fn mounted<'a>(compose: &'a str, here: &str) -> &'a str {
 /// A statement about the files, and whether it holds.
 type Claim = (bool, String);
 
-/// The files that the compose file builds from and mounts exist.
+/// The files that the compose file mounts exist.
 fn of_files(compose: &str) -> Vec<Claim> {
     let folder = ops().join("container");
-    let context = folder.join(value(compose, "context"));
-    let dockerfile = context.join(value(compose, "dockerfile"));
     let mounts = mounts(compose);
     let four = (mounts.len() == 4, format!("4 mounts: {mounts:?}"));
-    let built = (dockerfile.is_file(), format!("{}", dockerfile.display()));
     let mounts = mounts.iter();
     let mounts = mounts.map(|(here, _)| (folder.join(here).exists(), (*here).to_owned()));
-    [four, built].into_iter().chain(mounts).collect()
+    [four].into_iter().chain(mounts).collect()
 }
 
 /// Grafana loads the dashboard that it opens, and its data are those of the Prometheus here.
@@ -185,53 +182,20 @@ fn of_prometheus(ops: &Ops, compose: &str) -> [Claim; 2] {
     ]
 }
 
-/// The image has package, profile and Rust of the workspace.
-fn of_image(container: &str) -> [Claim; 4] {
-    let manifest = std::fs::read_to_string(ops().join("../Cargo.toml")).expect("our manifest");
-    let after = |option: &str| {
-        let words = container.split_whitespace();
-        let mut words = words.skip_while(|word| *word != option);
-        words.nth(1).unwrap_or_default()
-    };
-    let (package, profile) = (after("--package"), after("--profile"));
-    let built = format!("/src/target/{profile}/{package} /usr/bin/touchline\n");
-    let mut lines = manifest.lines();
-    let rust = lines.find_map(|line| line.strip_prefix("rust-version = "));
-    let image = format!("/rust:{}-", rust.expect("a version").trim_matches('"'));
-    [
-        (
-            package == env!("CARGO_PKG_NAME"),
-            format!("package {package}"),
-        ),
-        (
-            manifest.contains(&format!("\n[profile.{profile}]\n")),
-            format!("profile {profile}"),
-        ),
-        (container.contains(&built), built),
-        (container.contains(&image), image),
-    ]
-}
-
 /// Statements about the files of the containers that do not hold.
 fn wrong(ops: &Ops) -> Vec<String> {
     let compose = ops.read("container/compose.yml");
     let mut claims = of_files(&compose);
     claims.extend(of_grafana(ops, &compose));
     claims.extend(of_prometheus(ops, &compose));
-    claims.extend(of_image(&ops.read("container/Containerfile")));
     claims.retain(|(holds, _)| !holds);
     claims.into_iter().map(|(_, what)| what).collect()
 }
 
 #[test]
-fn files_of_the_containers_name_paths_ports_and_packages_that_exist() {
+fn files_of_the_containers_name_paths_and_ports_that_exist() {
     assert_eq!(wrong(&Ops("", "", "")), Vec::<String>::new());
     for broken in [
-        Ops(
-            "container/compose.yml",
-            "ops/container/Containerfile",
-            "ops/Containerfile",
-        ),
         Ops(
             "container/compose.yml",
             "../prometheus/alerts.yml",
@@ -263,18 +227,6 @@ fn files_of_the_containers_name_paths_ports_and_packages_that_exist() {
             "/var/lib\n",
         ),
         Ops("prometheus/prometheus.yml", "- alerts.yml", "- rules.yml"),
-        Ops(
-            "container/Containerfile",
-            "--profile dist",
-            "--profile fast",
-        ),
-        Ops(
-            "container/Containerfile",
-            "--package touchline",
-            "--package gateway",
-        ),
-        Ops("container/Containerfile", "target/dist", "target/release"),
-        Ops("container/Containerfile", "rust:1.95", "rust:1.80"),
     ] {
         assert!(!wrong(&broken).is_empty(), "{}: {}", broken.0, broken.2);
     }
