@@ -30,8 +30,7 @@
 //! - **Memory** is allocated at join. Later allocations happen only for definitions beyond
 //!   [`Options::instruments_max`] and for books that become deeper than their snapshot slots.
 //!
-//! Features: `signals` (Ctrl-C ends a loop), `async` (a bus as a stream). Neither is enabled by
-//! default.
+//! Features, none by default: `signals` (Ctrl-C ends a loop), `async` (a bus as a stream), `fx` (the trading engine).
 //!
 //! [`Snapshot`] is for occasional reads, [`Buses`] for several buses in one loop, [`monitor`] for the state of
 //! publishers and readers.
@@ -46,7 +45,7 @@
 //! # Tests
 //! `tests/client` publishes on temporary buses: order of events, restarts, overruns, and seeded sequences in which the
 //! kept books must equal the publisher's. The examples run against a replay with fixed output in
-//! `crates/touchline/tests`.
+//! `crates/touchline/tests`, and `fx` against live engines.
 mod book;
 mod bus;
 mod buses;
@@ -56,6 +55,8 @@ mod directory;
 mod error;
 mod event;
 mod find;
+#[cfg(feature = "fx")]
+pub mod fx;
 mod instrument;
 pub mod monitor;
 pub mod names;

@@ -7,10 +7,12 @@
 //! The names of banks and pairs are in the first batch of each run. A reader that joins later and does not read the journal finds them
 //! in a file beside the bus.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use touchline_fx_events::encoding::{Decoder, Encoder};
 use touchline_fx_events::event::Answer;
 use touchline_transport::bus::{
@@ -22,6 +24,8 @@ use touchline_transport::bus::{
 const PART_BYTES_MAX: usize = 60_000;
 /// File with the batch that begins the run.
 const RUN: &str = "run";
+/// Note of the directory of the journal.
+pub const JOURNAL: &str = "journal";
 
 /// Writing side.
 #[derive(Debug)]
@@ -59,15 +63,7 @@ impl DropCopy {
 
     /// A run begins with this batch. An engine whose file cannot be written trades, and its late readers need the journal.
     pub fn begin_run(&mut self, run: &[u8]) {
-        let _ = self.write_run(run);
-    }
-
-    fn write_run(&self, run: &[u8]) -> io::Result<()> {
-        let partial = self.directory.join(format!("{RUN}.new"));
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        options.open(&partial)?.write_all(run)?;
-        fs::rename(partial, self.directory.join(RUN))
+        let _ = write_note(&self.directory, RUN, run);
     }
 
     /// Publishes a part of a batch.
@@ -106,8 +102,33 @@ impl DropCopy {
     }
 }
 
+/// Notes a file or folder of a started engine in the directory of its bus, under a name, for its readers. An engine whose note cannot be
+/// written trades, and its readers must be told of the file.
+pub fn note(root: &Root, bus: &str, name: &str, path: &Path) {
+    if let Ok(path) = std::path::absolute(path) {
+        let _ = write_note(&root.path().join(bus), name, path.as_os_str().as_bytes());
+    }
+}
+
+/// What is noted of an engine under a name.
+///
+/// # Errors
+/// There is no such note.
+pub fn noted(root: &Root, bus: &str, name: &str) -> io::Result<PathBuf> {
+    let path = root.path().join(bus).join(name);
+    Ok(OsString::from_vec(fs::read(path)?).into())
+}
+
+fn write_note(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    let partial = directory.join(format!("{name}.new"));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(&partial)?.write_all(content)?;
+    fs::rename(partial, directory.join(name))
+}
+
 /// A decoder for a reader that joins a bus and reads no journal.
-pub fn joined(root: &Root, bus: &str) -> Decoder {
+pub(crate) fn joined(root: &Root, bus: &str) -> Decoder {
     // A standby has no run, and answers.
     let run = fs::read(root.path().join(bus).join(RUN)).unwrap_or_default();
     Decoder::joined(&run)

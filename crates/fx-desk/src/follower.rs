@@ -8,7 +8,7 @@ use touchline_fx_events::encoding::{Entry as Recorded, Malformed, Place};
 use touchline_fx_events::lines::{LineKind, lines_of};
 use touchline_fx_events::{Batch, Labels};
 use touchline_journal::{Entry, Follow};
-use touchline_transport::bus::{Polled, Root, Subscription};
+use touchline_transport::bus::{BusEvent, Polled, Root, Subscription};
 
 /// A reader of the entries of all runs, in order.
 pub struct Follower {
@@ -23,6 +23,8 @@ pub struct Follower {
     batches: Batches,
     /// The drop copy does not continue the entries that were passed on: the journal is read until it does.
     is_behind: bool,
+    /// What happened last to the drop copy.
+    event: Option<BusEvent>,
 }
 
 /// Batches that were passed on.
@@ -124,7 +126,7 @@ impl Batches {
 }
 
 /// Gives each entry of a batch to `each`.
-fn told<'e>(
+pub(crate) fn told<'e>(
     part: &Place,
     each: &'e mut Each<'_>,
 ) -> impl FnMut(&Labels, u64, Recorded<'_>, &Batch) + 'e {
@@ -155,7 +157,13 @@ impl Follower {
                 ..Batches::default()
             },
             is_behind: true,
+            event: None,
         }
+    }
+
+    /// What happened to the drop copy in the last poll; entries that it lost come from the journal.
+    pub fn take_event(&mut self) -> Option<BusEvent> {
+        self.event.take()
     }
 
     /// Whether an engine publishes.
@@ -238,7 +246,8 @@ impl Follower {
                 }
                 Ok(Polled::Given(None) | Polled::Passed(_)) => {}
                 Ok(Polled::Nothing) => return count,
-                Err(_) => {
+                Err(event) => {
+                    self.event = Some(event);
                     self.is_behind = true;
                     return count;
                 }

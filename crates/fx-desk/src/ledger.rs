@@ -10,7 +10,7 @@ pub use order::{Derived, Executed, OrderRow, OrderTerms};
 
 use crate::follower::PublishedEntry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::rc::Rc;
+use std::sync::Arc;
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::{
     Alarm, Event, FillLine, Message, OrderEvent, OrderLine, ParentEnd,
@@ -89,6 +89,8 @@ pub struct ParentRow {
     pub filled: i64,
     /// Whether it has ended.
     pub is_ended: bool,
+    /// Whether it has ended, and no order of it is open.
+    pub is_settled: bool,
 }
 
 /// A bank.
@@ -118,9 +120,9 @@ pub struct FillRow {
     /// The fill.
     pub fill: FillLine,
     /// Bank; none of a booking that names none.
-    pub bank: Option<Rc<str>>,
+    pub bank: Option<Arc<str>>,
     /// Pair.
-    pub pair: Rc<str>,
+    pub pair: Arc<str>,
 }
 
 /// An alarm.
@@ -211,6 +213,11 @@ impl Ledger {
         }
     }
 
+    /// A parent by its name.
+    pub fn parent(&self, id: Id) -> Option<&ParentRow> {
+        self.parents.iter().rev().find(|parent| parent.id == id)
+    }
+
     /// Quantity that may still be filled.
     pub fn out(&self) -> i64 {
         self.open().map(|(_, order)| order.leaves).sum()
@@ -248,6 +255,7 @@ impl Ledger {
             state: "working".to_owned(),
             filled: 0,
             is_ended: false,
+            is_settled: false,
         });
         let ended = self.parents.iter().filter(|parent| parent.is_ended).count();
         if ended > ENDED_MAX
@@ -268,9 +276,10 @@ impl Ledger {
                 self.change_parent(parent.number, |row| row.state = "working".to_owned());
             }
             Event::Ended(end) => self.ended(end),
-            Event::Settled(end) => {
-                self.change_parent(end.parent.number, |row| row.filled = end.filled);
-            }
+            Event::Settled(end) => self.change_parent(end.parent.number, |row| {
+                row.filled = end.filled;
+                row.is_settled = true;
+            }),
             Event::Cooldown { bank, until_ns, .. } => {
                 let row = self.bank(&labels.banks[*bank]);
                 row.cooling_until_ns = row.cooling_until_ns.max(*until_ns);
@@ -309,6 +318,7 @@ impl Ledger {
             row.state = end.reason.map_or("", |reason| reason.name()).to_owned();
             row.filled = end.filled;
             row.is_ended = true;
+            row.is_settled = end.out == 0;
         });
     }
 
@@ -381,7 +391,7 @@ impl Ledger {
         let row = FillRow {
             at_ns,
             fill: *fill,
-            bank: bank.map(Rc::from),
+            bank: bank.map(Arc::from),
             pair: labels.pairs[fill.pair].symbol.as_str().into(),
         };
         push_last(&mut self.fills, row);

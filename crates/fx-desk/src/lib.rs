@@ -6,13 +6,15 @@
 //!
 //! # Path
 //! A [`Follower`] reads journal and drop copy, none of the entries twice; a [`ledger`] folds them into parents, orders, fills and positions.
-//! A client writes commands with a [`DeskClient`]; their answers are in the drop copy.
+//! A [`Client`] writes commands into its ring and reads their answers from the drop copy.
 //!
 //! # Tests
 //! Beside their code. Live engines are in `crates/touchline/tests/system`.
 
 mod bus_names;
+mod client;
 mod drop_copy;
+mod error;
 mod follow_error;
 mod follower;
 mod kill_file;
@@ -21,11 +23,15 @@ pub mod records;
 mod ring;
 #[cfg(any(test, feature = "testing"))]
 pub mod sample;
+mod tail;
 
 pub use bus_names::{ring_name, standby_bus};
-pub use drop_copy::{DropCopy, joined};
+pub use client::{Address, Answered, Client, kill, name, new_name};
+pub use drop_copy::{DropCopy, JOURNAL, note, noted};
+pub use error::{Error, Refused};
 pub use follow_error::FollowError;
 pub use follower::{Follower, PublishedEntry};
 pub use kill_file::{KillFile, write_kill};
 pub use ring::DeskClient;
+pub use tail::{Tail, happened};
 pub use touchline_fx_events as events;

@@ -77,11 +77,12 @@ const PACKAGES: &[Package] = &[
     ),
     package(
         "touchline-client",
-        4,
+        5,
         &[
             "touchline-types",
             "touchline-book",
             "touchline-instruments",
+            "touchline-fx-desk",
             "touchline-transport",
         ],
     ),
@@ -205,7 +206,7 @@ const PACKAGES: &[Package] = &[
     // What is below the client, its tests publish with.
     package(
         "touchline-capi",
-        5,
+        6,
         &[
             "touchline-types",
             "touchline-shm",
@@ -213,7 +214,7 @@ const PACKAGES: &[Package] = &[
             "touchline-client",
         ],
     ),
-    package("touchline-python", 5, &["touchline-client"]),
+    package("touchline-python", 6, &["touchline-client"]),
     // Tools depend only on the crates of code generation, its tests and charts; fuzzing may use every crate.
     package(
         "xtask",

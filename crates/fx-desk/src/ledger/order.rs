@@ -1,6 +1,6 @@
 //! An order of the ledger, and what was executed of it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use touchline_fx_events::event::FillLine;
 use touchline_fx_events::orders::{FillKind, OrderState, Terms};
 use touchline_fx_events::{Labels, ticks};
@@ -14,7 +14,7 @@ pub struct OrderRow {
     /// The parent's name; empty if the ledger does not have it any more.
     pub parent: Id,
     /// Bank.
-    pub bank: Rc<str>,
+    pub bank: Arc<str>,
     /// State.
     pub state: OrderState,
     /// Units filled, as the engine counts them.
@@ -35,7 +35,7 @@ pub struct OrderTerms {
     /// Account.
     pub account: Id,
     /// Pair.
-    pub pair: Rc<str>,
+    pub pair: Arc<str>,
     /// Its base currency.
     pub base: Id,
     /// [`Side::Bid`] buys.

@@ -1,21 +1,18 @@
 //! Commands of the desk: `touchline fx send`, `cancel`, `kill`, `lift`, `enable`, `resolve`, `book`.
 
-mod client;
-
-pub(super) use client::{Desk, Refused};
+mod wait;
 
 use super::follow::Source;
-use super::numbers::{name, quantity};
+use super::numbers::quantity;
+use crate::missing;
 use crate::output::{Failure, say};
 use clap::{Args, ValueEnum};
-use serde_json::Value;
-use touchline_fx::command::{Booking, Command, Order};
-use touchline_fx::lines::LineKind;
-use touchline_fx::{parents, plan};
-use touchline_fx_desk::standby_bus;
+use touchline_client::fx::{self, Address, Booking, Client, Command, Order, name, parents, plan};
+use touchline_fx::encoding::Entry;
+use touchline_fx::event::Event;
 use touchline_transport::bus::Root;
-use touchline_transport::clock::wall_ns;
 use touchline_types::{self as types, Id};
+use wait::Lines;
 
 /// Engine and client of a command.
 #[derive(Debug, Args)]
@@ -27,19 +24,9 @@ pub struct To {
     engine: Source,
 }
 
-/// Where a command goes.
-#[derive(Clone)]
-pub(super) struct Place {
-    /// Directory and name of the bus of the answers.
-    root: Root,
-    pub(super) bus: String,
-    /// Directory of the client's ring.
-    pub(super) ring_root: Root,
-}
-
 impl To {
     /// The active engine.
-    pub(super) fn place(&self) -> Result<Place, Failure> {
+    pub(super) fn address(&self) -> Result<Address, Failure> {
         let (root, bus, config) = self.engine.place()?;
         let mut ring_root = root.clone();
         if let Some(config) = config {
@@ -59,21 +46,34 @@ impl To {
                 ring_root = Root::at(directory);
             }
         }
-        Ok(Place {
+        Ok(Address {
             root,
             bus,
             ring_root,
+            client: self.client.clone(),
         })
+    }
+
+    /// Client of the active engine.
+    fn join(&self) -> Result<Client, Failure> {
+        join(self.address()?)
     }
 }
 
-impl Place {
-    /// What has this bus, and the command that starts it.
-    fn program(&self) -> (&'static str, &'static str) {
-        match self.bus.ends_with(&standby_bus("")) {
-            true => ("standby", "`touchline fx run --standby`"),
-            false => ("engine", "`touchline fx run`"),
+/// Joins an engine.
+fn join(address: Address) -> Result<Client, Failure> {
+    let root = address.root.clone();
+    Client::join(address).map_err(|error| failure(&root, error))
+}
+
+/// The end of a command; of a missing bus with the names of those that are there.
+fn failure(root: &Root, error: fx::Error) -> Failure {
+    match error {
+        fx::Error::NoEngine { bus, error } => {
+            let error = missing::words(root, &bus, error);
+            Failure::run(fx::Error::no_engine(&bus, error))
         }
+        error => Failure::run(error),
     }
 }
 
@@ -268,16 +268,14 @@ pub fn promote(arguments: &PromoteArguments) -> Result<(), Failure> {
         true => Command::Standby,
         false => Command::Promote,
     };
-    let mut place = arguments.to.place()?;
-    place.bus = standby_bus(&place.bus);
-    let answer = Desk::open(&arguments.to.client, place)?.command(&command)?;
-    say(&format!("{answer}\n"))
+    let mut address = arguments.to.address()?;
+    address.bus = fx::standby_bus(&address.bus);
+    answered(join(address)?, &command)
 }
 
 /// `fx send`.
 pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
-    let by_time = || Id::lossy(format!("P{}", wall_ns() / 1_000).as_bytes());
-    let id = arguments.id.unwrap_or_else(by_time);
+    let id = arguments.id.unwrap_or_else(fx::new_name);
     let (side, quantity) = (arguments.side.into(), arguments.quantity);
     let order = Order {
         limit: arguments.limit,
@@ -288,11 +286,12 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
         partial: !arguments.whole,
         ..Order::new(id, arguments.pair, side, quantity)
     };
-    let mut desk = Desk::open(&arguments.to.client, arguments.to.place()?)?;
-    desk.command(&Command::Parent(order))?;
+    let (mut client, mut lines) = (arguments.to.join()?, Lines::default());
+    let answer = client.command(&Command::Parent(order), |told| lines.add(told));
+    answer.map_err(Failure::run)?;
     match arguments.wait {
         false => say(&format!("accepted {id}\n")),
-        true => desk.follow(id.as_str(), quantity),
+        true => lines.follow(&mut client, id.as_str(), quantity),
     }
 }
 
@@ -303,15 +302,14 @@ pub fn cancel(arguments: &CancelArguments) -> Result<(), Failure> {
 
 /// `fx lift`.
 pub fn lift(arguments: &LiftArguments) -> Result<(), Failure> {
-    let mut desk = Desk::open(&arguments.to.client, arguments.to.place()?)?;
-    let answer = desk.command(&Command::Lift)?;
-    // The decision was published before the answer.
-    let mut lifts = desk.before.iter().filter(|(kind, line)| {
-        *kind == LineKind::Decision && line.get("event").and_then(Value::as_str) == Some("lift")
+    let (mut client, mut is_killed) = (arguments.to.join()?, None);
+    // The decision is published before the answer.
+    let answer = client.command(&Command::Lift, |told| {
+        if let Entry::Event(Event::Lift { is_killed: now, .. }, _) = told.entry {
+            is_killed = Some(*now);
+        }
     });
-    let is_killed = lifts
-        .next_back()
-        .and_then(|(_, line)| line.get("killed")?.as_bool());
+    let answer = answer.map_err(Failure::run)?;
     say(match is_killed {
         Some(true) => {
             "noted; the kill switch is still set: another person must lift it, too\n".to_owned()
@@ -353,7 +351,11 @@ pub fn book(arguments: &BookArguments) -> Result<(), Failure> {
 }
 
 fn once(to: &To, command: &Command) -> Result<(), Failure> {
-    let answer = Desk::open(&to.client, to.place()?)?.command(command)?;
+    answered(to.join()?, command)
+}
+
+fn answered(mut client: Client, command: &Command) -> Result<(), Failure> {
+    let answer = client.command(command, |_| ()).map_err(Failure::run)?;
     say(&format!("{answer}\n"))
 }
 

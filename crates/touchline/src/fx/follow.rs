@@ -6,13 +6,10 @@ use crate::mistakes;
 use crate::output::Failure;
 use crate::place::bus_name;
 use clap::Args;
-use std::fs;
-use std::io::{ErrorKind, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use touchline_execution::Config;
-use touchline_fx_desk::Follower;
+use touchline_fx_desk::{Follower, JOURNAL, noted};
 use touchline_gateway::bus;
 use touchline_transport::bus::Root;
 
@@ -87,24 +84,13 @@ pub fn open(config: &Config) -> Follower {
     Follower::new(&run.journal, &bus::root(run.directory.as_deref()), &run.bus)
 }
 
-/// Notes the configuration of a started engine in the directory of its bus, for `--bus`. An engine whose note cannot be written
-/// trades, and its readers need `--config`.
+/// Notes configuration and journal of a started engine in the directory of its bus, for `--bus` and programs.
 pub fn note(config: &Config, path: &Path) {
-    let directory = bus::root(config.run.directory.as_deref())
-        .path()
-        .join(&config.run.bus);
-    let Ok(path) = std::path::absolute(path) else {
-        return;
-    };
-    let partial = directory.join(format!("{POINTER}.new"));
-    let options = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&partial);
-    let written = options.and_then(|mut file| file.write_all(path.as_os_str().as_bytes()));
-    let _ = written.and_then(|()| fs::rename(&partial, directory.join(POINTER)));
+    let root = bus::root(config.run.directory.as_deref());
+    let note =
+        |name: &str, path: &Path| touchline_fx_desk::note(&root, &config.run.bus, name, path);
+    note(POINTER, path);
+    note(JOURNAL, &config.run.journal);
 }
 
 /// The configuration with which the engine of a bus was started.
@@ -116,15 +102,14 @@ fn pointed_at(root: &Root, bus: &str) -> Result<PathBuf, Failure> {
             missing::words(root, bus, error)
         ))
     })?;
-    let path = directory.path().join(POINTER);
-    match fs::read(&path) {
-        Ok(bytes) => Ok(std::ffi::OsString::from_vec(bytes).into()),
+    match noted(root, bus, POINTER) {
+        Ok(path) => Ok(path),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::run(format!(
             "bus {bus} is not that of a trading engine that was started here; give --config FILE, or the engine's bus with --bus"
         ))),
         Err(error) => Err(Failure::run(format!(
             "{}: cannot be read ({error}); give --config FILE",
-            path.display()
+            directory.path().join(POINTER).display()
         ))),
     }
 }

@@ -1,19 +1,9 @@
-//! Names, quantities and amounts as people type and read them.
+//! Quantities and amounts as people type and read them.
 
 use crate::format::count;
-use touchline_types::Id;
 
 /// Multiples that a quantity may end with, longest first.
 const MULTIPLES: [(&str, u32); 5] = [("mio", 6), ("bn", 9), ("k", 3), ("m", 6), ("b", 9)];
-
-/// A name, a price or a date, as a command has it, for clap.
-///
-/// # Errors
-/// It is too long, or has letters that no name has: the text says so.
-pub fn name(text: &str) -> Result<Id, String> {
-    let name = Id::new(text.as_bytes());
-    name.ok_or_else(|| "at most 64 letters, digits and signs of ASCII are possible".to_owned())
-}
 
 /// A quantity of base units, zero or more, for clap: `1000000`, `1_000_000`, `1,000,000`, `1m`, `2.5m`, `500k`, `1bn`.
 ///

@@ -97,12 +97,12 @@ fn lines(pipe: impl Read + Send + 'static) -> (Arc<Mutex<Vec<String>>>, JoinHand
 }
 
 /// Builds the examples with the features of the workspace: `cargo test --workspace` has built nearly all of it.
-fn build_examples() {
+pub fn build_examples() {
     let mut build = cargo("build --quiet --workspace --examples");
     assert!(build.status().expect("cargo").success());
 }
 
-fn example(name: &str) -> PathBuf {
+pub fn example(name: &str) -> PathBuf {
     built::folder().join("examples").join(name)
 }
 

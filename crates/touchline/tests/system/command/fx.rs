@@ -15,6 +15,7 @@ mod kills;
 mod live;
 mod lost_end;
 mod penalty;
+mod program;
 mod scripted_bank;
 mod session_faults;
 mod standby;

@@ -1,0 +1,329 @@
+//! A joined engine: its state, its events, and commands to it.
+
+use super::{
+    Address, Answered, Client, Command, Error, Event, FillRow, Follower, Ledger, LiveLedger,
+    Options, Order, OrderRow, PairRow, ParentRow, PublishedEntry, kill,
+};
+use crate::{Idle, Stopper};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use touchline_fx_desk::events::encoding::Entry;
+use touchline_fx_desk::events::event::{Event as EngineEvent, OrderLine};
+use touchline_fx_desk::{JOURNAL, noted};
+use touchline_transport::Idler;
+use touchline_types::Id;
+
+/// Events that wait for the program; further ones are counted.
+const EVENTS_MAX: usize = 65_536;
+
+/// A joined engine.
+///
+/// The state is that of everything read so far; an event has its row as it was then. It has parents and orders that work, and the last 50
+/// ended parents, fills and alarms. It may be moved to another thread.
+pub struct Desk {
+    client: Client,
+    follower: Follower,
+    state: State,
+    idler: Idler,
+    stopper: Stopper,
+}
+
+impl Options {
+    /// Joins the engine on a bus, and reads its journal.
+    ///
+    /// # Errors
+    /// There is no engine, or its journal cannot be read.
+    pub fn join(&self, bus: &str) -> Result<Desk, Error> {
+        Desk::open(self.address(bus), self.journal.as_deref())
+    }
+}
+
+const _: () = {
+    const fn is_send<T: Send>() {}
+    is_send::<(Desk, Event)>();
+};
+
+impl Desk {
+    /// Joins the engine on a bus with the default [`Options`], and reads its journal.
+    ///
+    /// # Errors
+    /// There is no engine, or its journal cannot be read.
+    pub fn join(bus: &str) -> Result<Desk, Error> {
+        Desk::options().join(bus)
+    }
+
+    /// Options for joining.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    pub(super) fn open(address: Address, journal: Option<&Path>) -> Result<Desk, Error> {
+        let client = Client::join(address)?;
+        let Address { root, bus, .. } = client.address();
+        let journal = match journal {
+            Some(path) => path.to_owned(),
+            None => noted(root, bus, JOURNAL).map_err(|error| Error::NoJournal {
+                bus: bus.clone(),
+                error,
+            })?,
+        };
+        let follower = Follower::new(&journal, root, bus);
+        let mut desk = Desk {
+            client,
+            follower,
+            state: State::default(),
+            idler: Idle::BackOff.idler(),
+            stopper: Stopper::new(),
+        };
+        desk.read()?;
+        desk.state.is_joined = true;
+        Ok(desk)
+    }
+
+    /// Sends a parent order; returns its name when the engine has accepted it.
+    ///
+    /// # Errors
+    /// It is refused, or not answered.
+    pub fn send(&mut self, order: &Order) -> Result<Id, Error> {
+        self.command(&Command::Parent(*order))?;
+        Ok(order.id)
+    }
+
+    /// Ends a parent and cancels its open orders at banks.
+    ///
+    /// # Errors
+    /// It is refused, or not answered.
+    pub fn cancel(&mut self, parent: Id) -> Answered {
+        self.command(&Command::Cancel { id: parent })
+    }
+
+    /// Sets the kill switch, if need be without the ring: see [`kill`].
+    ///
+    /// # Errors
+    /// It is refused, or not executed yet.
+    pub fn kill(&mut self) -> Answered {
+        self.after(kill(self.client.address(), false))
+    }
+
+    /// Sends any command, and returns the engine's word.
+    ///
+    /// # Errors
+    /// It is refused, or not answered.
+    pub fn command(&mut self, command: &Command) -> Answered {
+        let answer = self.client.command(command, |_| ());
+        self.after(answer)
+    }
+
+    /// The state has what was published before an answer.
+    fn after(&mut self, answer: Answered) -> Answered {
+        // The command is done; what cannot be read now is the error of the next read.
+        let _ = self.read();
+        answer
+    }
+
+    /// The next event; waits for it. `None` once a [`Stopper`] has ended the loop.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or is damaged: the state lacks what follows.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "an iterator would borrow the desk, and programs read its state between two events"
+    )]
+    pub fn next(&mut self) -> Result<Option<Event>, Error> {
+        self.wait(None)
+    }
+
+    /// The next event, if there is one.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn poll(&mut self) -> Result<Option<Event>, Error> {
+        if self.state.events.is_empty() {
+            self.read()?;
+        }
+        Ok(self.state.events.pop_front())
+    }
+
+    /// The next event; waits for it up to `time`. `None`: none within the time, or a [`Stopper`] has ended the loop.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn next_within(&mut self, time: Duration) -> Result<Option<Event>, Error> {
+        self.wait(Some(Instant::now() + time))
+    }
+
+    fn wait(&mut self, until: Option<Instant>) -> Result<Option<Event>, Error> {
+        while !self.stopper.is_stopped() {
+            if let Some(event) = self.poll()? {
+                self.idler.idle(1);
+                return Ok(Some(event));
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+            self.idler.idle(0);
+        }
+        Ok(None)
+    }
+
+    fn read(&mut self) -> Result<(), Error> {
+        let state = &mut self.state;
+        let read = self.follower.poll_live(&mut |told| state.take(told));
+        if let Some(event) = self.follower.take_event() {
+            state.push(Event::Bus(event));
+        }
+        state.close();
+        Ok(read.map(drop)?)
+    }
+
+    /// Stopper that ends the loop, for another thread or a signal.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Whether an engine publishes.
+    pub fn has_engine(&self) -> bool {
+        self.follower.has_engine()
+    }
+
+    /// Everything that is kept: also banks, alarms and scorecards.
+    pub fn ledger(&self) -> &Ledger {
+        self.state.ledger.now()
+    }
+
+    /// Parents in order of arrival.
+    pub fn parents(&self) -> &[ParentRow] {
+        &self.ledger().parents
+    }
+
+    /// A parent by its name.
+    pub fn parent(&self, id: Id) -> Option<&ParentRow> {
+        self.ledger().parent(id)
+    }
+
+    /// Orders that may still be filled, by ClOrdID.
+    pub fn orders(&self) -> impl ExactSizeIterator<Item = (&str, &OrderRow)> {
+        self.ledger().open()
+    }
+
+    /// Last fills, busts and corrections; the newest is the last.
+    pub fn fills(&self) -> &VecDeque<FillRow> {
+        &self.ledger().fills
+    }
+
+    /// Positions by pair.
+    pub fn positions(&self) -> &BTreeMap<String, PairRow> {
+        &self.ledger().pairs
+    }
+}
+
+/// State of the engine, and events that wait.
+#[derive(Default)]
+struct State {
+    ledger: LiveLedger,
+    events: VecDeque<Event>,
+    skipped: u64,
+    /// What was before the join is no event.
+    is_joined: bool,
+}
+
+impl State {
+    fn take(&mut self, told: &PublishedEntry<'_>) {
+        let Entry::Event(of, _) = &told.entry else {
+            return self.ledger.take(told);
+        };
+        let number = match of {
+            EngineEvent::Order(line) => line.number,
+            _ => None,
+        };
+        // The ledger forgets an order with its end.
+        let order = number.and_then(|number| self.ledger.now().order_of(number).cloned());
+        self.ledger.take(told);
+        if self.is_joined
+            && let Some(event) = event(self.ledger.now(), told, of, order)
+        {
+            self.push(event);
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        match self.events.len() < EVENTS_MAX {
+            true => self.events.push_back(event),
+            false => self.skipped += 1,
+        }
+    }
+
+    /// Reports events that had no room, behind those that had.
+    fn close(&mut self) {
+        match self.events.back_mut() {
+            Some(Event::Skipped(skipped)) => *skipped += std::mem::take(&mut self.skipped),
+            _ if self.skipped > 0 => {
+                let skipped = std::mem::take(&mut self.skipped);
+                self.events.push_back(Event::Skipped(skipped));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The event of an entry, which the ledger has; `order` is its order before it.
+fn event(
+    ledger: &Ledger,
+    told: &PublishedEntry<'_>,
+    of: &EngineEvent,
+    order: Option<OrderRow>,
+) -> Option<Event> {
+    let parent = |id: Id| ledger.parent(id).cloned().map(Event::Parent);
+    match of {
+        EngineEvent::Accepted { terms, .. } => parent(terms.id),
+        EngineEvent::Waits { parent: of, .. } | EngineEvent::Plan { parent: of, .. } => {
+            parent(of.id)
+        }
+        EngineEvent::Ended(end) | EngineEvent::Settled(end) => parent(end.parent.id),
+        EngineEvent::Order(line) => changed(ledger, line, order).map(Event::Order),
+        EngineEvent::Fill(_) => ledger.fills.back().cloned().map(Event::Fill),
+        EngineEvent::Position { pair, .. } => {
+            let pair = &told.labels.pairs[*pair].symbol;
+            Some(Event::Position {
+                pair: pair.clone(),
+                position: ledger.pairs.get(pair)?.clone(),
+            })
+        }
+        EngineEvent::Alarm { .. } => ledger.alarms.back().copied().map(Event::Alarm),
+        EngineEvent::Kill { by } => Some(Event::Killed { by: *by }),
+        EngineEvent::Lift {
+            is_killed: false, ..
+        } => Some(Event::Lifted),
+        _ => None,
+    }
+}
+
+/// An order after an event of it.
+fn changed(ledger: &Ledger, line: &OrderLine, before: Option<OrderRow>) -> Option<OrderRow> {
+    let kept = line.number.and_then(|number| ledger.order_of(number));
+    let status = line.status?;
+    let mut row = kept.cloned().or(before)?;
+    (row.state, row.cum, row.leaves) = (status.state, status.cum, status.leaves);
+    Some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that does not read keeps a bounded number of events, and is told how many more there were, once.
+    #[test]
+    fn events_without_room_are_counted() {
+        let mut state = State::default();
+        for _ in 0..2 {
+            (0..EVENTS_MAX + 3).for_each(|_| state.push(Event::Lifted));
+            state.close();
+            state.close();
+        }
+        assert_eq!(state.events.len(), EVENTS_MAX + 1);
+        let skipped = EVENTS_MAX as u64 + 6;
+        assert_eq!(state.events.pop_back(), Some(Event::Skipped(skipped)));
+        assert_eq!(state.events.back(), Some(&Event::Lifted));
+    }
+}

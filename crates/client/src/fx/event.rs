@@ -1,0 +1,36 @@
+//! Events of a desk.
+
+use super::{AlarmRow, BusEvent, FillRow, OrderRow, PairRow, ParentRow};
+use touchline_types::Id;
+
+/// What has changed, with the row as it was after that.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A parent was accepted, waits, works again, has ended, or has no open order any more.
+    Parent(ParentRow),
+    /// An order at a bank.
+    Order(OrderRow),
+    /// A fill, a bust or a correction.
+    Fill(FillRow),
+    /// The position of a pair.
+    Position {
+        /// Symbol of the pair.
+        pair: String,
+        /// Position.
+        position: PairRow,
+    },
+    /// An alarm for the desk.
+    Alarm(AlarmRow),
+    /// The kill switch was set.
+    Killed {
+        /// By whom, if it was stated.
+        by: Option<Id>,
+    },
+    /// The kill switch is not set any more.
+    Lifted,
+    /// The engine's bus: [`happened`](super::happened) is a sentence. What was lost there follows from the journal.
+    Bus(BusEvent),
+    /// Events that this program did not read in time; the state has them.
+    Skipped(u64),
+}

@@ -1,0 +1,198 @@
+//! Client of an engine: it writes commands into its ring, or a kill into a file, and reads their answers from the drop copy.
+
+use crate::bus_names::ring_name;
+use crate::error::{ANSWER_S, Error, Refused};
+use crate::follower::PublishedEntry;
+use crate::kill_file::write_kill;
+use crate::ring::DeskClient;
+use crate::tail::Tail;
+use std::time::{Duration, Instant};
+use touchline_fx_events::command::Command;
+use touchline_fx_events::encoding::Entry;
+use touchline_transport::boot_ns;
+use touchline_transport::bus::{self, Root, SegmentError};
+use touchline_transport::clock::wall_ns;
+use touchline_types::Id;
+
+/// Longest wait for an answer.
+const ANSWER: Duration = Duration::from_secs(ANSWER_S);
+/// Longest wait for the ring: another process of the client has it while it writes a command.
+const RING: Duration = Duration::from_secs(2);
+/// The same for a kill.
+const KILL_RING: Duration = Duration::from_millis(50);
+/// Longest wait for the answer to a kill in the ring. An engine that runs answers within milliseconds; without an answer the ring was
+/// overrun or is not read, and the file follows.
+const KILL_ANSWER: Duration = Duration::from_millis(100);
+/// Longest wait for the answer to a kill in a file.
+const FILE_ANSWER: Duration = Duration::from_secs(1);
+/// Pause of a reader that finds nothing.
+const PAUSE: Duration = Duration::from_micros(200);
+/// Messages that are passed over before a command; more arrive without end.
+const SKIPPED_MAX: usize = 1 << 20;
+
+/// Where the commands of a client go.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// Directory of the engine's bus.
+    pub root: Root,
+    /// The engine's bus.
+    pub bus: String,
+    /// Directory of the client's ring.
+    pub ring_root: Root,
+    /// The client, as the engine's configuration names it.
+    pub client: String,
+}
+
+/// Client of an engine.
+pub struct Client {
+    address: Address,
+    answers: Tail,
+}
+
+/// A word of the engine: what became of a command.
+pub type Answered = Result<String, Error>;
+
+impl Client {
+    /// Joins the drop copy before anything is sent, so that no answer is missed.
+    ///
+    /// # Errors
+    /// There is no engine.
+    pub fn join(address: Address) -> Result<Client, Error> {
+        let answers = Tail::join(&address.root, &address.bus);
+        let answers = answers.map_err(|error| Error::NoEngine {
+            bus: address.bus.clone(),
+            error,
+        })?;
+        if !answers.has_engine()? {
+            return Err(Error::Ended { bus: address.bus });
+        }
+        Ok(Client { address, answers })
+    }
+
+    /// Where its commands go.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What is published from the join, or from the last command, on.
+    pub fn published(&mut self) -> &mut Tail {
+        &mut self.answers
+    }
+
+    /// Sends a command and waits for its answer, a word. The entries up to it are given to `each`; those of the command are among them.
+    ///
+    /// # Errors
+    /// Among others: the command is refused, or not answered.
+    pub fn command(
+        &mut self,
+        command: &Command,
+        each: impl FnMut(&PublishedEntry<'_>),
+    ) -> Answered {
+        self.answers.skip(SKIPPED_MAX);
+        let request = send(&self.address, command, RING)?;
+        let answer = self.answer(request, ANSWER, each)?;
+        answer.ok_or_else(|| Error::NoAnswer {
+            client: self.address.client.clone(),
+        })
+    }
+
+    /// Waits for the answer to a command; `None`: none within the time.
+    fn answer(
+        &mut self,
+        request: u64,
+        within: Duration,
+        mut each: impl FnMut(&PublishedEntry<'_>),
+    ) -> Result<Option<String>, Refused> {
+        let until = Instant::now() + within;
+        let client = self.address.client.as_str();
+        let mut found = None;
+        while found.is_none() && Instant::now() < until {
+            let polled = self.answers.poll(|told| match told.entry {
+                Entry::Answer(answer) if (answer.client, answer.request) == (client, request) => {
+                    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+                    found = Some(match answer.answer {
+                        "refused" => Err(Refused {
+                            reason: text(answer.reason),
+                            cause: text(answer.cause),
+                        }),
+                        word => Ok(word.to_owned()),
+                    });
+                }
+                _ => each(told),
+            });
+            if found.is_none() && matches!(polled, Ok(false)) {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        found.transpose()
+    }
+}
+
+/// A name, a price or a date of a command.
+///
+/// # Errors
+/// It is too long, or has letters that no name has.
+pub fn name(text: &str) -> Result<Id, Error> {
+    Id::new(text.as_bytes()).ok_or(Error::Name)
+}
+
+/// Name of a new parent: the time.
+pub fn new_name() -> Id {
+    Id::lossy(format!("P{}", wall_ns() / 1_000).as_bytes())
+}
+
+/// Sets the kill switch of an engine, also if it has no bus: through the ring unless `is_direct`, else in a file, which the engine takes when
+/// it goes on or starts.
+///
+/// # Errors
+/// Among others: the kill is refused, or written and not executed yet.
+pub fn kill(address: &Address, is_direct: bool) -> Answered {
+    let mut client = Client::join(address.clone()).ok();
+    let mut request = None;
+    if !is_direct
+        && let Some(client) = &mut client
+        && let Ok(sent) = send(address, &Command::Kill, KILL_RING)
+    {
+        match client.answer(sent, KILL_ANSWER, |_| ()) {
+            Ok(Some(answer)) => return Ok(answer),
+            // The file is a number alone, which every release reads.
+            Err(refused) if !refused.is_unread() => return Err(refused.into()),
+            Ok(None) | Err(_) => request = Some(sent),
+        }
+    }
+    // The same number: whichever of the two the engine takes first answers it, and a kill can be repeated.
+    let request = request.unwrap_or_else(boot_ns);
+    let root = &address.ring_root;
+    root.make_root().map_err(bus::Error::from)?;
+    let ring = ring_name(&address.bus, &address.client);
+    write_kill(root, &ring, request).map_err(|error| Error::KillNotWritten {
+        directory: root.path().to_owned(),
+        error,
+    })?;
+    let answer = client.map(|mut client| client.answer(request, FILE_ANSWER, |_| ()));
+    answer
+        .transpose()?
+        .flatten()
+        .ok_or_else(|| Error::KillWaits {
+            bus: address.bus.clone(),
+        })
+}
+
+/// Writes a command into the client's ring, for which it waits at most this long, and which is free again for its other processes
+/// when this returns. Returns the number.
+fn send(address: &Address, command: &Command, within: Duration) -> Result<u64, bus::Error> {
+    let until = Instant::now() + within;
+    let mut ring = loop {
+        match DeskClient::open(&address.ring_root, &address.bus, &address.client) {
+            Ok(ring) => break ring,
+            Err(bus::Error::Segment(SegmentError::Busy { .. })) if Instant::now() < until => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    // Numbers ascend in the order of the ring.
+    let request = boot_ns();
+    ring.send(request, command);
+    Ok(request)
+}

@@ -1,0 +1,132 @@
+//! Why a command is not executed, or an engine not read: sentences for a person, the same in every program.
+
+use crate::bus_names::standby_bus;
+use crate::follow_error::FollowError;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+use touchline_fx_events::encoding::NoCommand;
+use touchline_transport::bus;
+
+/// Longest wait for an answer, seconds; a promotion waits for order sessions up to 5 s.
+pub(crate) const ANSWER_S: u64 = 8;
+
+/// Why a command is not executed, or an engine not read. `Debug` prints the same sentence as `Display`, so that a `main` that returns it
+/// is readable.
+#[derive(Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name, a price or a date that no command can have.
+    #[error("at most 64 letters, digits and signs of ASCII are possible")]
+    Name,
+    /// The bus cannot be joined.
+    #[error("{}", Error::no_engine(bus, error))]
+    NoEngine {
+        /// Name of the bus.
+        bus: String,
+        /// Why.
+        error: bus::Error,
+    },
+    /// Nothing publishes on the bus any more.
+    #[error("the {} on bus {bus} has ended; start {}", what(bus).0, what(bus).1)]
+    Ended {
+        /// Name of the bus.
+        bus: String,
+    },
+    /// A file of the bus or of the client's ring cannot be used.
+    #[error(transparent)]
+    Bus(#[from] bus::Error),
+    /// The engine refused the command.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The engine did not answer.
+    #[error(
+        "no answer within {ANSWER_S} s: the engine is stopped, or does not know client {client} of this user; whether the command was \
+         executed is in the journal"
+    )]
+    NoAnswer {
+        /// The client.
+        client: String,
+    },
+    /// A kill could not be written.
+    #[error(
+        "the kill cannot be written below {} ({error}); stop the engine, and have the banks cancel its orders",
+        directory.display()
+    )]
+    KillNotWritten {
+        /// Directory of the client's ring.
+        directory: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A kill waits for the engine.
+    #[error(
+        "the kill is written, and no engine on bus {bus} has executed it yet: it does when it goes on or starts"
+    )]
+    KillWaits {
+        /// Name of the bus.
+        bus: String,
+    },
+    /// The bus does not say where the journal is.
+    #[error(
+        "bus {bus} does not say where the journal of its engine is ({error}); name its directory"
+    )]
+    NoJournal {
+        /// Name of the bus.
+        bus: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The record cannot be read.
+    #[error(transparent)]
+    Record(#[from] FollowError),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error {
+    /// The sentence of [`Error::NoEngine`].
+    pub fn no_engine(bus: &str, why: impl fmt::Display) -> String {
+        let (what, start) = what(bus);
+        format!("no {what} on bus {bus}: {why}; start {start}")
+    }
+}
+
+/// What has this bus, and the command that starts it.
+fn what(bus: &str) -> (&'static str, &'static str) {
+    match bus.ends_with(&standby_bus("")) {
+        true => ("standby", "`touchline fx run --standby`"),
+        false => ("engine", "`touchline fx run`"),
+    }
+}
+
+/// A refusal of the engine.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct Refused {
+    /// For programs: a word of the rules, such as `bad_order`, `not_allowed` or a limit.
+    pub reason: String,
+    /// For people; empty if the reason says it.
+    pub cause: String,
+}
+
+impl Refused {
+    /// Whether the engine is of another release, and did not read the command.
+    pub fn is_unread(&self) -> bool {
+        let unread = [NoCommand::Malformed, NoCommand::Version(0)].map(NoCommand::reason);
+        unread.contains(&self.reason.as_str())
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cause.as_str() {
+            "" => write!(f, "refused: {}", self.reason),
+            cause => write!(f, "refused: {}: {cause}", self.reason),
+        }
+    }
+}

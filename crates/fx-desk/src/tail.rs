@@ -1,0 +1,81 @@
+//! Reader of a drop copy alone: entries from the last join point on, and what it lost.
+
+use crate::drop_copy::joined;
+use crate::follower::{PublishedEntry, told};
+use touchline_fx_events::encoding::{Decoder, Place};
+use touchline_transport::bus::{BusEvent, Error, Polled, Root, Subscription};
+
+/// Reader of a drop copy.
+pub struct Tail {
+    root: Root,
+    bus: String,
+    subscription: Subscription<0>,
+    decoder: Decoder,
+}
+
+impl Tail {
+    /// Joins an engine's bus.
+    ///
+    /// # Errors
+    /// Among others: there is none, or it belongs to another user.
+    pub fn join(root: &Root, bus: &str) -> Result<Tail, Error> {
+        Ok(Tail {
+            subscription: Subscription::join(root, bus, [], false)?,
+            decoder: joined(root, bus),
+            root: root.clone(),
+            bus: bus.to_owned(),
+        })
+    }
+
+    /// Gives the entries of the next message to `each`; false: there is none. What is no batch of this version is left out.
+    ///
+    /// # Errors
+    /// What happened to the bus; reading goes on.
+    pub fn poll(&mut self, mut each: impl FnMut(&PublishedEntry<'_>)) -> Result<bool, BusEvent> {
+        let decoder = &mut self.decoder;
+        let polled = self.subscription.poll(|message| {
+            let part = Place::of(message.bytes).unwrap_or_default();
+            let _ = decoder.read(message.bytes, told(&part, &mut each));
+        });
+        self.outcome(polled)
+    }
+
+    /// Passes the messages over that wait, at most this many.
+    pub fn skip(&mut self, messages_max: usize) {
+        for _ in 0..messages_max {
+            let polled = self.subscription.poll(|_| ());
+            if matches!(self.outcome(polled), Ok(false)) {
+                return;
+            }
+        }
+    }
+
+    /// Whether an engine publishes.
+    ///
+    /// # Errors
+    /// Files of the bus cannot be read.
+    pub fn has_engine(&self) -> Result<bool, Error> {
+        Ok(self.subscription.publisher()?.is_some())
+    }
+
+    fn outcome(&mut self, polled: Result<Polled<()>, BusEvent>) -> Result<bool, BusEvent> {
+        if let Err(BusEvent::Restarted { .. }) = polled {
+            self.decoder = joined(&self.root, &self.bus);
+        }
+        Ok(!matches!(polled?, Polled::Nothing))
+    }
+}
+
+/// What happened to the bus of an engine, for people.
+pub fn happened(event: &BusEvent) -> String {
+    match event {
+        BusEvent::Overrun { messages, .. } => format!("overrun: {messages} messages lost"),
+        BusEvent::Restarted { .. } => "the engine was started again".to_owned(),
+        BusEvent::PublisherGone => "the engine has ended".to_owned(),
+        BusEvent::Corrupt => "a message is corrupt".to_owned(),
+        BusEvent::Damaged => "a file of the bus was truncated; start the engine again".to_owned(),
+        BusEvent::Incompatible { layout } => {
+            format!("the engine has bus format {layout}, which this program cannot read")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `fx send --wait`: what becomes of an order, as lines for people.
+
+use super::super::blotter::Live;
+use super::super::lines::{Fields, field, trade, whole};
+use super::super::numbers::units;
+use crate::output::{Failure, say};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::time::Duration;
+use touchline_client::fx::{Address, Client, PublishedEntry};
+use touchline_fx::lines::LineKind;
+
+/// Pause of a reader that finds nothing.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Lines of the drop copy that are not looked at yet, with their kinds.
+#[derive(Default)]
+pub struct Lines(VecDeque<(LineKind, Fields)>);
+
+impl Lines {
+    /// Adds the lines of an entry.
+    pub fn add(&mut self, told: &PublishedEntry<'_>) {
+        let mut text = String::new();
+        told.lines(&mut text, |kind, text| {
+            let line = serde_json::from_str(text).ok();
+            self.0.extend(line.map(|line| (kind, line)));
+        });
+    }
+
+    /// Prints what becomes of an order of this quantity, until nothing of it is out.
+    ///
+    /// # Errors
+    /// Among others: nothing of it was filled.
+    pub fn follow(&mut self, client: &mut Client, id: &str, quantity: i64) -> Result<(), Failure> {
+        let (mut waited, mut why) = (None, "-".to_owned());
+        loop {
+            let Some((kind, line)) = self.next(client)? else {
+                std::thread::sleep(PAUSE);
+                continue;
+            };
+            if line.get("parent").and_then(Value::as_str) != Some(id) {
+                continue;
+            }
+            match kind {
+                LineKind::Fill => say(&fill_text(&line))?,
+                LineKind::Decision => {
+                    let event = line.get("event").and_then(Value::as_str);
+                    let out = line.get("out").and_then(Value::as_i64);
+                    match event {
+                        Some("waits") => {
+                            let reason = field(&line, "reason");
+                            say(&format!("waits: {reason}\n"))?;
+                            waited = Some(reason);
+                        }
+                        Some("ended") => why = field(&line, "reason"),
+                        _ => {}
+                    }
+                    let is_over =
+                        event == Some("settled") || (event == Some("ended") && out == Some(0));
+                    if is_over {
+                        say(&end_text(id, quantity, &why, &line))?;
+                        let address = client.address();
+                        return match whole(&line, "filled") {
+                            0 => Err(nothing_filled(address, id, &why, waited.as_deref())),
+                            _ => Ok(()),
+                        };
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next line; `None`: none now.
+    ///
+    /// # Errors
+    /// The engine has ended.
+    fn next(&mut self, client: &mut Client) -> Result<Option<(LineKind, Fields)>, Failure> {
+        let published = client.published();
+        loop {
+            if let Some(line) = self.0.pop_front() {
+                return Ok(Some(line));
+            }
+            if let Ok(false) = published.poll(|told| self.add(told)) {
+                break;
+            }
+        }
+        match published.has_engine().map_err(Failure::run)? {
+            true => Ok(None),
+            false => Err(Failure::run(
+                "the engine has ended; the journal has what became of the order",
+            )),
+        }
+    }
+}
+
+/// The failure of an order of which nothing was filled, with what may be the cause.
+fn nothing_filled(address: &Address, id: &str, why: &str, waited: Option<&str>) -> Failure {
+    let mut text = format!("nothing of {id} was filled: {why}");
+    if let Some(reason) = waited {
+        text += &format!("; it waited last: {reason}");
+    }
+    if let Some(down) = Live::read(&address.root, &address.bus).down() {
+        text += &format!("; {down}");
+    }
+    Failure::run(text)
+}
+
+fn fill_text(line: &Fields) -> String {
+    let what = trade(line, &field(line, "qty"));
+    let (kind, id) = (field(line, "kind"), field(line, "exec_id"));
+    format!("{what} ({kind} {id})\n")
+}
+
+fn end_text(id: &str, quantity: i64, why: &str, line: &Fields) -> String {
+    let average = match field(line, "avg").as_str() {
+        "-" => String::new(),
+        average => format!(" at {average}"),
+    };
+    let filled = whole(line, "filled");
+    let rest = match quantity - filled {
+        0 => String::new(),
+        rest => format!(", {} not filled: {why}", units(rest)),
+    };
+    format!("{id}: {filled} filled{average}{rest}\n")
+}
