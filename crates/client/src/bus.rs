@@ -1,7 +1,7 @@
 //! A joined bus.
 
 use crate::directory::{market_buses, root};
-use crate::reading::{Given, Reading};
+use crate::reading::{Given, Reading, Took};
 use crate::registry::Registry;
 use crate::times::clock;
 use crate::values::StoredValues;
@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_instruments::Symbols;
-use touchline_transport::Idler;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{
-    FineClock, Join, Kinds, Overview, Polled, ReaderStats, Root, Subscriber,
+    FineClock, Item, Join, Kinds, Overview, Polled, ReaderStats, Received, Root, Subscriber,
 };
+use touchline_transport::{Envelope, Idler};
 use touchline_types::Side;
 
 /// A joined bus: its events, and the kept values of its instruments.
@@ -27,10 +27,22 @@ use touchline_types::Side;
 /// It may be moved to another thread; one thread reads it at a time.
 pub struct Bus {
     name: String,
-    subscriber: Subscriber,
+    source: Source,
     reading: Reading,
     idler: Idler,
     stopper: Stopper,
+}
+
+/// Where the messages come from.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "read for each message: in place, not behind a pointer"
+)]
+enum Source {
+    /// Shared memory.
+    Shared(Subscriber),
+    /// Updates given to [`Bus::take`] by the publisher of this process; what is left to do with the last one.
+    Local(Option<Took>),
 }
 
 /// Result of [`Bus::next_within`].
@@ -147,27 +159,93 @@ impl Bus {
         }
         let orders = options.events.has(Events::ORDERS);
         join.orders_max = if orders { options.orders_max } else { 0 };
-        let (changes_max, orders_max) = (CHANGES_MAX, join.orders_max);
+        let orders_max = join.orders_max;
         join.quotes_max = if options.events.has(Events::QUOTES) {
             QUOTES_MAX
         } else {
             0
         };
         let quotes_max = join.quotes_max;
-        join.changes_max = changes_max;
+        join.changes_max = CHANGES_MAX;
         let subscriber = Subscriber::join(root, name, join).map_err(refused)?;
         let instruments_max = options
             .instruments_max
             .unwrap_or_else(|| subscriber.instruments_max());
+        let room = Room {
+            instruments_max,
+            orders_max,
+            quotes_max,
+        };
+        Ok(Bus::over(Source::Shared(subscriber), options, name, room))
+    }
+
+    /// A bus without shared memory: a publisher of this process gives each update to [`take`](Bus::take), and the program
+    /// [polls](Bus::poll) its events after each. [`next`](Bus::next) would wait without end.
+    pub fn local(options: &Options, name: &str, instruments_max: usize) -> Bus {
+        let has = |kind, room| if options.events.has(kind) { room } else { 0 };
+        let room = Room {
+            instruments_max,
+            orders_max: has(Events::ORDERS, options.orders_max),
+            quotes_max: has(Events::QUOTES, QUOTES_MAX),
+        };
+        Bus::over(Source::Local(None), options, name, room)
+    }
+
+    fn over(source: Source, options: &Options, name: &str, room: Room) -> Bus {
+        let Room {
+            instruments_max,
+            orders_max,
+            quotes_max,
+        } = room;
         let registry = Registry::new(next_number(), name, instruments_max, options.venue_prices);
         let kept = StoredValues::new(registry, instruments_max, orders_max, kinds_books(options));
-        Ok(Bus {
+        Bus {
             name: name.to_owned(),
-            subscriber,
-            reading: Reading::new(kept, options.events, changes_max, orders_max, quotes_max),
+            source,
+            reading: Reading::new(kept, options.events, CHANGES_MAX, orders_max, quotes_max),
             idler: options.idle.idler(),
             stopper: Stopper::new(),
-        })
+        }
+    }
+
+    /// Takes an update of this process's publisher, on a [local](Bus::local) bus.
+    ///
+    /// # Panics
+    /// The bus is shared memory, or the events of the update before have not been polled.
+    #[inline]
+    pub fn take(&mut self, envelope: &Envelope<'_>) {
+        if !self.reading.wants(envelope.update) {
+            return;
+        }
+        self.take_item(Item::Update(Received {
+            sequence: envelope.sequence,
+            timestamps: *envelope.timestamps,
+            update: *envelope.update,
+            batch_end: false,
+            is_image: false,
+            bytes: None,
+        }));
+    }
+
+    /// Ends the batch of one packet, on a [local](Bus::local) bus.
+    ///
+    /// # Panics
+    /// As [`take`](Bus::take).
+    #[inline]
+    pub fn end_batch(&mut self) {
+        self.take_item(Item::BatchEnd);
+    }
+
+    fn take_item(&mut self, item: Item<'_>) {
+        let Source::Local(took) = &mut self.source else {
+            panic!("a bus in shared memory has its own publisher");
+        };
+        assert!(
+            took.is_none(),
+            "the events of the update before were not polled"
+        );
+        let taken = self.reading.take(item);
+        *took = self.reading.has_result(taken).then_some(taken);
     }
 
     /// Name of the bus.
@@ -306,7 +384,9 @@ impl Bus {
     /// Makes the next poll that finds no message check the publisher, even if the last check was recent. For programs
     /// that are about to report the state of the books.
     pub fn look_again(&mut self) {
-        self.subscriber.look_again();
+        if let Source::Shared(subscriber) = &mut self.source {
+            subscriber.look_again();
+        }
     }
 
     /// Definition of an instrument.
@@ -430,14 +510,22 @@ impl Bus {
 
     /// Lag of this reader.
     pub fn lag(&self) -> Lag {
-        let (messages, bytes) = self.subscriber.lag();
-        Lag { bytes, messages }
+        match &self.source {
+            Source::Shared(subscriber) => {
+                let (messages, bytes) = subscriber.lag();
+                Lag { bytes, messages }
+            }
+            Source::Local(_) => Lag::default(),
+        }
     }
 
     /// Counts since the bus was joined.
     pub fn stats(&self) -> Stats {
         Stats {
-            unknown: self.subscriber.unknown_messages(),
+            unknown: match &self.source {
+                Source::Shared(subscriber) => subscriber.unknown_messages(),
+                Source::Local(_) => 0,
+            },
             inconsistent: self.reading.kept.mirror.inconsistent_updates(),
             ..self.reading.stats
         }
@@ -463,9 +551,19 @@ impl Bus {
         if let Given::Event(event) = self.reading.before() {
             return Step::Event(event);
         }
+        let subscriber = match &mut self.source {
+            Source::Shared(subscriber) => subscriber,
+            Source::Local(took) => {
+                return match took.take().map(|took| self.reading.after(took)) {
+                    Some(Given::Event(event)) => Step::Event(event),
+                    Some(Given::Nothing) => Step::Progress,
+                    None => Step::Nothing,
+                };
+            }
+        };
         for round in 0..ROUNDS_MAX {
             let reading = &mut self.reading;
-            match self.subscriber.poll(|item| reading.take(item)) {
+            match subscriber.poll(|item| reading.take(item)) {
                 Polled::Given(took) => {
                     if let Given::Event(event) = self.reading.after(took) {
                         return Step::Event(event);
@@ -473,8 +571,8 @@ impl Bus {
                 }
                 Polled::Passed(_) => return Step::Progress,
                 Polled::Nothing => {
-                    let subscriber = &self.subscriber;
-                    if let Some(event) = self.reading.caught_up(|| subscriber.has_unselected()) {
+                    let has_unselected = || subscriber.has_unselected();
+                    if let Some(event) = self.reading.caught_up(has_unselected) {
                         return Step::Event(event);
                     }
                     return match round {
@@ -486,6 +584,13 @@ impl Bus {
         }
         Step::Progress
     }
+}
+
+/// Reserved rows of a bus.
+struct Room {
+    instruments_max: usize,
+    orders_max: usize,
+    quotes_max: usize,
 }
 
 /// Result of a step.

@@ -32,6 +32,7 @@ mod routes;
 mod selection;
 pub mod similar;
 pub mod venues;
+pub mod words;
 
 pub use books::Limits;
 pub use counters::Counters;

@@ -215,7 +215,8 @@ impl<S: Copy + Ord> Report<S> {
         self.packets.values().sum()
     }
 
-    fn new() -> Report<S> {
+    /// Of no packet.
+    pub(crate) fn new() -> Report<S> {
         Report {
             packets: BTreeMap::new(),
             unrouted: BTreeMap::new(),
@@ -226,7 +227,8 @@ impl<S: Copy + Ord> Report<S> {
         }
     }
 
-    fn note(&mut self, packet: &Packet<'_>, route: Option<S>) {
+    /// Counts a packet.
+    pub(crate) fn note(&mut self, packet: &Packet<'_>, route: Option<S>) {
         let (first, last) = self
             .span_ns
             .unwrap_or((packet.receive_ns, packet.receive_ns));

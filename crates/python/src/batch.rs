@@ -33,6 +33,13 @@ pub struct Batch {
     wanted: Events,
 }
 
+impl Batch {
+    /// Whether it has no event.
+    pub fn is_empty(&self) -> bool {
+        self.events == 0
+    }
+}
+
 #[pymethods]
 impl Batch {
     /// Number of events.
@@ -70,7 +77,6 @@ impl Batch {
 #[derive(Debug)]
 pub struct Filling {
     form: Form,
-    limit: usize,
     events: usize,
     tops: Vec<TopRow>,
     trades: Vec<TradeRow>,
@@ -82,11 +88,10 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Takes at most `limit` events.
-    pub fn new(form: Form, limit: usize) -> Filling {
+    /// Without a row.
+    pub fn new(form: Form) -> Filling {
         Filling {
             form,
-            limit,
             events: 0,
             tops: Vec::new(),
             trades: Vec::new(),
@@ -103,17 +108,24 @@ impl Filling {
         self.defined
     }
 
-    /// Takes an event, and then those that are there.
-    pub fn fill(&mut self, bus: &mut Bus, first: Happened) {
+    /// Number of events.
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Takes an event, and then those that are there, at most `limit` in all.
+    pub fn fill(&mut self, bus: &mut Bus, first: Happened, limit: usize) {
         let mut next = Some(first);
         while let Some(event) = next {
             self.add(bus, &event);
-            let is_full = self.events >= self.limit || self.connection.is_some();
+            let is_full = self.events >= limit || self.connection.is_some();
             next = if is_full { None } else { bus.poll() };
         }
     }
 
-    fn add(&mut self, bus: &Bus, event: &Happened) {
+    /// Takes the event that the bus gave last.
+    #[inline]
+    pub fn add(&mut self, bus: &Bus, event: &Happened) {
         let form = self.form;
         self.events += 1;
         match event {

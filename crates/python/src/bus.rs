@@ -5,15 +5,14 @@ use crate::book::Book;
 use crate::errors::{busy, closed, exception};
 use crate::event::Event;
 use crate::number::Form;
+use crate::view::View;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
-use touchline_client::{
-    Bus as Joined, Definition, Event as Happened, Events, Idle, Instrument, Next, Options,
-};
+use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
 
 /// Longest wait without a look at signals.
 const SLICE: Duration = Duration::from_millis(50);
@@ -26,7 +25,6 @@ const EVENTS_MAX: u32 = 4_096;
 #[pyclass(subclass, frozen, module = "touchline._native")]
 pub struct Bus {
     name: String,
-    form: Form,
     events: Events,
     state: Mutex<Option<State>>,
 }
@@ -34,8 +32,7 @@ pub struct Bus {
 /// What only one thread has at a time.
 struct State {
     bus: Joined,
-    /// Symbols by index, as objects; made when an instrument is defined.
-    symbols: Vec<Py<PyString>>,
+    view: View,
     /// Events since the last look at signals.
     unseen: u32,
 }
@@ -75,9 +72,7 @@ impl Bus {
         instruments_max: Option<usize>,
         raw: bool,
     ) -> PyResult<Bus> {
-        let events = events.map_or(Ok(Events::TOPS | Events::TRADES), |kinds| {
-            kinds_of(py, &kinds)
-        })?;
+        let events = kinds_of(py, events)?;
         let mut options = Joined::options()
             .events(events)
             .symbols(symbols.unwrap_or_default())
@@ -97,15 +92,15 @@ impl Bus {
             options = options.instruments_max(instruments);
         }
         let joined = join(py, &options, &bus, seconds(wait)?)?;
+        let form = if raw { Form::Raw } else { Form::Float };
         let mut state = State {
             bus: joined,
-            symbols: Vec::new(),
+            view: View::new(form),
             unseen: 0,
         };
         state.take_symbols(py);
         Ok(Bus {
             name: bus,
-            form: if raw { Form::Raw } else { Form::Float },
             events,
             state: Mutex::new(Some(state)),
         })
@@ -122,11 +117,7 @@ impl Bus {
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
         self.with(|state| {
             state.take_symbols(py);
-            Ok(state
-                .symbols
-                .iter()
-                .map(|symbol| symbol.clone_ref(py))
-                .collect())
+            Ok(state.view.symbols(py))
         })
     }
 
@@ -134,7 +125,7 @@ impl Bus {
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Event>> {
         self.with(|state| {
             let event = state.bus.poll();
-            Ok(event.map(|event| state.event(py, self.form, event)))
+            Ok(event.map(|event| state.event(py, event)))
         })
     }
 
@@ -144,7 +135,7 @@ impl Bus {
         let until = until(timeout)?;
         self.with(|state| {
             let event = state.wait(py, until)?;
-            Ok(event.map(|event| state.event(py, self.form, event)))
+            Ok(event.map(|event| state.event(py, event)))
         })
     }
 
@@ -156,10 +147,10 @@ impl Bus {
         }
         let until = until(timeout)?;
         self.with(|state| {
-            let mut rows = Filling::new(self.form, limit);
+            let mut rows = Filling::new(state.view.form);
             if let Some(first) = state.wait(py, until)? {
                 let bus = &mut state.bus;
-                py.detach(|| rows.fill(bus, first));
+                py.detach(|| rows.fill(bus, first, limit));
             }
             if rows.has_defined() {
                 state.take_symbols(py);
@@ -189,55 +180,28 @@ impl Bus {
 
     /// The best bid and ask of a symbol, as an event.
     fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
-        self.with(|state| {
-            let instrument = state.find(py, symbol)?;
-            let top = state.bus.top(instrument);
-            let top = top.map_err(|error| exception(py, &error))?;
-            Ok(state.event(py, self.form, Happened::Top(top)))
-        })
+        self.with(|state| state.view.top(py, &state.bus, symbol))
     }
 
     /// The last trade of a symbol, as an event; `None` before the first.
     fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
-        self.with(|state| {
-            let instrument = state.find(py, symbol)?;
-            let trade = state.bus.last_trade(instrument);
-            let trade = trade.map_err(|error| exception(py, &error))?;
-            Ok(trade.map(|trade| state.event(py, self.form, Happened::Trade(trade))))
-        })
+        self.with(|state| state.view.last_trade(py, &state.bus, symbol))
     }
 
     /// A copy of the kept price book of a symbol.
     #[pyo3(signature = (symbol, levels = None))]
     fn book(&self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
-        self.with(|state| {
-            let instrument = state.find(py, symbol)?;
-            let book = state.bus.book(instrument);
-            let book = book.map_err(|error| exception(py, &error))?;
-            Book::new(py, self.form, &book, levels.unwrap_or(usize::MAX))
-        })
+        self.with(|state| state.view.book(py, &state.bus, symbol, levels))
     }
 
     /// A copy of the kept order book of a symbol: orders in priority.
     fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
-        self.with(|state| {
-            let instrument = state.find(py, symbol)?;
-            let copy = Book::of_orders(py, self.form, &state.bus, instrument);
-            copy?.map_err(|error| exception(py, &error))
-        })
+        self.with(|state| state.view.orders(py, &state.bus, symbol))
     }
 
     /// Definitions as columns: a dictionary of lists, by index.
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(|state| {
-            let bus = &state.bus;
-            let all = bus
-                .instruments()
-                .map(|instrument| bus.definition(instrument));
-            let all: Result<Vec<&Definition>, _> = all.collect();
-            let all = all.map_err(|error| exception(py, &error))?;
-            definitions(py, self.form, &all)
-        })
+        self.with(|state| state.view.definitions(py, &state.bus))
     }
 
     /// Counts since the bus was joined.
@@ -339,31 +303,12 @@ impl State {
         }
     }
 
-    fn event(&mut self, py: Python<'_>, form: Form, event: Happened) -> Event {
-        if matches!(event, Happened::Defined(_)) {
-            self.take_symbols(py);
-        }
-        if let Happened::Connection(what) = event {
-            return Event::of_connection(form, what);
-        }
-        let symbol = event
-            .instrument()
-            .and_then(|instrument| self.symbols.get(instrument.index()));
-        Event::new(form, event, symbol.map(|symbol| symbol.clone_ref(py)))
+    fn event(&mut self, py: Python<'_>, event: Happened) -> Event {
+        self.view.event(py, &self.bus, event)
     }
 
-    /// Symbols as objects; an instrument may get its symbol later.
     fn take_symbols(&mut self, py: Python<'_>) {
-        let bus = &self.bus;
-        let symbols = bus
-            .instruments()
-            .map(|instrument| PyString::intern(py, bus.symbol(instrument)).unbind());
-        self.symbols = symbols.collect();
-    }
-
-    fn find(&self, py: Python<'_>, symbol: &str) -> PyResult<Instrument> {
-        let found = self.bus.instrument(symbol);
-        found.map_err(|error| exception(py, &error))
+        self.view.take_symbols(py, &self.bus);
     }
 }
 
@@ -383,7 +328,11 @@ fn join(py: Python<'_>, options: &Options, bus: &str, wait: Duration) -> PyResul
     }
 }
 
-fn kinds_of(py: Python<'_>, kinds: &[String]) -> PyResult<Events> {
+/// Kinds of events by their words; by default tops and trades.
+pub fn kinds_of(py: Python<'_>, kinds: Option<Vec<String>>) -> PyResult<Events> {
+    let Some(kinds) = kinds else {
+        return Ok(Events::TOPS | Events::TRADES);
+    };
     let found: Result<Vec<Events>, _> = kinds.iter().map(|kind| Events::named(kind)).collect();
     let found = found.map_err(|error| exception(py, &error))?;
     let all = found.into_iter().reduce(|one, other| one | other);
@@ -404,39 +353,4 @@ fn seconds(seconds: f64) -> PyResult<Duration> {
 fn until(timeout: Option<f64>) -> PyResult<Instant> {
     let time = timeout.map_or(Ok(FOREVER), seconds)?;
     Ok(Instant::now() + time)
-}
-
-/// Columns of definitions.
-fn definitions<'py>(
-    py: Python<'py>,
-    form: Form,
-    all: &[&Definition],
-) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    let text = |name: &str, of: fn(&Definition) -> String| {
-        table.set_item(name, PyList::new(py, all.iter().map(|one| of(one)))?)
-    };
-    text("symbol", |one| one.symbol.to_string())?;
-    text("venue", |one| one.venue.to_string())?;
-    text("group", |one| one.group.to_string())?;
-    text("asset", |one| one.asset.to_string())?;
-    text("currency", |one| one.currency.to_string())?;
-    let whole = |name: &str, of: fn(&Definition) -> i64| {
-        table.set_item(name, PyList::new(py, all.iter().map(|one| of(one)))?)
-    };
-    whole("security_id", |one| one.security_id)?;
-    whole("expiry_ns", |one| one.expiry_ns as i64)?;
-    whole("maturity", |one| i64::from(one.maturity))?;
-    whole("quantity_exponent", |one| i64::from(one.quantity_exponent))?;
-    let price = |name: &str, of: fn(&Definition) -> Option<touchline_client::Price>| {
-        let prices = all
-            .iter()
-            .map(|one| form.price_object(py, of(one).unwrap_or(touchline_client::Price::NULL)));
-        let prices: PyResult<Vec<_>> = prices.collect();
-        table.set_item(name, PyList::new(py, prices?)?)
-    };
-    price("tick", |one| one.tick)?;
-    price("multiplier", |one| one.multiplier)?;
-    price("strike", |one| one.strike)?;
-    Ok(table)
 }

@@ -20,6 +20,11 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
+/// A configuration or a capture cannot be read: an `Error`, with the sentence.
+pub fn failure(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
+    exception(py, &Error::System(error.to_string()))
+}
+
 /// A bus is read by one thread at a time.
 pub fn busy(name: &str) -> PyErr {
     PyRuntimeError::new_err(format!(

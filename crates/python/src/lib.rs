@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! bus.rs     Bus: joins, reads, looks up
-//! batch.rs   Bus.read(): what was there, as rows
+//! replay.rs  Replay: a capture through the path of a gateway, in this process
+//! view.rs    what is looked up between two reads of either
+//! batch.rs   read(): what was there, as rows
 //! rows.rs    rows of arrays, their columns, and the memory that numpy sees
 //! event.rs   Event: one event of the iterator
 //! book.rs    Book: a copy of the kept book
@@ -25,7 +27,9 @@ mod bus;
 mod errors;
 mod event;
 mod number;
+mod replay;
 mod rows;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -38,5 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<book::Book>()?;
     module.add_class::<event::Event>()?;
     module.add_class::<rows::Rows>()?;
+    module.add_class::<replay::Replay>()?;
+    module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(bus::buses, module)?)
 }

@@ -1,7 +1,10 @@
 """Market data of Touchline buses, read from shared memory: events, numpy arrays and books."""
 
-from ._native import Batch, Book, Event, __version__, buses
+import os
+
+from ._native import Batch, Book, Event, Replay, __version__, buses
 from ._native import Bus as _Bus
+from ._native import replay as _replay
 from . import names
 from .errors import BusNotFound, Error, Incompatible, InstrumentNotFound, NotReady, NotYours
 
@@ -16,9 +19,11 @@ __all__ = [
     "InstrumentNotFound",
     "NotReady",
     "NotYours",
+    "Replay",
     "__version__",
     "buses",
     "names",
+    "replay",
 ]
 
 
@@ -33,3 +38,13 @@ class Bus(_Bus):
             batch = await asyncio.to_thread(self.read, timeout, limit)
             if batch:
                 yield batch
+
+
+def replay(config, captures, *, channel=None, events=None, symbols=None, raw=False):
+    """A capture, or several, through the path of a gateway in this process: an iterator over batches.
+
+    `config` is a gateway's configuration, or with `channel` CME's config.xml. Prices are as traders quote them.
+    """
+    if isinstance(captures, (str, os.PathLike)):
+        captures = [captures]
+    return _replay(config, captures, channel=channel, events=events, symbols=symbols, raw=raw)

@@ -214,7 +214,16 @@ const PACKAGES: &[Package] = &[
             "touchline-client",
         ],
     ),
-    package("touchline-python", 6, &["touchline-client"]),
+    package(
+        "touchline-python",
+        6,
+        &[
+            "touchline-instruments",
+            "touchline-transport",
+            "touchline-client",
+            "touchline-gateway",
+        ],
+    ),
     // Tools depend only on the crates of code generation, its tests and charts; fuzzing may use every crate.
     package(
         "xtask",

@@ -1,6 +1,7 @@
 //! Temporary buses with a test publisher, read by the client.
 
 mod joining;
+mod local;
 mod losing;
 mod random;
 mod refused;

@@ -133,7 +133,7 @@ pub fn definition(index: u32, symbol: &str, security_id: i64) -> InstrumentDefin
     }
 }
 
-pub fn define(out: &mut Publisher, index: u32, symbol: &str, security_id: i64) {
+pub fn define(out: &mut impl Publish, index: u32, symbol: &str, security_id: i64) {
     let definition = definition(index, symbol, security_id);
     out.publish(&Update::Definition(&definition), &timestamps());
 }
@@ -166,7 +166,7 @@ pub fn level(cents: i64, quantity: i64) -> Level {
 }
 
 /// A whole book of a bid and an ask.
-pub fn whole(out: &mut Publisher, index: u32, bid: (i64, i64), ask: (i64, i64)) {
+pub fn whole(out: &mut impl Publish, index: u32, bid: (i64, i64), ask: (i64, i64)) {
     let snapshot = BookSnapshot {
         instrument: Instrument(index),
         validity: Validity::Live,
@@ -179,7 +179,7 @@ pub fn whole(out: &mut Publisher, index: u32, bid: (i64, i64), ask: (i64, i64)) 
 }
 
 /// The best bid of a book has another quantity; its best ask is at 450,050.
-pub fn bid(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
+pub fn bid(out: &mut impl Publish, index: u32, cents: i64, quantity: i64) {
     let level = level(cents, quantity);
     let change = LevelChange {
         level,
@@ -201,7 +201,7 @@ pub fn bid(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
     out.publish(&Update::Book(update), &timestamps());
 }
 
-pub fn trade(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
+pub fn trade(out: &mut impl Publish, index: u32, cents: i64, quantity: i64) {
     let trade = Trade {
         instrument: Instrument(index),
         orders: 2,
@@ -215,7 +215,7 @@ pub fn trade(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
 }
 
 /// A live bid of a provider.
-pub fn quotes(out: &mut Publisher, index: u32, cents: i64) {
+pub fn quotes(out: &mut impl Publish, index: u32, cents: i64) {
     let quote = touchline_types::Quote {
         side: Side::Bid,
         price: venue(cents),

@@ -1,5 +1,6 @@
 //! CME Globex: MDP 3.0 over multicast, channels of a `config.xml`, TCP replay.
 
+mod capture;
 mod channel_file;
 mod endpoints;
 mod recovery;
@@ -17,6 +18,7 @@ use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
 use touchline_net::udp::{UdpSource, check_interface};
 use touchline_transport::Publish;
 
+pub use capture::{Capture, CaptureError, other_channel};
 pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
 pub use endpoints::{endpoints, socket_settings};
 pub use recovery::{Failure, Recovery, RecoveryCounters};

@@ -1,15 +1,11 @@
 //! Inputs of a replay, checked before it starts.
 
 use super::{Arguments, Join};
-use crate::format::counted;
 use crate::output::{Failure, STDOUT};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme;
 use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::cme::CmeConfig;
-use touchline_gateway::venues::cme::CmeReport;
-use touchline_gateway::venues::cme::channels_with;
 
 /// Effective configuration: the file or the defaults, overridden by the arguments.
 pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
@@ -86,38 +82,6 @@ pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Fail
     }
     Ok(())
 }
-
-/// Error: no packet of the captures belongs to the channel; names their channels.
-pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> Failure {
-    let channel = config.venue.channel;
-    let mut what = format!("no packet is for channel {channel}");
-    let mut destinations: Vec<_> = report.unrouted.iter().collect();
-    destinations.sort_by_key(|(destination, packets)| (u64::MAX - **packets, **destination));
-    let Some((most, _)) = destinations.first() else {
-        what += ": the captures hold no UDP packet over IPv4; give captures of its groups";
-        return Failure::run(what);
-    };
-    let named = &destinations[..destinations.len().min(NAMED_MAX)];
-    for (at, (destination, packets)) in named.iter().enumerate() {
-        let separator = if at == 0 { ": the captures hold" } else { "," };
-        let packets = counted(**packets, "packet");
-        let _ = write!(what, "{separator} {packets} to {destination}");
-    }
-    if destinations.len() > NAMED_MAX {
-        let others = (destinations.len() - NAMED_MAX) as u64;
-        let _ = write!(what, " and more to {}", counted(others, "other"));
-    }
-    what += &match channels_with(&config.venue.config_xml, **most).first() {
-        Some(other) => format!("; {most} is channel {other}'s: set the channel to {other}"),
-        None => format!(
-            "; {} has none of these groups: is it the config.xml of that time and environment?",
-            config.venue.config_xml.display()
-        ),
-    };
-    Failure::run(what)
-}
-
-const NAMED_MAX: usize = 4;
 
 /// Role of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,135 @@
+//! A capture of a channel through the path, packet by packet, for a program that takes the updates in its own process.
+
+use super::{ChannelConfig, CmeConfig, CmePipeline, CmeReport, channels_with, pipeline};
+use crate::config::ConfigError;
+use crate::words::counted;
+use std::fmt::Write;
+use std::path::Path;
+use touchline_net::{Error, PacketSource, PcapSource, Received};
+use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
+
+/// An open capture and its path.
+pub struct Capture<P: Publish> {
+    source: PcapSource<'static>,
+    config: CmeConfig,
+    channel: ChannelConfig,
+    pipeline: CmePipeline<P>,
+    report: CmeReport,
+    has_ended: bool,
+}
+
+/// Error of opening a capture, or of reading it.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The configuration or the channel's file.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A capture that is missing or damaged.
+    #[error(transparent)]
+    Capture(#[from] Error),
+    /// No packet is for the channel; the sentence names the channels of the packets.
+    #[error("{0}")]
+    OtherChannel(String),
+}
+
+impl<P: Publish> Capture<P> {
+    /// Opens captures of the configured channel, which are merged by capture time.
+    ///
+    /// # Errors
+    /// The channel's file or a capture cannot be read.
+    pub fn open(
+        config: CmeConfig,
+        captures: impl IntoIterator<Item = impl AsRef<Path>>,
+        publisher: P,
+    ) -> Result<Capture<P>, CaptureError> {
+        Ok(Capture {
+            channel: ChannelConfig::read(&config.venue.config_xml, config.venue.channel)?,
+            source: PcapSource::open(captures)?,
+            pipeline: pipeline(&config, publisher),
+            config,
+            report: CmeReport::new(),
+            has_ended: false,
+        })
+    }
+
+    /// Processes the next packet; false at the end, when waiting packets are released.
+    ///
+    /// # Errors
+    /// A damaged capture, or one of another channel. A capture that ends in the middle of a record is no error:
+    /// [`truncations`](Capture::truncations) has it.
+    #[inline]
+    pub fn step(&mut self) -> Result<bool, CaptureError> {
+        let packet = match self.source.receive() {
+            Ok(Received::Packet(packet)) => packet,
+            Ok(Received::Nothing) => return Ok(true),
+            Ok(Received::End) => return self.end(),
+            Err(error) if error.is_truncation() => {
+                self.report.truncations.push(error);
+                return Ok(true);
+            }
+            Err(error) => return Err(CaptureError::Capture(error)),
+        };
+        let route = self.channel.routes().find(packet.destination);
+        self.report.note(&packet, route);
+        if let Some(route) = route {
+            (self.pipeline).packet(route, packet.payload, packet.receive_ns, ticks());
+        }
+        Ok(true)
+    }
+
+    #[cold]
+    fn end(&mut self) -> Result<bool, CaptureError> {
+        if !self.has_ended {
+            self.has_ended = true;
+            self.pipeline.finish();
+            if self.report.routed() == 0 {
+                let sentence = other_channel(&self.config, &self.report);
+                return Err(CaptureError::OtherChannel(sentence));
+            }
+        }
+        Ok(false)
+    }
+
+    /// The publisher.
+    pub fn publisher_mut(&mut self) -> &mut P {
+        self.pipeline.publisher_mut().inner_mut()
+    }
+
+    /// Captures that ended in the middle of a record.
+    pub fn truncations(&self) -> &[Error] {
+        &self.report.truncations
+    }
+}
+
+const NAMED_MAX: usize = 4;
+
+/// Why no packet of the captures belongs to the channel: names their channels.
+pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> String {
+    let channel = config.venue.channel;
+    let mut what = format!("no packet is for channel {channel}");
+    let mut destinations: Vec<_> = report.unrouted.iter().collect();
+    destinations.sort_by_key(|(destination, packets)| (u64::MAX - **packets, **destination));
+    let Some((most, _)) = destinations.first() else {
+        what += ": the captures hold no UDP packet over IPv4; give captures of its groups";
+        return what;
+    };
+    let named = &destinations[..destinations.len().min(NAMED_MAX)];
+    for (at, (destination, packets)) in named.iter().enumerate() {
+        let separator = if at == 0 { ": the captures hold" } else { "," };
+        let packets = counted(**packets, "packet");
+        let _ = write!(what, "{separator} {packets} to {destination}");
+    }
+    if destinations.len() > NAMED_MAX {
+        let others = (destinations.len() - NAMED_MAX) as u64;
+        let _ = write!(what, " and more to {}", counted(others, "other"));
+    }
+    what += &match channels_with(&config.venue.config_xml, **most).first() {
+        Some(other) => format!("; {most} is channel {other}'s: set the channel to {other}"),
+        None => format!(
+            "; {} has none of these groups: is it the config.xml of that time and environment?",
+            config.venue.config_xml.display()
+        ),
+    };
+    what
+}

@@ -1,0 +1,143 @@
+//! What is looked up between two reads, on a joined bus and on a replay alike.
+
+use crate::book::Book;
+use crate::errors::exception;
+use crate::event::Event;
+use crate::number::Form;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use touchline_client::{Bus, Definition, Event as Happened, Instrument, Price};
+
+/// Symbols as objects, and the form of numbers.
+#[derive(Debug)]
+pub struct View {
+    pub form: Form,
+    /// By index; made when an instrument is defined.
+    symbols: Vec<Py<PyString>>,
+}
+
+impl View {
+    /// Without symbols.
+    pub fn new(form: Form) -> View {
+        View {
+            form,
+            symbols: Vec::new(),
+        }
+    }
+
+    /// Takes the symbols of all instruments; one may get its symbol later.
+    pub fn take_symbols(&mut self, py: Python<'_>, bus: &Bus) {
+        let symbols = bus
+            .instruments()
+            .map(|instrument| PyString::intern(py, bus.symbol(instrument)).unbind());
+        self.symbols = symbols.collect();
+    }
+
+    /// Symbols by index; `?` before one is known.
+    pub fn symbols(&self, py: Python<'_>) -> Vec<Py<PyString>> {
+        let symbols = self.symbols.iter();
+        symbols.map(|symbol| symbol.clone_ref(py)).collect()
+    }
+
+    /// An event, with its symbol.
+    pub fn event(&mut self, py: Python<'_>, bus: &Bus, event: Happened) -> Event {
+        if matches!(event, Happened::Defined(_)) {
+            self.take_symbols(py, bus);
+        }
+        if let Happened::Connection(what) = event {
+            return Event::of_connection(self.form, what);
+        }
+        let symbol = event
+            .instrument()
+            .and_then(|instrument| self.symbols.get(instrument.index()));
+        Event::new(self.form, event, symbol.map(|symbol| symbol.clone_ref(py)))
+    }
+
+    /// The best bid and ask of a symbol.
+    pub fn top(&mut self, py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Event> {
+        let top = bus.top(find(py, bus, symbol)?);
+        let top = top.map_err(|error| exception(py, &error))?;
+        Ok(self.event(py, bus, Happened::Top(top)))
+    }
+
+    /// The last trade of a symbol.
+    pub fn last_trade(
+        &mut self,
+        py: Python<'_>,
+        bus: &Bus,
+        symbol: &str,
+    ) -> PyResult<Option<Event>> {
+        let trade = bus.last_trade(find(py, bus, symbol)?);
+        let trade = trade.map_err(|error| exception(py, &error))?;
+        Ok(trade.map(|trade| self.event(py, bus, Happened::Trade(trade))))
+    }
+
+    /// A copy of the price book of a symbol.
+    pub fn book(
+        &self,
+        py: Python<'_>,
+        bus: &Bus,
+        symbol: &str,
+        levels: Option<usize>,
+    ) -> PyResult<Book> {
+        let book = bus.book(find(py, bus, symbol)?);
+        let book = book.map_err(|error| exception(py, &error))?;
+        Book::new(py, self.form, &book, levels.unwrap_or(usize::MAX))
+    }
+
+    /// A copy of the order book of a symbol.
+    pub fn orders(&self, py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Book> {
+        let copy = Book::of_orders(py, self.form, bus, find(py, bus, symbol)?);
+        copy?.map_err(|error| exception(py, &error))
+    }
+
+    /// Definitions as columns: a dictionary of lists, by index.
+    pub fn definitions<'py>(&self, py: Python<'py>, bus: &Bus) -> PyResult<Bound<'py, PyDict>> {
+        let all = bus
+            .instruments()
+            .map(|instrument| bus.definition(instrument));
+        let all: Result<Vec<&Definition>, _> = all.collect();
+        let all = all.map_err(|error| exception(py, &error))?;
+        definitions(py, self.form, &all)
+    }
+}
+
+fn find(py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Instrument> {
+    let found = bus.instrument(symbol);
+    found.map_err(|error| exception(py, &error))
+}
+
+/// Columns of definitions.
+fn definitions<'py>(
+    py: Python<'py>,
+    form: Form,
+    all: &[&Definition],
+) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let text = |name: &str, of: fn(&Definition) -> String| {
+        table.set_item(name, PyList::new(py, all.iter().map(|one| of(one)))?)
+    };
+    text("symbol", |one| one.symbol.to_string())?;
+    text("venue", |one| one.venue.to_string())?;
+    text("group", |one| one.group.to_string())?;
+    text("asset", |one| one.asset.to_string())?;
+    text("currency", |one| one.currency.to_string())?;
+    let whole = |name: &str, of: fn(&Definition) -> i64| {
+        table.set_item(name, PyList::new(py, all.iter().map(|one| of(one)))?)
+    };
+    whole("security_id", |one| one.security_id)?;
+    whole("expiry_ns", |one| one.expiry_ns as i64)?;
+    whole("maturity", |one| i64::from(one.maturity))?;
+    whole("quantity_exponent", |one| i64::from(one.quantity_exponent))?;
+    let price = |name: &str, of: fn(&Definition) -> Option<Price>| {
+        let prices = all
+            .iter()
+            .map(|one| form.price_object(py, of(one).unwrap_or(Price::NULL)));
+        let prices: PyResult<Vec<_>> = prices.collect();
+        table.set_item(name, PyList::new(py, prices?)?)
+    };
+    price("tick", |one| one.tick)?;
+    price("multiplier", |one| one.multiplier)?;
+    price("strike", |one| one.strike)?;
+    Ok(table)
+}

@@ -1,0 +1,98 @@
+"""Captures through the path in this process: the same arrays and books as the bus of the same replay."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import touchline
+
+SESSION = os.environ["TOUCHLINE_SESSION"]
+CONFIG = os.path.join(SESSION, "cme.toml")
+CAPTURE = os.path.join(SESSION, "session.pcap")
+KINDS = ["tops", "trades", "books", "orders"]
+
+
+def whole(**options):
+    replay = touchline.replay(CONFIG, CAPTURE, **options)
+    return replay, list(replay)
+
+
+def test_books_at_the_end_are_those_of_the_bus():
+    replay, batches = whole(events=KINDS, raw=True)
+    assert batches
+    with touchline.Bus("demo", events=KINDS, raw=True) as bus:
+        while next(bus).connection != "caught_up":
+            pass
+        assert sorted(bus.symbols) == sorted(replay.symbols)
+        for symbol in bus.symbols:
+            for ours, theirs in [
+                (replay.book(symbol), bus.book(symbol)),
+                (replay.orders(symbol), bus.orders(symbol)),
+            ]:
+                assert ours.bids.tolist() == theirs.bids.tolist()
+                assert ours.asks.tolist() == theirs.asks.tolist()
+    # The publisher of the bus has ended; the replay's books are as the last packet left them.
+    assert {replay.book(symbol).state for symbol in replay.symbols} == {"live"}
+
+
+def test_books_at_the_end_are_those_of_the_exchange():
+    replay, _ = whole()
+    with open(os.path.join(SESSION, "truth-books.jsonl")) as file:
+        truth = [json.loads(line) for line in file]
+    assert len(truth) == 8
+    for exchange in truth:
+        book = replay.book(exchange["symbol"])
+        for side, rows in (("bids", book.bids), ("asks", book.asks)):
+            sizes = [size for _, size, *_ in exchange[side]]
+            assert rows["size"].tolist() == sizes
+
+
+def test_the_last_top_of_each_instrument_is_its_best_level():
+    replay, batches = whole()
+    tops = np.concatenate([batch.tops for batch in batches])
+    assert (np.diff(tops["sequence"].astype(np.int64)) >= 0).all()
+    for index, symbol in enumerate(replay.symbols):
+        last = tops[tops["instrument"] == index][-1]
+        assert last["bid"] == replay.top(symbol).bid == replay.book(symbol).bids["price"][0]
+
+
+def test_small_batches_are_the_whole_in_parts():
+    _, batches = whole(raw=True)
+    replay = touchline.replay(CONFIG, [CAPTURE], raw=True)
+    parts = []
+    while batch := replay.read(limit=100):
+        parts.append(batch)
+    assert len(parts) > 10
+    for kind in ("tops", "trades"):
+        one = np.concatenate([getattr(batch, kind) for batch in batches])
+        other = np.concatenate([getattr(batch, kind) for batch in parts])
+        assert one.tobytes() == other.tobytes()
+
+
+def test_symbols_select():
+    replay, batches = whole(symbols=["ZQA*"])
+    assert replay.symbols and all(symbol.startswith("ZQA") for symbol in replay.symbols)
+    assert len(replay.symbols) < 8
+    everything = touchline.replay(os.path.join(SESSION, "config.xml"), CAPTURE, channel=998)
+    assert len(everything.read(limit=1_000_000)) > sum(map(len, batches))
+
+
+def test_mistakes_are_sentences(tmp_path):
+    with pytest.raises(touchline.Error, match="nowhere.pcap"):
+        touchline.replay(CONFIG, "nowhere.pcap")
+    with pytest.raises(touchline.Error, match="nowhere.toml"):
+        touchline.replay("nowhere.toml", CAPTURE)
+    with pytest.raises(ValueError, match="give tops, trades"):
+        touchline.replay(CONFIG, CAPTURE, events=["all"])
+    cut = tmp_path / "cut.pcap"
+    with open(CAPTURE, "rb") as file:
+        cut.write_bytes(file.read()[:-7])
+    replay = touchline.replay(CONFIG, cut)
+    assert sum(map(len, replay)) > 1_000
+    assert len(replay.truncations) == 1 and "cut.pcap" in replay.truncations[0]
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(cut.read_bytes()[:24])
+    with pytest.raises(touchline.Error, match="no packet is for channel 998"):
+        list(touchline.replay(CONFIG, empty))

@@ -1,0 +1,40 @@
+"""The stub has every public name of the module, and no other."""
+
+import ast
+import pathlib
+
+import touchline
+
+STUB = pathlib.Path(touchline.__file__).with_name("__init__.pyi")
+
+
+def public(names):
+    kept = {"__enter__", "__exit__", "__iter__", "__next__", "__len__"}
+    return {name for name in names if name in kept or not name.startswith("_")}
+
+
+def test_classes_have_the_members_of_the_stub():
+    tree = ast.parse(STUB.read_text())
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert {"Bus", "Replay", "Batch", "Book", "Event"} <= {node.name for node in classes}
+    for node in classes:
+        stated = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+        there = set(dir(getattr(touchline, node.name))) - set(dir(object))
+        assert public(stated) == public(there), node.name
+
+
+def test_the_package_has_the_names_of_the_stub():
+    tree = ast.parse(STUB.read_text())
+    defined = {
+        node.name
+        for node in tree.body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+    }
+    again = {
+        alias.asname
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+    assert defined | again | {"__version__", "names"} == set(touchline.__all__)
