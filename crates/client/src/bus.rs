@@ -1,5 +1,7 @@
 //! A joined bus.
 
+mod local;
+
 use crate::directory::{market_buses, root};
 use crate::reading::{Given, Reading, Took};
 use crate::registry::Registry;
@@ -15,11 +17,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_instruments::Symbols;
+use touchline_transport::Idler;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{
-    FineClock, Item, Join, Kinds, Overview, Polled, ReaderStats, Received, Root, Subscriber,
+    FineClock, Join, Kinds, Overview, Polled, ReaderStats, Root, Subscriber,
 };
-use touchline_transport::{Envelope, Idler};
 use touchline_types::Side;
 
 /// A joined bus: its events, and the kept values of its instruments.
@@ -179,18 +181,6 @@ impl Bus {
         Ok(Bus::over(Source::Shared(subscriber), options, name, room))
     }
 
-    /// A bus without shared memory: a publisher of this process gives each update to [`take`](Bus::take), and the program
-    /// [polls](Bus::poll) its events after each. [`next`](Bus::next) would wait without end.
-    pub fn local(options: &Options, name: &str, instruments_max: usize) -> Bus {
-        let has = |kind, room| if options.events.has(kind) { room } else { 0 };
-        let room = Room {
-            instruments_max,
-            orders_max: has(Events::ORDERS, options.orders_max),
-            quotes_max: has(Events::QUOTES, QUOTES_MAX),
-        };
-        Bus::over(Source::Local(None), options, name, room)
-    }
-
     fn over(source: Source, options: &Options, name: &str, room: Room) -> Bus {
         let Room {
             instruments_max,
@@ -206,46 +196,6 @@ impl Bus {
             idler: options.idle.idler(),
             stopper: Stopper::new(),
         }
-    }
-
-    /// Takes an update of this process's publisher, on a [local](Bus::local) bus.
-    ///
-    /// # Panics
-    /// The bus is shared memory, or the events of the update before have not been polled.
-    #[inline]
-    pub fn take(&mut self, envelope: &Envelope<'_>) {
-        if !self.reading.wants(envelope.update) {
-            return;
-        }
-        self.take_item(Item::Update(Received {
-            sequence: envelope.sequence,
-            timestamps: *envelope.timestamps,
-            update: *envelope.update,
-            batch_end: false,
-            is_image: false,
-            bytes: None,
-        }));
-    }
-
-    /// Ends the batch of one packet, on a [local](Bus::local) bus.
-    ///
-    /// # Panics
-    /// As [`take`](Bus::take).
-    #[inline]
-    pub fn end_batch(&mut self) {
-        self.take_item(Item::BatchEnd);
-    }
-
-    fn take_item(&mut self, item: Item<'_>) {
-        let Source::Local(took) = &mut self.source else {
-            panic!("a bus in shared memory has its own publisher");
-        };
-        assert!(
-            took.is_none(),
-            "the events of the update before were not polled"
-        );
-        let taken = self.reading.take(item);
-        *took = self.reading.has_result(taken).then_some(taken);
     }
 
     /// Name of the bus.

@@ -75,7 +75,7 @@ mod stopper;
 mod stream;
 mod times;
 mod values;
-mod words;
+pub mod words;
 
 pub use book::{Book, ConsolidatedLevel, Levels, Order, Touch};
 pub use bus::{Bus, Lag, Next};

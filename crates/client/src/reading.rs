@@ -9,6 +9,7 @@
 
 mod all_books;
 mod connection;
+mod local;
 
 use crate::event::{
     BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
@@ -96,20 +97,6 @@ impl Reading {
         }
     }
 
-    /// Whether an update is of a kind that the program wants, as the subscriber of a bus selects messages.
-    #[inline]
-    pub fn wants(&self, update: &Update<'_>) -> bool {
-        let kind = match update {
-            Update::Trade(_) => Events::TRADES,
-            Update::Orders(_) | Update::OrdersSnapshot(_) => Events::ORDERS,
-            Update::Statistic(_) => Events::STATISTICS,
-            Update::Status(_) => Events::STATUS,
-            Update::Quotes(_) | Update::QuoteSnapshot(_) => Events::QUOTES,
-            _ => return true,
-        };
-        self.wanted.has(kind)
-    }
-
     /// Takes an item of the subscriber. An earlier stored message must have been returned.
     #[inline]
     pub fn take(&mut self, item: Item<'_>) -> Took {
@@ -139,15 +126,6 @@ impl Reading {
                 };
                 Took::Stored
             }
-        }
-    }
-
-    /// Whether a taken item has a result of its own: a stored one is next without it, unless an event still waits.
-    #[inline]
-    pub fn has_result(&self, took: Took) -> bool {
-        match took {
-            Took::Stored => self.current.is_some(),
-            Took::Applied { batch_end } => batch_end,
         }
     }
 

@@ -32,7 +32,6 @@ mod routes;
 mod selection;
 pub mod similar;
 pub mod venues;
-pub mod words;
 
 pub use books::Limits;
 pub use counters::Counters;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use touchline_wire::sbe::UtcTime;
 
-pub use touchline_gateway::words::{count, counted};
+pub use touchline_client::words::{count, counted};
 
 /// A duration in a suitable unit: `812 ns`, `1.23 µs`, `45.6 ms`, `7.89 s`.
 pub fn duration(ns: u64) -> String {

@@ -2,7 +2,6 @@
 
 use super::{ChannelConfig, CmeConfig, CmePipeline, CmeReport, channels_with, pipeline};
 use crate::config::ConfigError;
-use crate::words::counted;
 use std::fmt::Write;
 use std::path::Path;
 use touchline_net::{Error, PacketSource, PcapSource, Received};
@@ -132,4 +131,23 @@ pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> String {
         ),
     };
     what
+}
+
+/// A count with thousands separators: `1,234,567`.
+fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: `1 packet`, `1,234 packets`.
+fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
 }
