@@ -1,4 +1,5 @@
-//! Builds a release: tarballs, Debian packages and container images of each program, with their checksums.
+//! Builds a release: tarballs, Debian packages and images of each program, the C library, the Python wheel, and their
+//! checksums.
 //!
 //! `touchline` is what is deployed: it links no simulator, no fault injection and no benchmark. `touchline-lab` has every
 //! command. A program linked with glibc is for hosts, a static one (musl) for every Linux and for images:
@@ -7,6 +8,7 @@
 //!             ┌─ glibc ─► tarball, Debian package
 //! a program ──┤
 //!             └─ musl ──► tarball, image
+//! the client ──── glibc ─► Debian packages of the C library, Python wheel
 //! ```
 //!
 //! Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
@@ -17,15 +19,19 @@ mod check;
 mod debian;
 mod files;
 mod image;
+mod library;
 mod linked;
 mod program;
 mod release;
 mod report;
 mod sbom;
 mod tree;
+mod wheel;
+mod zip;
 
 use crate::cross::Cross;
 use anyhow::{Context, Result, bail};
+use linked::Built;
 use program::Needs;
 use release::Release;
 use report::Report;
@@ -90,11 +96,14 @@ impl Program {
         }
     }
 
-    /// Options of cargo that select it.
-    pub fn features(self) -> &'static [&'static str] {
-        match self {
-            Program::Deployed => &["--no-default-features"],
-            Program::Lab => &[],
+    /// What cargo builds.
+    fn built(self) -> Built {
+        Built {
+            package: "touchline",
+            features: match self {
+                Program::Deployed => &["--no-default-features"],
+                Program::Lab => &[],
+            },
         }
     }
 
@@ -140,6 +149,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     }
     fs::create_dir_all(&folder)?;
     let mut report = Report::default();
+    let clients = report.part("C library and Python wheel", |_| {
+        clients(root, &options.profile, &folder)
+    })?;
     let targets = targets(&mut report)?;
     let mut all = Vec::new();
     for of in [Program::Lab, Program::Deployed] {
@@ -149,7 +161,10 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         })?;
         for target in &targets {
             let part = format!("build {name} for {target}");
-            let program = report.part(part, |_| build(root, &options.profile, of, target))?;
+            let built = report.part(part, |_| {
+                build(root, &options.profile, of.built(), target, &[])
+            })?;
+            let program = built.join("touchline");
             let release = Release::of(root, target)?;
             all.push(report.part(format!("pack {name} for {target}"), |_| {
                 make(root, release, of, &program, &pages, &folder)
@@ -158,11 +173,28 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     }
     fs::write(folder.join("SHA256SUMS"), sums(&folder)?)?;
     if options.is_checked {
-        check::run(root, &folder, &all, &mut report)?;
+        check::run(root, &folder, &all, &clients, &mut report)?;
     }
     report.print();
     println!("dist: the release is in {}", folder.display());
     Ok(())
+}
+
+/// The client in other languages, for programs of hosts with glibc.
+#[derive(Debug)]
+struct Clients {
+    libraries: [library::Package; 2],
+    wheel: PathBuf,
+}
+
+fn clients(root: &Path, profile: &str, folder: &Path) -> Result<Clients> {
+    let host = crate::host()?;
+    let release = Release::of(root, &host)?;
+    let built = build(root, profile, library::BUILT, &host, &library::RUSTC)?;
+    let libraries = library::packages(root, &release, &built, folder)?;
+    let built = build(root, profile, wheel::BUILT, &host, &wheel::RUSTC)?;
+    let wheel = wheel::wheel(root, &release, &built, folder)?;
+    Ok(Clients { libraries, wheel })
 }
 
 /// The platform of the compiler, and its static one.
@@ -183,24 +215,28 @@ fn targets(report: &mut Report) -> Result<Vec<String>> {
     })
 }
 
-/// Builds a program.
-fn build(root: &Path, profile: &str, program: Program, target: &str) -> Result<PathBuf> {
+/// Builds a package, with further options of rustc for it. Returns the folder of the results.
+fn build(root: &Path, profile: &str, of: Built, target: &str, rustc: &[&str]) -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--locked", "--package", "touchline"])
+        .args(["rustc", "--locked", "--package", of.package])
         .args(["--profile", profile, "--target", target])
-        .args(program.features())
+        .args(of.features)
+        .arg("--")
+        .args(rustc)
+        // An extension module finds the interpreter in the process that loads it; no other package reads these.
+        .env("PYO3_BUILD_EXTENSION_MODULE", "1")
+        .env("PYO3_NO_PYTHON", "1")
         .current_dir(root)
         .status()
         .context("cannot run cargo")?;
     if !status.success() {
-        bail!("the command does not build; see above");
+        bail!("{} does not build; see above", of.package);
     }
     let folder = match profile {
         "dev" => "debug",
         other => other,
     };
-    let built = crate::target_folder(root).join(target).join(folder);
-    Ok(built.join("touchline"))
+    Ok(crate::target_folder(root).join(target).join(folder))
 }
 
 fn make(
@@ -228,7 +264,8 @@ fn make(
     let (package, processor) = (of.name(), release.processor());
     let version = &release.version;
     let packed = if needs.glibc.is_some() {
-        let bytes = debian::package(&usr, &release, of, &needs.debian())?;
+        let fields = debian::fields(of, &needs.debian());
+        let bytes = debian::package(&debian::files(&usr)?, &release, &fields)?;
         let name = format!("{package}_{version}_{processor}.deb");
         Packed::Debian(write(&name, &bytes)?)
     } else {

@@ -2,13 +2,14 @@
 //!
 //! Each step prints its result. A step without its tool, its network or the rights to install prints that it is left out.
 
+mod clients;
 mod debian;
 mod image;
 mod ops;
 mod root;
 
 use super::report::{Report, must, said};
-use super::{Made, Packed, Program, sha256};
+use super::{Clients, Made, Packed, Program, sha256};
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use root::Root;
@@ -20,7 +21,13 @@ use std::process::Command;
 const OLDEST: &str = "bullseye";
 
 /// Runs every check on the archives in a folder.
-pub fn run(root: &Path, folder: &Path, all: &[Made], report: &mut Report) -> Result<()> {
+pub fn run(
+    root: &Path,
+    folder: &Path,
+    all: &[Made],
+    clients: &Clients,
+    report: &mut Report,
+) -> Result<()> {
     report.part("checksums", |report| sums(folder, report))?;
     let work = folder.join("check");
     for made in all {
@@ -51,7 +58,10 @@ pub fn run(root: &Path, folder: &Path, all: &[Made], report: &mut Report) -> Res
         })?;
     }
     report.part("Debian packages", |report| {
-        debian::run(&packages, &work.join("debian"), report)
+        debian::run(&packages, &clients.libraries, &work.join("debian"), report)
+    })?;
+    report.part("Python wheel", |report| {
+        clients::wheel(&clients.wheel, &work.join("python"), report)
     })?;
     report.part("compose file and Kubernetes manifests", |report| {
         ops::run(root, report)

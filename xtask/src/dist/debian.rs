@@ -46,18 +46,29 @@ if [ "$1" = purge ]; then
 fi
 "#;
 
-/// The package of a program: `usr` is the tree below `/usr`. Only what is deployed has a user and services.
+/// What a package says of itself.
+pub struct Fields<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Section of Debian's archive.
+    pub section: &'a str,
+    /// Packages that it depends on, and further fields.
+    pub depends: String,
+    /// Synopsis and description, as deb822 writes them.
+    pub about: &'a str,
+    /// Scripts by name.
+    pub scripts: &'a [(&'a str, &'a str)],
+}
+
+/// A package of files.
 ///
 /// # Errors
 /// A file cannot be packed.
-pub fn package(usr: &Tree, release: &Release, of: Program, needs: &str) -> Result<Vec<u8>> {
-    let files = files(usr)?;
+pub fn package(files: &Tree, release: &Release, fields: &Fields) -> Result<Vec<u8>> {
     let mut control = Tree::default();
-    control.file("control", fields(release, of, needs, files.size_kib()));
-    if of == Program::Deployed {
-        control.program("postinst", POSTINST);
-        control.program("prerm", PRERM);
-        control.program("postrm", POSTRM);
+    control.file("control", control_file(release, fields, files.size_kib()));
+    for (name, script) in fields.scripts {
+        control.program(name, *script);
     }
     Ok(ar(
         &[
@@ -103,12 +114,9 @@ pub fn files(usr: &Tree) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Maintainer of the package, from `DEBFULLNAME` and `DEBEMAIL` like in Debian's own tools.
-fn fields(release: &Release, of: Program, needs: &str, size_kib: u64) -> String {
-    let from = |name: &str, other: &str| env::var(name).unwrap_or_else(|_| other.to_owned());
-    let name = from("DEBFULLNAME", "Touchline contributors");
-    let email = from("DEBEMAIL", "root@localhost");
-    let (further, about) = match of {
+/// The package of a program. Only what is deployed has a user and services.
+pub fn fields(of: Program, needs: &str) -> Fields<'static> {
+    let (further, about, scripts): (_, _, &[_]) = match of {
         Program::Deployed => (
             "systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles\n\
              Suggests: prometheus, touchline-lab",
@@ -117,6 +125,7 @@ fn fields(release: &Release, of: Program, needs: &str, size_kib: u64) -> String 
              lost, keeps the order books and publishes them in shared memory to every\n \
              process of the host; it composes and trades FX. This package has the command,\n \
              units for systemd, man pages, completions, Prometheus alerts and a dashboard.",
+            &[("postinst", POSTINST), ("prerm", PRERM), ("postrm", POSTRM)],
         ),
         Program::Lab => (
             "libc6",
@@ -124,19 +133,40 @@ fn fields(release: &Release, of: Program, needs: &str, size_kib: u64) -> String 
              The program touchline-lab has every command of touchline, and demo, sim, bench\n \
              and load: simulated venues and banks, fault injection, measurements. It is not\n \
              needed where Touchline runs.",
+            &[],
         ),
     };
+    Fields {
+        name: of.name(),
+        section: "net",
+        depends: format!("{needs}{further}"),
+        about,
+        scripts,
+    }
+}
+
+/// Maintainer of the package, from `DEBFULLNAME` and `DEBEMAIL` like in Debian's own tools.
+fn control_file(release: &Release, fields: &Fields, size_kib: u64) -> String {
+    let from = |name: &str, other: &str| env::var(name).unwrap_or_else(|_| other.to_owned());
+    let maintainer = from("DEBFULLNAME", "Touchline contributors");
+    let email = from("DEBEMAIL", "root@localhost");
+    let Fields {
+        name,
+        section,
+        depends,
+        about,
+        ..
+    } = fields;
     format!(
-        "Package: {}\n\
+        "Package: {name}\n\
          Version: {}\n\
          Architecture: {}\n\
-         Maintainer: {name} <{email}>\n\
+         Maintainer: {maintainer} <{email}>\n\
          Installed-Size: {size_kib}\n\
-         Depends: {needs}{further}\n\
-         Section: net\n\
+         Depends: {depends}\n\
+         Section: {section}\n\
          Priority: optional\n\
          Description: {about}\n",
-        of.name(),
         release.version,
         release.processor(),
     )

@@ -2,7 +2,7 @@
 
 use super::release::Release;
 use super::tree::Tree;
-use super::{Program, linked, sbom};
+use super::{Program, linked};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::process::Command;
 pub fn pages(root: &Path, of: Program, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let status = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--locked", "--package", "touchline"])
-        .args(of.features())
+        .args(of.built().features)
         .args(["--bin", "touchline", "--", "--exact"])
         .arg("pages::each_command_has_a_man_page_and_completions")
         .env("TOUCHLINE_PAGES", folder)
@@ -68,11 +68,9 @@ pub fn usr(
         tree.file(&place_of_page(of, name)?, &bytes[..]);
     }
 
-    let packages = linked::packages(root, of, &release.target)?;
-    tree.file(&of.doc("copyright"), linked::licence_texts(&packages)?);
-    let rustc = crate::rustc_version()?;
-    let sbom = sbom::document(&packages, &release.version, &rustc, &release.time());
-    tree.file(&of.sbom(), format!("{sbom:#}\n"));
+    let (licences, sbom) = linked::documents(root, of.built(), release)?;
+    tree.file(&of.doc("copyright"), licences);
+    tree.file(&of.sbom(), sbom);
     Ok(tree)
 }
 

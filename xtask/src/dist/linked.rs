@@ -1,6 +1,7 @@
 //! Packages linked into the command, with licences, licence texts and dependencies.
 
-use super::Program;
+use super::release::Release;
+use super::sbom;
 use crate::tidy::metadata;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -8,6 +9,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// What a release builds: a package of the workspace, with options of cargo for its features.
+#[derive(Clone, Copy, Debug)]
+pub struct Built {
+    /// Its name in cargo.
+    pub package: &'static str,
+    /// Options of cargo.
+    pub features: &'static [&'static str],
+}
+
+/// The licences of everything that is linked, and the bill of materials.
+///
+/// # Errors
+/// Those of [`packages`] and of [`licence_texts`].
+pub fn documents(root: &Path, of: Built, release: &Release) -> Result<(String, String)> {
+    let packages = packages(root, of, &release.target)?;
+    let rustc = crate::rustc_version()?;
+    let sbom = sbom::document(
+        &packages,
+        of.package,
+        &release.version,
+        &rustc,
+        &release.time(),
+    );
+    Ok((licence_texts(&packages)?, format!("{sbom:#}\n")))
+}
 
 /// A package, from cargo and its own files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,12 +62,12 @@ impl Package {
     }
 }
 
-/// Packages of the command on a platform, sorted by name, without those used only for building: procedural macros and
+/// Packages linked for a platform, sorted by name, without those used only for building: procedural macros and
 /// build scripts.
 ///
 /// # Errors
 /// cargo fails, or a package states no licence or has no file with its text.
-pub fn packages(root: &Path, of: Program, target: &str) -> Result<Vec<Package>> {
+fn packages(root: &Path, of: Built, target: &str) -> Result<Vec<Package>> {
     let linked = tree(root, of, target)?;
     let metadata = metadata(root, &["--locked", "--filter-platform", target])?;
     let lock = fs::read_to_string(root.join("Cargo.lock")).context("Cargo.lock cannot be read")?;
@@ -59,10 +86,10 @@ pub fn packages(root: &Path, of: Program, target: &str) -> Result<Vec<Package>> 
 }
 
 /// Names and versions of linked packages: only `cargo tree` knows the enabled features.
-fn tree(root: &Path, of: Program, target: &str) -> Result<BTreeSet<(String, String)>> {
+fn tree(root: &Path, of: Built, target: &str) -> Result<BTreeSet<(String, String)>> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--package", "touchline"])
-        .args(of.features())
+        .args(["tree", "--locked", "--package", of.package])
+        .args(of.features)
         .args(["--edges", "normal,no-proc-macro", "--target", target])
         .args(["--prefix", "none", "--format", "{p}"])
         .current_dir(root)
@@ -188,7 +215,7 @@ fn checksums(lock: &str) -> BTreeMap<(String, String), String> {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn licence_texts(packages: &[Package]) -> Result<String> {
+fn licence_texts(packages: &[Package]) -> Result<String> {
     let mut text = String::from(
         "Touchline is licensed under MIT or Apache-2.0, at your choice. It is linked with these packages:\n\n",
     );

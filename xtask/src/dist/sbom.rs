@@ -4,11 +4,9 @@ use super::linked::Package;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// Bill of materials of the command. The same packages give the same document.
-pub fn document(packages: &[Package], version: &str, rustc: &str, time: &str) -> Value {
-    let (own, others): (Vec<_>, Vec<_>) = packages
-        .iter()
-        .partition(|package| package.name == "touchline");
+/// Bill of materials of a package of ours. The same packages give the same document.
+pub fn document(packages: &[Package], name: &str, version: &str, rustc: &str, time: &str) -> Value {
+    let (own, others): (Vec<_>, Vec<_>) = packages.iter().partition(|package| package.name == name);
     let mut components: Vec<Value> = others.iter().map(|package| component(package)).collect();
     components.push(json!({
         "type": "library",
@@ -21,7 +19,7 @@ pub fn document(packages: &[Package], version: &str, rustc: &str, time: &str) ->
     let application = json!({
         "type": "application",
         "bom-ref": own.first().map(|own| reference(own)),
-        "name": "touchline",
+        "name": name,
         "version": version,
         "licenses": [{"expression": "MIT OR Apache-2.0"}],
     });
@@ -102,7 +100,13 @@ mod tests {
             of("touchline", None, &["linked"]),
             of("linked", Some("00ff"), &[]),
         ];
-        let document = document(&packages, "1.0.0", "1.95.0", "2026-01-01T00:00:00Z");
+        let document = document(
+            &packages,
+            "touchline",
+            "1.0.0",
+            "1.95.0",
+            "2026-01-01T00:00:00Z",
+        );
         let components = document["components"].as_array().unwrap();
         let names: Vec<_> = components.iter().map(|one| one["name"].as_str()).collect();
         assert_eq!(names, [Some("linked"), Some("rust-std")]);

@@ -17,6 +17,8 @@ pub enum Entry {
     Directory,
     /// A file with its mode.
     File(u32, Vec<u8>),
+    /// A symbolic link to a path.
+    Link(String),
 }
 
 impl Tree {
@@ -30,13 +32,21 @@ impl Tree {
         self.add(path, 0o755, bytes.into());
     }
 
+    /// Adds a symbolic link.
+    pub fn link(&mut self, path: &str, to: &str) {
+        self.entry(path, Entry::Link(to.to_owned()));
+    }
+
     fn add(&mut self, path: &str, mode: u32, bytes: Vec<u8>) {
+        self.entry(path, Entry::File(mode, bytes));
+    }
+
+    fn entry(&mut self, path: &str, entry: Entry) {
         for (at, _) in path.match_indices('/') {
             let above = path[..at].to_owned();
             self.entries.entry(above).or_insert(Entry::Directory);
         }
-        self.entries
-            .insert(path.to_owned(), Entry::File(mode, bytes));
+        self.entries.insert(path.to_owned(), entry);
     }
 
     /// All entries, sorted by path: a directory precedes its contents.
@@ -50,7 +60,7 @@ impl Tree {
     pub fn bytes(&self, path: &str) -> Option<&[u8]> {
         match self.entries.get(path)? {
             Entry::File(_, bytes) => Some(bytes),
-            Entry::Directory => None,
+            Entry::Directory | Entry::Link(_) => None,
         }
     }
 
@@ -58,8 +68,8 @@ impl Tree {
     pub fn below(&self, folder: &str) -> Tree {
         let mut tree = Tree::default();
         for (path, entry) in self.iter() {
-            if let Entry::File(mode, bytes) = entry {
-                tree.add(&format!("{folder}/{path}"), *mode, bytes.clone());
+            if *entry != Entry::Directory {
+                tree.entry(&format!("{folder}/{path}"), entry.clone());
             }
         }
         tree
@@ -70,7 +80,7 @@ impl Tree {
         self.entries
             .values()
             .map(|entry| match entry {
-                Entry::Directory => 1,
+                Entry::Directory | Entry::Link(_) => 1,
                 Entry::File(_, bytes) => (bytes.len() as u64).div_ceil(1024),
             })
             .sum()
@@ -100,6 +110,13 @@ impl Tree {
             let (kind, mode, bytes, end) = match entry {
                 Entry::Directory => (tar::EntryType::Directory, 0o755, &[][..], "/"),
                 Entry::File(mode, bytes) => (tar::EntryType::Regular, *mode, &bytes[..], ""),
+                Entry::Link(to) => {
+                    header.set_entry_type(tar::EntryType::Symlink);
+                    header.set_mode(0o777);
+                    header.set_size(0);
+                    archive.append_link(&mut header, path, to)?;
+                    continue;
+                }
             };
             header.set_entry_type(kind);
             header.set_mode(mode);

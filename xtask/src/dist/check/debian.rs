@@ -1,9 +1,9 @@
 //! Installs, removes and purges the packages in a fresh Debian: that of this host, whose glibc the programs need.
 
-use super::{Root, first_command};
+use super::{Root, clients, first_command};
 use crate::dist::report::Report;
 use crate::dist::tree::{Entry, Tree};
-use crate::dist::{Made, Program, debian};
+use crate::dist::{Made, Program, debian, library};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,12 +14,18 @@ use std::path::Path;
 const KEPT: [&str; 2] = ["etc/touchline/cme-340.toml", "var/lib/touchline/session"];
 
 /// Checks the packages. dpkg itself holds their dependencies against those of the distribution.
-pub fn run(all: &[(&Made, &Path)], path: &Path, report: &mut Report) -> Result<()> {
+pub fn run(
+    all: &[(&Made, &Path)],
+    libraries: &[library::Package],
+    path: &Path,
+    report: &mut Report,
+) -> Result<()> {
     let Some(release) = codename() else {
         report.left_out("Debian packages: this host is no Debian");
         return Ok(());
     };
-    let Some(root) = Root::debian(path, &release, "systemd", report)? else {
+    let Some(root) = Root::debian(path, &release, "systemd,gcc,libc6-dev,pkg-config", report)?
+    else {
         return Ok(());
     };
     for (made, package) in all {
@@ -47,6 +53,21 @@ pub fn run(all: &[(&Made, &Path)], path: &Path, report: &mut Report) -> Result<(
             "{name} in Debian {release}: purged, nothing is left"
         ));
     }
+    let before = paths(&root.path(""))?;
+    for library in libraries {
+        fs::copy(&library.path, root.path("package.deb"))?;
+        root.run(&["dpkg", "--install", "/package.deb"])?;
+        installed(&root.path(""), &library.files, report)?;
+    }
+    clients::c_program(&root, report)?;
+    for library in libraries.iter().rev() {
+        root.run(&["dpkg", "--purge", library.name])?;
+    }
+    let left: Vec<_> = paths(&root.path(""))?
+        .difference(&before)
+        .cloned()
+        .collect();
+    ensure!(left.is_empty(), "left after a purge: {}", left.join(", "));
     Ok(())
 }
 
@@ -99,6 +120,10 @@ fn installed(root: &Path, files: &Tree, report: &Report) -> Result<()> {
         let metadata = fs::metadata(&found).with_context(|| format!("{path} is not installed"))?;
         let (mode, is_right) = match entry {
             Entry::Directory => (0o755, metadata.is_dir()),
+            Entry::Link(to) => {
+                ensure!(fs::read_link(&found)?.ends_with(to), "{path}: another link");
+                continue;
+            }
             Entry::File(mode, bytes) => (*mode, fs::read(&found)? == *bytes),
         };
         ensure!(is_right, "{path}: installed with different contents");

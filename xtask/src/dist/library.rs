@@ -1,0 +1,111 @@
+//! The C library as Debian packages: `libtouchline0` to run programs, `libtouchline-dev` to build them.
+
+use super::debian::{Fields, package};
+use super::linked::{Built, documents};
+use super::program::Needs;
+use super::release::Release;
+use super::tree::Tree;
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What cargo builds.
+pub const BUILT: Built = Built {
+    package: "touchline-capi",
+    features: &[],
+};
+
+/// Options of rustc: the name that programs are linked with. Another number means another binary interface.
+pub const RUSTC: [&str; 2] = [
+    "-Clink-arg=-Wl,-soname,libtouchline.so.0",
+    "-Cstrip=debuginfo",
+];
+
+/// A package and its files.
+#[derive(Debug)]
+pub struct Package {
+    /// Its name.
+    pub name: &'static str,
+    /// Its place.
+    pub path: PathBuf,
+    /// Its files, from the root.
+    pub files: Tree,
+}
+
+/// Writes both packages to a folder.
+///
+/// # Errors
+/// The library needs more than glibc, or a file cannot be read or written.
+pub fn packages(
+    root: &Path,
+    release: &Release,
+    built: &Path,
+    folder: &Path,
+) -> Result<[Package; 2]> {
+    let shared = built.join("libtouchline.so");
+    let needs = Needs::of(&shared)?;
+    let (licences, sbom) = documents(root, BUILT, release)?;
+    let processor = release.target.split('-').next().unwrap_or_default();
+    let lib = format!("usr/lib/{processor}-linux-gnu");
+    let read = |path: PathBuf| fs::read(&path).with_context(|| format!("{}", path.display()));
+
+    let mut run = Tree::default();
+    run.file(&format!("{lib}/libtouchline.so.0"), read(shared)?);
+    let mut dev = Tree::default();
+    dev.link(&format!("{lib}/libtouchline.so"), "libtouchline.so.0");
+    dev.file(
+        &format!("{lib}/libtouchline.a"),
+        read(built.join("libtouchline.a"))?,
+    );
+    dev.file(&format!("{lib}/pkgconfig/touchline.pc"), pkg_config(&lib));
+    for header in ["touchline.h", "touchline.hpp"] {
+        let bytes = read(root.join("crates/capi/include").join(header))?;
+        dev.file(&format!("usr/include/{header}"), bytes);
+    }
+    let exact = format!("libtouchline0 (= {}), libc6-dev", release.version);
+    let of = |name, mut files: Tree, section, depends, about| -> Result<Package> {
+        files.file(&format!("usr/share/doc/{name}/copyright"), &*licences);
+        files.file(&format!("usr/share/doc/{name}/{name}.cdx.json"), &*sbom);
+        let fields = Fields {
+            name,
+            section,
+            depends,
+            about,
+            scripts: &[],
+        };
+        let file = format!("{name}_{}_{}.deb", release.version, release.processor());
+        let path = folder.join(file);
+        fs::write(&path, package(&files, release, &fields)?)?;
+        println!("dist: {}", path.display());
+        Ok(Package { name, path, files })
+    };
+    let needs = needs.debian();
+    let needs = needs.trim_end_matches(", ").to_owned();
+    Ok([
+        of(
+            "libtouchline0",
+            run,
+            "libs",
+            needs,
+            "market data of Touchline buses for C and C++\n \
+             The shared library that programs need which read the buses of a gateway.",
+        )?,
+        of(
+            "libtouchline-dev",
+            dev,
+            "libdevel",
+            exact,
+            "market data of Touchline buses for C and C++, development files\n \
+             Headers for C and C++, the static library, and the file of pkg-config.",
+        )?,
+    ])
+}
+
+fn pkg_config(lib: &str) -> String {
+    format!(
+        "Name: touchline\nDescription: Market data of Touchline buses\nVersion: {}\n\
+         Libs: -L/{lib} -ltouchline\nLibs.private: -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc\n\
+         Cflags: -I/usr/include\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
