@@ -134,6 +134,10 @@ enum tl_error_names {
   TL_ERROR_OPTION = -12, /* An option or an argument is invalid. */
   TL_ERROR_SYSTEM = -13, /* A system call failed. */
   TL_ERROR_INTERNAL = -14, /* The library has a fault. */
+  TL_ERROR_NO_ENGINE = -15, /* No trading engine publishes on the bus. */
+  TL_ERROR_REFUSED = -16, /* The trading engine refused the command. */
+  TL_ERROR_NO_ANSWER = -17, /* The trading engine has not answered yet. */
+  TL_ERROR_RECORD = -18, /* The journal of the trading engine cannot be read. */
 };
 
 /* Its word; "?" for another number. */
@@ -153,6 +157,10 @@ static inline const char *tl_error_name(int value) {
   case TL_ERROR_OPTION: return "option";
   case TL_ERROR_SYSTEM: return "system";
   case TL_ERROR_INTERNAL: return "internal";
+  case TL_ERROR_NO_ENGINE: return "no_engine";
+  case TL_ERROR_REFUSED: return "refused";
+  case TL_ERROR_NO_ANSWER: return "no_answer";
+  case TL_ERROR_RECORD: return "record";
   default: return "?";
   }
 }
@@ -323,6 +331,35 @@ static inline const char *tl_statistic_name(int value) {
   case TL_STATISTIC_LOW_LIMIT: return "low_limit";
   case TL_STATISTIC_PRICE_BAND: return "price_band";
   case TL_STATISTIC_OTHER: return "other";
+  default: return "?";
+  }
+}
+
+/* Kind of an event of a desk. */
+enum tl_desk_event_names {
+  TL_DESK_PARENT = 1, /* A parent was accepted, waits, works again, has ended or is settled. */
+  TL_DESK_ORDER = 2, /* An order at a bank. */
+  TL_DESK_FILL = 3, /* A fill, a bust or a correction. */
+  TL_DESK_POSITION = 4, /* The position of a pair. */
+  TL_DESK_ALARM = 5, /* An alarm for the desk. */
+  TL_DESK_KILLED = 6, /* The kill switch was set. */
+  TL_DESK_LIFTED = 7, /* The kill switch is not set any more. */
+  TL_DESK_BUS = 8, /* The bus was overrun, ended or started again; what it lost follows from the journal. */
+  TL_DESK_SKIPPED = 9, /* Events that were not read in time; the state has them. */
+};
+
+/* Its word; "?" for another number. */
+static inline const char *tl_desk_event_name(int value) {
+  switch (value) {
+  case TL_DESK_PARENT: return "parent";
+  case TL_DESK_ORDER: return "order";
+  case TL_DESK_FILL: return "fill";
+  case TL_DESK_POSITION: return "position";
+  case TL_DESK_ALARM: return "alarm";
+  case TL_DESK_KILLED: return "killed";
+  case TL_DESK_LIFTED: return "lifted";
+  case TL_DESK_BUS: return "bus";
+  case TL_DESK_SKIPPED: return "skipped";
   default: return "?";
   }
 }

@@ -33,15 +33,16 @@ mod event;
 mod options;
 
 pub use desk::Desk;
-pub use event::Event;
+pub use event::{Event, kind_of};
 pub use options::Options;
 pub use touchline_fx_desk::events::command::{Booking, Command, Order};
-pub use touchline_fx_desk::events::{event as entries, orders, parents, plan};
+pub use touchline_fx_desk::events::lines::names as words;
+pub use touchline_fx_desk::events::{event as entries, orders, parents, plan, ticks};
 pub use touchline_fx_desk::ledger::{
     AlarmRow, BankRow, FillRow, Ledger, LiveLedger, OrderRow, PairRow, ParentRow,
 };
 pub use touchline_fx_desk::{
     Address, Answered, Client, Error, FollowError, Follower, PublishedEntry, Refused, Tail,
-    happened, kill, name, new_name, standby_bus,
+    happened, kill, lifetime, name, new_name, side, standby_bus, style,
 };
 pub use touchline_transport::bus::BusEvent;

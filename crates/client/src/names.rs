@@ -134,6 +134,25 @@ kinds! {
         Option = -12 "option" "An option or an argument is invalid.",
         System = -13 "system" "A system call failed.",
         Internal = -14 "internal" "The library has a fault.",
+        NoEngine = -15 "no_engine" "No trading engine publishes on the bus.",
+        Refused = -16 "refused" "The trading engine refused the command.",
+        NoAnswer = -17 "no_answer" "The trading engine has not answered yet.",
+        Record = -18 "record" "The journal of the trading engine cannot be read.",
+    }
+}
+
+kinds! {
+    /// Kind of an event of a desk: `fx::Event`.
+    pub enum DeskEventKind, DESK_EVENTS = "desk_event" "TL_DESK" "Kind of an event of a desk" {
+        Parent = 1 "parent" "A parent was accepted, waits, works again, has ended or is settled.",
+        Order = 2 "order" "An order at a bank.",
+        Fill = 3 "fill" "A fill, a bust or a correction.",
+        Position = 4 "position" "The position of a pair.",
+        Alarm = 5 "alarm" "An alarm for the desk.",
+        Killed = 6 "killed" "The kill switch was set.",
+        Lifted = 7 "lifted" "The kill switch is not set any more.",
+        Bus = 8 "bus" "The bus was overrun, ended or started again; what it lost follows from the journal.",
+        Skipped = 9 "skipped" "Events that were not read in time; the state has them.",
     }
 }
 
@@ -316,7 +335,7 @@ impl Error {
 }
 
 /// Every table, in the order of the page of names.
-pub const TABLES: [Names; 13] = [
+pub const TABLES: [Names; 14] = [
     JOINS,
     IDLES,
     EVENTS,
@@ -330,6 +349,7 @@ pub const TABLES: [Names; 13] = [
     ORDER_ACTIONS,
     TRADE_ACTIONS,
     STATISTICS,
+    DESK_EVENTS,
 ];
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub enum Error {
     /// A name, a price or a date that no command can have.
     #[error("at most 64 letters, digits and signs of ASCII are possible")]
     Name,
+    /// A word that is not one of those that are possible.
+    #[error("{0}")]
+    Word(String),
     /// The bus cannot be joined.
     #[error("{}", Error::no_engine(bus, error))]
     NoEngine {

@@ -24,6 +24,7 @@ mod ring;
 #[cfg(any(test, feature = "testing"))]
 pub mod sample;
 mod tail;
+mod words;
 
 pub use bus_names::{ring_name, standby_bus};
 pub use client::{Address, Answered, Client, kill, name, new_name};
@@ -35,3 +36,4 @@ pub use kill_file::{KillFile, write_kill};
 pub use ring::DeskClient;
 pub use tail::{Tail, happened};
 pub use touchline_fx_events as events;
+pub use words::{lifetime, side, style};

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
 
 /// Longest wait without a look at signals.
-const SLICE: Duration = Duration::from_millis(50);
+pub const SLICE: Duration = Duration::from_millis(50);
 /// The longest time that a caller can wait.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
 /// Events between two looks at signals while they come without end.
@@ -350,7 +350,8 @@ fn seconds(seconds: f64) -> PyResult<Duration> {
         .min(FOREVER))
 }
 
-fn until(timeout: Option<f64>) -> PyResult<Instant> {
+/// The end of a wait of that many seconds; `None`: without end.
+pub fn until(timeout: Option<f64>) -> PyResult<Instant> {
     let time = timeout.map_or(Ok(FOREVER), seconds)?;
     Ok(Instant::now() + time)
 }

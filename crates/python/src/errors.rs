@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use touchline_client::Error;
+use touchline_client::names::ErrorKind;
+use touchline_client::{Error, fx};
 
 /// The exception of an error, with its sentence.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
@@ -23,6 +24,24 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
 /// A configuration or a capture cannot be read: an `Error`, with the sentence.
 pub fn failure(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
     exception(py, &Error::System(error.to_string()))
+}
+
+/// The same of a trading engine; a refusal has the engine's reason and cause.
+pub fn desk_exception(py: Python<'_>, error: &fx::Error) -> PyErr {
+    let kind = fx::kind_of(error);
+    if kind == ErrorKind::Option {
+        return PyValueError::new_err(error.to_string());
+    }
+    let refused = match error {
+        fx::Error::Refused(refused) => Some((refused.reason.as_str(), refused.cause.as_str())),
+        _ => None,
+    };
+    let made = py.import("touchline.errors").and_then(|module| {
+        module
+            .getattr("of")?
+            .call1((kind.name(), error.to_string(), refused))
+    });
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// A bus is read by one thread at a time.

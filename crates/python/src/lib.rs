@@ -8,6 +8,7 @@
 //! rows.rs    rows of arrays, their columns, and the memory that numpy sees
 //! event.rs   Event: one event of the iterator
 //! book.rs    Book: a copy of the kept book
+//! desk.rs    Desk: a trading engine, its rows in desk_rows.rs
 //! errors.rs  errors of the client as exceptions of the package
 //! ```
 //!
@@ -24,6 +25,8 @@
 mod batch;
 mod book;
 mod bus;
+mod desk;
+mod desk_rows;
 mod errors;
 mod event;
 mod number;
@@ -38,6 +41,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bus::Bus>()?;
+    module.add_class::<desk::Desk>()?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<book::Book>()?;
     module.add_class::<event::Event>()?;

@@ -2,23 +2,37 @@
 
 import os
 
-from ._native import Batch, Book, Event, Replay, __version__, buses
+from ._native import Batch, Book, Desk, Event, Replay, __version__, buses
 from ._native import Bus as _Bus
 from ._native import replay as _replay
 from . import names
-from .errors import BusNotFound, Error, Incompatible, InstrumentNotFound, NotReady, NotYours
+from .errors import (
+    BusNotFound,
+    EngineNotFound,
+    Error,
+    Incompatible,
+    InstrumentNotFound,
+    NoAnswer,
+    NotReady,
+    NotYours,
+    Refused,
+)
 
 __all__ = [
     "Batch",
     "Book",
     "Bus",
     "BusNotFound",
+    "Desk",
+    "EngineNotFound",
     "Error",
     "Event",
     "Incompatible",
     "InstrumentNotFound",
+    "NoAnswer",
     "NotReady",
     "NotYours",
+    "Refused",
     "Replay",
     "__version__",
     "buses",

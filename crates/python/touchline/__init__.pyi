@@ -1,17 +1,21 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
+from decimal import Decimal
 from os import PathLike
 from types import TracebackType
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import BusNotFound as BusNotFound
+from .errors import EngineNotFound as EngineNotFound
 from .errors import Error as Error
 from .errors import Incompatible as Incompatible
 from .errors import InstrumentNotFound as InstrumentNotFound
+from .errors import NoAnswer as NoAnswer
 from .errors import NotReady as NotReady
 from .errors import NotYours as NotYours
+from .errors import Refused as Refused
 from .names import AggressorName, ConnectionName, EventName, IdleName, JoinName, StateName
 
 __version__: str
@@ -74,6 +78,59 @@ class Bus:
     ) -> None: ...
     def __iter__(self) -> Bus: ...
     def __next__(self) -> Event: ...
+
+Row = dict[str, Any]
+
+class Desk:
+    def __init__(
+        self,
+        bus: str = "fx-run",
+        *,
+        client: str = "desk",
+        directory: str | PathLike[str] | None = None,
+        ring_directory: str | PathLike[str] | None = None,
+        journal: str | PathLike[str] | None = None,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def parents(self) -> list[Row]: ...
+    @property
+    def orders(self) -> list[Row]: ...
+    @property
+    def fills(self) -> list[Row]: ...
+    @property
+    def alarms(self) -> list[Row]: ...
+    @property
+    def positions(self) -> dict[str, Row]: ...
+    def send(
+        self,
+        pair: str,
+        side: Literal["buy", "sell"],
+        quantity: int,
+        *,
+        limit: str | Decimal | float | None = None,
+        id: str | None = None,
+        tif: Literal["gtd", "ioc", "fok"] = "gtd",
+        deadline_ms: int = 60_000,
+        urgency: int = 1,
+        style: Literal["best", "full", "sweep"] = "best",
+        whole: bool = False,
+    ) -> str: ...
+    def cancel(self, parent: str) -> str: ...
+    def kill(self) -> str: ...
+    def poll(self) -> Row | None: ...
+    def next(self, timeout: float | None = None) -> Row | None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Desk: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    def __iter__(self) -> Desk: ...
+    def __next__(self) -> Row: ...
 
 @final
 class Replay:

@@ -29,17 +29,37 @@ class InstrumentNotFound(Error, KeyError):
     __str__ = Error.__str__
 
 
+class EngineNotFound(Error):
+    """No trading engine publishes on the bus."""
+
+
+class Refused(Error):
+    """The trading engine refused the command: `reason` is a word for programs, `cause` is for people and may be empty."""
+
+    reason = ""
+    cause = ""
+
+
+class NoAnswer(Error, TimeoutError):
+    """The trading engine has not answered yet: whether the command was executed is in its journal."""
+
+
 _CLASSES = {
     "no_bus": BusNotFound,
     "not_yours": NotYours,
     "incompatible": Incompatible,
     "not_ready": NotReady,
     "no_instrument": InstrumentNotFound,
+    "no_engine": EngineNotFound,
+    "refused": Refused,
+    "no_answer": NoAnswer,
 }
 
 
-def of(kind, sentence):
+def of(kind, sentence, refused=None):
     """The exception of a kind of error."""
     error = _CLASSES.get(kind, Error)(sentence)
     error.kind = kind
+    if refused:
+        error.reason, error.cause = refused
     return error

@@ -102,6 +102,10 @@ ErrorName = Literal[
     "option",
     "system",
     "internal",
+    "no_engine",
+    "refused",
+    "no_answer",
+    "record",
 ]
 ERROR = {
     -1: "no_bus",  # No bus has this name.
@@ -118,6 +122,10 @@ ERROR = {
     -12: "option",  # An option or an argument is invalid.
     -13: "system",  # A system call failed.
     -14: "internal",  # The library has a fault.
+    -15: "no_engine",  # No trading engine publishes on the bus.
+    -16: "refused",  # The trading engine refused the command.
+    -17: "no_answer",  # The trading engine has not answered yet.
+    -18: "record",  # The journal of the trading engine cannot be read.
 }
 
 # Validity of a book.
@@ -248,4 +256,28 @@ STATISTIC = {
     12: "low_limit",  # Lower price limit.
     13: "price_band",  # Largest price variation that the venue accepts.
     14: "other",  # A kind that the venue added after this version.
+}
+
+# Kind of an event of a desk.
+DeskEventName = Literal[
+    "parent",
+    "order",
+    "fill",
+    "position",
+    "alarm",
+    "killed",
+    "lifted",
+    "bus",
+    "skipped",
+]
+DESK_EVENT = {
+    1: "parent",  # A parent was accepted, waits, works again, has ended or is settled.
+    2: "order",  # An order at a bank.
+    3: "fill",  # A fill, a bust or a correction.
+    4: "position",  # The position of a pair.
+    5: "alarm",  # An alarm for the desk.
+    6: "killed",  # The kill switch was set.
+    7: "lifted",  # The kill switch is not set any more.
+    8: "bus",  # The bus was overrun, ended or started again; what it lost follows from the journal.
+    9: "skipped",  # Events that were not read in time; the state has them.
 }

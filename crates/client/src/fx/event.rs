@@ -1,6 +1,7 @@
 //! Events of a desk.
 
-use super::{AlarmRow, BusEvent, FillRow, OrderRow, PairRow, ParentRow};
+use super::{AlarmRow, BusEvent, Error, FillRow, OrderRow, PairRow, ParentRow};
+use crate::names::{DeskEventKind, ErrorKind};
 use touchline_types::Id;
 
 /// What has changed, with the row as it was after that.
@@ -33,4 +34,33 @@ pub enum Event {
     Bus(BusEvent),
     /// Events that this program did not read in time; the state has them.
     Skipped(u64),
+}
+
+impl Event {
+    /// Its kind.
+    pub const fn kind(&self) -> DeskEventKind {
+        match self {
+            Event::Parent(_) => DeskEventKind::Parent,
+            Event::Order(_) => DeskEventKind::Order,
+            Event::Fill(_) => DeskEventKind::Fill,
+            Event::Position { .. } => DeskEventKind::Position,
+            Event::Alarm(_) => DeskEventKind::Alarm,
+            Event::Killed { .. } => DeskEventKind::Killed,
+            Event::Lifted => DeskEventKind::Lifted,
+            Event::Bus(_) => DeskEventKind::Bus,
+            Event::Skipped(_) => DeskEventKind::Skipped,
+        }
+    }
+}
+
+/// Kind of an error, for other languages.
+pub const fn kind_of(error: &Error) -> ErrorKind {
+    match error {
+        Error::Name | Error::Word(_) => ErrorKind::Option,
+        Error::NoEngine { .. } | Error::Ended { .. } => ErrorKind::NoEngine,
+        Error::Refused(_) => ErrorKind::Refused,
+        Error::NoAnswer { .. } | Error::KillWaits { .. } => ErrorKind::NoAnswer,
+        Error::NoJournal { .. } | Error::Record(_) => ErrorKind::Record,
+        _ => ErrorKind::System,
+    }
 }

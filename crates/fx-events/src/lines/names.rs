@@ -92,7 +92,8 @@ pub fn side_name(side: Side) -> &'static str {
     }
 }
 
-pub(super) fn lifetime_name(lifetime: Lifetime) -> &'static str {
+/// Lifetime of a parent.
+pub fn lifetime_name(lifetime: Lifetime) -> &'static str {
     match lifetime {
         Lifetime::Deadline => "gtd",
         Lifetime::Immediate => "ioc",
@@ -100,7 +101,8 @@ pub(super) fn lifetime_name(lifetime: Lifetime) -> &'static str {
     }
 }
 
-pub(super) fn style_name(style: Style) -> &'static str {
+/// Style of plans.
+pub fn style_name(style: Style) -> &'static str {
     match style {
         Style::Best => "best",
         Style::Full => "full",

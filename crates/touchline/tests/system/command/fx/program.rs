@@ -13,6 +13,7 @@ use touchline_client::fx::{
     BusEvent, Command, Desk, Event, Options, Order, ParentRow, name, new_name,
 };
 use touchline_client::{Bus, Side};
+use touchline_testing::built;
 use touchline_transport::bus::{Polled, Root, Subscription};
 use touchline_types::Id;
 
@@ -135,28 +136,52 @@ fn a_program_reads_trades_and_has_the_positions_of_the_report() {
     settle(&mut desk, parent);
     let state = |row: &ParentRow| row.state.clone();
     assert_eq!(desk.parent(parent).map(state).as_deref(), Some("cancel"));
-    example_trades(&market);
+    examples_trade(&market);
     end(engine);
     end(composer);
 }
 
-/// The example of the client buys 1,000, and prints the positions of the report.
-fn example_trades(market: &Market) {
+/// The examples of the client and of the Python package each buy 1,000, and print the positions that a desk has.
+fn examples_trade(market: &Market) {
     build_examples();
-    let output = std::process::Command::new(example("desk"))
+    let python = python(market).map(|mut python| {
+        python.arg(built::root().join("crates/python/examples/desk.py"));
+        python
+    });
+    let programs = [Some(std::process::Command::new(example("desk"))), python];
+    for mut program in programs.into_iter().flatten() {
+        let text = printed(market, &mut program);
+        let mut lines = text.lines().skip_while(|line| line.starts_with("parent w"));
+        let fill = lines.next().unwrap_or_default();
+        assert!(fill.starts_with("fill 1000 at 1."), "{text}");
+        assert_eq!(lines.next(), Some("parent filled"), "{text}");
+        let desk = join(market);
+        let rows = desk.positions().iter();
+        let rows = rows.map(|(pair, row)| format!("position {pair} {}", row.position));
+        assert!(rows.eq(lines), "{text}");
+    }
+}
+
+/// What a program prints that ends well.
+#[track_caller]
+fn printed(market: &Market, program: &mut std::process::Command) -> String {
+    let output = program
         .env("TOUCHLINE_DIR", market.desk.path("buses"))
         .output();
-    let output = output.expect("the example starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = output.expect("the program starts");
     assert!(output.status.success(), "{output:?}");
-    let mut lines = text.lines().skip_while(|line| line.starts_with("parent w"));
-    let fill = lines.next().unwrap_or_default();
-    assert!(fill.starts_with("fill 1000 at 1."), "{text}");
-    assert_eq!(lines.next(), Some("parent filled"), "{text}");
-    let desk = join(market);
-    let rows = desk.positions().iter();
-    let rows = rows.map(|(pair, row)| format!("position {pair} {}", row.position));
-    assert!(rows.eq(lines), "{text}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// An interpreter that finds the Python package; `None`: reported as skipped.
+fn python(market: &Market) -> Option<std::process::Command> {
+    let interpreter = built::python("python-tests", &["numpy", "pytest"])?;
+    let package = built::python_package(&market.desk.path("packages"));
+    let mut python = std::process::Command::new(interpreter);
+    python
+        .env("PYTHONPATH", package)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    Some(python)
 }
 
 /// A refusal of a program is the sentence that the command prints for the same.
@@ -198,6 +223,20 @@ fn a_program_is_refused_in_the_words_of_the_command() {
     let (bank, pair) = (id("LP77"), id("EUR/USD"));
     let enabled = desk.command(&Command::Enable { bank, pair });
     assert_refused(enabled, &run("fx enable LP77 EUR/USD"));
+    if let Some(mut python) = python(&market) {
+        python.arg(built::root().join("crates/python/tests/desk_refused.py"));
+        let said = [
+            send("EUR/USD buy 1001 --id P9"),
+            send("EUR/CHF buy 1000 --id P9"),
+            send("EUR/USD buy 1000 --id P9 --limit 1.100001"),
+            send("EUR/USD buy 6000 --id P9 --as guest"),
+            run("fx cancel P1 --as guest"),
+            run("fx kill --as guest"),
+            run("fx cancel P77"),
+        ];
+        let said = said.map(|line| line.replace("touchline: ", ""));
+        assert_eq!(printed(&market, &mut python), said.concat());
+    }
     assert_eq!(desk.kill().expect("done"), "done");
     assert!(desk.ledger().killed.is_some(), "the state has it at once");
     let killed = desk.send(&buy("P9", "EUR/USD", 1_000));

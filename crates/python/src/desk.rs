@@ -1,0 +1,233 @@
+//! A trading engine as Python holds it: its state and events as dictionaries, and the desk's commands.
+
+use crate::bus::{SLICE, until};
+use crate::desk_rows::{alarm, event, fill, order, parent, position};
+use crate::errors::{busy, closed, desk_exception};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Instant;
+use touchline_client::fx::{self, Error, Options, Order, name, new_name};
+
+/// A joined engine.
+#[pyclass(subclass, frozen, module = "touchline._native")]
+pub struct Desk {
+    bus: String,
+    joined: Mutex<Option<fx::Desk>>,
+}
+
+#[pymethods]
+impl Desk {
+    /// Joins the engine on the bus of this name, and reads its journal.
+    #[new]
+    #[pyo3(signature = (bus = "fx-run", *, client = "desk", directory = None, ring_directory = None, journal = None))]
+    fn new(
+        py: Python<'_>,
+        bus: &str,
+        client: &str,
+        directory: Option<PathBuf>,
+        ring_directory: Option<PathBuf>,
+        journal: Option<PathBuf>,
+    ) -> PyResult<Desk> {
+        let with = |options: Options,
+                    path: Option<PathBuf>,
+                    set: fn(Options, PathBuf) -> Options| match path {
+            Some(path) => set(options, path),
+            None => options,
+        };
+        let options = with(
+            fx::Desk::options().client(client),
+            directory,
+            Options::directory,
+        );
+        let options = with(options, ring_directory, Options::ring_directory);
+        let options = with(options, journal, Options::journal);
+        let joined = py.detach(|| options.join(bus));
+        Ok(Desk {
+            bus: bus.to_owned(),
+            joined: Mutex::new(Some(joined.map_err(|error| desk_exception(py, &error))?)),
+        })
+    }
+
+    /// Name of the bus.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.bus
+    }
+
+    /// Sends a parent order; returns its name when the engine has accepted it.
+    #[pyo3(signature = (
+        pair, side, quantity, *, limit = None, id = None, tif = "gtd", deadline_ms = 60_000, urgency = 1, style = "best",
+        whole = false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn send(
+        &self,
+        py: Python<'_>,
+        pair: &str,
+        side: &str,
+        quantity: i64,
+        limit: Option<Bound<'_, PyAny>>,
+        id: Option<&str>,
+        tif: &str,
+        deadline_ms: u64,
+        urgency: u8,
+        style: &str,
+        whole: bool,
+    ) -> PyResult<String> {
+        // A text, a Decimal or a float, as Python writes it.
+        let limit = limit
+            .map(|limit| limit.str()?.extract::<String>())
+            .transpose()?;
+        let made = || -> Result<Order, Error> {
+            Ok(Order {
+                limit: limit.as_deref().map(name).transpose()?,
+                lifetime: fx::lifetime(tif)?,
+                deadline_ms,
+                urgency,
+                style: fx::style(style)?,
+                partial: !whole,
+                ..Order::new(
+                    id.map_or_else(|| Ok(new_name()), name)?,
+                    name(pair)?,
+                    fx::side(side)?,
+                    quantity,
+                )
+            })
+        };
+        self.command(py, |desk| Ok(desk.send(&made()?)?.to_string()))
+    }
+
+    /// Ends a parent and cancels its open orders; returns the engine's word.
+    fn cancel(&self, py: Python<'_>, parent: &str) -> PyResult<String> {
+        self.command(py, |desk| desk.cancel(name(parent)?))
+    }
+
+    /// Sets the kill switch, if need be without the ring; returns the engine's word.
+    fn kill(&self, py: Python<'_>) -> PyResult<String> {
+        self.command(py, fx::Desk::kill)
+    }
+
+    /// The next event, if there is one; never waits.
+    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let next = self.command(py, fx::Desk::poll)?;
+        next.map(|next| event(py, &next)).transpose()
+    }
+
+    /// The next event; waits for it for that many seconds, or without end.
+    #[pyo3(signature = (timeout = None))]
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let until = until(timeout)?;
+        loop {
+            py.check_signals()?;
+            let left = until.saturating_duration_since(Instant::now());
+            let next = self.command(py, |desk| desk.next_within(left.min(SLICE)))?;
+            if next.is_some() || left <= SLICE {
+                return next.map(|next| event(py, &next)).transpose();
+            }
+        }
+    }
+
+    /// Parents that work, and the last 50 that have ended, in order of arrival.
+    #[getter]
+    fn parents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.with(|desk| list(py, desk.parents().iter().map(|row| parent(py, row))))
+    }
+
+    /// Orders at banks that may still be filled.
+    #[getter]
+    fn orders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.with(|desk| list(py, desk.orders().map(|(_, row)| order(py, row))))
+    }
+
+    /// The last 50 fills, busts and corrections.
+    #[getter]
+    fn fills<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.with(|desk| list(py, desk.fills().iter().map(|row| fill(py, row))))
+    }
+
+    /// The last 50 alarms.
+    #[getter]
+    fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.with(|desk| list(py, desk.ledger().alarms.iter().map(|row| alarm(py, row))))
+    }
+
+    /// Positions by pair.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.with(|desk| {
+            let all = PyDict::new(py);
+            for (pair, row) in desk.positions() {
+                all.set_item(pair, position(py, pair, row)?)?;
+            }
+            Ok(all)
+        })
+    }
+
+    /// Leaves the engine.
+    fn close(&self) -> PyResult<()> {
+        *self.lock()? = None;
+        Ok(())
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_ended))]
+    fn __exit__(&self, _ended: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.close()
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.next(py, None)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<touchline.Desk {}>", self.bus)
+    }
+}
+
+impl Desk {
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<fx::Desk>>> {
+        match self.joined.try_lock() {
+            Ok(joined) => Ok(joined),
+            Err(TryLockError::WouldBlock) => Err(busy(&self.bus)),
+            Err(TryLockError::Poisoned(_)) => Err(closed(&self.bus)),
+        }
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut fx::Desk) -> PyResult<T>) -> PyResult<T> {
+        let mut joined = self.lock()?;
+        act(joined.as_mut().ok_or_else(|| closed(&self.bus))?)
+    }
+
+    /// Acts without the GIL.
+    fn command<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut fx::Desk) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        self.with(|desk| {
+            py.detach(|| act(desk))
+                .map_err(|error| desk_exception(py, &error))
+        })
+    }
+}
+
+fn list<'py>(
+    py: Python<'py>,
+    rows: impl Iterator<Item = PyResult<Bound<'py, PyDict>>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let rows: PyResult<Vec<_>> = rows.collect();
+    PyList::new(py, rows?)
+}
