@@ -82,3 +82,23 @@ pub extern "C" fn tl_version() -> *const c_char {
         };
     VERSION.as_ptr()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_does_not_cross_the_border() {
+        let status = guarded(|| panic!("a fault"));
+        assert_eq!(status, ErrorKind::Internal as tl_status);
+        // SAFETY: the sentence of this thread.
+        let sentence = unsafe { CStr::from_ptr(tl_error()) };
+        let sentence = sentence.to_str().expect("it is ours");
+        assert!(sentence.starts_with("libtouchline has a bug"), "{sentence}");
+        let refused = guarded(|| Err(Failure::argument("a\0b")));
+        assert_eq!(refused, ErrorKind::Option as tl_status);
+        // SAFETY: as above.
+        let sentence = unsafe { CStr::from_ptr(tl_error()) };
+        assert_eq!(sentence.to_bytes(), b"a?b");
+    }
+}

@@ -96,3 +96,24 @@ def test_mistakes_are_sentences(tmp_path):
     empty.write_bytes(cut.read_bytes()[:24])
     with pytest.raises(touchline.Error, match="no packet is for channel 998"):
         list(touchline.replay(CONFIG, empty))
+
+
+def resident_kib():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def test_memory_does_not_grow_with_what_was_read():
+    def once():
+        whole(events=KINDS)
+        with touchline.Bus("demo", events=KINDS) as bus:
+            while not (batch := bus.read(timeout=1)).connection:
+                assert batch
+            bus.book(bus.symbols[0]), bus.orders(bus.symbols[0]), bus.definitions()
+
+    for _ in range(10):
+        once()
+    before = resident_kib()
+    for _ in range(30):
+        once()
+    assert resident_kib() - before < 4_096

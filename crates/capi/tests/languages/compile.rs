@@ -1,5 +1,6 @@
 //! Header and programs compile without a warning, by two compilers as C and as C++, and link with both libraries.
 
+use crate::publisher::{BUS, Process};
 use crate::tools::{has, libraries, package, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,9 +23,20 @@ impl Language {
 
 /// Compiles a program of this package against the shared library.
 pub fn program(compiler: &str, language: Language, source: &str, to: &Path) -> PathBuf {
+    with_options(&[], compiler, language, source, to)
+}
+
+fn with_options(
+    options: &[&str],
+    compiler: &str,
+    language: Language,
+    source: &str,
+    to: &Path,
+) -> PathBuf {
     let libraries = libraries();
     let mut command = Command::new(compiler);
     command
+        .args(options)
         .args([language.standard(), "-O1", "-g", "-pthread"])
         .args(["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"])
         .arg("-I")
@@ -53,13 +65,43 @@ fn programs_compile_without_a_warning() {
             continue;
         }
         let sources: &[&str] = match language {
-            Language::C => &["tests/programs/scenario.c", "examples/top_of_book.c"],
+            Language::C => &[
+                "tests/programs/scenario.c",
+                "tests/programs/edges.c",
+                "benches/programs/reader.c",
+                "examples/top_of_book.c",
+            ],
             Language::Cpp => &["tests/programs/scenario.cpp", "examples/top_of_book.cpp"],
         };
         for source in sources {
             program(compiler, language, source, &folder.join("program"));
         }
     }
+    std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// With the address sanitizer, which also finds what was not freed.
+#[test]
+fn mistakes_are_refused_and_nothing_leaks() {
+    if !has("gcc") {
+        touchline_testing::skip("mistakes of programs in C: there is no gcc");
+        return;
+    }
+    let folder = tempfile();
+    let buses = folder.join("buses");
+    let mut publisher = Process::start(&buses);
+    publisher.step(&["define", "0", "ESU4", "100"]);
+    publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
+    for options in [
+        &[][..],
+        &["-fsanitize=address", "-fno-omit-frame-pointer"][..],
+    ] {
+        let to = folder.join("edges");
+        let program = with_options(options, "gcc", Language::C, "tests/programs/edges.c", &to);
+        let said = run(Command::new(program).arg(BUS).arg(&buses));
+        assert_eq!(said, "all of it holds\n");
+    }
+    drop(publisher);
     std::fs::remove_dir_all(folder).expect("our folder");
 }
 
