@@ -20,7 +20,7 @@ int main(int count, char **words) {
   tl_event event = {.size = sizeof event};
   while (tl_next(bus, TL_FOREVER, &event) == TL_OK) {
     if (event.kind == TL_EVENT_TOP && event.bid != TL_NONE && event.ask != TL_NONE) {
-      printf("%s %s %.9g | %.9g\n", tl_symbol(bus, event.instrument), tl_state_name(event.state),
+      printf("%s %s %.12g | %.12g\n", tl_symbol(bus, event.instrument), tl_state_name(event.state),
              (double)event.bid / 1e9, (double)event.ask / 1e9);
     } else if (event.kind == TL_EVENT_CONNECTION) {
       fprintf(stderr, "%s\n", tl_connection_name(event.detail));

@@ -105,6 +105,17 @@ fn mistakes_are_refused_and_nothing_leaks() {
     std::fs::remove_dir_all(folder).expect("our folder");
 }
 
+/// The page has one program in C, which is compiled above.
+#[test]
+fn the_program_of_the_page_is_the_example() {
+    let read = |file| std::fs::read_to_string(package(file)).expect("a file of this checkout");
+    let page = read("../../docs/languages.md");
+    let (_, behind) = page.split_once("```c\n").expect("a block of C");
+    let (program, rest) = behind.split_once("```\n").expect("its end");
+    assert_eq!(program, read("examples/top_of_book.c"));
+    assert!(!rest.contains("```c\n"), "one program");
+}
+
 /// A folder of this test.
 pub fn tempfile() -> PathBuf {
     use std::sync::atomic::{AtomicU32, Ordering};
