@@ -11,6 +11,7 @@ mod packets;
 mod writer;
 
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Instant;
 use touchline_client::{Bus, Event, Events};
 use touchline_transport::shm::{Join, Kinds, Polled, Publisher, Root, Settings, Subscriber};
@@ -29,40 +30,47 @@ fn main() {
     };
     let mut publisher = Publisher::open(&root, BUS, &settings).expect("a folder of its own");
     packets::define(&mut publisher);
-    let joined = |join| Subscriber::join(&root, BUS, join).expect("it is there");
-    let mut bare = joined(Join::default());
-    let mut bare_tops = joined(Join {
-        kinds: Kinds::TOPS,
-        ..Join::default()
-    });
-    let options = || Bus::options().directory(&folder);
+    rates(&folder, &root, &mut publisher);
+    println!();
+    latency::measure(&folder, &mut publisher);
+    println!();
+    writer::measure(&folder, &mut publisher);
+    drop(publisher);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Drains what was published in each pause, one reader after another.
+fn rates(folder: &Path, root: &Root, publisher: &mut Publisher) {
+    let joined = |kinds| {
+        let join = Join {
+            kinds,
+            ..Join::default()
+        };
+        Subscriber::join(root, BUS, join).expect("it is there")
+    };
+    let mut bare = joined(Join::default().kinds);
+    let mut bare_tops = joined(Kinds::TOPS);
     let bus = |events, keep| {
-        let options = options().events(events).keep_books(keep);
-        options.join(BUS).expect("it is there")
+        let options = Bus::options().directory(folder).events(events);
+        options.keep_books(keep).join(BUS).expect("it is there")
     };
     let mut all = bus(Events::ALL, true);
     let mut tops_and_trades = bus(Events::TOPS | Events::TRADES, true);
     let mut tops = bus(Events::TOPS, false);
-    let mut others = other::start(&folder);
-    let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
+    let mut others = other::start(folder);
+    let mut costs = Costs::default();
     for round in 0..=ROUNDS {
-        let messages = packets::publish(&mut publisher, round as i64);
+        let messages = packets::publish(publisher, round as i64);
         let mut note = |name, nanoseconds: u128| {
             // The first round includes the snapshots.
             if round > 0 {
-                let cost = nanoseconds as f64 / messages as f64;
-                match rows.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, costs)) => costs.push(cost),
-                    None => rows.push((name, vec![cost])),
-                }
+                costs.note(name, nanoseconds as f64 / messages as f64);
             }
         };
         note("bare subscriber, everything", drain(&mut bare));
         note("client, all events, books kept", read(&mut all));
-        note(
-            "client, tops and trades, books kept",
-            read(&mut tops_and_trades),
-        );
+        let kept = read(&mut tops_and_trades);
+        note("client, tops and trades, books kept", kept);
         note("bare subscriber, tops", drain(&mut bare_tops));
         note("client, tops, no books", read(&mut tops));
         for other in &mut others {
@@ -71,34 +79,41 @@ fn main() {
             note(other.name, nanoseconds);
         }
     }
-    println!(
-        "{:<40} {:>8} {:>8}   ns a message published",
-        "reader", "best", "median"
-    );
-    for (name, mut costs) in rows {
-        costs.sort_by(f64::total_cmp);
-        println!(
-            "{name:<40} {:>8.1} {:>8.1}",
-            costs[0],
-            costs[costs.len() / 2]
-        );
-    }
+    costs.print();
     for bus in [&all, &tops_and_trades, &tops] {
-        let stats = bus.stats();
-        assert_eq!(
-            (stats.overruns, stats.inconsistent, bus.lag().messages),
-            (0, 0, 0)
-        );
+        let (stats, lag) = (bus.stats(), bus.lag());
+        let lost = (stats.overruns, stats.inconsistent, lag.messages);
+        assert_eq!(lost, (0, 0, 0));
     }
     println!();
     other::sizes(&mut others);
-    drop(others);
-    println!();
-    latency::measure(&folder, &mut publisher);
-    println!();
-    writer::measure(&folder, &mut publisher);
-    drop(publisher);
-    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Nanoseconds a published message, by reader.
+#[derive(Default)]
+struct Costs {
+    rows: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl Costs {
+    fn note(&mut self, name: &'static str, cost: f64) {
+        match self.rows.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, costs)) => costs.push(cost),
+            None => self.rows.push((name, vec![cost])),
+        }
+    }
+
+    fn print(self) {
+        println!(
+            "{:<46} {:>8} {:>8}   ns a message published",
+            "reader", "best", "median"
+        );
+        for (name, mut costs) in self.rows {
+            costs.sort_by(f64::total_cmp);
+            let median = costs[costs.len() / 2];
+            println!("{name:<46} {:>8.1} {median:>8.1}", costs[0]);
+        }
+    }
 }
 
 fn drain(subscriber: &mut Subscriber) -> u128 {
