@@ -35,11 +35,13 @@ impl Report {
         println!("dist: {what}");
     }
 
-    /// Prints a check that cannot run here, and repeats it at the end.
+    /// Prints a check that cannot run here, and repeats it once at the end.
     pub fn left_out(&mut self, why: impl Into<String>) {
         let why = why.into();
         println!("dist: left out: {why}");
-        self.left_out.push(why);
+        if !self.left_out.contains(&why) {
+            self.left_out.push(why);
+        }
     }
 
     /// Prints the time of each part, and everything that was left out.

@@ -44,29 +44,33 @@ pub fn run(
             removed(&root, &files, report)?;
         }
         root.run(&["dpkg", "--purge", name])?;
-        let left: Vec<_> = paths(&root.path(""))?
-            .difference(&before)
-            .cloned()
-            .collect();
-        ensure!(left.is_empty(), "left after a purge: {}", left.join(", "));
+        nothing_left(&root, &before)?;
         report.seen(&format!(
             "{name} in Debian {release}: purged, nothing is left"
         ));
     }
+    clients_of_c(&root, libraries, report)
+}
+
+/// The library and its development files, and a program that is compiled with them.
+fn clients_of_c(root: &Root, libraries: &[library::Package], report: &Report) -> Result<()> {
     let before = paths(&root.path(""))?;
     for library in libraries {
         fs::copy(&library.path, root.path("package.deb"))?;
         root.run(&["dpkg", "--install", "/package.deb"])?;
         installed(&root.path(""), &library.files, report)?;
     }
-    clients::c_program(&root, report)?;
+    clients::c_program(root, report)?;
     for library in libraries.iter().rev() {
         root.run(&["dpkg", "--purge", library.name])?;
     }
-    let left: Vec<_> = paths(&root.path(""))?
-        .difference(&before)
-        .cloned()
-        .collect();
+    nothing_left(root, &before)
+}
+
+/// A purge restores the files that were there before.
+fn nothing_left(root: &Root, before: &BTreeSet<String>) -> Result<()> {
+    let now = paths(&root.path(""))?;
+    let left: Vec<_> = now.difference(before).cloned().collect();
     ensure!(left.is_empty(), "left after a purge: {}", left.join(", "));
     Ok(())
 }
@@ -164,7 +168,8 @@ fn user(root: &Path, report: &Report) -> Result<()> {
 
 /// All files in a root except those of dpkg and the table of users.
 fn paths(root: &Path) -> Result<BTreeSet<String>> {
-    const OF_OTHERS: [&str; 7] = [
+    const OF_OTHERS: [&str; 8] = [
+        "run/",
         "var/lib/dpkg/",
         "var/log/",
         "etc/passwd",

@@ -54,7 +54,7 @@ fn one_memory(engine: &Engine, report: &Report) -> Result<()> {
             .arg(format!("--env=TOUCHLINE_DIR={}", engine.buses()))
             .arg("--env=TOUCHLINE_OWNER=10001")
             .args(["touchline", "touchline", "tail", "x"])
-            .args(["--live-only", "--no-images", "--count", "100"]),
+            .args(["--live-only", "--no-images", "--count", "2000"]),
     )?;
     let updates = read.lines().filter(|line| line.contains(" live ")).count();
     ensure!(updates > 0, "the reader has no update:\n{read}");
