@@ -30,6 +30,7 @@ pub mod memory_model;
 pub mod mutants;
 pub mod picture;
 pub mod plot;
+pub mod public_api;
 pub mod sbe_oracle;
 pub mod simulate;
 pub mod site;
@@ -48,6 +49,46 @@ use std::{
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_owned()
+}
+
+/// A program of the registry that a chore runs.
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+    /// Further options of `cargo install`.
+    options: &'static [&'static str],
+}
+
+/// Path of a tool, installed below the target folder unless this version is there already.
+fn tool(root: &Path, tool: &Tool) -> Result<PathBuf> {
+    let Tool {
+        name,
+        version,
+        options,
+    } = tool;
+    let tools = target_folder(root).join("tools");
+    let program = tools.join("bin").join(name);
+    let there = Command::new(&program).arg("--version").output();
+    let is_there = there.is_ok_and(|output| {
+        let said = String::from_utf8_lossy(&output.stdout);
+        let last = said.split_whitespace().last().unwrap_or_default();
+        last.trim_start_matches('v') == *version
+    });
+    if is_there {
+        return Ok(program);
+    }
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["install", name, "--version", version, "--locked"])
+        .args(*options)
+        .arg("--root")
+        .arg(&tools)
+        .status()
+        .context("cannot run cargo install")?;
+    if !status.success() {
+        anyhow::bail!("cargo install {name} {version} failed: it needs the registry, once");
+    }
+    Ok(program)
 }
 
 /// Arguments of cargo that build the packages of the workspace with another optimisation. Dependencies, with their build scripts

@@ -38,6 +38,7 @@ usage: cargo xtask <chore> [arguments]
   picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
                                  draw what a command prints on a terminal; with frames, a screen that moves
   plot OUT.svg RESULTS.jsonl     draw the rounds of 'bench fx-compose --profile buses --json' over banks and updates
+  public-api [--write]           hold the public items of the client against the committed list, or write it
   site                           build the documentation site with mdBook, which is installed below target/";
 
 fn main() -> ExitCode {
@@ -93,6 +94,8 @@ fn run() -> Result<()> {
         }
         ["aeron-interop", ref options @ ..] => xtask::aeron_interop::run(&root, options),
         ["site"] => xtask::site::run(&root),
+        ["public-api"] => xtask::public_api::run(&root, false),
+        ["public-api", "--write"] => xtask::public_api::run(&root, true),
         ["soak", ref options @ ..] => {
             xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)
         }

@@ -5,13 +5,17 @@
 //! ```
 
 use crate::tidy::resolve;
+use crate::{Tool, tool};
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-/// Version of mdBook.
-const VERSION: &str = "0.5.4";
+const MDBOOK: Tool = Tool {
+    name: "mdbook",
+    version: "0.5.4",
+    options: &["--no-default-features", "--features", "search"],
+};
 
 /// Pages outside `docs/`.
 const PAGES: &[&str] = &[
@@ -28,7 +32,7 @@ const PAGES: &[&str] = &[
 /// # Errors
 /// mdBook cannot be installed or fails, or a file cannot be read or written.
 pub fn run(root: &Path) -> Result<()> {
-    let mdbook = mdbook(root)?;
+    let mdbook = tool(root, &MDBOOK)?;
     let site = crate::target_folder(root).join("site");
     if site.exists() {
         fs::remove_dir_all(&site).with_context(|| format!("cannot empty {}", site.display()))?;
@@ -45,30 +49,6 @@ pub fn run(root: &Path) -> Result<()> {
     }
     println!("site: {}", site.join("book/index.html").display());
     Ok(())
-}
-
-/// Path of mdBook, installed below the target folder unless this version is there already.
-fn mdbook(root: &Path) -> Result<PathBuf> {
-    let tools = crate::target_folder(root).join("tools");
-    let program = tools.join("bin/mdbook");
-    let there = Command::new(&program).arg("--version").output();
-    let there = there.is_ok_and(|output| {
-        String::from_utf8_lossy(&output.stdout).trim() == format!("mdbook v{VERSION}")
-    });
-    if there {
-        return Ok(program);
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["install", "mdbook", "--version", VERSION, "--locked"])
-        .args(["--no-default-features", "--features", "search", "--root"])
-        .arg(&tools)
-        .status()
-        .context("cannot run cargo install")?;
-    if !status.success() {
-        bail!("cargo install mdbook {VERSION} failed: it needs the registry, once");
-    }
-    Ok(program)
 }
 
 /// Copies pages and pictures to `site/src`, `docs/SUMMARY.md` to its top, and the configuration to `site`.
