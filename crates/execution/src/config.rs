@@ -127,6 +127,9 @@ pub struct ClientConfig {
     /// Directory of its bus; that of the engine if absent.
     #[serde(default)]
     pub directory: Option<PathBuf>,
+    /// Group by which it lets an engine of another user read its ring; its own user alone if absent.
+    #[serde(default)]
+    pub group: Option<String>,
     /// Commands that it may send.
     pub may: Vec<CommandKind>,
     /// Largest parent, base units.

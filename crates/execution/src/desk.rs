@@ -132,10 +132,9 @@ impl Ring {
             Some(directory) => Root::at(directory),
             None => root.clone(),
         };
-        let root = match client.user {
-            Some(user) => root.owned_by(user),
-            None => root,
-        };
+        // The user of the configuration alone, or this one: whatever a directory's name or the environment states.
+        let own = || Root::of_this_user().owner();
+        let root = root.owned_by(client.user.unwrap_or_else(own));
         let bus = ring_name(engine, &client.name);
         Ring {
             kill_file: KillFile::of(&root, &bus),
@@ -375,6 +374,27 @@ mod tests {
     impl Gate {
         fn admit_parent(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
             self.admit(&command(request, PARENT), now_ns)
+        }
+    }
+
+    /// A ring is of the user that the configuration names, or of the engine's; the name of its directory decides nothing.
+    #[test]
+    fn the_configuration_alone_says_whose_ring_is_read() {
+        let own = Root::of_this_user().owner();
+        for (user, trusted) in [(None, own), (Some(own + 7), own + 7)] {
+            let client = ClientConfig {
+                name: "desk".to_owned(),
+                person: None,
+                user,
+                directory: Some(format!("/dev/shm/touchline-{}", own + 8).into()),
+                group: None,
+                may: Vec::new(),
+                max_order: 1,
+                max_commands_per_s: 1,
+            };
+            let engine = Root::at("/dev/shm/touchline-4242");
+            let ring = Ring::new(&client, &engine, "fx-run", Known::default(), 0);
+            assert_eq!(ring.root.owner(), trusted);
         }
     }
 

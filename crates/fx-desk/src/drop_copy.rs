@@ -10,6 +10,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub const JOURNAL: &str = "journal";
 #[derive(Debug)]
 pub struct DropCopy {
     publication: Publication,
-    directory: PathBuf,
+    root: Root,
 }
 
 impl DropCopy {
@@ -52,7 +53,7 @@ impl DropCopy {
         let (publication, []) = Publication::open(root, bus, &layout)?;
         Ok(DropCopy {
             publication,
-            directory: root.path().join(bus),
+            root: root.clone(),
         })
     }
 
@@ -63,7 +64,7 @@ impl DropCopy {
 
     /// A run begins with this batch. An engine whose file cannot be written trades, and its late readers need the journal.
     pub fn begin_run(&mut self, run: &[u8]) {
-        let _ = write_note(&self.directory, RUN, run);
+        let _ = write_note(&self.root, self.publication.bus(), RUN, run);
     }
 
     /// Publishes a part of a batch.
@@ -106,7 +107,7 @@ impl DropCopy {
 /// written trades, and its readers must be told of the file.
 pub fn note(root: &Root, bus: &str, name: &str, path: &Path) {
     if let Ok(path) = std::path::absolute(path) {
-        let _ = write_note(&root.path().join(bus), name, path.as_os_str().as_bytes());
+        let _ = write_note(root, bus, name, path.as_os_str().as_bytes());
     }
 }
 
@@ -119,11 +120,16 @@ pub fn noted(root: &Root, bus: &str, name: &str) -> io::Result<PathBuf> {
     Ok(OsString::from_vec(fs::read(path)?).into())
 }
 
-fn write_note(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+/// Writes a file beside the ring, for the group of the root to read.
+fn write_note(root: &Root, bus: &str, name: &str, content: &[u8]) -> io::Result<()> {
+    let directory = root.path().join(bus);
     let partial = directory.join(format!("{name}.new"));
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(&partial)?.write_all(content)?;
+    let mut file = options.open(&partial)?;
+    let shared = root.share(file.as_fd(), &partial);
+    shared.map_err(io::Error::other)?;
+    file.write_all(content)?;
     fs::rename(partial, directory.join(name))
 }
 

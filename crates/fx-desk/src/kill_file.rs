@@ -5,6 +5,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use touchline_transport::bus::Root;
@@ -23,7 +24,7 @@ fn path_of(root: &Path, ring: &str) -> PathBuf {
     root.join(format!(".{ring}.kill"))
 }
 
-/// Writes the file: the engine takes it within milliseconds, or when it starts.
+/// Writes the file, for the group of the root to read: the engine takes it within milliseconds, or when it starts.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -37,7 +38,10 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
         .mode(0o600)
         .custom_flags(FLAGS)
         .open(&part)
-        .and_then(|mut file| file.write_all(request.to_string().as_bytes()))
+        .and_then(|mut file| {
+            root.share(file.as_fd(), &part).map_err(io::Error::other)?;
+            file.write_all(request.to_string().as_bytes())
+        })
         .and_then(|()| fs::rename(&part, &path));
     if written.is_err() {
         // What is left of it is of no use to anybody.

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
-use touchline_shm::segment::{Access, Mapping, Options as MappingOptions, WriterLock};
+use touchline_shm::segment::{Access, GroupAccess, Mapping, Options as MappingOptions, WriterLock};
 
 /// File of the tail in the directory of the bus.
 const TAIL: &str = "tail";
@@ -143,7 +143,7 @@ impl Journal {
             bus,
             TAIL,
             Tail::<Mapping>::memory_bytes(options.ring_bytes),
-            &MappingOptions::default(),
+            &tail_options(),
         )?;
         let tail = Tail::create(
             draft.mapping(),
@@ -316,6 +316,14 @@ fn unix_ns() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
+/// The tail is its owner's alone, as the files are, also on a bus that is shared with a group.
+fn tail_options() -> MappingOptions {
+    MappingOptions {
+        group_access: GroupAccess::None,
+        ..MappingOptions::default()
+    }
+}
+
 fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
     let directory = bus.directory();
     if !directory.files()?.iter().any(|file| file == TAIL) {
@@ -324,7 +332,7 @@ fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
     let options = MappingOptions {
         prefault: false,
         lock: touchline_shm::segment::Lock::No,
-        ..MappingOptions::default()
+        ..tail_options()
     };
     let mapping = match Mapping::open(directory, TAIL, Access::Read, &options) {
         Err(touchline_shm::segment::Error::Size { path, bytes: 0, .. }) => {

@@ -25,10 +25,11 @@ mod name;
 mod ofd;
 mod slot_locks;
 mod space;
+mod users;
 mod writer_lock;
 
 pub use build::Build;
-pub use directory::{Directory, Root};
+pub use directory::{Directory, GroupAccess, Root};
 pub use error::Error;
 pub use holder::Holder;
 pub use mapping::{Access, Draft, Lock, Mapping, Options, Warning};

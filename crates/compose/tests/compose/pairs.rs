@@ -1,7 +1,7 @@
 //! What a message of one pair, or the end of one session, changes beside its own pair.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 use touchline_compose::{Composer, Config};
 use touchline_fx::input::Session;
@@ -143,4 +143,21 @@ fn ended_quotes_leave_a_conflated_composite_at_once() {
     // Any input runs the timers before it.
     world.input(2_800, 1, Session::Heard);
     assert_eq!(world.shown(0), (Validity::Live, None), "expired");
+}
+
+/// The group of the configuration may read the composite, and nobody else.
+#[test]
+fn the_bus_is_shared_with_the_configured_group() {
+    let mode = |path: PathBuf| fs::metadata(path).expect("it is there").mode() & 0o777;
+    let group = fs::metadata("/proc/self").expect("this process").gid();
+    let shared = World::open("shared", &format!("group = \"{group}\""), "");
+    let private = World::open("private", "", "");
+    for (world, directory, file) in [(&shared, 0o750, 0o640), (&private, 0o700, 0o600)] {
+        let bus = world.folder.join("fx");
+        assert_eq!(mode(world.folder.clone()), directory);
+        assert_eq!(mode(bus.clone()), directory);
+        for name in ["ring", "images", "counters", "lock"] {
+            assert_eq!(mode(bus.join(name)), file, "{name}");
+        }
+    }
 }

@@ -40,7 +40,8 @@ pub struct Sending<L> {
     settings: SendSettings,
     link: L,
     bus: Option<(Subscriber, Sender)>,
-    stats: ProcessStats,
+    /// None where another user has the buses.
+    stats: Option<ProcessStats>,
     clocks: Clocks,
     ns_per_tick: f64,
     next_try_ns: u64,
@@ -68,7 +69,11 @@ impl<L: SendLink> Sending<L> {
     /// Another process has its name of counters.
     pub fn new(settings: SendSettings, link: L) -> Result<Sending<L>, RunError> {
         let table = crate::SenderCounters::TABLE;
-        let stats = ProcessStats::create(&settings.root, &settings.name, 1.0, table, [])?;
+        let (root, name) = (&settings.root, &settings.name);
+        let stats = match root.is_own().map_err(|error| RunError::Bus(error.into()))? {
+            true => Some(ProcessStats::create(root, name, 1.0, table, [])?),
+            false => None,
+        };
         Ok(Sending {
             settings,
             link,
@@ -227,14 +232,18 @@ impl<L: SendLink> Sending<L> {
         }
         self.shown_ns = now.mono_ns;
         let Some((subscriber, sender)) = &mut self.bus else {
-            self.stats.counters_file().show([]);
+            if let Some(stats) = &mut self.stats {
+                stats.counters_file().show([]);
+            }
             return;
         };
         let counters = sender.counters();
         counters.relay_clock_steps = self.clocks.steps;
         counters.relay_lag_bytes = subscriber.lag_bytes();
         self.link.count(counters);
-        self.stats.counters_file().show(counters.counts());
+        if let Some(stats) = &mut self.stats {
+            stats.counters_file().show(counters.counts());
+        }
         let refused = counters.relay_requests_invalid;
         let batches = refused - std::mem::replace(&mut self.refused, refused);
         if batches > 0 {

@@ -3,11 +3,15 @@
 use crate::stage::{Market, Stage, is_alive, step, until};
 use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use touchline_relay::config::{Config, ReceiveConfig, SendConfig};
 use touchline_relay::link::Refusal;
 use touchline_relay::link::SendEvent;
 use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::{RunEvent, Sending};
+use touchline_relay::start::{Thread, start};
 use touchline_relay::{BadHead, Epoch, HEAD_BYTES, Head, HeadFlags, Source};
 use touchline_transport::shm::{Images, Value};
 use touchline_types::{Instrument, Validity};
@@ -351,4 +355,43 @@ fn requests_without_end_starve_nobody() {
         counted("relay_requests_dropped") > 1_000 && counted("relay_refreshes_requested") < 300
     });
     assert_eq!(stage.counter("b", "relay_gaps"), 0);
+}
+
+/// The group of the configuration reads the received bus, and not the one that is sent; a group that does not exist is said.
+#[test]
+fn the_received_bus_is_shared_with_the_configured_group() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher("a");
+    Market::new(1).define(&mut publisher);
+    let begin = |config: &Config| {
+        let mut links = start(config, &stage.root(), "host").expect("it starts");
+        let link = links.remove(0);
+        let work = (link.begin)(&mut Thread::default()).expect("it begins");
+        (link.address, work)
+    };
+    let address = |text: &str| text.parse().expect("an address");
+    let (sender, mut send) = begin(&Config {
+        send: vec![SendConfig::new("a", address("tcp://127.0.0.1:0"))],
+        ..Config::default()
+    });
+    let group = std::fs::metadata("/proc/self").expect("this process").gid();
+    let received = |group: &str| Config {
+        group: Some(group.to_owned()),
+        receive: vec![ReceiveConfig::new(address(&sender), "b")],
+        ..Config::default()
+    };
+    let (_, mut receive) = begin(&received(&group.to_string()));
+    let ring = |bus: &str| stage.root().path().join(bus).join("ring");
+    let begun = Instant::now();
+    while !ring("b").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no bus");
+        send.work().expect("it works");
+        receive.work().expect("it works");
+    }
+    let mode = |path: PathBuf| std::fs::metadata(path).expect("it is there").mode() & 0o777;
+    assert_eq!((mode(ring("b")), mode(ring("a"))), (0o640, 0o600));
+    assert_eq!(mode(ring("b").parent().expect("a bus").to_owned()), 0o750);
+    let refused = start(&received("no-such-group"), &stage.root(), "host").err();
+    let said = refused.map(|error| error.to_string()).unwrap_or_default();
+    assert!(said.contains("\"no-such-group\" does not exist"), "{said}");
 }

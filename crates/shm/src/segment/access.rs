@@ -1,6 +1,7 @@
 //! Users and groups: whose buses a reader trusts, and the group to which a writer gives its bus.
 
-use super::error::{Error, NO_USER, UNMAPPED};
+use super::error::Error;
+use super::users::{NO_USER, this_user};
 use rustix::fs::{AtFlags, Gid, Mode, Stat};
 use rustix::io::Errno;
 use std::ffi::CString;
@@ -29,31 +30,6 @@ pub fn stated_owner(path: &Path) -> Option<u32> {
     let user = number.parse::<u32>().ok()?;
     // `+7` and `007` are numbers, and not the name of a user's directory.
     (user.to_string() == number).then_some(user)
-}
-
-/// User of this process, as it is seen on its files. Users that its user namespace does not map all have one number, which
-/// says nothing.
-pub fn this_user() -> u32 {
-    match rustix::process::geteuid().as_raw() {
-        UNMAPPED if !is_mapped(UNMAPPED) => NO_USER,
-        user => user,
-    }
-}
-
-/// Whether this process's user namespace has a user of this number.
-fn is_mapped(user: u32) -> bool {
-    let map = std::fs::read_to_string("/proc/self/uid_map");
-    map.is_ok_and(|map| map.lines().any(|line| is_in_range(line, user)))
-}
-
-/// Whether a user is in a range of a map: first user here, first user outside, number of users.
-fn is_in_range(line: &str, user: u32) -> bool {
-    let numbers: Vec<u64> = line
-        .split_whitespace()
-        .map_while(|it| it.parse().ok())
-        .collect();
-    let user = u64::from(user);
-    matches!(numbers[..], [first, _, count] if (first..first + count).contains(&user))
 }
 
 /// Number of a group, from its name or its number.
@@ -116,12 +92,24 @@ pub fn give(
     Ok(())
 }
 
+/// [`give`] of an open file or directory.
+pub fn give_file(
+    handle: BorrowedFd<'_>,
+    group: Option<u32>,
+    mode: u32,
+    path: impl Fn() -> std::path::PathBuf,
+) -> Result<(), Error> {
+    let stat =
+        rustix::fs::fstat(handle).map_err(|error| Error::system("examine", path())(error))?;
+    give(handle, &stat, group, mode, path)
+}
+
 fn not_given(error: Errno, group: u32, path: std::path::PathBuf) -> Error {
     match error {
         Errno::PERM | Errno::INVAL => Error::NotMember {
             path,
             group,
-            user: rustix::process::geteuid().as_raw(),
+            user: this_user(),
             is_unmapped: error == Errno::INVAL,
         },
         other => Error::system("change the group of", path)(other),
@@ -146,23 +134,6 @@ mod tests {
             ("/", None),
         ] {
             assert_eq!(stated_owner(Path::new(path)), owner, "{path}");
-        }
-    }
-
-    #[test]
-    fn a_user_is_mapped_by_a_range_that_has_its_number() {
-        let cases = [
-            ("         0          0 4294967295", true),
-            ("0 100000 65536", true),
-            ("0 100000 65534", false),
-            ("65534 1 1", true),
-            ("65535 65534 1", false),
-            ("0 65534 1", false),
-            ("", false),
-            ("a map", false),
-        ];
-        for (line, has) in cases {
-            assert_eq!(is_in_range(line, UNMAPPED), has, "{line}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Directories of buses: location, owner, and opening of files.
 
-use super::access::{self, this_user};
 use super::name::Name;
-use super::{Error, space};
+use super::users::this_user;
+use super::{Error, access, space};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -120,12 +120,26 @@ impl Root {
         root.open_in(handle.as_fd(), bus)
     }
 
-    /// Whether the buses belong to this process's user, who may write there.
+    /// Gives a file beside the buses, of this process's user, the group and the mode of their files.
+    ///
+    /// # Errors
+    /// Among others [`Error::NotMember`].
+    pub fn share(&self, file: BorrowedFd<'_>, path: &Path) -> Result<(), Error> {
+        access::give_file(file, self.group, GroupAccess::Read.mode(self.group), || {
+            path.to_owned()
+        })
+    }
+
+    /// Whether the buses belong to this process's user, who may write there; or will, if there is no directory yet.
     ///
     /// # Errors
     /// The directory cannot be read.
     pub fn is_own(&self) -> Result<bool, Error> {
-        Ok(self.open_root()?.1.owner == this_user())
+        match self.open_root() {
+            Ok((_, root)) => Ok(root.owner == this_user()),
+            Err(Error::Missing { .. }) => Ok(self.owner == this_user()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Names of the buses below this root, sorted, without plain files; [`WriterLock::holder`](super::WriterLock::holder) tells whether a
@@ -253,21 +267,30 @@ impl Root {
     }
 }
 
-/// Writer of a file of a bus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WrittenBy {
-    /// The owner's processes.
-    Owner,
-    /// Every reader of the bus: the one file in which readers report to the writer.
-    Readers,
+/// Access of the group of a shared bus to a file. To be stated by every process that creates or opens the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupAccess {
+    /// None: the file is of its owner alone.
+    None,
+    /// Its members read it.
+    #[default]
+    Read,
+    /// They also write it: a file in which readers report to the writer.
+    Write,
 }
 
-impl WrittenBy {
+impl GroupAccess {
+    /// Mode of a file of a bus that is shared with this group.
+    fn mode(self, group: Option<u32>) -> u32 {
+        group.map_or(0o600, |_| self.mode_max())
+    }
+
     /// Most access of a file; that of files shared with a group.
     fn mode_max(self) -> u32 {
         match self {
-            WrittenBy::Owner => 0o640,
-            WrittenBy::Readers => 0o660,
+            GroupAccess::None => 0o600,
+            GroupAccess::Read => 0o640,
+            GroupAccess::Write => 0o660,
         }
     }
 }
@@ -316,7 +339,7 @@ impl Directory {
         &self,
         file: &str,
         access: OFlags,
-        written_by: WrittenBy,
+        of_group: GroupAccess,
     ) -> Result<(OwnedFd, Stat), Error> {
         // NONBLOCK: a pipe under this name must not block the open.
         let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -337,7 +360,7 @@ impl Directory {
             }
             other => other.map_err(|error| Error::opening(&self.path_of(file))(error))?,
         };
-        let allowed = written_by.mode_max();
+        let allowed = of_group.mode_max();
         // The path is built only for an error: readers check the lock repeatedly.
         let verify = |path: &Path| {
             let kind = FileType::RegularFile;
@@ -358,10 +381,10 @@ impl Directory {
     }
 
     /// Creates a file that must not exist, with its final mode.
-    pub(super) fn create_file(&self, file: &str, by: WrittenBy) -> Result<OwnedFd, Error> {
+    pub(super) fn create_file(&self, file: &str, of_group: GroupAccess) -> Result<OwnedFd, Error> {
         let made = self.create_private(file);
         let handle = made.map_err(Error::system("make", self.path_of(file)))?;
-        self.grant(handle.as_fd(), file, by)?;
+        self.grant(handle.as_fd(), file, of_group)?;
         Ok(handle)
     }
 
@@ -370,26 +393,17 @@ impl Directory {
         &self,
         file: BorrowedFd<'_>,
         name: &str,
-        by: WrittenBy,
+        of_group: GroupAccess,
     ) -> Result<(), Error> {
-        let path = || self.path_of(name);
-        let stat = rustix::fs::fstat(file).map_err(Error::system("examine", path()))?;
-        let mode = match self.root.group {
-            Some(_) => by.mode_max(),
-            None => 0o600,
-        };
-        access::give(file, &stat, self.root.group, mode, path)
+        let group = self.root.group;
+        access::give_file(file, group, of_group.mode(group), || self.path_of(name))
     }
 
     /// Gives the directory the group and the mode that its writer grants. For the holder of its lock.
     pub(super) fn grant_itself(&self) -> Result<(), Error> {
-        let path = || self.path();
-        let stat = rustix::fs::fstat(self.handle()).map_err(Error::system("examine", path()))?;
-        let mode = match self.root.group {
-            Some(_) => access::DIRECTORY_MODE_MAX,
-            None => 0o700,
-        };
-        access::give(self.handle(), &stat, self.root.group, mode, path)
+        let group = self.root.group;
+        let mode = group.map_or(0o700, |_| access::DIRECTORY_MODE_MAX);
+        access::give_file(self.handle(), group, mode, || self.path())
     }
 
     /// Checks that this process's user is the owner, who alone writes.
@@ -420,10 +434,10 @@ impl Directory {
     pub(super) fn open_or_create_file(
         &self,
         file: &str,
-        written_by: WrittenBy,
+        of_group: GroupAccess,
     ) -> Result<OwnedFd, Error> {
         match self.create_private(file) {
-            Err(Errno::EXIST) => Ok(self.open_file(file, OFlags::RDWR, written_by)?.0),
+            Err(Errno::EXIST) => Ok(self.open_file(file, OFlags::RDWR, of_group)?.0),
             made => made.map_err(Error::system("make", self.path_of(file))),
         }
     }

@@ -1,6 +1,7 @@
 //! Errors of the files of a bus, with place and fix.
 
 use super::holder::Holder;
+use super::users::{GROUPS, NO_USER, USERS, is_unmapped, this_user};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 use std::fmt;
@@ -40,7 +41,7 @@ pub enum Error {
     },
     /// The file or directory belongs to another user.
     #[error(
-        "{path} belongs to user {owner}{}, not to {}: not touched; run as that user, or choose another directory", unmapped(*.owner), trusted(*.expected)
+        "{path} belongs to user {owner}{}, not to {}: not touched; run as that user, or choose another directory", unmapped(*.owner, USERS), trusted(*.expected)
     )]
     Foreign {
         /// Path.
@@ -64,7 +65,7 @@ pub enum Error {
     },
     /// This user may not read the file or directory.
     #[error(
-        "{path} belongs to user {owner}{} and group {group}{}, mode {mode:04o}: user {user} may not read it; {}", unmapped(*.owner), unmapped(*.group), denied_advice(*.mode)
+        "{path} belongs to user {owner}{} and group {group}{}, mode {mode:04o}: user {user} may not read it; {}", unmapped(*.owner, USERS), unmapped(*.group, GROUPS), denied_advice(*.mode)
     )]
     Denied {
         /// Path.
@@ -248,7 +249,7 @@ impl Error {
     pub(super) fn denied(path: PathBuf, stat: &Stat) -> Self {
         Self::Denied {
             path,
-            user: rustix::process::geteuid().as_raw(),
+            user: this_user(),
             owner: stat.st_uid,
             group: stat.st_gid,
             mode: stat.st_mode & 0o777,
@@ -275,11 +276,6 @@ fn parent_advice(parent: &Path) -> &'static str {
     }
 }
 
-/// A user who owns nothing.
-pub const NO_USER: u32 = u32::MAX;
-/// What the kernel shows in place of users and groups that a user namespace does not map.
-pub const UNMAPPED: u32 = 65_534;
-
 fn trusted(user: u32) -> String {
     match user {
         NO_USER => "a user that this process may trust".to_owned(),
@@ -287,10 +283,10 @@ fn trusted(user: u32) -> String {
     }
 }
 
-fn unmapped(number: u32) -> &'static str {
-    match number {
-        UNMAPPED => " (any that this user namespace does not map)",
-        _ => "",
+fn unmapped(number: u32, map: &str) -> &'static str {
+    match is_unmapped(number, map) {
+        true => " (any that this user namespace does not map)",
+        false => "",
     }
 }
 

@@ -1,6 +1,6 @@
 //! A mapped file of a bus.
 
-use super::directory::{self, WrittenBy};
+use super::directory::{self, GroupAccess};
 use super::name::{Identity, Name};
 use super::writer_lock::{LOOK, WriterLock, unfinished_name};
 use super::{Directory, Error, fault, flock, space};
@@ -56,9 +56,8 @@ pub struct Options {
     /// A new file takes only the memory that [`Mapping::reserve`] requests. Not compatible with
     /// prefaulting.
     pub sparse: bool,
-    /// Readers write to it too: on a bus shared with a group, the group may. To be set by every process that creates or
-    /// opens the file.
-    pub readers_write: bool,
+    /// Access of the group of a shared bus.
+    pub group_access: GroupAccess,
 }
 
 impl Default for Options {
@@ -69,7 +68,7 @@ impl Default for Options {
             prefault: true,
             lock: Lock::IfAllowed,
             sparse: false,
-            readers_write: false,
+            group_access: GroupAccess::Read,
         }
     }
 }
@@ -81,13 +80,6 @@ impl Options {
             prefault: false,
             sparse: true,
             ..Self::default()
-        }
-    }
-
-    fn written_by(&self) -> WrittenBy {
-        match self.readers_write {
-            true => WrittenBy::Readers,
-            false => WrittenBy::Owner,
         }
     }
 }
@@ -191,7 +183,7 @@ impl Mapping {
             name: unfinished_name(file),
         };
         directory.remove_file(&unfinished.name)?;
-        let handle = directory.create_file(&unfinished.name, options.written_by())?;
+        let handle = directory.create_file(&unfinished.name, options.group_access)?;
         rustix::fs::ftruncate(&handle, length).map_err(Error::system("size", &path))?;
         if !options.sparse {
             space::allocate(&handle, &path, 0..length)?;
@@ -220,7 +212,7 @@ impl Mapping {
             Access::Read => OFlags::RDONLY,
             Access::Write => OFlags::RDWR,
         };
-        let (handle, stat) = directory.open_file(file, flags, options.written_by())?;
+        let (handle, stat) = directory.open_file(file, flags, options.group_access)?;
         let path = directory.path_of(file);
         let length = stat.st_size as u64;
         space::check_size(directory.handle(), &path, length, "start its writer again")?;
@@ -237,7 +229,7 @@ impl Mapping {
     pub fn take_over(lock: &WriterLock, file: &str, options: &Options) -> Result<Self, Error> {
         let directory = lock.directory();
         let mapping = Self::open(directory, file, Access::Write, options)?;
-        directory.grant(mapping.region.file.as_fd(), file, options.written_by())?;
+        directory.grant(mapping.region.file.as_fd(), file, options.group_access)?;
         Ok(mapping)
     }
 
@@ -304,7 +296,7 @@ impl Mapping {
         options: &Options,
     ) -> Result<Self, Error> {
         let mut region = Region::map(file, path, bytes, access)?;
-        region.is_locked = access == Access::Write && !options.readers_write;
+        region.is_locked = access == Access::Write && options.group_access != GroupAccess::Write;
         region.prepare(access, options)?;
         Ok(Self {
             words: region.words,
@@ -513,7 +505,7 @@ impl Drop for Region {
 /// must not write to it.
 fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error> {
     // mutant: names: a file in use is written by a second one
-    if options.readers_write {
+    if options.group_access == GroupAccess::Write {
         return Ok(());
     }
     // The system releases the files of a dead process before its memory, and the memory only when no tool reads its

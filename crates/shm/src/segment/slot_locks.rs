@@ -1,6 +1,6 @@
 //! Slots of registered readers: taken by a reader, visible to the writer, free again when the reader dies.
 
-use super::directory::WrittenBy;
+use super::directory::GroupAccess;
 use super::name::Name;
 use super::ofd::LockFile;
 use super::{Directory, Error, WriterLock};
@@ -24,8 +24,8 @@ impl SlotLocks {
     /// For the writer: creates the file if it is missing. Readers that hold a slot keep it.
     pub fn create(lock: &WriterLock, slots: u32) -> Result<Self, Error> {
         let directory = lock.directory().clone();
-        let file = directory.open_or_create_file(FILE, WrittenBy::Readers)?;
-        directory.grant(file.as_fd(), FILE, WrittenBy::Readers)?;
+        let file = directory.open_or_create_file(FILE, GroupAccess::Write)?;
+        directory.grant(file.as_fd(), FILE, GroupAccess::Write)?;
         Self::new(directory, file.into(), slots)
     }
 
@@ -93,6 +93,6 @@ impl SlotGuard {
 }
 
 fn open(directory: &Directory) -> Result<LockFile, Error> {
-    let (file, _) = directory.open_file(FILE, OFlags::RDWR, WrittenBy::Readers)?;
+    let (file, _) = directory.open_file(FILE, OFlags::RDWR, GroupAccess::Write)?;
     Ok(file.into())
 }

@@ -1,7 +1,7 @@
 //! One writer for each bus: the first to start, until it ends.
 
 use super::build::Build;
-use super::directory::{self, WrittenBy};
+use super::directory::{self, GroupAccess};
 use super::holder::{Holder, SIGNATURE_BYTES_MAX};
 use super::name::Name;
 use super::ofd::LockFile;
@@ -42,7 +42,7 @@ impl WriterLock {
     pub fn acquire(directory: Directory) -> Result<Self, Error> {
         directory.check_is_own()?;
         // A process without write access is refused here, and delays no other.
-        let file = LockFile::from(directory.open_or_create_file(FILE, WrittenBy::Owner)?);
+        let file = LockFile::from(directory.open_or_create_file(FILE, GroupAccess::Read)?);
         let folder = FolderLock::acquire(&directory)?;
         let path = directory.path_of(FILE);
         let failed = || Error::system("lock", &path);
@@ -66,7 +66,7 @@ impl WriterLock {
         }
         // Not before: another process may hold the bus, with another group.
         lock.directory
-            .grant(lock.file.as_fd(), FILE, WrittenBy::Owner)?;
+            .grant(lock.file.as_fd(), FILE, GroupAccess::Read)?;
         lock.directory.grant_itself()?;
         sign(&lock.file).map_err(failed())?;
         lock.file.try_lock(SIGNED_BYTE).map_err(failed())?;
@@ -95,7 +95,7 @@ impl WriterLock {
     /// Build of the present or last writer of a bus; `None` if it states none.
     pub fn last_build(directory: &Directory) -> Option<Build> {
         let (file, _) = directory
-            .open_file(FILE, OFlags::RDONLY, WrittenBy::Owner)
+            .open_file(FILE, OFlags::RDONLY, GroupAccess::Read)
             .ok()?;
         let holder = read_signature(&LockFile::from(file))?;
         holder.build.map(|build| *build)
@@ -203,7 +203,7 @@ fn sign(file: &LockFile) -> Result<(), Errno> {
 
 /// Lock file of a bus, if it is locked.
 fn lock_of(directory: &Directory) -> Result<Option<LockFile>, Error> {
-    let file = match directory.open_file(FILE, OFlags::RDONLY, WrittenBy::Owner) {
+    let file = match directory.open_file(FILE, OFlags::RDONLY, GroupAccess::Read) {
         Ok((file, _)) => LockFile::from(file),
         Err(Error::Missing { .. }) => return Ok(None),
         Err(error) => return Err(error),

@@ -45,6 +45,8 @@ impl To {
             if let Some(directory) = &client.directory {
                 ring_root = Root::at(directory);
             }
+            let shared = ring_root.shared_with(client.group.as_deref());
+            ring_root = shared.map_err(Failure::usage)?;
         }
         Ok(Address {
             root,

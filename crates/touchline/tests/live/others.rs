@@ -11,6 +11,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::{Command, Output};
 use std::thread;
 use std::time::{Duration, Instant};
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 
 const PUBLISHER: u32 = 64_102;
 const READER: u32 = 64_101;
@@ -164,6 +165,9 @@ fn a_member_of_the_group_reads_all_that_the_owner_reads_and_a_stranger_nothing()
         why.contains("only readers of its user 64102 have a name"),
         "{why}"
     );
+    let line = format!("relay live --to tcp://127.0.0.1:0 --seconds 1 {at}");
+    let relayed = run_as(&stage, member, &line);
+    assert!(relayed.status.success(), "{relayed:?}");
     strangers_are_refused(&stage, &at);
     nothing_can_be_written(&stage, &as_user(READER, GROUP));
 
@@ -409,4 +413,85 @@ fn nothing_can_be_written_from(stage: &Stage, container: &Container, more: &[&st
     for done in ["written", "removed", "added", "taken"] {
         assert!(!said.contains(done), "{said}");
     }
+}
+
+/// An engine, its configuration readable by all. Its client is another user, with a ring in a directory of its own.
+fn configure_engine(stage: &Stage, of_client: &str) {
+    let config = format!(
+        "date = \"20260105\"\nrehearsal = true\nprefix = \"T\"\naccount = \"D\"\n\
+         [run]\njournal = \"journal\"\ngroup = \"{GROUP}\"\nring_bytes = 1048576\n\
+         segment_bytes = 1048576\ntail_bytes = 1048576\n[risk]\nlift_by_one_user = true\n{RISK_OFF}\
+         [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}\
+         [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}\
+         [[sessions]]\nbank = \"LP01\"\nhost = \"127.0.0.1:9\"\nsender = \"TOUCHLINE\"\n\
+         [[clients]]\nname = \"desk\"\nmay = [\"kill\", \"lift\"]\nuser = {READER}\n\
+         directory = {:?}\n{of_client}\n",
+        stage.path(&format!("touchline-{READER}"))
+    );
+    fs::write(stage.path("run.toml"), config).expect("the session's folder");
+}
+
+/// The desk is another user than the engine: it reads the answers and the engine its ring, by a group that both name; each
+/// writes its own files alone, and a third user of the group commands nothing.
+#[test]
+fn a_desk_of_another_user_commands_an_engine_by_a_group_that_both_name() {
+    let _together = together();
+    let places = [as_user(PUBLISHER, GROUP), as_user(READER, GROUP)];
+    let Some(stage) = stage("desk", places) else {
+        return;
+    };
+    let of_desk = stage.path(&format!("touchline-{READER}"));
+    fs::create_dir(&of_desk).expect("the session's folder");
+    fs::set_permissions(&of_desk, fs::Permissions::from_mode(0o700)).expect("ours");
+    chown(&of_desk, Some(READER), Some(READER)).expect("root gives it away");
+    let at = format!("--config @/run.toml --dir @/touchline-{PUBLISHER}");
+    let engine = format!("fx run --until-eof {at}");
+    let kill = |more: &str| run_as(&stage, (READER, GROUP), &format!("fx kill {more} {at}"));
+
+    // Without a group of the client the engine may read neither its ring nor its file, and says so.
+    configure_engine(&stage, "");
+    let mut running = stage.start(Place::Exchange, "engine", &engine, &[]);
+    running.wait_for("started");
+    let unheard = kill("");
+    assert_eq!(unheard.status.code(), Some(1), "{unheard:?}");
+    running.wait_for("may not read it; set `group` at its publisher");
+    running.close();
+
+    configure_engine(&stage, &format!("group = \"{GROUP}\""));
+    let mut running = stage.start(Place::Exchange, "engine", &engine, &[]);
+    running.wait_for("started");
+    let mut tail = stage.start(
+        Place::Firm,
+        "tail",
+        &format!("tail fx-run --json --dir @/touchline-{PUBLISHER}"),
+        &[],
+    );
+    for more in ["", "--direct"] {
+        assert_eq!(text(&kill(more)), "done\n", "{more}");
+        let lifted = run_as(&stage, (READER, GROUP), &format!("fx lift {at}"));
+        assert!(lifted.status.success(), "{more}: {lifted:?}");
+    }
+    tail.wait_for("\"kill\"");
+    let third = run_as(&stage, (READER + 7, GROUP), &format!("fx kill {at}"));
+    let why = String::from_utf8_lossy(&third.stderr).into_owned();
+    assert_eq!(third.status.code(), Some(1), "{third:?}");
+    assert!(
+        why.contains("touchline-64101 belongs to user 64101, not to user 64108"),
+        "{why}"
+    );
+    let of_engine = stage.path(&format!("touchline-{PUBLISHER}"));
+    let rings = [(&of_engine, "fx-run"), (&of_desk, "fx-run-desk")];
+    for (directory, bus) in rings {
+        for file in fs::read_dir(directory.join(bus)).expect("a bus") {
+            let file = file.expect("a file");
+            let mode = file.metadata().expect("a file").permissions().mode() & 0o777;
+            // The end of the journal in memory is its owner's alone, as the journal is.
+            let expected = match file.file_name().to_str() {
+                Some("tail" | "configuration" | "journal") => 0o600,
+                _ => 0o640,
+            };
+            assert_eq!(mode, expected, "{}", file.path().display());
+        }
+    }
+    running.close();
 }

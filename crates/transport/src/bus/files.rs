@@ -8,7 +8,7 @@ use touchline_shm::Words;
 use touchline_shm::broadcast::{self, Cursors, Format, Geometry};
 use touchline_shm::last_value::{self, Shape};
 use touchline_shm::segment::{
-    self, Access, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
+    self, Access, GroupAccess, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
 };
 
 const RING: &str = "ring";
@@ -86,7 +86,7 @@ impl Registered {
         let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
         let bytes = bytes_of(words, lock.directory().page_bytes()?);
         let options = Options {
-            readers_write: true,
+            group_access: GroupAccess::Write,
             ..ring_options(settings)
         };
         let left = Mapping::take_over(lock, CURSORS, &options);
@@ -360,7 +360,7 @@ impl<const N: usize> Reading<N> {
     fn registered(self) -> Result<(Reading<N>, SlotGuard), Error> {
         let options = Options {
             lock: Lock::No,
-            readers_write: true,
+            group_access: GroupAccess::Write,
             ..Options::default()
         };
         let cursors = match Mapping::open(&self.directory, CURSORS, Access::Write, &options) {

@@ -5,7 +5,9 @@ use crate::bus::{Build, CURSORS, Directory, Error, Holder, Liveness, Root};
 use crate::stats::{self, ReaderView};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, RingEvent};
-use touchline_shm::segment::{self, Access, Lock, Mapping, Options, SlotLocks, WriterLock};
+use touchline_shm::segment::{
+    self, Access, GroupAccess, Lock, Mapping, Options, SlotLocks, WriterLock,
+};
 
 /// A bus at one moment.
 #[derive(Clone, Debug)]
@@ -148,7 +150,7 @@ fn registered_readers(
 ) -> Result<Option<Vec<RegisteredReader>>, Error> {
     let options = Options {
         lock: Lock::No,
-        readers_write: true,
+        group_access: GroupAccess::Write,
         ..Options::default()
     };
     let cursors = match Mapping::open(directory, CURSORS, Access::Read, &options) {

@@ -9,7 +9,9 @@ use std::time::Instant;
 pub use touchline_shm::broadcast::{BATCH_END, Flags};
 use touchline_shm::broadcast::{Cursors, Geometry, Reader, RingEvent, Writer};
 use touchline_shm::clock::{Clock, ticks};
-use touchline_shm::segment::{Access, Mapping, Options, SlotGuard, SlotLocks, WriterLock};
+use touchline_shm::segment::{
+    Access, GroupAccess, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
+};
 
 const THERE: &str = "there";
 const BACK: &str = "back";
@@ -66,7 +68,7 @@ impl Written {
 /// Options of the file in which readers write their positions.
 fn cursor_options() -> Options {
     Options {
-        readers_write: true,
+        group_access: GroupAccess::Write,
         ..Options::default()
     }
 }

@@ -5,7 +5,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Reader, Refused, Writer};
-use touchline_shm::segment::{Access, Error, Mapping, Options, Root, SlotLocks, WriterLock};
+use touchline_shm::segment::{
+    Access, Error, GroupAccess, Mapping, Options, Root, SlotLocks, WriterLock,
+};
 use touchline_testing::payload;
 
 /// Bytes of the ring: small, so that readers are overtaken often.
@@ -161,7 +163,10 @@ fn open(folder: &Path, file: &str, access: Access) -> Mapping {
 fn options(file: &str) -> Options {
     Options {
         lock: touchline_shm::segment::Lock::No,
-        readers_write: file == CURSORS,
+        group_access: match file {
+            CURSORS => GroupAccess::Write,
+            _ => GroupAccess::Read,
+        },
         ..Options::default()
     }
 }

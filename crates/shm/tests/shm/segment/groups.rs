@@ -10,7 +10,9 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use touchline_shm::Words;
-use touchline_shm::segment::{Access, Error, Mapping, Options, Root, SlotLocks, WriterLock};
+use touchline_shm::segment::{
+    Access, Directory, Error, GroupAccess, Mapping, Options, Root, SlotLocks, WriterLock,
+};
 
 /// Users and groups without an entry in any file of the system.
 const READER: u32 = 64_101;
@@ -40,9 +42,21 @@ fn shared(folder: &Path, group: u32) -> Root {
         .unwrap()
 }
 
+/// The bus, as somebody else than its owner reads it.
+fn bus_of(folder: &Path) -> Directory {
+    root_in(folder).owned_by(0).open(BUS).unwrap()
+}
+
 fn written_by_readers() -> Options {
     Options {
-        readers_write: true,
+        group_access: GroupAccess::Write,
+        ..Options::default()
+    }
+}
+
+fn of_the_owner() -> Options {
+    Options {
+        group_access: GroupAccess::None,
         ..Options::default()
     }
 }
@@ -54,6 +68,8 @@ fn write(root: &Root) -> WriterLock {
     SlotLocks::create(&lock, 1).unwrap();
     let cursors = Mapping::create(&lock, "cursors", PAGE, &written_by_readers()).unwrap();
     cursors.publish().unwrap();
+    let secret = Mapping::create(&lock, "secret", PAGE, &of_the_owner()).unwrap();
+    secret.publish().unwrap();
     lock
 }
 
@@ -112,7 +128,7 @@ pub fn play_member(folder: &Path) {
     );
     let root = root_in(folder).owned_by(0);
     assert_eq!(root.buses().unwrap(), [BUS]);
-    let bus = root.open(BUS).unwrap();
+    let bus = bus_of(folder);
     assert_eq!(open(&bus, "ring").unwrap().words()[0].load(Relaxed), 5);
     assert!(WriterLock::holder(&bus).unwrap().is_some());
     assert_eq!(
@@ -127,6 +143,10 @@ pub fn play_member(folder: &Path) {
     assert!(matches!(error, Error::Foreign { owner: 0, .. }), "{error}");
     let error = root_in(folder).create(BUS).unwrap_err();
     assert!(matches!(error, Error::Foreign { owner: 0, .. }), "{error}");
+    let error =
+        Mapping::open(&bus_of(folder), "secret", Access::Read, &of_the_owner()).unwrap_err();
+    let is_denied = matches!(error, Error::Denied { mode: 0o600, .. });
+    assert!(is_denied && error.to_string().contains("secret"), "{error}");
     // The kernel's word on what the group may write.
     let path = root_in(folder).path().join(BUS);
     let mut writable: Vec<_> = fs::read_dir(&path)
