@@ -371,8 +371,14 @@ static inline const char *tl_desk_event_name(int value) {
 // Wait without end.
 #define TL_FOREVER UINT64_MAX
 
+// Bytes of a text of a desk, with the zero behind it.
+#define TL_TEXT 72
+
 // A joined bus. One thread at a time; `tl_stop` may be called by any.
 typedef struct tl_bus tl_bus;
+
+// A joined trading engine, for one thread at a time.
+typedef struct tl_desk tl_desk;
 
 // Result of a call: `TL_OK`, `TL_TIMED_OUT`, `TL_STOPPED`, or an error, which is negative: `TL_ERROR_NO_BUS` and others.
 typedef int32_t tl_status;
@@ -480,6 +486,80 @@ typedef struct tl_order {
   uint8_t reserved[7];
 } tl_order;
 
+// How to join a trading engine. All NULL but `size` is the default.
+typedef struct tl_desk_options {
+  // The caller's `sizeof(tl_desk_options)`.
+  uint32_t size;
+  // 0.
+  uint32_t reserved;
+  // The client, as the engine's configuration names it; NULL: `desk`.
+  const char *client;
+  // Directory of the buses; NULL: `$TOUCHLINE_DIR`, else `/dev/shm/touchline-<uid>`.
+  const char *directory;
+  // Directory of the client's ring, if the engine's configuration names one.
+  const char *ring_directory;
+  // Directory of the engine's journal; NULL: that of its last start.
+  const char *journal;
+} tl_desk_options;
+
+// A parent order. Zero and NULL are the defaults of `touchline fx send`.
+typedef struct tl_parent {
+  // The caller's `sizeof(tl_parent)`.
+  uint32_t size;
+  // `TL_SIDE_BID` buys, `TL_SIDE_ASK` sells.
+  uint8_t side;
+  // 1: the whole quantity at once, or nothing.
+  uint8_t whole;
+  // 1 more than the urgency, so 1 to 3; 0: the default.
+  uint8_t urgency;
+  // 0.
+  uint8_t reserved;
+  // Base units.
+  int64_t quantity;
+  // Lifetime of a gtd order, milliseconds; 0: a minute.
+  uint64_t deadline_ms;
+  // Symbol, as `EUR/USD`.
+  const char *pair;
+  // Name of the order; NULL: the time.
+  const char *id;
+  // Worst price, a decimal; NULL: none.
+  const char *limit;
+  // `gtd`, `ioc` or `fok`; NULL: `gtd`.
+  const char *tif;
+  // `best`, `full` or `sweep`; NULL: `best`.
+  const char *style;
+} tl_parent;
+
+// An event of a desk, flat: numbers that its kind does not have are `TL_NONE`, texts empty.
+typedef struct tl_desk_event {
+  // The caller's `sizeof(tl_desk_event)`.
+  uint32_t size;
+  // `TL_DESK_PARENT` and others.
+  uint8_t kind;
+  // Side of a parent, an order or a fill.
+  uint8_t side;
+  // 1 if a parent has ended.
+  uint8_t ended;
+  // 1 if it has ended and has no open order.
+  uint8_t settled;
+  // Base units of a parent, an order or a fill; the position of a pair; skipped events.
+  int64_t quantity;
+  // Base units filled of a parent or an order.
+  int64_t filled;
+  // Price of an order or a fill, in 1e-9.
+  int64_t price;
+  // Name of the parent.
+  char parent[TL_TEXT];
+  // ClOrdID of the order.
+  char order[TL_TEXT];
+  // Bank.
+  char bank[TL_TEXT];
+  // Pair.
+  char pair[TL_TEXT];
+  // State of a parent or an order, kind of a fill or an alarm, a sentence of the bus, the user of a kill.
+  char state[TL_TEXT];
+} tl_desk_event;
+
 // Done; of `tl_next`: there is an event.
 #define TL_OK 0
 
@@ -576,6 +656,57 @@ void tl_stop(const struct tl_bus *bus);
 // Valid:
 // `bus` is of `tl_join`, and is not used again.
 void tl_close(struct tl_bus *bus);
+
+// Joins the engine on the bus of this name, and reads its journal. On success `*desk` must be given to `tl_desk_close`.
+//
+// Valid:
+// `bus` is a string; `options` is NULL or valid for its size; `desk` is valid.
+tl_status tl_desk_join(const char *bus, const struct tl_desk_options *options, struct tl_desk **desk);
+
+// Sends a parent order; waits until the engine has accepted it. Its name is written to `id`, which has `TL_TEXT` bytes or is NULL.
+// `TL_ERROR_REFUSED`: `tl_error` has the engine's sentence.
+//
+// Valid:
+// `desk` is of `tl_desk_join`; `parent` is valid, with strings; `id` is NULL or has `TL_TEXT` bytes.
+tl_status tl_desk_send(struct tl_desk *desk,
+                       const struct tl_parent *parent,
+                       char (*id)[TL_TEXT]);
+
+// Ends a parent and cancels its open orders.
+//
+// Valid:
+// `desk` is of `tl_desk_join`, `parent` a string.
+tl_status tl_desk_cancel(struct tl_desk *desk, const char *parent);
+
+// Sets the kill switch, if need be without the ring.
+//
+// Valid:
+// `desk` is of `tl_desk_join`.
+tl_status tl_desk_kill(struct tl_desk *desk);
+
+// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+//
+// Valid:
+// `desk` is of `tl_desk_join`; `event` is valid for its size.
+tl_status tl_desk_next(struct tl_desk *desk, uint64_t timeout_ns, struct tl_desk_event *event);
+
+// The state of a parent, as an event; `TL_TIMED_OUT` if it is not known, or not any more.
+//
+// Valid:
+// `desk` is of `tl_desk_join`, `parent` a string; `event` is valid for its size.
+tl_status tl_desk_parent(struct tl_desk *desk, const char *parent, struct tl_desk_event *event);
+
+// The position of a pair, base units; `TL_TIMED_OUT` if the engine has none of it.
+//
+// Valid:
+// `desk` is of `tl_desk_join`, `pair` a string, `units` valid.
+tl_status tl_desk_position(struct tl_desk *desk, const char *pair, int64_t *units);
+
+// Leaves an engine; NULL is allowed.
+//
+// Valid:
+// `desk` is of `tl_desk_join`, and is not used again.
+void tl_desk_close(struct tl_desk *desk);
 
 #ifdef __cplusplus
 }  // extern "C"

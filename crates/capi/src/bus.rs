@@ -13,7 +13,7 @@ use touchline_client::{Bus, Event, Events, Idle, Instrument, Next, Options, Side
 /// Wait without end.
 pub const TL_FOREVER: u64 = u64::MAX;
 /// The longest wait of the client.
-const FOREVER: Duration = Duration::from_secs(1 << 32);
+pub const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// How to join a bus. All zero but `size` is the default.
 #[repr(C)]
@@ -343,7 +343,7 @@ unsafe fn of<'a>(bus: *mut tl_bus) -> Result<&'a mut tl_bus, Failure> {
 
 /// # Safety
 /// `text` is NULL or a string.
-unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> {
+pub unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> {
     if text.is_null() {
         return Err(Failure::argument(format!("{what} is NULL")));
     }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bus.rs       tl_join … tl_close: one bus
+//! desk.rs      tl_desk_join … tl_desk_close: a trading engine
 //! event.rs     tl_event: one event, flat
 //! levels.rs    tl_level, tl_order: copies of the kept books
 //! status.rs    what a call returns, and the sentence of the last error of a thread
@@ -18,6 +19,7 @@
 //! Lets a panic cross the border; calls back; writes beyond the size that the caller gives for its own struct.
 
 mod bus;
+mod desk;
 mod event;
 mod levels;
 mod status;

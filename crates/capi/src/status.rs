@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use touchline_client::Error;
+use touchline_client::fx;
 use touchline_client::names::ErrorKind;
 
 /// Result of a call: `TL_OK`, `TL_TIMED_OUT`, `TL_STOPPED`, or an error, which is negative: `TL_ERROR_NO_BUS` and others.
@@ -37,6 +38,16 @@ impl Failure {
         Failure {
             kind: ErrorKind::Option,
             sentence: sentence.into(),
+        }
+    }
+}
+
+impl Failure {
+    /// An error of a trading engine.
+    pub fn of_desk(error: &fx::Error) -> Failure {
+        Failure {
+            kind: fx::kind_of(error),
+            sentence: error.to_string(),
         }
     }
 }

@@ -70,6 +70,7 @@ fn programs_compile_without_a_warning() {
                 "tests/programs/edges.c",
                 "benches/programs/reader.c",
                 "examples/top_of_book.c",
+                "examples/desk.c",
             ],
             Language::Cpp => &["tests/programs/scenario.cpp", "examples/top_of_book.cpp"],
         };

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{Idle, Stopper};
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_fx_desk::events::encoding::Entry;
@@ -27,6 +28,12 @@ pub struct Desk {
     state: State,
     idler: Idler,
     stopper: Stopper,
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "desk of bus {}", self.client.address().bus)
+    }
 }
 
 impl Options {

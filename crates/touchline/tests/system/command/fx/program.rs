@@ -141,14 +141,18 @@ fn a_program_reads_trades_and_has_the_positions_of_the_report() {
     end(composer);
 }
 
-/// The examples of the client and of the Python package each buy 1,000, and print the positions that a desk has.
+/// The examples of the client, of the Python package and of the C library each buy 1,000, and print the positions that a desk has.
 fn examples_trade(market: &Market) {
     build_examples();
     let python = python(market).map(|mut python| {
         python.arg(built::root().join("crates/python/examples/desk.py"));
         python
     });
-    let programs = [Some(std::process::Command::new(example("desk"))), python];
+    let programs = [
+        Some(std::process::Command::new(example("desk"))),
+        python,
+        in_c(market),
+    ];
     for mut program in programs.into_iter().flatten() {
         let text = printed(market, &mut program);
         let mut lines = text.lines().skip_while(|line| line.starts_with("parent w"));
@@ -160,6 +164,35 @@ fn examples_trade(market: &Market) {
         let rows = rows.map(|(pair, row)| format!("position {pair} {}", row.position));
         assert!(rows.eq(lines), "{text}");
     }
+}
+
+/// The example of the C library; `None`: reported as skipped.
+fn in_c(market: &Market) -> Option<std::process::Command> {
+    let (libraries, program) = (built::build("-p touchline-capi"), market.desk.path("desk"));
+    let compiled = std::process::Command::new("gcc")
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(built::root().join("crates/capi/include"))
+        .arg(built::root().join("crates/capi/examples/desk.c"))
+        .arg("-o")
+        .arg(&program)
+        .arg(libraries.join("libtouchline.so"))
+        .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .status();
+    match compiled {
+        Ok(status) => assert!(status.success(), "gcc: {status}"),
+        Err(_) => {
+            touchline_testing::skip("there is no gcc");
+            return None;
+        }
+    }
+    let mut command = std::process::Command::new(&program);
+    command.env("TOUCHLINE_DIR", market.desk.path("buses"));
+    let output = command.output().expect("the program starts");
+    let refused = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = market.send("EUR/USD buy 1001").stderr;
+    assert!(refused.starts_with("refused: "), "{refused}");
+    assert!(said.ends_with(&refused), "{said} and {refused}");
+    Some(command)
 }
 
 /// What a program prints that ends well.
