@@ -107,8 +107,11 @@ def test_memory_does_not_grow_with_what_was_read():
     def once():
         whole(events=KINDS)
         with touchline.Bus("demo", events=KINDS) as bus:
-            while not (batch := bus.read(timeout=1)).connection:
+            event = None
+            while event is None or event.connection != "caught_up":
+                batch = bus.read(timeout=1)
                 assert batch
+                event = batch.connection
             bus.book(bus.symbols[0]), bus.orders(bus.symbols[0]), bus.definitions()
 
     for _ in range(10):

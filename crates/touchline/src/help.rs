@@ -1,18 +1,19 @@
-//! `touchline help`: the help of a command, and the lists of settings, counters and log events.
+//! `touchline help`: the help of a command, and the lists of settings, counters, log events and names.
 
 mod counters;
 mod events;
 mod list;
+mod names;
 mod settings;
 
 use crate::output::{Failure, say};
 use clap::Command;
 
-/// Print the help of a command, every setting of a gateway's configuration, every counter or every log event.
+/// Print the help of a command, every setting of a gateway's configuration, every counter, every log event or every name of the clients.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// A command, as `fx run`; or `settings`, `counters` or `events`, and words to search for.
+    /// A command, as `fx run`; or `settings`, `counters`, `events` or `names`, and words to search for.
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 }
@@ -26,7 +27,9 @@ Examples:
   touchline help counters              # every counter and histogram: metric, meaning, unit
   touchline help counters packets_lost
   touchline help events                # every event of the log: meaning, level, fields, what to do
-  touchline help events fx_alarm";
+  touchline help events fx_alarm
+  touchline help names                 # every word of the clients: constant in C, meaning, number
+  touchline help names state";
 
 /// Runs the command; `program` is the complete command line interface.
 pub fn run(arguments: &Arguments, mut program: Command) -> Result<(), Failure> {
@@ -35,6 +38,7 @@ pub fn run(arguments: &Arguments, mut program: Command) -> Result<(), Failure> {
         [first, words @ ..] if first == "settings" => say(&settings::page(words)?),
         [first, words @ ..] if first == "counters" => say(&counters::page(words)?),
         [first, words @ ..] if first == "events" => say(&events::page(words)?),
+        [first, words @ ..] if first == "names" => say(&names::page(words)?),
         words => {
             let command = words.iter().try_fold(&mut program, |command, word| {
                 let name = command.get_name().to_owned();

@@ -117,6 +117,7 @@ mod tests {
             super::super::settings::page,
             super::super::counters::page,
             super::super::events::page,
+            super::super::names::page,
         ];
         for list in lists {
             let all = of(list, &[]).expect("there are entries");
@@ -149,6 +150,12 @@ mod tests {
             gap,
             "  gap_filled\n      packets lost on both lines came from TCP replay; no book was lost\n      \
              INFO; fields: packets, source; do: nothing\n"
+        );
+        let gone = of(super::super::names::page, &["tl_state_closed"]).expect("there is one");
+        assert_eq!(
+            gone,
+            "Validity of a book\n  closed, TL_STATE_CLOSED\n      The venue reports the instrument as closed.\n      \
+             number: 5\n"
         );
         let lines = of(super::super::counters::page, &["touchline_line_packets"]);
         let lines = lines.expect("there are two");

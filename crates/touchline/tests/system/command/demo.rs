@@ -7,13 +7,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Four processes each: one demo at a time.
-fn alone() -> MutexGuard<'static, ()> {
+pub(super) fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A demo that has shown its first line about packets.
-fn running(desk: &Desk, arguments: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+pub(super) fn running(
+    desk: &Desk,
+    arguments: &str,
+) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = desk.start(arguments);
     let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut line = String::new();
