@@ -3,6 +3,7 @@
 //! Each step prints its result. A step without its tool, its network or the rights to install prints that it is left out.
 
 mod clients;
+mod crates;
 mod debian;
 mod image;
 mod ops;
@@ -63,6 +64,7 @@ pub fn run(
     report.part("Python wheel", |report| {
         clients::wheel(&clients.wheel, &work.join("python"), report)
     })?;
+    report.part("crates of the client", |report| crates::run(root, report))?;
     report.part("compose file and Kubernetes manifests", |report| {
         ops::run(root, report)
     })?;
