@@ -163,6 +163,78 @@ private:
   std::unique_ptr<tl_bus, Close> bus_;
 };
 
+// How to join a trading engine.
+struct DeskOptions {
+  std::string client;         // as the engine's configuration names it; empty: "desk"
+  std::string directory;      // of the buses; empty: $TOUCHLINE_DIR, else /dev/shm/touchline-<uid>
+  std::string ring_directory; // of the client's ring, if the engine's configuration names one
+  std::string journal;        // empty: that of the engine's last start
+};
+
+// A joined trading engine, for one thread at a time.
+class Desk {
+public:
+  explicit Desk(const std::string &bus, const DeskOptions &options = {}) {
+    tl_desk_options flat{};
+    flat.size = sizeof flat;
+    flat.client = text(options.client);
+    flat.directory = text(options.directory);
+    flat.ring_directory = text(options.ring_directory);
+    flat.journal = text(options.journal);
+    tl_desk *desk = nullptr;
+    detail::checked(tl_desk_join(bus.c_str(), &flat, &desk));
+    desk_.reset(desk);
+  }
+
+  // Sends a parent order, and returns its name when the engine has accepted it; status() of the error of a refusal is
+  // TL_ERROR_REFUSED. The size is set here.
+  std::string send(tl_parent parent) {
+    char id[TL_TEXT] = {};
+    parent.size = sizeof parent;
+    detail::checked(tl_desk_send(desk_.get(), &parent, &id));
+    return id;
+  }
+  // Ends a parent and cancels its open orders.
+  void cancel(const std::string &parent) { detail::checked(tl_desk_cancel(desk_.get(), parent.c_str())); }
+  // Sets the kill switch, if need be without the ring.
+  void kill() { detail::checked(tl_desk_kill(desk_.get())); }
+
+  // The next event; waits for it.
+  std::optional<tl_desk_event> next() { return take(TL_FOREVER); }
+  // The next event; waits for so long.
+  std::optional<tl_desk_event> next(std::chrono::nanoseconds timeout) {
+    return take(static_cast<std::uint64_t>(timeout.count()));
+  }
+  // The state of a parent, as an event; nothing if it is not known, or not any more.
+  std::optional<tl_desk_event> parent(const std::string &name) {
+    tl_desk_event event{};
+    event.size = sizeof event;
+    const auto status = detail::checked(tl_desk_parent(desk_.get(), name.c_str(), &event));
+    return status == TL_OK ? std::optional<tl_desk_event>(event) : std::nullopt;
+  }
+  // The position of a pair in base units; nothing if the engine has none of it.
+  std::optional<std::int64_t> position(const std::string &pair) {
+    std::int64_t units = 0;
+    const auto status = detail::checked(tl_desk_position(desk_.get(), pair.c_str(), &units));
+    return status == TL_OK ? std::optional<std::int64_t>(units) : std::nullopt;
+  }
+
+private:
+  static const char *text(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
+
+  std::optional<tl_desk_event> take(std::uint64_t timeout_ns) {
+    tl_desk_event event{};
+    event.size = sizeof event;
+    const auto status = detail::checked(tl_desk_next(desk_.get(), timeout_ns, &event));
+    return status == TL_OK ? std::optional<tl_desk_event>(event) : std::nullopt;
+  }
+
+  struct Close {
+    void operator()(tl_desk *desk) const noexcept { tl_desk_close(desk); }
+  };
+  std::unique_ptr<tl_desk, Close> desk_;
+};
+
 } // namespace touchline
 
 #endif

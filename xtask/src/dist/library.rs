@@ -58,6 +58,9 @@ pub fn packages(
         read(built.join("libtouchline.a"))?,
     );
     dev.file(&format!("{lib}/pkgconfig/touchline.pc"), pkg_config(&lib));
+    let cmake = format!("{lib}/cmake/touchline/touchline-config");
+    dev.file(&format!("{cmake}.cmake"), cmake_target(&lib));
+    dev.file(&format!("{cmake}-version.cmake"), cmake_version());
     for header in ["touchline.h", "touchline.hpp"] {
         let bytes = read(root.join("crates/capi/include").join(header))?;
         dev.file(&format!("usr/include/{header}"), bytes);
@@ -96,7 +99,7 @@ pub fn packages(
             "libdevel",
             exact,
             "market data of Touchline buses for C and C++, development files\n \
-             Headers for C and C++, the static library, and the file of pkg-config.",
+             Headers for C and C++, the static library, and the files of pkg-config and CMake.",
         )?,
     ])
 }
@@ -107,5 +110,31 @@ fn pkg_config(lib: &str) -> String {
          Libs: -L/{lib} -ltouchline\nLibs.private: -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc\n\
          Cflags: -I/usr/include\n",
         env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// What `find_package(touchline)` reads: the target `touchline::touchline`.
+fn cmake_target(lib: &str) -> String {
+    format!(
+        "if(NOT TARGET touchline::touchline)\n  \
+           add_library(touchline::touchline SHARED IMPORTED)\n  \
+           set_target_properties(touchline::touchline PROPERTIES\n    \
+             IMPORTED_LOCATION /{lib}/libtouchline.so.0\n    \
+             IMPORTED_SONAME libtouchline.so.0\n    \
+             INTERFACE_INCLUDE_DIRECTORIES /usr/include)\nendif()\n"
+    )
+}
+
+/// Programs may ask for this version or an earlier one of the same minor version, as before 1.0.
+fn cmake_version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let minor = version.rsplit_once('.').map_or(version, |(minor, _)| minor);
+    format!(
+        "set(PACKAGE_VERSION {version})\n\
+         if(PACKAGE_FIND_VERSION VERSION_LESS_EQUAL PACKAGE_VERSION AND\n   \
+            \"${{PACKAGE_FIND_VERSION_MAJOR}}.${{PACKAGE_FIND_VERSION_MINOR}}\" VERSION_EQUAL {minor})\n  \
+           set(PACKAGE_VERSION_COMPATIBLE TRUE)\nendif()\n\
+         if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)\n  \
+           set(PACKAGE_VERSION_EXACT TRUE)\nendif()\n"
     )
 }

@@ -72,13 +72,42 @@ fn programs_compile_without_a_warning() {
                 "examples/top_of_book.c",
                 "examples/desk.c",
             ],
-            Language::Cpp => &["tests/programs/scenario.cpp", "examples/top_of_book.cpp"],
+            Language::Cpp => &[
+                "tests/programs/scenario.cpp",
+                "examples/top_of_book.cpp",
+                "examples/desk.cpp",
+            ],
         };
         for source in sources {
             program(compiler, language, source, &folder.join("program"));
         }
     }
     std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// The shared library exports the functions of the header, and nothing else: symbols of Rust stay inside.
+#[test]
+fn what_is_exported_is_what_the_header_declares() {
+    if !has("nm") {
+        touchline_testing::skip("exported symbols: there is no nm");
+        return;
+    }
+    let mut nm = Command::new("nm");
+    nm.args(["--dynamic", "--defined-only", "--format=just-symbols"]);
+    let exported = run(nm.arg(libraries().join("libtouchline.so")));
+    let header = std::fs::read_to_string(package("include/touchline.h")).expect("a file");
+    let declarations = header.split_once("extern \"C\" {").expect("functions").1;
+    let words = declarations.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let called = format!("{declarations} ");
+    let functions =
+        words.filter(|word| word.starts_with("tl_") && called.contains(&format!("{word}(")));
+    let mut functions: Vec<&str> = functions.collect();
+    functions.sort_unstable();
+    functions.dedup();
+    let mut exported: Vec<&str> = exported.lines().collect();
+    exported.sort_unstable();
+    assert!(functions.len() > 15, "{functions:?}");
+    assert_eq!(exported, functions);
 }
 
 /// With the address sanitizer, which also finds what was not freed.

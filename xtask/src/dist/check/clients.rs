@@ -28,6 +28,28 @@ pub fn c_program(root: &Root, report: &Report) -> Result<()> {
     Ok(())
 }
 
+/// Builds the example in C++ with CMake, which finds the library by its package, and runs it.
+pub fn cpp_program(root: &Root, report: &Report) -> Result<()> {
+    let example = include_str!("../../../../crates/capi/examples/top_of_book.cpp");
+    let folder = root.path("example");
+    fs::create_dir(&folder)?;
+    fs::write(folder.join("example.cpp"), example)?;
+    fs::write(
+        folder.join("CMakeLists.txt"),
+        "cmake_minimum_required(VERSION 3.16)\nproject(example CXX)\nset(CMAKE_CXX_STANDARD 17)\n\
+         find_package(touchline 0.1 CONFIG REQUIRED)\nadd_executable(example example.cpp)\n\
+         target_link_libraries(example touchline::touchline)\n",
+    )?;
+    let build = "cmake -S /example -B /example/build && cmake --build /example/build";
+    root.run(&["sh", "-c", build])?;
+    let run = format!("/example/build/example {NO_BUS} 2>&1 || true");
+    let said = root.run(&["sh", "-c", &run])?;
+    ensure!(said.contains(NO_BUS), "the example in C++: {said}");
+    report.seen("an example in C++ is built by CMake and runs");
+    fs::remove_dir_all(folder)?;
+    Ok(())
+}
+
 /// Installs the wheel in a fresh environment, and joins a bus.
 pub fn wheel(wheel: &Path, folder: &Path, report: &mut Report) -> Result<()> {
     let made = must(Command::new("python3").args(["-m", "venv"]).arg(folder));

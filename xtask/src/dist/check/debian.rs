@@ -24,8 +24,8 @@ pub fn run(
         report.left_out("Debian packages: this host is no Debian");
         return Ok(());
     };
-    let Some(root) = Root::debian(path, &release, "systemd,gcc,libc6-dev,pkg-config", report)?
-    else {
+    const TOOLS: &str = "systemd,gcc,g++,cmake,make,libc6-dev,pkg-config";
+    let Some(root) = Root::debian(path, &release, TOOLS, report)? else {
         return Ok(());
     };
     for (made, package) in all {
@@ -61,6 +61,7 @@ fn clients_of_c(root: &Root, libraries: &[library::Package], report: &Report) ->
         installed(&root.path(""), &library.files, report)?;
     }
     clients::c_program(root, report)?;
+    clients::cpp_program(root, report)?;
     for library in libraries.iter().rev() {
         root.run(&["dpkg", "--purge", library.name])?;
     }

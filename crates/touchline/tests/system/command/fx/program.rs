@@ -141,7 +141,7 @@ fn a_program_reads_trades_and_has_the_positions_of_the_report() {
     end(composer);
 }
 
-/// The examples of the client, of the Python package and of the C library each buy 1,000, and print the positions that a desk has.
+/// The examples of the client, of the Python package and of the C library, in C and C++, each buy 1,000, and print the positions that a desk has.
 fn examples_trade(market: &Market) {
     build_examples();
     let python = python(market).map(|mut python| {
@@ -152,6 +152,7 @@ fn examples_trade(market: &Market) {
         Some(std::process::Command::new(example("desk"))),
         python,
         in_c(market),
+        compiled(market, "g++", "-std=c++17", "desk.cpp"),
     ];
     for mut program in programs.into_iter().flatten() {
         let text = printed(market, &mut program);
@@ -166,26 +167,37 @@ fn examples_trade(market: &Market) {
     }
 }
 
-/// The example of the C library; `None`: reported as skipped.
-fn in_c(market: &Market) -> Option<std::process::Command> {
-    let (libraries, program) = (built::build("-p touchline-capi"), market.desk.path("desk"));
-    let compiled = std::process::Command::new("gcc")
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I"])
+/// An example of the C library; `None`: reported as skipped.
+fn compiled(
+    market: &Market,
+    compiler: &str,
+    standard: &str,
+    example: &str,
+) -> Option<std::process::Command> {
+    let libraries = built::build("-p touchline-capi");
+    let program = market.desk.path(&format!("{example}.program"));
+    let compiled = std::process::Command::new(compiler)
+        .args([standard, "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(built::root().join("crates/capi/include"))
-        .arg(built::root().join("crates/capi/examples/desk.c"))
+        .arg(built::root().join("crates/capi/examples").join(example))
         .arg("-o")
         .arg(&program)
         .arg(libraries.join("libtouchline.so"))
         .arg(format!("-Wl,-rpath,{}", libraries.display()))
         .status();
     match compiled {
-        Ok(status) => assert!(status.success(), "gcc: {status}"),
+        Ok(status) => assert!(status.success(), "{compiler}: {status}"),
         Err(_) => {
-            touchline_testing::skip("there is no gcc");
+            touchline_testing::skip(&format!("there is no {compiler}"));
             return None;
         }
     }
-    let mut command = std::process::Command::new(&program);
+    Some(std::process::Command::new(&program))
+}
+
+/// The example in C, after a run of it that ends with a refusal in the words of the command.
+fn in_c(market: &Market) -> Option<std::process::Command> {
+    let mut command = compiled(market, "gcc", "-std=c11", "desk.c")?;
     command.env("TOUCHLINE_DIR", market.desk.path("buses"));
     let output = command.output().expect("the program starts");
     let refused = String::from_utf8_lossy(&output.stderr).into_owned();
