@@ -406,8 +406,8 @@ pub const SHARED_MEMORY: &[Mutant] = &[
     },
     Mutant {
         name: "names: a file in use is written by a second one",
-        find: "if options.readers_write {",
-        replace: "if true || options.readers_write {",
+        find: "if options.group_access == GroupAccess::Write {",
+        replace: "if true || options.group_access == GroupAccess::Write {",
         test: "-p touchline-shm --test shm names::a_file_in_use_has_no_second_writer_wherever_it_is",
     },
     Mutant {
