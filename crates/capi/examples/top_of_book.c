@@ -26,6 +26,7 @@ int main(int count, char **words) {
       fprintf(stderr, "%s\n", tl_connection_name(event.detail));
     }
   }
+  signal(SIGINT, SIG_DFL);
   tl_close(bus);
   return 0;
 }

@@ -37,6 +37,11 @@ inline tl_status checked(tl_status status) {
   return status;
 }
 
+// A time that has passed is no wait.
+inline std::uint64_t nanoseconds(std::chrono::nanoseconds time) noexcept {
+  return time.count() < 0 ? 0 : static_cast<std::uint64_t>(time.count());
+}
+
 inline tl_event event() noexcept {
   tl_event event{};
   event.size = sizeof event;
@@ -80,7 +85,7 @@ public:
     flat.symbols = symbols.data();
     flat.symbol_count = static_cast<std::uint32_t>(symbols.size());
     flat.instruments_max = options.instruments_max;
-    flat.wait_ns = static_cast<std::uint64_t>(options.wait.count());
+    flat.wait_ns = detail::nanoseconds(options.wait);
     flat.idle = options.idle;
     flat.no_books = options.keep_books ? 0 : 1;
     flat.live_only = options.live_only ? 1 : 0;
@@ -96,11 +101,11 @@ public:
   std::optional<tl_event> poll() { return take(0); }
   // The next event; waits for so long. Nothing also if the time has passed.
   std::optional<tl_event> next(std::chrono::nanoseconds timeout) {
-    return take(static_cast<std::uint64_t>(timeout.count()));
+    return take(detail::nanoseconds(timeout));
   }
   // Reads until every defined book is live.
   void ready(std::chrono::nanoseconds timeout) {
-    detail::checked(tl_ready(bus_.get(), static_cast<std::uint64_t>(timeout.count())));
+    detail::checked(tl_ready(bus_.get(), detail::nanoseconds(timeout)));
   }
 
   std::uint32_t find(const std::string &symbol) {
@@ -169,6 +174,7 @@ struct DeskOptions {
   std::string directory;      // of the buses; empty: $TOUCHLINE_DIR, else /dev/shm/touchline-<uid>
   std::string ring_directory; // of the client's ring, if the engine's configuration names one
   std::string journal;        // empty: that of the engine's last start
+  std::string group;          // of the client's ring, if the engine's configuration names one
 };
 
 // A joined trading engine, for one thread at a time.
@@ -181,6 +187,7 @@ public:
     flat.directory = text(options.directory);
     flat.ring_directory = text(options.ring_directory);
     flat.journal = text(options.journal);
+    flat.group = text(options.group);
     tl_desk *desk = nullptr;
     detail::checked(tl_desk_join(bus.c_str(), &flat, &desk));
     desk_.reset(desk);
@@ -194,6 +201,8 @@ public:
     detail::checked(tl_desk_send(desk_.get(), &parent, &id));
     return id;
   }
+  // Ends the loop of another thread; may be called from a signal handler.
+  void stop() const noexcept { tl_desk_stop(desk_.get()); }
   // Ends a parent and cancels its open orders.
   void cancel(const std::string &parent) { detail::checked(tl_desk_cancel(desk_.get(), parent.c_str())); }
   // Sets the kill switch, if need be without the ring.
@@ -203,7 +212,7 @@ public:
   std::optional<tl_desk_event> next() { return take(TL_FOREVER); }
   // The next event; waits for so long.
   std::optional<tl_desk_event> next(std::chrono::nanoseconds timeout) {
-    return take(static_cast<std::uint64_t>(timeout.count()));
+    return take(detail::nanoseconds(timeout));
   }
   // The state of a parent, as an event; nothing if it is not known, or not any more.
   std::optional<tl_desk_event> parent(const std::string &name) {

@@ -4,6 +4,7 @@
 
 use crate::event::tl_event;
 use crate::levels::{copy_levels, copy_orders, tl_level, tl_order};
+use crate::sized;
 use crate::status::{Failure, TL_OK, TL_STOPPED, TL_TIMED_OUT, guarded, tl_status};
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
@@ -56,6 +57,8 @@ pub struct tl_bus {
     stopper: Stopper,
     /// By index, made when asked for.
     symbols: Vec<CString>,
+    /// What an instrument was called before it had its symbol: programs may hold these.
+    earlier: Vec<CString>,
 }
 
 /// Joins the bus of this name. On success `*bus` must be given to `tl_close`.
@@ -79,6 +82,7 @@ pub unsafe extern "C" fn tl_join(
             stopper: joined.stopper(),
             bus: joined,
             symbols: Vec::new(),
+            earlier: Vec::new(),
         });
         // SAFETY: the caller's pointer is valid, and was checked to be none.
         unsafe { *bus = Box::into_raw(made) };
@@ -99,10 +103,11 @@ pub unsafe extern "C" fn tl_next(
     guarded(|| {
         // SAFETY: the caller's bus and event; an event that cannot be given is not taken.
         let bus = unsafe {
-            tl_event::check(event)?;
+            sized::size(event)?;
             of(bus)?
         };
         let next = match timeout_ns {
+            0 if bus.stopper.is_stopped() => Next::Stopped,
             0 => bus.bus.poll().map_or(Next::TimedOut, Next::Event),
             TL_FOREVER => bus.bus.next().map_or(Next::Stopped, Next::Event),
             ns => bus.bus.next_within(Duration::from_nanos(ns).min(FOREVER)),
@@ -110,7 +115,7 @@ pub unsafe extern "C" fn tl_next(
         match next {
             Next::Event(next) => {
                 // SAFETY: the caller's event.
-                unsafe { tl_event::of(&next).give(event)? };
+                unsafe { sized::give(&tl_event::of(&next), event)? };
                 Ok(TL_OK)
             }
             Next::TimedOut => Ok(TL_TIMED_OUT),
@@ -188,7 +193,7 @@ pub unsafe extern "C" fn tl_top(
         let bus = unsafe { of(bus)? };
         let top = bus.bus.top(bus.handle(instrument)?)?;
         // SAFETY: the caller's event.
-        unsafe { tl_event::of(&Event::Top(top)).give(event)? };
+        unsafe { sized::give(&tl_event::of(&Event::Top(top)), event)? };
         Ok(TL_OK)
     })
 }
@@ -210,7 +215,7 @@ pub unsafe extern "C" fn tl_last_trade(
             return Ok(TL_TIMED_OUT);
         };
         // SAFETY: the caller's event.
-        unsafe { tl_event::of(&Event::Trade(trade)).give(event)? };
+        unsafe { sized::give(&tl_event::of(&Event::Trade(trade)), event)? };
         Ok(TL_OK)
     })
 }
@@ -328,7 +333,8 @@ impl tl_bus {
         let kept = &mut self.symbols[index as usize];
         let symbol = self.bus.symbol(handle);
         if kept.as_bytes() != symbol.as_bytes() {
-            *kept = CString::new(symbol).unwrap_or_default();
+            let symbol = CString::new(symbol).unwrap_or_default();
+            self.earlier.push(std::mem::replace(kept, symbol));
         }
         Ok(kept.as_ptr())
     }
@@ -360,16 +366,11 @@ unsafe fn join_options(options: *const tl_options) -> Result<Options, Failure> {
     if options.is_null() {
         return Ok(made);
     }
-    // SAFETY: the size is the first field of every version.
-    let size = unsafe { ptr::read(options.cast::<u32>()) } as usize;
-    if size != size_of::<tl_options>() {
-        return Err(Failure::argument(format!(
-            "tl_options.size is {size}: give sizeof(tl_options), {}",
-            size_of::<tl_options>()
-        )));
+    // SAFETY: the caller's options.
+    let options = unsafe { sized::take(options)? };
+    if options.reserved != [0; 4] {
+        return Err(Failure::argument("tl_options.reserved is not 0"));
     }
-    // SAFETY: valid for its size, which is that of this version.
-    let options = unsafe { &*options };
     let mut made = made
         .events(events_of(options.events)?)
         .keep_books(options.no_books == 0)
@@ -384,7 +385,7 @@ unsafe fn join_options(options: *const tl_options) -> Result<Options, Failure> {
         if !options.name.is_null() {
             made = made.name(text(options.name, "tl_options.name")?);
         }
-        made = made.symbols(symbols_of(options)?);
+        made = made.symbols(symbols_of(&options)?);
     }
     if options.lossless != 0 {
         made = made.lossless();

@@ -4,14 +4,15 @@
 
 use crate::bus::{FOREVER, TL_FOREVER, text};
 use crate::event::TL_NONE;
+use crate::sized;
 use crate::status::{Failure, TL_OK, TL_STOPPED, TL_TIMED_OUT, guarded, tl_status};
 use std::ffi::c_char;
 use std::time::Duration;
-use touchline_client::Side;
 use touchline_client::fx::{
     Desk, Error, Event, Options, Order, OrderRow, ParentRow, happened, lifetime, name, new_name,
     style, words,
 };
+use touchline_client::{Side, Stopper};
 
 /// Bytes of a text of a desk, with the zero behind it.
 pub const TL_TEXT: usize = 72;
@@ -33,6 +34,8 @@ pub struct tl_desk_options {
     pub ring_directory: *const c_char,
     /// Directory of the engine's journal; NULL: that of its last start.
     pub journal: *const c_char,
+    /// Group of the client's ring, if the engine's configuration names one.
+    pub group: *const c_char,
 }
 
 /// A parent order. Zero and NULL are the defaults of `touchline fx send`.
@@ -104,6 +107,7 @@ pub struct tl_desk_event {
 #[allow(non_camel_case_types, reason = "as C spells it")]
 pub struct tl_desk {
     desk: Desk,
+    stopper: Stopper,
 }
 
 /// Joins the engine on the bus of this name, and reads its journal. On success `*desk` must be given to `tl_desk_close`.
@@ -122,8 +126,10 @@ pub unsafe extern "C" fn tl_desk_join(
         }
         // SAFETY: the caller gives strings, and options that are NULL or valid.
         let (bus, options) = unsafe { (text(bus, "tl_desk_join: bus")?, options_of(options)?) };
+        let joined = options.join(bus)?;
         let made = Box::new(tl_desk {
-            desk: options.join(bus)?,
+            stopper: joined.stopper(),
+            desk: joined,
         });
         // SAFETY: the caller's pointer is valid, and was checked to be none.
         unsafe { *desk = Box::into_raw(made) };
@@ -131,7 +137,8 @@ pub unsafe extern "C" fn tl_desk_join(
     })
 }
 
-/// Sends a parent order; waits until the engine has accepted it. Its name is written to `id`, which has `TL_TEXT` bytes or is NULL.
+/// Sends a parent order; waits until the engine has accepted it. Its name is written to `id`, which has `TL_TEXT` bytes or is NULL,
+/// before it is sent: after `TL_ERROR_NO_ANSWER` give it as `parent->id` to send the same order again.
 /// `TL_ERROR_REFUSED`: `tl_error` has the engine's sentence.
 ///
 /// # Safety
@@ -145,13 +152,26 @@ pub unsafe extern "C" fn tl_desk_send(
     guarded(|| {
         // SAFETY: the caller's desk and order.
         let (desk, order) = unsafe { (of(desk)?, order_of(parent)?) };
-        let name = desk.send(&order)?;
         if !id.is_null() {
-            // SAFETY: the caller's place, which is not NULL.
-            unsafe { *id = chars(name.as_str()) };
+            // SAFETY: the caller's place, which is not NULL. Before the order is sent: without an answer the program asks
+            // for it by this name, or sends it again under it, and the engine executes it once.
+            unsafe { *id = chars(order.id.as_str()) };
         }
+        desk.send(&order)?;
         Ok(TL_OK)
     })
+}
+
+/// Ends the loop of another thread, within a millisecond; may be called from a signal handler.
+///
+/// # Safety
+/// `desk` is of `tl_desk_join`, and `tl_desk_close` has not been called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_desk_stop(desk: *const tl_desk) {
+    if !desk.is_null() {
+        // SAFETY: the caller's desk; only the stopper is looked at, which any thread may do.
+        unsafe { (*std::ptr::addr_of!((*desk).stopper)).stop() };
+    }
 }
 
 /// Ends a parent and cancels its open orders.
@@ -194,7 +214,7 @@ pub unsafe extern "C" fn tl_desk_next(
     guarded(|| {
         // SAFETY: the caller's desk and event; an event that cannot be given is not taken.
         let desk = unsafe {
-            tl_desk_event::check(event)?;
+            sized::size(event)?;
             of(desk)?
         };
         let (next, none) = match timeout_ns {
@@ -207,7 +227,7 @@ pub unsafe extern "C" fn tl_desk_next(
         };
         let Some(next) = next else { return Ok(none) };
         // SAFETY: the caller's event, which has room.
-        unsafe { event.write_unaligned(tl_desk_event::of(&next)) };
+        unsafe { sized::give(&tl_desk_event::of(&next), event)? };
         Ok(TL_OK)
     })
 }
@@ -225,7 +245,7 @@ pub unsafe extern "C" fn tl_desk_parent(
     guarded(|| {
         // SAFETY: the caller's desk, string and event.
         let (desk, parent) = unsafe {
-            tl_desk_event::check(event)?;
+            sized::size(event)?;
             (of(desk)?, text(parent, "tl_desk_parent: parent")?)
         };
         let Some(row) = desk.parent(name(parent)?) else {
@@ -233,7 +253,7 @@ pub unsafe extern "C" fn tl_desk_parent(
         };
         let made = tl_desk_event::of(&Event::Parent(row.clone()));
         // SAFETY: the caller's event, which has room.
-        unsafe { event.write_unaligned(made) };
+        unsafe { sized::give(&made, event)? };
         Ok(TL_OK)
     })
 }
@@ -287,25 +307,6 @@ unsafe fn of<'a>(desk: *mut tl_desk) -> Result<&'a mut Desk, Failure> {
     Ok(&mut desk.desk)
 }
 
-/// Checks a struct by the size that it states first.
-///
-/// # Safety
-/// `made` is NULL or valid for its size.
-unsafe fn check<T>(made: *const T, what: &str) -> Result<(), Failure> {
-    if made.is_null() {
-        return Err(Failure::argument(format!("the {what} is NULL")));
-    }
-    // SAFETY: the size is the first field of every version.
-    let size = unsafe { made.cast::<u32>().read_unaligned() } as usize;
-    match size == size_of::<T>() {
-        true => Ok(()),
-        false => Err(Failure::argument(format!(
-            "{what}.size is {size}: give sizeof({what}), {}",
-            size_of::<T>()
-        ))),
-    }
-}
-
 /// # Safety
 /// `options` is NULL or valid for its size, with strings.
 unsafe fn options_of(options: *const tl_desk_options) -> Result<Options, Failure> {
@@ -315,8 +316,10 @@ unsafe fn options_of(options: *const tl_desk_options) -> Result<Options, Failure
     }
     // SAFETY: not NULL, and of the size of this version; its texts are NULL or strings.
     unsafe {
-        check(options, "tl_desk_options")?;
-        let options = &*options;
+        let options = sized::take(options)?;
+        if options.reserved != 0 {
+            return Err(Failure::argument("tl_desk_options.reserved is not 0"));
+        }
         if let Some(client) = optional(options.client, "tl_desk_options.client")? {
             made = made.client(client);
         }
@@ -325,6 +328,9 @@ unsafe fn options_of(options: *const tl_desk_options) -> Result<Options, Failure
         }
         if let Some(path) = optional(options.ring_directory, "tl_desk_options.ring_directory")? {
             made = made.ring_directory(path);
+        }
+        if let Some(group) = optional(options.group, "tl_desk_options.group")? {
+            made = made.group(group);
         }
         if let Some(path) = optional(options.journal, "tl_desk_options.journal")? {
             made = made.journal(path);
@@ -338,8 +344,10 @@ unsafe fn options_of(options: *const tl_desk_options) -> Result<Options, Failure
 unsafe fn order_of(parent: *const tl_parent) -> Result<Order, Failure> {
     // SAFETY: not NULL, and of the size of this version; its texts are NULL or strings.
     let (parent, [id, limit, tif, how], pair) = unsafe {
-        check(parent, "tl_parent")?;
-        let parent = &*parent;
+        let parent = sized::take(parent)?;
+        if parent.reserved != 0 {
+            return Err(Failure::argument("tl_parent.reserved is not 0"));
+        }
         let texts = [
             optional(parent.id, "tl_parent.id")?,
             optional(parent.limit, "tl_parent.limit")?,
@@ -397,15 +405,6 @@ impl From<Error> for Failure {
 }
 
 impl tl_desk_event {
-    /// Whether the caller's event has room, by the size that it states.
-    ///
-    /// # Safety
-    /// `event` is NULL or valid for its size.
-    unsafe fn check(event: *const tl_desk_event) -> Result<(), Failure> {
-        // SAFETY: as above.
-        unsafe { check(event, "tl_desk_event") }
-    }
-
     /// Of an event of the client.
     fn of(event: &Event) -> tl_desk_event {
         let mut flat = tl_desk_event {

@@ -1,8 +1,5 @@
 //! One event, flat: fields of other kinds are 0, absent prices and sizes `TL_NONE`.
 
-#![allow(unsafe_code, reason = "pointers of C programs")]
-
-use crate::status::Failure;
 use touchline_client::{
     Connection, Event, Price, Quantity, Quote, State, StateChange, Statistic, Status, Times, Top,
     Trade,
@@ -10,6 +7,9 @@ use touchline_client::{
 
 /// No price and no size.
 pub const TL_NONE: i64 = i64::MAX;
+
+/// No state: the event is of no book.
+pub const TL_NO_STATE: u8 = u8::MAX;
 
 /// An event. `size` is the caller's `sizeof(tl_event)`: later versions add fields at the end, and write no more than that.
 #[repr(C)]
@@ -20,7 +20,7 @@ pub struct tl_event {
     pub size: u32,
     /// `TL_EVENT_TOP` and others.
     pub kind: u8,
-    /// State of the book after the event: `TL_STATE_LIVE` and others.
+    /// State of the book after the event: `TL_STATE_LIVE` and others, `TL_NO_STATE` for other kinds.
     pub state: u8,
     /// `TL_CONNECTION_…` of a connection event, `TL_AGGRESSOR_…` of a trade, `TL_STATISTIC_…` of a statistic, the venue's
     /// code of a trading status.
@@ -31,8 +31,10 @@ pub struct tl_event {
     pub instrument: u32,
     /// 1 if it is the last event of its venue packet.
     pub end_of_batch: u8,
+    /// What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
+    pub action: u8,
     /// 0.
-    pub reserved: [u8; 3],
+    pub reserved: [u8; 2],
     /// Number of the message on its bus.
     pub sequence: u64,
     /// Time of the venue, nanoseconds since 1970.
@@ -58,47 +60,17 @@ pub struct tl_event {
 const _: () = assert!(size_of::<tl_event>() == 96);
 
 impl tl_event {
-    /// Whether the caller's event has room, by the size that it states.
-    ///
-    /// # Safety
-    /// `event` is NULL or valid for its size.
-    pub unsafe fn check(event: *const tl_event) -> Result<u32, Failure> {
-        if event.is_null() {
-            return Err(Failure::argument("the event is NULL"));
-        }
-        // SAFETY: the size is the first field of every version.
-        let size = unsafe { event.cast::<u32>().read_unaligned() };
-        if (size as usize) < size_of::<tl_event>() {
-            return Err(Failure::argument(format!(
-                "tl_event.size is {size}: set it to sizeof(tl_event), {}",
-                size_of::<tl_event>()
-            )));
-        }
-        Ok(size)
-    }
-
-    /// Writes it to the caller's event, whose size stays as the caller knows it.
-    ///
-    /// # Safety
-    /// `event` is NULL or valid for its size.
-    pub unsafe fn give(mut self, event: *mut tl_event) -> Result<(), Failure> {
-        // SAFETY: as above.
-        self.size = unsafe { tl_event::check(event)? };
-        // SAFETY: the event has room for this one.
-        unsafe { event.write_unaligned(self) };
-        Ok(())
-    }
-
     fn none() -> tl_event {
         tl_event {
             size: size_of::<tl_event>() as u32,
             kind: 0,
-            state: State::Recovering as u8,
+            state: TL_NO_STATE,
             detail: 0,
             exponent: 0,
             instrument: u32::MAX,
             end_of_batch: 0,
-            reserved: [0; 3],
+            action: 0,
+            reserved: [0; 2],
             sequence: 0,
             exchange_ns: 0,
             receive_ns: 0,
@@ -138,7 +110,7 @@ impl tl_event {
             Event::State(change) => flat.state_change(change),
             Event::Channel(event) => flat.head(event.sequence, event.times, None),
             Event::Connection(what) => flat.connection(what),
-            // A definition is read with `tl_definition`; it has no number and no time.
+            // A definition has no number and no time.
             _ => {}
         }
         flat
@@ -180,6 +152,7 @@ impl tl_event {
         self.head(trade.sequence, trade.times, None);
         self.traded(Some(trade.price), Some(trade.quantity));
         self.detail = trade.aggressor as u8;
+        self.action = trade.action as u8;
         self.id = trade.trade_id;
     }
 

@@ -5,6 +5,7 @@
 //! desk.rs      tl_desk_join … tl_desk_close: a trading engine
 //! event.rs     tl_event: one event, flat
 //! levels.rs    tl_level, tl_order: copies of the kept books
+//! sized.rs     structs of other versions
 //! status.rs    what a call returns, and the sentence of the last error of a thread
 //! ```
 //!
@@ -22,4 +23,5 @@ mod bus;
 mod desk;
 mod event;
 mod levels;
+mod sized;
 mod status;

@@ -87,6 +87,23 @@ impl Options {
         Bus::join_with(&self, bus)
     }
 
+    /// One attempt of [`join`](Options::join), for a program that waits in its own way: `None` if there is no such bus, or
+    /// one without a publisher, which may be an old one. The last attempt takes also that, and refuses what is not there.
+    ///
+    /// # Errors
+    /// As [`join`](Options::join).
+    pub fn try_join(&self, bus: &str, is_last: bool) -> Result<Option<Bus>, Error> {
+        let root = root(self.directory.as_deref());
+        let has_publisher =
+            || Overview::publisher_of(&root, bus).is_ok_and(|holder| holder.is_some());
+        match Bus::try_join(&root, self, bus) {
+            Ok(joined) if is_last || has_publisher() => Ok(Some(joined)),
+            Ok(_) => Ok(None),
+            Err(Error::NoBus { .. } | Error::HalfStarted { .. }) if !is_last => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Names of the buses of market data in the directory, sorted.
     ///
     /// # Errors
@@ -120,18 +137,13 @@ impl Bus {
     }
 
     pub(crate) fn join_with(options: &Options, name: &str) -> Result<Bus, Error> {
-        let root = root(options.directory.as_deref());
         let until = Instant::now() + options.wait;
         loop {
             let is_last = Instant::now() >= until;
-            // A bus without a publisher may be an old one.
-            let is_there =
-                is_last || Overview::publisher_of(&root, name).is_ok_and(|holder| holder.is_some());
-            match is_there.then(|| Bus::try_join(&root, options, name)) {
-                Some(Ok(bus)) => return Ok(bus),
-                Some(Err(error)) if is_last => return Err(error),
-                _ => thread::sleep(JOIN_POLL),
+            if let Some(bus) = options.try_join(name, is_last)? {
+                return Ok(bus);
             }
+            thread::sleep(JOIN_POLL);
         }
     }
 
@@ -273,18 +285,12 @@ impl Bus {
     /// [`Error::NotReady`]: books were missing at the end of the time, or the loop was ended.
     pub fn ready(&mut self, time: Duration) -> Result<(), Error> {
         let until = Instant::now() + time;
-        let mut has_caught_up = false;
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let next = self.next_within(left);
-            let is_event = matches!(next, Next::Event(_));
-            has_caught_up |= matches!(
-                next,
-                Next::Event(Event::Connection(Connection::CaughtUp { .. }))
-            );
-            if is_event && has_caught_up && matches!(self.not_live(), (0, 1..)) {
+            if self.reading.has_caught_up() && matches!(self.not_live(), (0, 1..)) {
                 return Ok(());
             }
+            let left = until.saturating_duration_since(Instant::now());
+            let is_event = matches!(self.next_within(left), Next::Event(_));
             // Events without end are no reason to wait for longer.
             if !is_event || left.is_zero() {
                 let (missing, defined) = self.not_live();

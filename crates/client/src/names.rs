@@ -70,7 +70,8 @@ macro_rules! names {
             $($variant:ident = $number:literal $word:literal $about:literal,)*
         }
     ) => {
-        const $table: Names = Names {
+        #[doc = $of]
+        pub const $table: Names = Names {
             kind: $kind,
             prefix: $prefix,
             about: $of,
@@ -267,6 +268,12 @@ impl Names {
     pub fn number(&self, word: &str) -> Option<i64> {
         let found = self.names.iter().find(|name| name.word == word)?;
         Some(found.number)
+    }
+
+    /// Word of a number.
+    pub fn word(&self, number: i64) -> Option<&'static str> {
+        let found = self.names.iter().find(|name| name.number == number)?;
+        Some(found.word)
     }
 
     /// Every word, for a sentence: `tops, trades, books`.

@@ -50,6 +50,8 @@ pub(crate) struct Reading {
     download: Option<Phase>,
     /// The reader has caught up, and the instruments are not known yet.
     caught_up: bool,
+    /// That it has caught up was reported, and nothing was lost since.
+    has_caught_up: bool,
 }
 
 /// Result of taking an item.
@@ -94,6 +96,7 @@ impl Reading {
             all_books: None,
             download: None,
             caught_up: false,
+            has_caught_up: false,
         }
     }
 

@@ -46,7 +46,7 @@ pub enum Error {
     /// The engine did not answer.
     #[error(
         "no answer within {ANSWER_S} s: the engine is stopped, or does not know client {client} of this user; whether the command was \
-         executed is in the journal"
+         executed is in the journal, and the same command under the same name is not executed twice"
     )]
     NoAnswer {
         /// The client.
@@ -78,6 +78,17 @@ pub enum Error {
     NoJournal {
         /// Name of the bus.
         bus: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The journal cannot be opened here.
+    #[error(
+        "the journal of the engine is at {}, and cannot be opened there ({error}): name its directory, as this process sees it",
+        path.display()
+    )]
+    JournalUnreadable {
+        /// Its directory.
+        path: PathBuf,
         /// Why.
         error: io::Error,
     },

@@ -113,14 +113,21 @@ impl Filling {
         self.events
     }
 
-    /// Takes an event, and then those that are there, at most `limit` in all.
-    pub fn fill(&mut self, bus: &mut Bus, first: Happened, limit: usize) {
+    /// Takes an event, and then those that are there up to a connection event, until there are `limit` in all; whether it
+    /// ended at the limit.
+    pub fn fill(&mut self, bus: &mut Bus, first: Happened, limit: usize) -> bool {
         let mut next = Some(first);
         while let Some(event) = next {
             self.add(bus, &event);
-            let is_full = self.events >= limit || self.connection.is_some();
-            next = if is_full { None } else { bus.poll() };
+            if self.connection.is_some() {
+                return false;
+            }
+            if self.events >= limit {
+                return true;
+            }
+            next = bus.poll();
         }
+        false
     }
 
     /// Takes the event that the bus gave last.

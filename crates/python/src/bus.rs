@@ -16,8 +16,12 @@ use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Opt
 
 /// Longest wait without a look at signals.
 pub const SLICE: Duration = Duration::from_millis(50);
+/// Pause between two attempts to join a bus that is not there.
+const JOIN_POLL: Duration = Duration::from_millis(20);
 /// The longest time that a caller can wait.
 const FOREVER: Duration = Duration::from_secs(1 << 32);
+/// Events that are read without a look at signals: some milliseconds.
+const PART: usize = 1 << 16;
 /// Events between two looks at signals while they come without end.
 const EVENTS_MAX: u32 = 4_096;
 
@@ -148,9 +152,18 @@ impl Bus {
         let until = until(timeout)?;
         self.with(|state| {
             let mut rows = Filling::new(state.view.form);
-            if let Some(first) = state.wait(py, until)? {
+            let mut next = state.wait(py, until)?;
+            while let Some(first) = next {
                 let bus = &mut state.bus;
-                py.detach(|| rows.fill(bus, first, limit));
+                let part = limit.min(rows.events() + PART);
+                let is_full = py.detach(|| rows.fill(bus, first, part));
+                // On a bus that never pauses, signals are seen between two parts.
+                py.check_signals()?;
+                next = if is_full && part < limit {
+                    bus.poll()
+                } else {
+                    None
+                };
             }
             if rows.has_defined() {
                 state.take_symbols(py);
@@ -316,14 +329,17 @@ impl State {
 fn join(py: Python<'_>, options: &Options, bus: &str, wait: Duration) -> PyResult<Joined> {
     let until = Instant::now() + wait;
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        let options = options.clone().wait(left.min(SLICE));
-        let joined = py.detach(|| options.join(bus));
+        let is_last = Instant::now() >= until;
+        let joined = py.detach(|| {
+            let joined = options.try_join(bus, is_last);
+            if matches!(joined, Ok(None)) {
+                std::thread::sleep(JOIN_POLL);
+            }
+            joined
+        });
         py.check_signals()?;
-        match joined {
-            Ok(bus) => return Ok(bus),
-            Err(error) if left <= SLICE => return Err(exception(py, &error)),
-            Err(_) => {}
+        if let Some(bus) = joined.map_err(|error| exception(py, &error))? {
+            return Ok(bus);
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Desk {
 impl Desk {
     /// Joins the engine on the bus of this name, and reads its journal.
     #[new]
-    #[pyo3(signature = (bus = "fx-run", *, client = "desk", directory = None, ring_directory = None, journal = None))]
+    #[pyo3(signature = (bus = "fx-run", *, client = "desk", directory = None, ring_directory = None, journal = None, group = None))]
     fn new(
         py: Python<'_>,
         bus: &str,
@@ -29,6 +29,7 @@ impl Desk {
         directory: Option<PathBuf>,
         ring_directory: Option<PathBuf>,
         journal: Option<PathBuf>,
+        group: Option<&str>,
     ) -> PyResult<Desk> {
         let with = |options: Options,
                     path: Option<PathBuf>,
@@ -43,6 +44,10 @@ impl Desk {
         );
         let options = with(options, ring_directory, Options::ring_directory);
         let options = with(options, journal, Options::journal);
+        let options = match group {
+            Some(group) => options.group(group),
+            None => options,
+        };
         let joined = py.detach(|| options.join(bus));
         Ok(Desk {
             bus: bus.to_owned(),
@@ -96,7 +101,14 @@ impl Desk {
                 )
             })
         };
-        self.command(py, |desk| Ok(desk.send(&made()?)?.to_string()))
+        let order = made().map_err(|error| desk_exception(py, &error))?;
+        let sent = self.command(py, |desk| desk.send(&order));
+        let id = order.id.to_string();
+        if let Err(error) = &sent {
+            // Without an answer the program sends the same order again under the same name, and not a second one.
+            error.value(py).setattr("parent", &id)?;
+        }
+        sent.map(|_| id)
     }
 
     /// Ends a parent and cancels its open orders; returns the engine's word.

@@ -3,6 +3,7 @@
 use crate::number::Form;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use touchline_client::names::{STATISTICS, TRADE_ACTIONS};
 use touchline_client::{Connection, Event as Happened, Price, Quantity, Quote, State, Times};
 
 /// An event of a bus.
@@ -151,6 +152,34 @@ impl Event {
     fn aggressor(&self) -> Option<&'static str> {
         match &self.happened {
             Happened::Trade(trade) => Some(trade.aggressor.name()),
+            _ => None,
+        }
+    }
+
+    /// What a trade does: `new`, `change` (corrects an earlier one), `delete` (busts it).
+    #[getter]
+    fn action(&self) -> Option<&'static str> {
+        match &self.happened {
+            Happened::Trade(trade) => TRADE_ACTIONS.word(trade.action as i64),
+            _ => None,
+        }
+    }
+
+    /// The venue's id of a trade; 0 if there is none.
+    #[getter]
+    fn trade_id(&self) -> Option<u64> {
+        match &self.happened {
+            Happened::Trade(trade) => Some(trade.trade_id),
+            _ => None,
+        }
+    }
+
+    /// Kind of a statistic, or name of a trading status.
+    #[getter]
+    fn detail(&self) -> Option<&'static str> {
+        match &self.happened {
+            Happened::Statistic(statistic) => STATISTICS.word(statistic.kind as i64),
+            Happened::Status(status) => status.status_name(),
             _ => None,
         }
     }

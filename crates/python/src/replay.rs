@@ -21,7 +21,7 @@ const LIMIT: usize = 65_536;
 const PACKETS: u32 = 4_096;
 
 /// A capture that is read from its beginning.
-#[pyclass(unsendable, module = "touchline")]
+#[pyclass(module = "touchline")]
 pub struct Replay {
     capture: Capture<Local<Collector>>,
     view: View,

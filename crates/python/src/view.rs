@@ -33,6 +33,18 @@ impl View {
         self.symbols = symbols.collect();
     }
 
+    /// Takes the symbol of one instrument; those before it are known.
+    fn take_symbol(&mut self, py: Python<'_>, bus: &Bus, instrument: Instrument) {
+        if instrument.index() > self.symbols.len() {
+            return self.take_symbols(py, bus);
+        }
+        let symbol = PyString::intern(py, bus.symbol(instrument)).unbind();
+        match self.symbols.get_mut(instrument.index()) {
+            Some(place) => *place = symbol,
+            None => self.symbols.push(symbol),
+        }
+    }
+
     /// Symbols by index; `?` before one is known.
     pub fn symbols(&self, py: Python<'_>) -> Vec<Py<PyString>> {
         let symbols = self.symbols.iter();
@@ -41,8 +53,8 @@ impl View {
 
     /// An event, with its symbol.
     pub fn event(&mut self, py: Python<'_>, bus: &Bus, event: Happened) -> Event {
-        if matches!(event, Happened::Defined(_)) {
-            self.take_symbols(py, bus);
+        if let Happened::Defined(instrument) = event {
+            self.take_symbol(py, bus, instrument);
         }
         if let Happened::Connection(what) = event {
             return Event::of_connection(self.form, what);

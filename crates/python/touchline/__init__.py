@@ -44,12 +44,28 @@ __all__ = [
 class Bus(_Bus):
     """A joined bus: a context manager, and an iterator over its events."""
 
+    # A batch that was read for a task that had ended meanwhile.
+    _unread = None
+
     async def batches(self, timeout=1.0, limit=65_536):
         """Batches of `read` for asyncio, made in a thread; empty ones are left out."""
         import asyncio
+        import time
 
         while True:
-            batch = await asyncio.to_thread(self.read, timeout, limit)
+            until = float("inf") if timeout is None else time.monotonic() + timeout
+            batch = self._unread
+            while not batch:
+                # In slices: the thread of a wait sees neither Ctrl-C nor the end of its task.
+                read = asyncio.ensure_future(asyncio.to_thread(self.read, 0.05, limit))
+                try:
+                    batch = await asyncio.shield(read)
+                except asyncio.CancelledError:
+                    self._unread = await read
+                    raise
+                if time.monotonic() >= until:
+                    break
+            self._unread = None
             if batch:
                 yield batch
 

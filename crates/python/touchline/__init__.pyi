@@ -16,7 +16,7 @@ from .errors import NoAnswer as NoAnswer
 from .errors import NotReady as NotReady
 from .errors import NotYours as NotYours
 from .errors import Refused as Refused
-from .names import AggressorName, ConnectionName, EventName, IdleName, JoinName, StateName
+from .names import AggressorName, ConnectionName, EventName, IdleName, JoinName, StateName, TradeActionName
 
 __version__: str
 
@@ -90,6 +90,7 @@ class Desk:
         directory: str | PathLike[str] | None = None,
         ring_directory: str | PathLike[str] | None = None,
         journal: str | PathLike[str] | None = None,
+        group: str | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -199,6 +200,12 @@ class Event:
     def price(self) -> float | int | None: ...
     @property
     def size(self) -> float | int | None: ...
+    @property
+    def action(self) -> TradeActionName | None: ...
+    @property
+    def trade_id(self) -> int | None: ...
+    @property
+    def detail(self) -> str | None: ...
     @property
     def aggressor(self) -> AggressorName | None: ...
     @property

@@ -41,7 +41,12 @@ class Refused(Error):
 
 
 class NoAnswer(Error, TimeoutError):
-    """The trading engine has not answered yet: whether the command was executed is in its journal."""
+    """The trading engine has not answered yet: whether the command was executed is in its journal.
+
+    `parent` is the name of an order that was sent: sent again with `id=error.parent`, it is not executed twice.
+    """
+
+    parent = None
 
 
 _CLASSES = {

@@ -28,6 +28,8 @@ pub struct Desk {
     state: State,
     idler: Idler,
     stopper: Stopper,
+    /// Why the state could not be read after a command; the error of the next read.
+    failed: Option<Error>,
 }
 
 impl fmt::Debug for Desk {
@@ -42,7 +44,7 @@ impl Options {
     /// # Errors
     /// There is no engine, or its journal cannot be read.
     pub fn join(&self, bus: &str) -> Result<Desk, Error> {
-        Desk::open(self.address(bus), self.journal.as_deref())
+        Desk::open(self.address(bus)?, self.journal.as_deref())
     }
 }
 
@@ -75,6 +77,11 @@ impl Desk {
                 error,
             })?,
         };
+        // Without it there would be an engine without parents and positions.
+        std::fs::read_dir(&journal).map_err(|error| Error::JournalUnreadable {
+            path: journal.clone(),
+            error,
+        })?;
         let follower = Follower::new(&journal, root, bus);
         let mut desk = Desk {
             client,
@@ -82,6 +89,7 @@ impl Desk {
             state: State::default(),
             idler: Idle::BackOff.idler(),
             stopper: Stopper::new(),
+            failed: None,
         };
         desk.read()?;
         desk.state.is_joined = true;
@@ -124,8 +132,9 @@ impl Desk {
 
     /// The state has what was published before an answer.
     fn after(&mut self, answer: Answered) -> Answered {
-        // The command is done; what cannot be read now is the error of the next read.
-        let _ = self.read();
+        if let Err(error) = self.read() {
+            self.failed = Some(error);
+        }
         answer
     }
 
@@ -175,6 +184,9 @@ impl Desk {
     }
 
     fn read(&mut self) -> Result<(), Error> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         let state = &mut self.state;
         let read = self.follower.poll_live(&mut |told| state.take(told));
         if let Some(event) = self.follower.take_event() {

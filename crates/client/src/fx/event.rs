@@ -60,7 +60,9 @@ pub const fn kind_of(error: &Error) -> ErrorKind {
         Error::NoEngine { .. } | Error::Ended { .. } => ErrorKind::NoEngine,
         Error::Refused(_) => ErrorKind::Refused,
         Error::NoAnswer { .. } | Error::KillWaits { .. } => ErrorKind::NoAnswer,
-        Error::NoJournal { .. } | Error::Record(_) => ErrorKind::Record,
+        Error::NoJournal { .. } | Error::JournalUnreadable { .. } | Error::Record(_) => {
+            ErrorKind::Record
+        }
         _ => ErrorKind::System,
     }
 }

@@ -1,6 +1,6 @@
 //! Options of a desk.
 
-use super::Address;
+use super::{Address, Error};
 use crate::directory::root;
 use std::path::{Path, PathBuf};
 use touchline_transport::bus::Root;
@@ -11,6 +11,7 @@ pub struct Options {
     directory: Option<PathBuf>,
     client: Option<String>,
     ring_directory: Option<PathBuf>,
+    group: Option<String>,
     pub(super) journal: Option<PathBuf>,
 }
 
@@ -33,6 +34,12 @@ impl Options {
         self
     }
 
+    /// Group of the client's ring, if `[[clients]]` names one: the engine is another user, who reads the ring as its member.
+    pub fn group(mut self, group: &str) -> Self {
+        self.group = Some(group.to_owned());
+        self
+    }
+
     /// Directory of the engine's journal. Default: that of its last start on this bus.
     pub fn journal(mut self, path: impl AsRef<Path>) -> Self {
         self.journal = Some(path.as_ref().to_owned());
@@ -40,16 +47,21 @@ impl Options {
     }
 
     /// Where commands go, for [`Client`](super::Client) and [`kill`](super::kill), which need no journal.
-    pub fn address(&self, bus: &str) -> Address {
+    ///
+    /// # Errors
+    /// There is no such group.
+    pub fn address(&self, bus: &str) -> Result<Address, Error> {
         let root = root(self.directory.as_deref());
-        Address {
-            ring_root: self
-                .ring_directory
-                .as_ref()
-                .map_or_else(|| root.clone(), Root::at),
+        let ring_root = self
+            .ring_directory
+            .as_ref()
+            .map_or_else(|| root.clone(), Root::at);
+        let shared = ring_root.shared_with(self.group.as_deref());
+        Ok(Address {
+            ring_root: shared.map_err(|error| Error::Word(error.to_string()))?,
             root,
             bus: bus.to_owned(),
             client: self.client.as_deref().unwrap_or("desk").to_owned(),
-        }
+        })
     }
 }

@@ -14,9 +14,15 @@ impl Reading {
             return None;
         }
         self.caught_up = false;
+        self.has_caught_up = true;
         self.stats.events += 1;
         self.trace = Trace::default();
         Some(Event::Connection(self.caught_up_event()))
+    }
+
+    /// Whether the reader has caught up with the present publisher, and was not overrun since.
+    pub fn has_caught_up(&self) -> bool {
+        self.has_caught_up
     }
 
     fn knows_instruments(&self, has_unselected: impl FnOnce() -> bool) -> bool {
@@ -39,9 +45,11 @@ impl Reading {
                 if self.caught_up {
                     return None;
                 }
+                self.has_caught_up = true;
                 self.caught_up_event()
             }
             SubscriptionEvent::Overrun { messages, bytes } => {
+                self.has_caught_up = false;
                 self.stats.overruns += 1;
                 self.stats.lost += messages;
                 Connection::Overrun { messages, bytes }
@@ -50,6 +58,7 @@ impl Reading {
                 self.stats.restarts += 1;
                 self.download = None;
                 self.caught_up = false;
+                self.has_caught_up = false;
                 Connection::Restarted { generation }
             }
             SubscriptionEvent::PublisherGone => {

@@ -35,6 +35,8 @@ pub fn stated_owner(path: &Path) -> Option<u32> {
 /// Number of a group, from its name or its number.
 pub fn group_of(name: &str) -> Result<u32, Error> {
     match name.parse() {
+        // The system's word for "leave the group as it is".
+        Ok(u32::MAX) => Err(Error::NoGroup { name: name.into() }),
         Ok(number) => Ok(number),
         Err(_) => by_name(name).ok_or_else(|| Error::NoGroup {
             name: name.chars().take(100).collect(),
@@ -144,5 +146,6 @@ mod tests {
         let error = group_of("no such group").unwrap_err().to_string();
         assert!(error.contains("no such group"), "{error}");
         assert!(group_of("a\0b").is_err());
+        assert!(group_of("4294967295").is_err());
     }
 }

@@ -1,0 +1,97 @@
+//! Structs of other versions: each begins with its size as the caller was compiled, and grows at its end.
+
+#![allow(unsafe_code, reason = "memory of C programs")]
+
+use crate::status::Failure;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// A struct of C: its name, its size in the first version, and that all zeros are one.
+///
+/// # Safety
+/// `#[repr(C)]`, the first field is a `u32` with the size, and zeros are valid in every field.
+pub unsafe trait Versioned {
+    const NAME: &'static str;
+    const FIRST: usize;
+}
+
+macro_rules! sized {
+    ($($type:ty, $name:literal, $first:literal;)*) => {$(
+        // SAFETY: integers and pointers, behind the size.
+        unsafe impl Versioned for $type {
+            const NAME: &'static str = $name;
+            const FIRST: usize = $first;
+        }
+        const _: () = assert!(size_of::<$type>() >= $first);
+    )*};
+}
+
+sized! {
+    crate::bus::tl_options, "tl_options", 56;
+    crate::event::tl_event, "tl_event", 96;
+    crate::desk::tl_desk_options, "tl_desk_options", 48;
+    crate::desk::tl_parent, "tl_parent", 64;
+    crate::desk::tl_desk_event, "tl_desk_event", 392;
+}
+
+/// The size that the caller states.
+///
+/// # Safety
+/// `of` is NULL or valid for its size.
+pub unsafe fn size<T: Versioned>(of: *const T) -> Result<usize, Failure> {
+    if of.is_null() {
+        return Err(Failure::argument(format!("the {} is NULL", T::NAME)));
+    }
+    // SAFETY: the size is the first field of every version.
+    let size = unsafe { of.cast::<u32>().read_unaligned() } as usize;
+    if size < T::FIRST {
+        return Err(Failure::argument(format!(
+            "{0}.size is {size}: set it to sizeof({0}), {1}",
+            T::NAME,
+            size_of::<T>()
+        )));
+    }
+    Ok(size)
+}
+
+/// The caller's struct; fields that its version does not have are 0. A field that this library does not have must be 0.
+///
+/// # Safety
+/// `from` is NULL or valid for its size.
+pub unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
+    // SAFETY: as above.
+    let size = unsafe { size(from)? };
+    let common = size.min(size_of::<T>());
+    // SAFETY: valid for `size` bytes.
+    let mut added = (common..size).map(|at| unsafe { from.cast::<u8>().add(at).read() });
+    if added.any(|byte| byte != 0) {
+        return Err(Failure::argument(format!(
+            "{} sets a field that this version of libtouchline does not have: use a newer library",
+            T::NAME
+        )));
+    }
+    let mut made = MaybeUninit::<T>::zeroed();
+    // SAFETY: both are valid for `common` bytes; zeros are valid in the rest.
+    unsafe {
+        ptr::copy_nonoverlapping(from.cast::<u8>(), made.as_mut_ptr().cast(), common);
+        Ok(made.assume_init())
+    }
+}
+
+/// Writes to the caller's struct what its version has; its size stays, and fields of later versions become 0.
+///
+/// # Safety
+/// `to` is NULL or valid for its size.
+pub unsafe fn give<T: Versioned>(made: &T, to: *mut T) -> Result<(), Failure> {
+    // SAFETY: as above.
+    let size = unsafe { size(to)? };
+    let common = size.min(size_of::<T>());
+    let (bytes, begin) = (to.cast::<u8>(), size_of::<u32>());
+    // SAFETY: `to` is valid for `size` bytes, `made` for `common`.
+    unsafe {
+        let from = ptr::from_ref(made).cast::<u8>();
+        ptr::copy_nonoverlapping(from.add(begin), bytes.add(begin), common - begin);
+        ptr::write_bytes(bytes.add(common), 0, size - common);
+    }
+    Ok(())
+}
