@@ -49,7 +49,7 @@ pub struct Client {
     answers: Tail,
 }
 
-/// A word of the engine: what became of a command.
+/// Result of a command: the word of the engine.
 pub type Answered = Result<String, Error>;
 
 impl Client {
@@ -107,7 +107,7 @@ impl Client {
         let client = self.address.client.as_str();
         let mut found = None;
         while found.is_none() && Instant::now() < until {
-            let polled = self.answers.poll(|told| match told.entry {
+            let polled = self.answers.poll(|published| match published.entry {
                 Entry::Answer(answer) if (answer.client, answer.request) == (client, request) => {
                     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
                     found = Some(match answer.answer {
@@ -118,7 +118,7 @@ impl Client {
                         word => Ok(word.to_owned()),
                     });
                 }
-                _ => each(told),
+                _ => each(published),
             });
             if found.is_none() && matches!(polled, Ok(false)) {
                 std::thread::sleep(PAUSE);

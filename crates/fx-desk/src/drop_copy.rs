@@ -104,7 +104,7 @@ impl DropCopy {
 }
 
 /// Notes a file or folder of a started engine in the directory of its bus, under a name, for its readers. An engine whose note cannot be
-/// written trades, and its readers must be told of the file.
+/// written trades, and its readers must be notified of the file.
 pub fn note(root: &Root, bus: &str, name: &str, path: &Path) {
     if let Ok(path) = std::path::absolute(path) {
         let _ = write_note(root, bus, name, path.as_os_str().as_bytes());

@@ -92,7 +92,7 @@ impl Batches {
         if !self.is_next(part) {
             return Ok(None);
         }
-        self.reader.decoder.read(bytes, told(part, each))?;
+        self.reader.decoder.read(bytes, published(part, each))?;
         Ok(Some(self.passed_on(part)))
     }
 
@@ -110,7 +110,7 @@ impl Batches {
         if !self.is_next(&part) && part.first < self.next {
             return Ok(0);
         }
-        let read = told(&part, each);
+        let read = published(&part, each);
         self.reader.read(journal, entry, bytes, read)?;
         Ok(self.passed_on(&part))
     }
@@ -126,7 +126,7 @@ impl Batches {
 }
 
 /// Gives each entry of a batch to `each`.
-pub(crate) fn told<'e>(
+pub(crate) fn published<'e>(
     part: &Place,
     each: &'e mut Each<'_>,
 ) -> impl FnMut(&Labels, u64, Recorded<'_>, &Batch) + 'e {
@@ -178,9 +178,9 @@ impl Follower {
     /// The journal cannot be read, or is damaged.
     pub fn poll(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
         // mutant: execution: a fill that the journal refused is counted, and once more when the next run tells it
-        self.poll_live(&mut |told| {
-            if told.is_journaled {
-                each(told);
+        self.poll_live(&mut |published| {
+            if published.is_journaled {
+                each(published);
             }
         })
     }
@@ -194,7 +194,7 @@ impl Follower {
         mut each: impl FnMut(LineKind, &str),
     ) -> Result<usize, FollowError> {
         let mut line = String::new();
-        self.poll(&mut |told| told.lines(&mut line, &mut each))
+        self.poll(&mut |published| published.lines(&mut line, &mut each))
     }
 
     /// Passes on the new entries of the journal, and as they are published composites and what an engine says after its
@@ -361,9 +361,9 @@ mod tests {
     }
 
     /// The request of an answer.
-    fn request(told: &PublishedEntry<'_>) -> u64 {
-        let Recorded::Answer(answer) = &told.entry else {
-            panic!("{told:?}");
+    fn request(published: &PublishedEntry<'_>) -> u64 {
+        let Recorded::Answer(answer) = &published.entry else {
+            panic!("{published:?}");
         };
         answer.request
     }
@@ -375,7 +375,7 @@ mod tests {
     }
 
     fn poll(follower: &mut Follower, found: &mut Vec<u64>) {
-        let mut each = |told: &PublishedEntry<'_>| found.push(request(told));
+        let mut each = |published: &PublishedEntry<'_>| found.push(request(published));
         follower.poll(&mut each).expect("a journal");
     }
 
@@ -438,7 +438,7 @@ mod tests {
         let mut shown: Vec<u64> = Vec::new();
         let mut poll = |follower: &mut Follower| {
             let before = shown.len();
-            let mut each = |told: &PublishedEntry<'_>| shown.push(request(told));
+            let mut each = |published: &PublishedEntry<'_>| shown.push(request(published));
             follower.poll_live(&mut each).expect("a journal");
             shown.len() - before
         };
@@ -469,7 +469,9 @@ mod tests {
         poll(&mut follower, &mut found);
         assert_eq!(found, [1]);
         let mut shown = Vec::new();
-        let mut show = |told: &PublishedEntry<'_>| shown.push((request(told), told.is_journaled));
+        let mut show = |published: &PublishedEntry<'_>| {
+            shown.push((request(published), published.is_journaled))
+        };
         let end = Instant::now() + Duration::from_secs(20);
         let mut count = 0;
         while count == 0 {

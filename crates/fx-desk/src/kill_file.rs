@@ -44,7 +44,7 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
         })
         .and_then(|()| fs::rename(&part, &path));
     if written.is_err() {
-        // What is left of it is of no use to anybody.
+        // What is left of it is removed.
         let _ = fs::remove_file(&part);
     }
     written
@@ -60,7 +60,7 @@ pub struct KillFile {
     /// The number that was taken last: a file of another user cannot always be renamed or removed.
     taken: u64,
     /// Last reported reason for its refusal.
-    told: Option<String>,
+    reported: Option<String>,
 }
 
 impl KillFile {
@@ -72,7 +72,7 @@ impl KillFile {
             path,
             owner: root.owner(),
             taken: 0,
-            told: None,
+            reported: None,
         }
     }
 
@@ -92,7 +92,7 @@ impl KillFile {
             let _ = fs::remove_file(&self.taken_path);
         }
         if fs::symlink_metadata(&self.path).is_err() {
-            self.told = None;
+            self.reported = None;
             return None;
         }
         // A file that is not a kill stays in place, for the person who must remove it.
@@ -108,8 +108,8 @@ impl KillFile {
                 self.taken = request;
                 Some(Ok(request))
             }
-            Err(why) if self.told.as_ref() == Some(&why) => None,
-            Err(why) => Some(Err(self.told.insert(why).clone())),
+            Err(why) if self.reported.as_ref() == Some(&why) => None,
+            Err(why) => Some(Err(self.reported.insert(why).clone())),
         }
     }
 
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(file.take(), None, "the same kill");
         fs::write(&path, "kill").expect("written");
         assert!(file.take().is_some_and(|taken| taken.is_err()));
-        assert_eq!(file.take(), None, "told once");
+        assert_eq!(file.take(), None, "reported once");
         fs::remove_file(&path).expect("removed");
         assert_eq!(file.take(), None);
         fs::write(folder.join("other"), "8").expect("written");

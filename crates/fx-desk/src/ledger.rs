@@ -146,20 +146,21 @@ pub struct LiveLedger {
 
 impl LiveLedger {
     /// Takes an entry.
-    pub fn take(&mut self, told: &PublishedEntry<'_>) {
-        let is_of_prices = matches!(told.entry, Entry::Event(event, _) if event.is_of_prices());
-        if told.is_journaled || is_of_prices {
-            self.journaled.take(told);
+    pub fn take(&mut self, published: &PublishedEntry<'_>) {
+        let is_of_prices =
+            matches!(published.entry, Entry::Event(event, _) if event.is_of_prices());
+        if published.is_journaled || is_of_prices {
+            self.journaled.take(published);
         }
-        if !told.is_journaled {
+        if !published.is_journaled {
             if self.beyond.is_none() && !is_of_prices {
                 self.beyond = Some(self.journaled.clone());
             }
             if let Some(beyond) = &mut self.beyond {
-                beyond.take(told);
+                beyond.take(published);
             }
         }
-        if told.is_journaled {
+        if published.is_journaled {
             // Only the next run has journaled entries of a later time: the journal's files can have those of this run late.
             let at_ns = self.journaled.at_ns;
             self.beyond.take_if(|beyond| at_ns > beyond.at_ns);
@@ -182,9 +183,9 @@ impl Ledger {
     }
 
     /// Takes an entry.
-    pub fn take(&mut self, told: &PublishedEntry<'_>) {
-        let (labels, at_ns) = (told.labels, told.at_ns);
-        let event = match &told.entry {
+    pub fn take(&mut self, published: &PublishedEntry<'_>) {
+        let (labels, at_ns) = (published.labels, published.at_ns);
+        let event = match &published.entry {
             Entry::Event(event, _) => *event,
             Entry::Answer(_) => {
                 self.at_ns = at_ns;
@@ -198,7 +199,7 @@ impl Ledger {
                 labels.pairs[*pair].symbol.clone(),
             );
             let mut line = String::new();
-            told.lines(&mut line, |kind, text| {
+            published.lines(&mut line, |kind, text| {
                 assert_eq!(kind, LineKind::Score, "a score is one line");
                 self.scores.insert(key.clone(), text.to_owned());
             });

@@ -1,7 +1,7 @@
 //! Reader of a drop copy alone: entries from the last join point on, and what it lost.
 
 use crate::drop_copy::joined;
-use crate::follower::{PublishedEntry, told};
+use crate::follower::{PublishedEntry, published};
 use touchline_fx_events::encoding::{Decoder, Place};
 use touchline_transport::bus::{BusEvent, Error, Polled, Root, Subscription};
 
@@ -27,7 +27,7 @@ impl Tail {
         })
     }
 
-    /// Gives the entries of the next message to `each`; false: there is none. What is no batch of this version is left out.
+    /// Gives the entries of the next message to `each`; false: there is none. Messages that are not a batch of this version is left out.
     ///
     /// # Errors
     /// What happened to the bus; reading goes on.
@@ -35,7 +35,7 @@ impl Tail {
         let decoder = &mut self.decoder;
         let polled = self.subscription.poll(|message| {
             let part = Place::of(message.bytes).unwrap_or_default();
-            let _ = decoder.read(message.bytes, told(&part, &mut each));
+            let _ = decoder.read(message.bytes, published(&part, &mut each));
         });
         self.outcome(polled)
     }

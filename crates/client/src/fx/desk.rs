@@ -188,7 +188,9 @@ impl Desk {
             return Err(error);
         }
         let state = &mut self.state;
-        let read = self.follower.poll_live(&mut |told| state.take(told));
+        let read = self
+            .follower
+            .poll_live(&mut |published| state.take(published));
         if let Some(event) = self.follower.take_event() {
             state.push(Event::Bus(event));
         }
@@ -248,9 +250,9 @@ struct State {
 }
 
 impl State {
-    fn take(&mut self, told: &PublishedEntry<'_>) {
-        let Entry::Event(of, _) = &told.entry else {
-            return self.ledger.take(told);
+    fn take(&mut self, published: &PublishedEntry<'_>) {
+        let Entry::Event(of, _) = &published.entry else {
+            return self.ledger.take(published);
         };
         let number = match of {
             EngineEvent::Order(line) => line.number,
@@ -258,9 +260,9 @@ impl State {
         };
         // The ledger forgets an order with its end.
         let order = number.and_then(|number| self.ledger.now().order_of(number).cloned());
-        self.ledger.take(told);
+        self.ledger.take(published);
         if self.is_joined
-            && let Some(event) = event(self.ledger.now(), told, of, order)
+            && let Some(event) = event(self.ledger.now(), published, of, order)
         {
             self.push(event);
         }
@@ -289,7 +291,7 @@ impl State {
 /// The event of an entry, which the ledger has; `order` is its order before it.
 fn event(
     ledger: &Ledger,
-    told: &PublishedEntry<'_>,
+    published: &PublishedEntry<'_>,
     of: &EngineEvent,
     order: Option<OrderRow>,
 ) -> Option<Event> {
@@ -303,7 +305,7 @@ fn event(
         EngineEvent::Order(line) => changed(ledger, line, order).map(Event::Order),
         EngineEvent::Fill(_) => ledger.fills.back().cloned().map(Event::Fill),
         EngineEvent::Position { pair, .. } => {
-            let pair = &told.labels.pairs[*pair].symbol;
+            let pair = &published.labels.pairs[*pair].symbol;
             Some(Event::Position {
                 pair: pair.clone(),
                 position: ledger.pairs.get(pair)?.clone(),
@@ -331,7 +333,7 @@ fn changed(ledger: &Ledger, line: &OrderLine, before: Option<OrderRow>) -> Optio
 mod tests {
     use super::*;
 
-    /// A program that does not read keeps a bounded number of events, and is told how many more there were, once.
+    /// A program that does not read keeps a bounded number of events, and gets the number of further ones, once.
     #[test]
     fn events_without_room_are_counted() {
         let mut state = State::default();

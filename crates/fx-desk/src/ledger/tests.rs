@@ -34,7 +34,8 @@ fn kill(by: &str) -> Event {
 #[test]
 fn entries_become_rows() {
     let mut ledger = Ledger::default();
-    let mut take = |at_ns, event: &Event| tell(at_ns, event, true, |told| ledger.take(told));
+    let mut take =
+        |at_ns, event: &Event| tell(at_ns, event, true, |published| ledger.take(published));
     let journal = |order| state(order, OrderEvent::Journal, OrderState::Sent, 0, None);
     let report = OrderEvent::Report;
     for (at_ns, event) in [
@@ -92,9 +93,9 @@ fn entries_become_rows() {
         by: Some(id("bob")),
         is_killed,
     };
-    tell(5, &lift(true), true, |told| ledger.take(told));
+    tell(5, &lift(true), true, |published| ledger.take(published));
     assert!(ledger.killed.is_some());
-    tell(6, &lift(false), true, |told| ledger.take(told));
+    tell(6, &lift(false), true, |published| ledger.take(published));
     assert_eq!((ledger.killed, ledger.at_ns), (None, 6));
 }
 
@@ -117,7 +118,9 @@ fn late_originals_and_bookings_are_no_fills_of_a_bank() {
         named,
         booked,
     ] {
-        tell(2, &Event::Fill(line), true, |told| ledger.take(told));
+        tell(2, &Event::Fill(line), true, |published| {
+            ledger.take(published)
+        });
     }
     assert_eq!(
         (ledger.banks["A"].fills, ledger.banks["A"].filled),
@@ -164,7 +167,7 @@ fn what_has_ended_is_dropped() {
                 filled,
                 Event::Ended(end),
             ] {
-                tell(1, &event, true, |told| ledger.take(told));
+                tell(1, &event, true, |published| ledger.take(published));
             }
         }
         assert_eq!((ledger.open().len(), ledger.fills.len()), (0, LAST));
@@ -182,7 +185,9 @@ fn what_has_ended_is_dropped() {
 fn what_a_failed_journal_refused_is_shown_until_the_next_run_goes_on() {
     let mut ledger = LiveLedger::default();
     let mut take = |at_ns, event: &Event, is_journaled| {
-        tell(at_ns, event, is_journaled, |told| ledger.take(told));
+        tell(at_ns, event, is_journaled, |published| {
+            ledger.take(published)
+        });
         let now = ledger.now();
         (now.killed.clone(), now.fill_count, now.at_ns)
     };
