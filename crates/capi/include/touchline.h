@@ -368,6 +368,9 @@ static inline const char *tl_desk_event_name(int value) {
 // No price and no size.
 #define TL_NONE INT64_MAX
 
+// No state: the event is of no book.
+#define TL_NO_STATE UINT8_MAX
+
 // Wait without end.
 #define TL_FOREVER UINT64_MAX
 
@@ -419,7 +422,7 @@ typedef struct tl_event {
   uint32_t size;
   // `TL_EVENT_TOP` and others.
   uint8_t kind;
-  // State of the book after the event: `TL_STATE_LIVE` and others.
+  // State of the book after the event: `TL_STATE_LIVE` and others, `TL_NO_STATE` for other kinds.
   uint8_t state;
   // `TL_CONNECTION_…` of a connection event, `TL_AGGRESSOR_…` of a trade, `TL_STATISTIC_…` of a statistic, the venue's
   // code of a trading status.
@@ -430,8 +433,10 @@ typedef struct tl_event {
   uint32_t instrument;
   // 1 if it is the last event of its venue packet.
   uint8_t end_of_batch;
+  // What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
+  uint8_t action;
   // 0.
-  uint8_t reserved[3];
+  uint8_t reserved[2];
   // Number of the message on its bus.
   uint64_t sequence;
   // Time of the venue, nanoseconds since 1970.
@@ -500,6 +505,8 @@ typedef struct tl_desk_options {
   const char *ring_directory;
   // Directory of the engine's journal; NULL: that of its last start.
   const char *journal;
+  // Group of the client's ring, if the engine's configuration names one.
+  const char *group;
 } tl_desk_options;
 
 // A parent order. Zero and NULL are the defaults of `touchline fx send`.
@@ -663,7 +670,8 @@ void tl_close(struct tl_bus *bus);
 // `bus` is a string; `options` is NULL or valid for its size; `desk` is valid.
 tl_status tl_desk_join(const char *bus, const struct tl_desk_options *options, struct tl_desk **desk);
 
-// Sends a parent order; waits until the engine has accepted it. Its name is written to `id`, which has `TL_TEXT` bytes or is NULL.
+// Sends a parent order; waits until the engine has accepted it. Its name is written to `id`, which has `TL_TEXT` bytes or is NULL,
+// before it is sent: after `TL_ERROR_NO_ANSWER` give it as `parent->id` to send the same order again.
 // `TL_ERROR_REFUSED`: `tl_error` has the engine's sentence.
 //
 // Valid:
@@ -671,6 +679,12 @@ tl_status tl_desk_join(const char *bus, const struct tl_desk_options *options, s
 tl_status tl_desk_send(struct tl_desk *desk,
                        const struct tl_parent *parent,
                        char (*id)[TL_TEXT]);
+
+// Ends the loop of another thread, within a millisecond; may be called from a signal handler.
+//
+// Valid:
+// `desk` is of `tl_desk_join`, and `tl_desk_close` has not been called.
+void tl_desk_stop(const struct tl_desk *desk);
 
 // Ends a parent and cancels its open orders.
 //

@@ -49,6 +49,8 @@ pub struct tl_options {
     pub reserved: [u8; 4],
 }
 
+sized::versioned!(tl_options, 56);
+
 /// A joined bus. One thread at a time; `tl_stop` may be called by any.
 #[derive(Debug)]
 #[allow(non_camel_case_types, reason = "as C spells it")]

@@ -38,6 +38,8 @@ pub struct tl_desk_options {
     pub group: *const c_char,
 }
 
+sized::versioned!(tl_desk_options, 48);
+
 /// A parent order. Zero and NULL are the defaults of `touchline fx send`.
 #[repr(C)]
 #[derive(Debug)]
@@ -68,6 +70,8 @@ pub struct tl_parent {
     /// `best`, `full` or `sweep`; NULL: `best`.
     pub style: *const c_char,
 }
+
+sized::versioned!(tl_parent, 64);
 
 /// An event of a desk, flat: numbers that its kind does not have are `TL_NONE`, texts empty.
 #[repr(C)]
@@ -101,6 +105,8 @@ pub struct tl_desk_event {
     /// State of a parent or an order, kind of a fill or an alarm, a sentence of the bus, the user of a kill.
     pub state: [c_char; TL_TEXT],
 }
+
+sized::versioned!(tl_desk_event, 392);
 
 /// A joined trading engine, for one thread at a time.
 #[derive(Debug)]
@@ -354,7 +360,8 @@ unsafe fn order_of(parent: *const tl_parent) -> Result<Order, Failure> {
             optional(parent.tif, "tl_parent.tif")?,
             optional(parent.style, "tl_parent.style")?,
         ];
-        (parent, texts, text(parent.pair, "tl_parent.pair")?)
+        let pair = text(parent.pair, "tl_parent.pair")?;
+        (parent, texts, pair)
     };
     let side = match parent.side {
         0 => Side::Bid,

@@ -1,5 +1,7 @@
 //! One event, flat: fields of other kinds are 0, absent prices and sizes `TL_NONE`.
 
+#![allow(unsafe_code, reason = "a struct of C programs")]
+
 use touchline_client::{
     Connection, Event, Price, Quantity, Quote, State, StateChange, Statistic, Status, Times, Top,
     Trade,
@@ -57,7 +59,7 @@ pub struct tl_event {
     pub id: u64,
 }
 
-const _: () = assert!(size_of::<tl_event>() == 96);
+crate::sized::versioned!(tl_event, 96);
 
 impl tl_event {
     fn none() -> tl_event {

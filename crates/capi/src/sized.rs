@@ -15,24 +15,19 @@ pub unsafe trait Versioned {
     const FIRST: usize;
 }
 
-macro_rules! sized {
-    ($($type:ty, $name:literal, $first:literal;)*) => {$(
+/// Declares a struct of C with its size in the first version.
+macro_rules! versioned {
+    ($type:ident, $first:literal) => {
         // SAFETY: integers and pointers, behind the size.
-        unsafe impl Versioned for $type {
-            const NAME: &'static str = $name;
+        unsafe impl $crate::sized::Versioned for $type {
+            const NAME: &'static str = stringify!($type);
             const FIRST: usize = $first;
         }
-        const _: () = assert!(size_of::<$type>() >= $first);
-    )*};
-}
 
-sized! {
-    crate::bus::tl_options, "tl_options", 56;
-    crate::event::tl_event, "tl_event", 96;
-    crate::desk::tl_desk_options, "tl_desk_options", 48;
-    crate::desk::tl_parent, "tl_parent", 64;
-    crate::desk::tl_desk_event, "tl_desk_event", 392;
+        const _: () = assert!(size_of::<$type>() >= $first);
+    };
 }
+pub(crate) use versioned;
 
 /// The size that the caller states.
 ///

@@ -8,9 +8,8 @@ use crate::registry::Registry;
 use crate::times::clock;
 use crate::values::StoredValues;
 use crate::{
-    Book, Connection, Definition, Error, Event, Events, Find, Instrument, Latency, LevelChange,
-    Options, Order, OrderChange, QuoteChange, State, Stats, Stopper, Times, Top, Trace, Trade,
-    error,
+    Book, Definition, Error, Event, Events, Find, Instrument, Latency, LevelChange, Options, Order,
+    OrderChange, QuoteChange, State, Stats, Stopper, Times, Top, Trace, Trade, error,
 };
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,7 +2,7 @@
 
 use crate::batch::{Batch, Filling};
 use crate::book::Book;
-use crate::errors::failure;
+use crate::errors::{busy, closed, failure};
 use crate::event::Event;
 use crate::number::Form;
 use crate::view::View;
@@ -10,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
+use std::sync::{Mutex, TryLockError};
 use touchline_client::{Bus, Events};
 use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::cme::{Capture, CaptureError, CmeConfig};
@@ -21,8 +22,14 @@ const LIMIT: usize = 65_536;
 const PACKETS: u32 = 4_096;
 
 /// A capture that is read from its beginning.
-#[pyclass(module = "touchline")]
+#[pyclass(frozen, module = "touchline")]
 pub struct Replay {
+    name: String,
+    state: Mutex<State>,
+}
+
+/// What only one thread has at a time.
+struct State {
     capture: Capture<Local<Collector>>,
     view: View,
     events: Events,
@@ -91,11 +98,15 @@ pub fn replay(
     };
     let capture = Capture::open(config, captures, Local::new(collector));
     let capture = capture.map_err(|error| failure(py, error))?;
-    Ok(Replay {
+    let state = State {
         capture,
         view: View::new(form),
         events,
         has_ended: false,
+    };
+    Ok(Replay {
+        name,
+        state: Mutex::new(state),
     })
 }
 
@@ -103,69 +114,71 @@ pub fn replay(
 impl Replay {
     /// The next events, at least `limit` of them before the end; what one packet changes is never divided.
     #[pyo3(signature = (limit = LIMIT))]
-    fn read(&mut self, py: Python<'_>, limit: usize) -> PyResult<Batch> {
-        while !self.has_ended && self.collector().rows.events() < limit {
-            let capture = &mut self.capture;
-            let more = py.detach(|| step(capture, limit));
-            self.has_ended = !more.map_err(|error| failure(py, error))?;
-            py.check_signals()?;
-        }
-        let rows = Filling::new(self.view.form);
-        let rows = std::mem::replace(&mut self.collector().rows, rows);
-        let Replay { capture, view, .. } = self;
-        view.take_symbols(py, &capture.publisher_mut().subscriber.bus);
-        rows.batch(py, self.events)
+    fn read(&self, py: Python<'_>, limit: usize) -> PyResult<Batch> {
+        self.with(|state| state.read(py, limit))
     }
 
     /// Symbols of all instruments, by index.
     #[getter]
-    fn symbols(&self, py: Python<'_>) -> Vec<Py<PyString>> {
-        self.view.symbols(py)
+    fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
+        self.with(|state| Ok(state.view.symbols(py)))
     }
 
     /// The best bid and ask of a symbol, as an event.
-    fn top(&mut self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
-        let (bus, view) = self.parts();
-        view.top(py, bus, symbol)
+    fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
+        self.with(|state| {
+            let (bus, view) = state.parts();
+            view.top(py, bus, symbol)
+        })
     }
 
     /// The last trade of a symbol, as an event; `None` before the first.
-    fn last_trade(&mut self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
-        let (bus, view) = self.parts();
-        view.last_trade(py, bus, symbol)
+    fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
+        self.with(|state| {
+            let (bus, view) = state.parts();
+            view.last_trade(py, bus, symbol)
+        })
     }
 
     /// A copy of the price book of a symbol, as of the last packet.
     #[pyo3(signature = (symbol, levels = None))]
-    fn book(&mut self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
-        let (bus, view) = self.parts();
-        view.book(py, bus, symbol, levels)
+    fn book(&self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
+        self.with(|state| {
+            let (bus, view) = state.parts();
+            view.book(py, bus, symbol, levels)
+        })
     }
 
     /// A copy of the order book of a symbol, as of the last packet: orders in priority.
-    fn orders(&mut self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
-        let (bus, view) = self.parts();
-        view.orders(py, bus, symbol)
+    fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
+        self.with(|state| {
+            let (bus, view) = state.parts();
+            view.orders(py, bus, symbol)
+        })
     }
 
     /// Definitions as columns: a dictionary of lists, by index.
-    fn definitions<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (bus, view) = self.parts();
-        view.definitions(py, bus)
+    fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.with(|state| {
+            let (bus, view) = state.parts();
+            view.definitions(py, bus)
+        })
     }
 
     /// Captures that ended in the middle of a record, each as a sentence.
     #[getter]
-    fn truncations(&self) -> Vec<String> {
-        let truncations = self.capture.truncations().iter();
-        truncations.map(ToString::to_string).collect()
+    fn truncations(&self) -> PyResult<Vec<String>> {
+        self.with(|state| {
+            let truncations = state.capture.truncations().iter();
+            Ok(truncations.map(ToString::to_string).collect())
+        })
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let batch = self.read(py, LIMIT)?;
         Ok(Some(batch).filter(|batch| !batch.is_empty()))
     }
@@ -185,6 +198,30 @@ fn step(capture: &mut Capture<Local<Collector>>, limit: usize) -> Result<bool, C
 }
 
 impl Replay {
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
+        match self.state.try_lock() {
+            Ok(mut state) => act(&mut state),
+            Err(TryLockError::WouldBlock) => Err(busy(&self.name)),
+            Err(TryLockError::Poisoned(_)) => Err(closed(&self.name)),
+        }
+    }
+}
+
+impl State {
+    fn read(&mut self, py: Python<'_>, limit: usize) -> PyResult<Batch> {
+        while !self.has_ended && self.collector().rows.events() < limit {
+            let capture = &mut self.capture;
+            let more = py.detach(|| step(capture, limit));
+            self.has_ended = !more.map_err(|error| failure(py, error))?;
+            py.check_signals()?;
+        }
+        let rows = Filling::new(self.view.form);
+        let rows = std::mem::replace(&mut self.collector().rows, rows);
+        let State { capture, view, .. } = self;
+        view.take_symbols(py, &capture.publisher_mut().subscriber.bus);
+        rows.batch(py, self.events)
+    }
+
     fn collector(&mut self) -> &mut Collector {
         &mut self.capture.publisher_mut().subscriber
     }

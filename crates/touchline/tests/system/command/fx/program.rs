@@ -296,7 +296,10 @@ fn a_program_is_refused_in_the_words_of_the_command() {
         ended.contains("no standby on bus fx-run-standby"),
         "{ended}"
     );
-    let killed = touchline_client::fx::kill(&options(&market).address("fx-run"), false);
+    let killed = touchline_client::fx::kill(
+        &options(&market).address("fx-run").expect("of this user"),
+        false,
+    );
     assert_said(killed, &run("fx kill"));
 }
 
