@@ -146,16 +146,68 @@ def test_a_second_thread_is_refused_while_one_reads(bus):
     assert bus.poll() is None
 
 
-def test_ctrl_c_ends_a_wait_at_once():
-    program = "import touchline; bus = touchline.Bus('demo'); print('joined', flush=True)\nfor event in bus: pass"
-    child = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert child.stdout.readline() == b"joined\n"
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "for event in bus: pass",
+        "bus.next()",
+        "while True: bus.read(timeout=None)",
+        "bus.ready(60)",
+        "touchline.Bus('nope', wait=60)",
+        "asyncio.run(forever(bus))",
+    ],
+)
+def test_ctrl_c_ends_each_wait_soon(wait):
+    program = f"""
+import asyncio, time, touchline
+async def forever(bus):
+    async for batch in bus.batches(timeout=None):
+        pass
+bus = touchline.Bus('demo')
+while bus.poll() is not None:
+    pass
+print('waits', flush=True)
+try:
+    {wait}
+except KeyboardInterrupt:
+    print(time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"waits\n"
     time.sleep(0.3)
+    sent = time.clock_gettime(time.CLOCK_MONOTONIC)
     child.send_signal(signal.SIGINT)
-    _, stderr = child.communicate(timeout=10)
-    assert b"KeyboardInterrupt" in stderr
+    ended, _ = child.communicate(timeout=10)
+    # 50 ms, and some for a busy host.
+    assert float(ended) - sent < 0.5
+
+
+def test_a_mistake_is_not_waited_for():
+    started = time.monotonic()
+    with pytest.raises(ValueError, match="unknown|pattern|regular"):
+        touchline.Bus("demo", symbols=["/(/"], wait=30)
+    assert time.monotonic() - started < 10
+
+
+def test_a_task_that_ends_keeps_its_batch():
+    async def twice():
+        with touchline.Bus("demo", events=KINDS) as bus:
+            events = 0
+            for _ in range(500):
+                try:
+                    async with asyncio.timeout(0.001) if hasattr(asyncio, "timeout") else bus:
+                        async for batch in bus.batches():
+                            events += len(batch)
+                except TimeoutError:
+                    pass
+                if bus.stats["events"] == events and events > 8:
+                    break
+            while batch := bus.read(timeout=0):
+                events += len(batch)
+            assert events == bus.stats["events"]
+
+    if hasattr(asyncio, "timeout"):
+        asyncio.run(twice())
 
 
 def test_batches_for_asyncio():

@@ -1,5 +1,6 @@
 """Captures through the path in this process: the same arrays and books as the bus of the same replay."""
 
+import concurrent.futures
 import json
 import os
 
@@ -69,6 +70,16 @@ def test_small_batches_are_the_whole_in_parts():
         one = np.concatenate([getattr(batch, kind) for batch in batches])
         other = np.concatenate([getattr(batch, kind) for batch in parts])
         assert one.tobytes() == other.tobytes()
+
+
+def test_another_thread_may_read_and_two_at_once_may_not():
+    replay = touchline.replay(CONFIG, CAPTURE)
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        assert len(threads.submit(replay.read, 100).result()) >= 100
+        reads = [threads.submit(replay.read, 1_000_000) for _ in range(2)]
+        errors = [read.exception() for read in reads]
+    assert [error for error in errors if error is None or isinstance(error, RuntimeError)] == errors
+    assert None in errors
 
 
 def test_symbols_select():

@@ -68,7 +68,10 @@ impl Reading {
             }
             SubscriptionEvent::PublisherStalled => Connection::PublisherStalled,
             SubscriptionEvent::PublisherResumed => Connection::PublisherResumed,
-            SubscriptionEvent::Corrupt { sequence } => Connection::Corrupt { sequence },
+            SubscriptionEvent::Corrupt { sequence } => {
+                self.has_caught_up = false;
+                Connection::Corrupt { sequence }
+            }
             SubscriptionEvent::Damaged => Connection::Damaged,
             SubscriptionEvent::Incompatible { layout } => Connection::Incompatible { layout },
         };

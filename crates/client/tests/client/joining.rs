@@ -3,6 +3,7 @@
 use crate::stage::{Stage, bid, define, drain, small, trade, whole, word, words};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 use touchline_client::{Aggressor, Event, Events, Price, Side, State};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Overview, Settings};
@@ -283,4 +284,48 @@ fn messages_of_a_newer_schema_are_passed_over_and_counted() {
     publisher.commit();
     assert_eq!(words(&mut bus), ["ESU4 top live 13@4500.25 | 7@4500.5."]);
     assert_eq!(bus.stats().unknown, 1);
+}
+
+/// A program that waits in slices, or has read the event itself, is ready when the books are.
+#[test]
+fn a_bus_is_ready_whoever_read_that_it_caught_up() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    publisher.commit();
+    let mut bus = stage.join(stage.options());
+    let slice = Duration::from_millis(5);
+    let early = bus.ready(slice).expect_err("it has no book");
+    assert!(early.to_string().contains("1 book of 1"), "{early}");
+    drain(&mut bus);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    publisher.commit();
+    bus.ready(slice).expect("its book came in a later slice");
+    bus.ready(Duration::ZERO).expect("it stays so");
+}
+
+/// Waiting is for a bus and for its publisher; a mistake is refused at once.
+#[test]
+fn a_wait_ends_with_a_publisher_or_a_mistake() {
+    let stage = Stage::new();
+    let options = || stage.options().wait(Duration::from_secs(60));
+    let none = options().try_join("test", false);
+    assert!(none.expect("it may come").is_none());
+    drop(stage.publisher());
+    let old = options().try_join("test", false);
+    assert!(old.expect("a publisher may come").is_none());
+    let last = options().try_join("test", true);
+    assert!(last.expect("the old one").is_some());
+    let error = options().symbols(["/(/"]).join("test");
+    assert!(
+        error
+            .map(drop)
+            .expect_err("at once")
+            .to_string()
+            .contains("/(/")
+    );
+    let publisher = stage.publisher();
+    let live = options().try_join("test", false);
+    assert!(live.expect("it is there").is_some());
+    drop(publisher);
 }
