@@ -78,7 +78,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a fill that the journal refused is counted, and once more when the next run tells it",
-        find: "if told.is_journaled {",
+        find: "if published.is_journaled {",
         replace: "{",
         test: "-p touchline-fx-desk --lib a_line_that_the_journal_refused_is_not_counted",
     },
