@@ -83,8 +83,10 @@ pub fn python_package(into: &Path) -> PathBuf {
             std::fs::copy(&source, package.join(name)).expect("a file of this checkout");
         }
     }
-    let module = built.join("libtouchline_python.so");
-    std::fs::copy(module, package.join("_native.abi3.so")).expect("cargo has built it");
+    // Another interpreter may run the module that is there: it is replaced, never written again.
+    let fresh = package.join("fresh");
+    std::fs::copy(built.join("libtouchline_python.so"), &fresh).expect("cargo has built it");
+    std::fs::rename(fresh, package.join("_native.abi3.so")).expect("a folder of the test");
     into.to_owned()
 }
 
