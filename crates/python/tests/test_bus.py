@@ -178,8 +178,8 @@ except KeyboardInterrupt:
     sent = time.clock_gettime(time.CLOCK_MONOTONIC)
     child.send_signal(signal.SIGINT)
     ended, _ = child.communicate(timeout=10)
-    # 50 ms, and some for a busy host.
-    assert float(ended) - sent < 0.5
+    # 50 ms at most on a quiet host; a wait that does not see the signal lasts for a minute or more.
+    assert float(ended) - sent < 5
 
 
 def test_a_mistake_is_not_waited_for():

@@ -118,7 +118,7 @@ fn a_publisher_ends_with_its_input() {
     loop {
         out.state_activity(Activity {
             at_ns: boot_ns(),
-            timeout_ns: 2_000_000_000,
+            timeout_ns: 4_000_000_000,
         });
         match steps.recv_timeout(Duration::from_millis(50)) {
             Ok(line) => {

@@ -13,7 +13,7 @@ use touchline_client::{Aggressor, Bus, Connection, Error, Event, Events, Quote, 
 /// Tells a process of this test program that it is the reader in Rust, in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_READER";
 /// Longest time for a line.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program of a language.
 #[derive(Clone, Debug)]
