@@ -92,12 +92,14 @@ impl Options {
     /// # Errors
     /// As [`join`](Options::join).
     pub fn try_join(&self, bus: &str, is_last: bool) -> Result<Option<Bus>, Error> {
+        let symbols = Symbols::new(self.symbols.clone()).map_err(Error::Option)?;
         let root = root(self.directory.as_deref());
-        let has_publisher =
-            || Overview::publisher_of(&root, bus).is_ok_and(|holder| holder.is_some());
-        match Bus::try_join(&root, self, bus) {
-            Ok(joined) if is_last || has_publisher() => Ok(Some(joined)),
-            Ok(_) => Ok(None),
+        // Before anything is mapped or registered.
+        if !is_last && matches!(Overview::publisher_of(&root, bus), Ok(None)) {
+            return Ok(None);
+        }
+        match Bus::try_join(&root, self, bus, symbols) {
+            Ok(joined) => Ok(Some(joined)),
             Err(Error::NoBus { .. } | Error::HalfStarted { .. }) if !is_last => Ok(None),
             Err(error) => Err(error),
         }
@@ -146,7 +148,12 @@ impl Bus {
         }
     }
 
-    fn try_join(root: &Root, options: &Options, name: &str) -> Result<Bus, Error> {
+    fn try_join(
+        root: &Root,
+        options: &Options,
+        name: &str,
+        symbols: Symbols,
+    ) -> Result<Bus, Error> {
         let refused = |error| error::of_bus(root, name, error);
         let kinds = options.events.kinds(options.keep_books);
         let mut join = Join {
@@ -156,7 +163,6 @@ impl Bus {
             last_values: true,
             ..Join::default()
         };
-        let symbols = Symbols::new(options.symbols.clone()).map_err(Error::Option)?;
         if !symbols.is_empty() {
             join.filter = Some(Box::new(move |definition| {
                 symbols.admit_instrument(definition)
