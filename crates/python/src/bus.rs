@@ -2,15 +2,15 @@
 
 use crate::batch::{Batch, Filling};
 use crate::book::Book;
-use crate::errors::{busy, closed, exception};
+use crate::errors::exception;
 use crate::event::Event;
+use crate::held::Held;
 use crate::number::Form;
 use crate::view::View;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
 
@@ -28,9 +28,8 @@ const EVENTS_MAX: u32 = 4_096;
 /// A joined bus.
 #[pyclass(subclass, frozen, module = "touchline._native")]
 pub struct Bus {
-    name: String,
     events: Events,
-    state: Mutex<Option<State>>,
+    held: Held<State>,
 }
 
 /// What only one thread has at a time.
@@ -104,22 +103,21 @@ impl Bus {
         };
         state.take_symbols(py);
         Ok(Bus {
-            name: bus,
             events,
-            state: Mutex::new(Some(state)),
+            held: Held::new(bus, state),
         })
     }
 
     /// Name of the bus.
     #[getter]
     fn name(&self) -> &str {
-        &self.name
+        self.held.name()
     }
 
     /// Symbols of all instruments, by index; `?` before one is known.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
-        self.with(|state| {
+        self.held.with(|state| {
             state.take_symbols(py);
             Ok(state.view.symbols(py))
         })
@@ -127,7 +125,7 @@ impl Bus {
 
     /// The next event, if there is one; never waits.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Event>> {
-        self.with(|state| {
+        self.held.with(|state| {
             let event = state.bus.poll();
             Ok(event.map(|event| state.event(py, event)))
         })
@@ -137,7 +135,7 @@ impl Bus {
     #[pyo3(signature = (timeout = None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
         let until = until(timeout)?;
-        self.with(|state| {
+        self.held.with(|state| {
             let event = state.wait(py, until)?;
             Ok(event.map(|event| state.event(py, event)))
         })
@@ -150,7 +148,7 @@ impl Bus {
             return Err(PyValueError::new_err("limit 0: give 1 or more events"));
         }
         let until = until(timeout)?;
-        self.with(|state| {
+        self.held.with(|state| {
             let mut rows = Filling::new(state.view.form);
             let mut next = state.wait(py, until)?;
             while let Some(first) = next {
@@ -176,7 +174,7 @@ impl Bus {
     #[pyo3(signature = (timeout = 5.0))]
     fn ready(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let until = until(timeout)?;
-        self.with(|state| {
+        self.held.with(|state| {
             let result = loop {
                 let left = until.saturating_duration_since(Instant::now());
                 let bus = &mut state.bus;
@@ -193,34 +191,39 @@ impl Bus {
 
     /// The best bid and ask of a symbol, as an event.
     fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
-        self.with(|state| state.view.top(py, &state.bus, symbol))
+        self.held
+            .with(|state| state.view.top(py, &state.bus, symbol))
     }
 
     /// The last trade of a symbol, as an event; `None` before the first.
     fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
-        self.with(|state| state.view.last_trade(py, &state.bus, symbol))
+        self.held
+            .with(|state| state.view.last_trade(py, &state.bus, symbol))
     }
 
     /// A copy of the kept price book of a symbol.
     #[pyo3(signature = (symbol, levels = None))]
     fn book(&self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
-        self.with(|state| state.view.book(py, &state.bus, symbol, levels))
+        self.held
+            .with(|state| state.view.book(py, &state.bus, symbol, levels))
     }
 
     /// A copy of the kept order book of a symbol: orders in priority.
     fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
-        self.with(|state| state.view.orders(py, &state.bus, symbol))
+        self.held
+            .with(|state| state.view.orders(py, &state.bus, symbol))
     }
 
     /// Definitions as columns: a dictionary of lists, by index.
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(|state| state.view.definitions(py, &state.bus))
+        self.held
+            .with(|state| state.view.definitions(py, &state.bus))
     }
 
     /// Counts since the bus was joined.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(|state| {
+        self.held.with(|state| {
             let stats = state.bus.stats();
             let counts = PyDict::new(py);
             for (name, count) in [
@@ -241,7 +244,7 @@ impl Bus {
     /// Lag of this reader: messages and bytes.
     #[getter]
     fn lag(&self) -> PyResult<(u64, u64)> {
-        self.with(|state| {
+        self.held.with(|state| {
             let lag = state.bus.lag();
             Ok((lag.messages, lag.bytes))
         })
@@ -249,8 +252,7 @@ impl Bus {
 
     /// Leaves the bus.
     fn close(&self) -> PyResult<()> {
-        *self.lock()? = None;
-        Ok(())
+        self.held.close()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -271,22 +273,7 @@ impl Bus {
     }
 
     fn __repr__(&self) -> String {
-        format!("<touchline.Bus {}>", self.name)
-    }
-}
-
-impl Bus {
-    fn lock(&self) -> PyResult<MutexGuard<'_, Option<State>>> {
-        match self.state.try_lock() {
-            Ok(state) => Ok(state),
-            Err(TryLockError::WouldBlock) => Err(busy(&self.name)),
-            Err(TryLockError::Poisoned(_)) => Err(closed(&self.name)),
-        }
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
-        let mut state = self.lock()?;
-        act(state.as_mut().ok_or_else(|| closed(&self.name))?)
+        format!("<touchline.Bus {}>", self.held.name())
     }
 }
 

@@ -2,19 +2,18 @@
 
 use crate::bus::{SLICE, until};
 use crate::desk_rows::{alarm, event, fill, order, parent, position};
-use crate::errors::{busy, closed, desk_exception};
+use crate::errors::desk_exception;
+use crate::held::Held;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Instant;
 use touchline_client::fx::{self, Error, Options, Order, name, new_name};
 
 /// A joined engine.
 #[pyclass(subclass, frozen, module = "touchline._native")]
 pub struct Desk {
-    bus: String,
-    joined: Mutex<Option<fx::Desk>>,
+    held: Held<fx::Desk>,
 }
 
 #[pymethods]
@@ -49,16 +48,16 @@ impl Desk {
             None => options,
         };
         let joined = py.detach(|| options.join(bus));
+        let joined = joined.map_err(|error| desk_exception(py, &error))?;
         Ok(Desk {
-            bus: bus.to_owned(),
-            joined: Mutex::new(Some(joined.map_err(|error| desk_exception(py, &error))?)),
+            held: Held::new(bus, joined),
         })
     }
 
     /// Name of the bus.
     #[getter]
     fn name(&self) -> &str {
-        &self.bus
+        self.held.name()
     }
 
     /// Sends a parent order; returns its name when the engine has accepted it.
@@ -148,31 +147,35 @@ impl Desk {
     /// Parents that work, and the last 50 that have ended, in order of arrival.
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.with(|desk| list(py, desk.parents().iter().map(|row| parent(py, row))))
+        self.held
+            .with(|desk| list(py, desk.parents().iter().map(|row| parent(py, row))))
     }
 
     /// Orders at banks that may still be filled.
     #[getter]
     fn orders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.with(|desk| list(py, desk.orders().map(|(_, row)| order(py, row))))
+        self.held
+            .with(|desk| list(py, desk.orders().map(|(_, row)| order(py, row))))
     }
 
     /// The last 50 fills, busts and corrections.
     #[getter]
     fn fills<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.with(|desk| list(py, desk.fills().iter().map(|row| fill(py, row))))
+        self.held
+            .with(|desk| list(py, desk.fills().iter().map(|row| fill(py, row))))
     }
 
     /// The last 50 alarms.
     #[getter]
     fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.with(|desk| list(py, desk.ledger().alarms.iter().map(|row| alarm(py, row))))
+        self.held
+            .with(|desk| list(py, desk.ledger().alarms.iter().map(|row| alarm(py, row))))
     }
 
     /// Positions by pair.
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(|desk| {
+        self.held.with(|desk| {
             let all = PyDict::new(py);
             for (pair, row) in desk.positions() {
                 all.set_item(pair, position(py, pair, row)?)?;
@@ -183,8 +186,7 @@ impl Desk {
 
     /// Leaves the engine.
     fn close(&self) -> PyResult<()> {
-        *self.lock()? = None;
-        Ok(())
+        self.held.close()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -205,31 +207,18 @@ impl Desk {
     }
 
     fn __repr__(&self) -> String {
-        format!("<touchline.Desk {}>", self.bus)
+        format!("<touchline.Desk {}>", self.held.name())
     }
 }
 
 impl Desk {
-    fn lock(&self) -> PyResult<MutexGuard<'_, Option<fx::Desk>>> {
-        match self.joined.try_lock() {
-            Ok(joined) => Ok(joined),
-            Err(TryLockError::WouldBlock) => Err(busy(&self.bus)),
-            Err(TryLockError::Poisoned(_)) => Err(closed(&self.bus)),
-        }
-    }
-
-    fn with<T>(&self, act: impl FnOnce(&mut fx::Desk) -> PyResult<T>) -> PyResult<T> {
-        let mut joined = self.lock()?;
-        act(joined.as_mut().ok_or_else(|| closed(&self.bus))?)
-    }
-
     /// Acts without the GIL.
     fn command<T: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&mut fx::Desk) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        self.with(|desk| {
+        self.held.with(|desk| {
             py.detach(|| act(desk))
                 .map_err(|error| desk_exception(py, &error))
         })

@@ -3,6 +3,7 @@
 //! ```text
 //! bus.rs     Bus: joins, reads, looks up
 //! replay.rs  Replay: a capture through the path of a gateway, in this process
+//! held.rs    one thread at a time, until it is closed
 //! view.rs    what is looked up between two reads of either
 //! batch.rs   read(): what was there, as rows
 //! rows.rs    rows of arrays, their columns, and the memory that numpy sees
@@ -29,6 +30,7 @@ mod desk;
 mod desk_rows;
 mod errors;
 mod event;
+mod held;
 mod number;
 mod replay;
 mod rows;

@@ -2,15 +2,15 @@
 
 use crate::batch::{Batch, Filling};
 use crate::book::Book;
-use crate::errors::{busy, closed, failure};
+use crate::errors::failure;
 use crate::event::Event;
+use crate::held::Held;
 use crate::number::Form;
 use crate::view::View;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
-use std::sync::{Mutex, TryLockError};
 use touchline_client::{Bus, Events};
 use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::cme::{Capture, CaptureError, CmeConfig};
@@ -24,8 +24,7 @@ const PACKETS: u32 = 4_096;
 /// A capture that is read from its beginning.
 #[pyclass(frozen, module = "touchline")]
 pub struct Replay {
-    name: String,
-    state: Mutex<State>,
+    held: Held<State>,
 }
 
 /// What only one thread has at a time.
@@ -105,8 +104,7 @@ pub fn replay(
         has_ended: false,
     };
     Ok(Replay {
-        name,
-        state: Mutex::new(state),
+        held: Held::new(name, state),
     })
 }
 
@@ -115,18 +113,18 @@ impl Replay {
     /// The next events, at least `limit` of them before the end; what one packet changes is never divided.
     #[pyo3(signature = (limit = LIMIT))]
     fn read(&self, py: Python<'_>, limit: usize) -> PyResult<Batch> {
-        self.with(|state| state.read(py, limit))
+        self.held.with(|state| state.read(py, limit))
     }
 
     /// Symbols of all instruments, by index.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
-        self.with(|state| Ok(state.view.symbols(py)))
+        self.held.with(|state| Ok(state.view.symbols(py)))
     }
 
     /// The best bid and ask of a symbol, as an event.
     fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
-        self.with(|state| {
+        self.held.with(|state| {
             let (bus, view) = state.parts();
             view.top(py, bus, symbol)
         })
@@ -134,7 +132,7 @@ impl Replay {
 
     /// The last trade of a symbol, as an event; `None` before the first.
     fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
-        self.with(|state| {
+        self.held.with(|state| {
             let (bus, view) = state.parts();
             view.last_trade(py, bus, symbol)
         })
@@ -143,7 +141,7 @@ impl Replay {
     /// A copy of the price book of a symbol, as of the last packet.
     #[pyo3(signature = (symbol, levels = None))]
     fn book(&self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
-        self.with(|state| {
+        self.held.with(|state| {
             let (bus, view) = state.parts();
             view.book(py, bus, symbol, levels)
         })
@@ -151,7 +149,7 @@ impl Replay {
 
     /// A copy of the order book of a symbol, as of the last packet: orders in priority.
     fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
-        self.with(|state| {
+        self.held.with(|state| {
             let (bus, view) = state.parts();
             view.orders(py, bus, symbol)
         })
@@ -159,7 +157,7 @@ impl Replay {
 
     /// Definitions as columns: a dictionary of lists, by index.
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.with(|state| {
+        self.held.with(|state| {
             let (bus, view) = state.parts();
             view.definitions(py, bus)
         })
@@ -168,7 +166,7 @@ impl Replay {
     /// Captures that ended in the middle of a record, each as a sentence.
     #[getter]
     fn truncations(&self) -> PyResult<Vec<String>> {
-        self.with(|state| {
+        self.held.with(|state| {
             let truncations = state.capture.truncations().iter();
             Ok(truncations.map(ToString::to_string).collect())
         })
@@ -195,16 +193,6 @@ fn step(capture: &mut Capture<Local<Collector>>, limit: usize) -> Result<bool, C
         }
     }
     Ok(true)
-}
-
-impl Replay {
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
-        match self.state.try_lock() {
-            Ok(mut state) => act(&mut state),
-            Err(TryLockError::WouldBlock) => Err(busy(&self.name)),
-            Err(TryLockError::Poisoned(_)) => Err(closed(&self.name)),
-        }
-    }
 }
 
 impl State {
