@@ -19,10 +19,10 @@ use crate::target_folder;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Lines};
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
+use touchline_testing::free_address;
 
 /// Client and driver in Maven Central. One jar contains both, and all that they use.
 const AERON: &str = "io.aeron:aeron-all:1.51.0";
@@ -138,7 +138,7 @@ impl Stage {
             "/dev/shm/touchline-interop-{}-{name}",
             std::process::id()
         ));
-        let [channel, control] = [free_channel()?, free_channel()?];
+        let [channel, control] = [free_channel(), free_channel()];
         let mut listen = Listen::start(self, &driver, &channel, &stream)?;
         listen.expect("ready")?;
 
@@ -189,9 +189,8 @@ impl Stage {
 }
 
 /// A channel of this host whose port nobody has.
-fn free_channel() -> Result<String> {
-    let port = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.port();
-    Ok(format!("aeron:udp?endpoint=127.0.0.1:{port}"))
+fn free_channel() -> String {
+    format!("aeron:udp?endpoint={}", free_address())
 }
 
 /// A process; it is interrupted, and then killed, with this value.

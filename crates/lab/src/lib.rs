@@ -46,4 +46,4 @@ pub mod quotes;
 pub mod reference;
 pub mod updates;
 
-pub use touchline_testing::random;
+pub use touchline_testing::{free_port, random};

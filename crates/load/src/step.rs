@@ -15,11 +15,12 @@ use crate::subject::{self, Kind, Place, folder_bytes};
 use crate::wait::Wait;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
+use touchline_testing::free_ports;
 
 /// Settings of all steps of a run.
 #[derive(Clone, Debug)]
@@ -489,14 +490,16 @@ fn add(sum: &mut Received, received: &Received, missing: u64) {
     sum.last_ns = sum.last_ns.max(received.last_ns);
 }
 
-/// Folder, port and stream of one step: a subscriber on an old stream would see the end of the previous run.
+/// Folder, ports and stream of one step: a subscriber on an old stream would see the end of the previous run.
 fn place(folder: &Folder, readers: usize, peer: Option<&Peer>) -> Result<Place, Failed> {
     static STREAM: AtomicI32 = AtomicI32::new(1000);
     let hosts = peer.map_or([Ipv4Addr::LOCALHOST; 2], Peer::hosts);
-    let listener = TcpListener::bind((hosts[0], 0))?;
+    let ports = readers.max(2);
+    let port = u32::try_from(ports).ok().and_then(free_ports);
+    let port = port.ok_or_else(|| Failed(format!("no {ports} free ports in a row")))?;
     Ok(Place {
         folder: folder.path.clone(),
-        port: listener.local_addr()?.port(),
+        port,
         stream: STREAM.fetch_add(1, Ordering::Relaxed),
         readers,
         hosts,

@@ -219,7 +219,7 @@ fn link(kind: Kind, place: &Place, host: Ipv4Addr) -> Option<String> {
 pub struct Place {
     /// Folder in shared memory of this step alone.
     pub folder: PathBuf,
-    /// Port of this step alone.
+    /// First port of this step alone: one for each reader, at least two.
     pub port: u16,
     /// Stream number of this step alone.
     pub stream: i32,

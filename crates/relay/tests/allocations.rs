@@ -88,8 +88,9 @@ fn a_link_over_aeron_allocates_nothing_after_its_start() {
         let driver = Driver::start(&settings).expect("a folder of our own");
         Rc::new(Client::embedded(driver).expect("its driver is here"))
     };
-    let group = "aeron:udp?endpoint=239.255.91.43:40921|interface=127.0.0.1";
-    let requests = Some((group, 341));
+    let port = touchline_testing::free_port();
+    let group = &format!("aeron:udp?endpoint=239.255.91.43:{port}|interface=127.0.0.1");
+    let requests = Some((group.as_str(), 341));
     let link = AeronSend::open(client("a"), group, 340, requests).expect("a channel");
     let settings = SendSettings {
         batch_bytes_max: link.batch_bytes_max(),

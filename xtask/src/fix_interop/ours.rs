@@ -3,9 +3,9 @@
 use crate::target_folder;
 use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use touchline_testing::free_port;
 
 /// HeartBtInt of both sides in seconds; Peer.java has it, too.
 const HEARTBEAT_S: &str = "3";
@@ -59,18 +59,13 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     Ok(target_folder(root).join("debug/touchline"))
 }
 
-/// A port that is free now.
-pub fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
 impl Ours {
     /// Starts the command. An acceptor uses any free port; an initiator gets a port that is free
     /// now.
     pub fn start(program: &Path, role: Role, options: &'static [&'static str]) -> Result<Ours> {
         let port = match role {
             Role::Acceptor => 0,
-            Role::Initiator => free_port()?,
+            Role::Initiator => free_port(),
         };
         Ours::start_at(program, role, options, port)
     }

@@ -1,11 +1,12 @@
 //! Every failure is an error of one line, and never a panic or the end of the process.
 
-use crate::{client, free_port, settings};
+use crate::{client, settings};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_aeron::{
     Channel, Client, ClientSettings, Driver, DriverSettings, Error, Refused, Threading,
 };
+use touchline_testing::free_port;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

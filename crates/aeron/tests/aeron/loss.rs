@@ -3,10 +3,11 @@
 //! The interceptors take their settings from the environment of the process, so each case runs in a process of its own: this
 //! program, with one test.
 
+use crate::client;
 use crate::streams::send_all;
-use crate::{client, free_port};
 use std::process::Command;
 use touchline_aeron::SystemCounter;
+use touchline_testing::free_port;
 
 const RATE: &str = "TOUCHLINE_TEST_LOSS";
 

@@ -25,9 +25,3 @@ fn client(name: &str) -> (Client, PathBuf) {
     let folder = driver.folder().to_owned();
     (Client::embedded(driver).expect("a client"), folder)
 }
-
-/// An unbound port of the loopback.
-fn free_port() -> u16 {
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    socket.local_addr().expect("it is bound").port()
-}

@@ -1,6 +1,6 @@
 //! Messages arrive complete and in order over every medium.
 
-use crate::{client, free_port, settings};
+use crate::{client, settings};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use touchline_aeron::{
     Client, ClientSettings, CounterKind, Driver, DriverSettings, ExclusivePublication, Refused,
     Subscription, SystemCounter, Threading,
 };
+use touchline_testing::free_port;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

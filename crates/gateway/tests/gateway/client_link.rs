@@ -11,6 +11,7 @@ use test_transport::TestTransport;
 use touchline_gateway::Incident;
 use touchline_gateway::live::{Dial, Host, Phase};
 use touchline_net::tls::{Client, Settings};
+use touchline_testing::free_address;
 use touchline_testing::issuer::Issuer;
 use touchline_wire::fix::{Encoder, Precision, tag};
 
@@ -37,8 +38,7 @@ fn dial(hosts: Vec<Host>) -> Dial {
 
 /// A port of this host without a listener.
 fn closed_port() -> String {
-    let listener = listener();
-    listener.local_addr().expect("an address").to_string()
+    free_address().to_string()
 }
 
 fn listener() -> TcpListener {

@@ -17,6 +17,7 @@ use touchline_gateway::venues::cme::{CmePipeline, build};
 use touchline_gateway::venues::cme::{Failure, Recovery, RecoveryCounters};
 use touchline_gateway::{Limits, Now, Retransmission};
 use touchline_lab::cme::encode::packet;
+use touchline_testing::free_address;
 use touchline_transport::Local;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -412,12 +413,7 @@ fn a_late_copy_of_the_packet_ends_the_replay_session() {
 /// Ten minutes of a dead server and a gap each tenth of a second.
 #[test]
 fn connection_attempts_to_a_dead_server_are_limited() {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    let Ok(SocketAddr::V4(dead)) = listener.local_addr() else {
-        panic!("no address");
-    };
-    drop(listener);
-    let mut bench = Bench::new(&[dead]);
+    let mut bench = Bench::new(&[free_address()]);
     for _ in 0..6_000 {
         bench.lose(1);
         for _ in 0..7 {

@@ -10,10 +10,22 @@ use touchline_relay::link::{SendEvent, SendLink};
 use touchline_relay::run::{Receiving, RunEvent, SendSettings, Sending};
 use touchline_relay::start::start;
 use touchline_relay::{Cyclic, SenderCounters, Source};
+use touchline_testing::{free_address, free_port};
 use touchline_types::{Instrument, Validity};
 
 /// Bytes of a term: a window is half of it.
 const TERM_BYTES: u32 = 1024 * 1024;
+
+/// A channel of the loopback whose port nobody has.
+pub fn unicast() -> String {
+    format!("aeron:udp?endpoint={}", free_address())
+}
+
+/// A group on the loopback whose port nobody has.
+pub fn group(last: u8) -> String {
+    let port = free_port();
+    format!("aeron:udp?endpoint=239.255.91.{last}:{port}|interface=127.0.0.1")
+}
 
 /// Settings of a driver that no other test uses.
 pub fn driver(name: &str) -> DriverSettings {
@@ -133,19 +145,19 @@ fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&s
 
 #[test]
 fn unicast_carries_a_bus() {
-    let channel = "aeron:udp?endpoint=127.0.0.1:40911";
+    let requests = unicast();
     carries(
         "unicast",
-        channel,
-        Some(("aeron:udp?endpoint=127.0.0.1:40912", 341)),
+        &unicast(),
+        Some((&requests, 341)),
         &["127.0.0.1"],
     );
 }
 
 #[test]
 fn a_group_carries_a_bus() {
-    let channel = "aeron:udp?endpoint=239.255.91.41:40914|interface=127.0.0.1";
-    carries("group", channel, Some((channel, 341)), &[]);
+    let channel = group(41);
+    carries("group", &channel, Some((&channel, 341)), &[]);
 }
 
 #[test]
@@ -161,8 +173,8 @@ fn a_receiver_that_stands_still_is_named_and_recovers() {
     let mut publisher = stage.publisher("a");
     let mut market = Market::new(23);
     market.define(&mut publisher);
-    let channel = "aeron:udp?endpoint=239.255.91.45:40916|interface=127.0.0.1";
-    let requests = Some((channel, 341));
+    let channel = &group(45);
+    let requests = Some((channel.as_str(), 341));
     let mut send = sending(&stage, &client("still-a"), channel, requests);
     let mut fast = receiving(&stage, &client("still-b"), channel, requests, &[]);
     let mut still = another(&stage, client("still-c"), channel, requests);
@@ -223,8 +235,8 @@ fn a_driver_with_threads_carries_a_bus() {
         group_size: Some(3),
     };
     let threads = touchline_relay::link::aeron::client(&options).expect("a folder of our own");
-    let channel = "aeron:udp?endpoint=127.0.0.1:40917";
-    let requests = Some(("aeron:udp?endpoint=127.0.0.1:40913", 341));
+    let (channel, control) = (&unicast(), unicast());
+    let requests = Some((control.as_str(), 341));
     let mut send = sending(&stage, &threads, channel, requests);
     let mut receive = receiving(&stage, &client("threads-b"), channel, requests, &[]);
     until(&mut [&mut send, &mut receive], "books differ", || {
@@ -267,7 +279,7 @@ fn a_host_that_is_not_accepted_is_counted_and_ignored() {
     let mut market = Market::new(22);
     market.define(&mut publisher);
     let (there, here) = (client("refused-a"), client("refused-b"));
-    let channel = "aeron:udp?endpoint=127.0.0.1:40915";
+    let channel = &unicast();
     let mut send = sending(&stage, &there, channel, None);
     let mut receive = receiving(&stage, &here, channel, None, &["10.0.0.7"]);
     until(

@@ -1,6 +1,8 @@
 //! Aeron links under faults: stopped readers, receivers that are waited for, hostile datagrams, limits of the host.
 
-use crate::aeron::{another, client, client_of, counted, driver, receiving, sending};
+use crate::aeron::{
+    another, client, client_of, counted, driver, group, receiving, sending, unicast,
+};
 use crate::stage::{Market, Stage, step, until};
 use std::cell::Cell;
 use std::net::UdpSocket;
@@ -14,6 +16,7 @@ use touchline_relay::link::aeron::{AeronReceive, AeronSend};
 use touchline_relay::link::{CarrierEvent, SendLink};
 use touchline_relay::run::{Receiving, RunEvent, Sending, Work};
 use touchline_relay::{HEAD_BYTES, MAGIC};
+use touchline_testing::free_address;
 use touchline_transport::shm::Publisher;
 
 /// Terms of drivers whose window a few messages fill: half of a term.
@@ -58,7 +61,7 @@ fn capped_socket_buffers_and_fc_min_are_warnings() {
         ..driver("warnings")
     };
     let there = client_of(&settings);
-    let group = "aeron:udp?endpoint=239.255.91.61:40930|interface=127.0.0.1";
+    let group = group(61);
     let mut send = sending(&stage, &there, &format!("{group}|fc=min"), None);
     let events = carrier_events(&mut send);
     let texts: Vec<&str> = events
@@ -78,7 +81,7 @@ fn capped_socket_buffers_and_fc_min_are_warnings() {
         assert!(found.clone().all(|text| text.contains(fix)), "{texts:?}");
     }
     // A client warns of its driver once, for any number of links.
-    let mut receive = receiving(&stage, &there, group, None, &[]);
+    let mut receive = receiving(&stage, &there, &group, None, &[]);
     assert_eq!(carrier_events(&mut receive), []);
     let tagged = format!("{group}|fc=tagged,g:7");
     let link = AeronSend::open(client("no-warnings"), &tagged, 342, None);
@@ -104,7 +107,7 @@ fn the_end_of_an_external_driver_is_an_error_of_the_link() {
     };
     let driver = Driver::start(&settings).expect("a folder of our own");
     let here = connect(&settings);
-    let channel = "aeron:udp?endpoint=127.0.0.1:40931";
+    let channel = &unicast();
     let mut receive = receiving(&stage, &here, channel, None, &[]);
     drop(driver);
     let start = Instant::now();
@@ -207,8 +210,8 @@ fn publish_until(
 fn the_relay_waits_for_receivers_with_the_tag_only() {
     let stage = Stage::new();
     let (mut publisher, mut market) = market(&stage, 32);
-    let group = "aeron:udp?endpoint=239.255.91.63:40932|interface=127.0.0.1";
-    let requests = Some((group, 341));
+    let group = &group(63);
+    let requests = Some((group.as_str(), 341));
     // A tagged receiver that is gone is waited for during `t`.
     let channel = format!("{group}|fc=tagged,g:7,t:120s");
     let mut send = sending(&stage, &client_of(&small("tag-a")), &channel, requests);
@@ -320,7 +323,7 @@ fn hostile_datagrams_and_messages_are_counted_and_change_no_book() {
         let stage = Stage::new();
         let (mut publisher, mut market) = market(&stage, seed);
         let mut random = Random::from_seed(seed);
-        let ports = [40_933, 40_934].map(|port| format!("127.0.0.1:{port}"));
+        let ports = [free_address(), free_address()];
         let [channel, control] = ports
             .each_ref()
             .map(|port| format!("aeron:udp?endpoint={port}"));

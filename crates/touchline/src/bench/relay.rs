@@ -6,15 +6,13 @@ use crate::output::Failure;
 use hdrhistogram::Histogram;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::net::TcpListener;
-#[cfg(feature = "aeron")]
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::free_port;
 use touchline_transport::Publish;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{CountersView, Publisher, Root, Settings};
@@ -69,24 +67,16 @@ enum Carrier {
 
 impl Carrier {
     /// An address of the loopback that no other process uses now.
-    fn address(self) -> Result<String, Failure> {
-        Ok(match self {
-            Carrier::Tcp => {
-                let taken = TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr());
-                format!("tcp://{}", taken.map_err(no_port)?)
-            }
+    fn address(self) -> String {
+        let port = free_port();
+        match self {
+            Carrier::Tcp => format!("tcp://127.0.0.1:{port}"),
             #[cfg(feature = "aeron")]
             Carrier::Aeron => {
-                let taken = UdpSocket::bind("127.0.0.1:0").and_then(|port| port.local_addr());
-                let port = taken.map_err(no_port)?.port();
                 format!("aeron:udp?endpoint=239.255.40.45:{port}|interface=127.0.0.1")
             }
-        })
+        }
     }
-}
-
-fn no_port(error: std::io::Error) -> Failure {
-    Failure::run(format!("no free port of the loopback: {error}"))
 }
 
 /// Name of the bus.
@@ -104,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     fs::create_dir_all(folder.path()).map_err(Failure::run)?;
     let mut host = Host {
         folder: folder.path().to_owned(),
-        address: arguments.carrier.address()?,
+        address: arguments.carrier.address(),
         cpu: arguments.cpus.1,
         gateway: Gateway::start(&folder.path().join("near"))?,
     };

@@ -1,7 +1,6 @@
 //! Banks, their gateways, the trading engine and its report, each a process, as a user starts them.
 
 use super::judge::Execution;
-use crate::fix_interop::ours;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -9,6 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use touchline_testing::free_port;
 
 /// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(20);
@@ -71,7 +71,7 @@ impl Market {
         let mut market = Market {
             program: program.to_owned(),
             folder: folder.to_owned(),
-            port: ours::free_port()?,
+            port: free_port(),
             random: seed,
             parents: 0,
             engine: None,

@@ -6,12 +6,12 @@ use super::ends::{
 };
 use crate::output::Failure;
 use std::collections::VecDeque;
-use std::net::UdpSocket;
 use std::path::Path;
 use std::rc::Rc;
 use touchline_aeron::{
     Client, Driver, DriverSettings, Error, ExclusivePublication, Refused, Subscription,
 };
+use touchline_lab::free_port;
 use touchline_relay::HEAD_BYTES;
 use touchline_relay::batch::MESSAGE_LENGTH_BYTES;
 use touchline_relay::link::aeron::{AeronReceive, AeronSend};
@@ -28,14 +28,14 @@ const FRAGMENTS_MAX: usize = 64;
 
 /// Relay over unicast.
 pub fn relay(folder: &Path) -> Result<Link, Failure> {
-    over("relay-aeron-udp", folder, unicast()?)
+    over("relay-aeron-udp", folder, unicast())
 }
 
 /// Relay over a group.
 pub fn relay_group(folder: &Path) -> Result<Link, Failure> {
     let channel = format!(
         "aeron:udp?endpoint=239.255.40.47:{}|interface=127.0.0.1",
-        port()?
+        free_port()
     );
     over("relay-aeron-multicast", folder, channel)
 }
@@ -80,7 +80,7 @@ pub fn plain(
     per_call: Option<u32>,
 ) -> Result<Link, Failure> {
     let [near, far] = ["driver-a", "driver-b"].map(|part| folder.join(name).join(part));
-    let channel = unicast()?;
+    let channel = unicast();
     let far_channel = channel.clone();
     let sum: usize = lengths.iter().sum();
     let average = sum / lengths.len().max(1);
@@ -146,19 +146,13 @@ pub fn datagram_bytes() -> usize {
 /// Longest datagram.
 fn datagram_bytes_max(folder: &Path) -> Result<usize, Failure> {
     let client = client(&folder.join("longest"), None)?;
-    let publication = client.exclusive_publication(&unicast()?, STREAMS[1]);
+    let publication = client.exclusive_publication(&unicast(), STREAMS[1]);
     Ok(publication.map_err(Failure::run)?.payload_bytes_max())
 }
 
 /// A channel of the loopback that no other process uses now.
-fn unicast() -> Result<String, Failure> {
-    Ok(format!("aeron:udp?endpoint=127.0.0.1:{}", port()?))
-}
-
-fn port() -> Result<u16, Failure> {
-    let socket = UdpSocket::bind("127.0.0.1:0").map_err(Failure::run)?;
-    let address = socket.local_addr().map_err(Failure::run)?;
-    Ok(address.port())
+fn unicast() -> String {
+    format!("aeron:udp?endpoint=127.0.0.1:{}", free_port())
 }
 
 /// A client with a driver in this folder.

@@ -7,6 +7,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
 use touchline_session::fix::Role;
+use touchline_testing::free_address;
 
 /// A running counterparty.
 pub struct Running {
@@ -202,9 +203,7 @@ fn initiator(desk: &Desk, arguments: &str) -> (Running, Lines<BufReader<ChildStd
 #[test]
 fn an_initiator_reports_refused_connections_and_retries_with_backoff() {
     let desk = Desk::bare("fix-refused");
-    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = free.local_addr().expect("a bound socket");
-    drop(free);
+    let address = free_address();
     let start = Instant::now();
     let (mut initiator, mut errors) = initiator(&desk, &format!("--connect {address}"));
     let mut next = || event(&mut errors);

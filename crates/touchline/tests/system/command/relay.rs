@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use touchline_relay::Source;
+use touchline_testing::free_address;
 use touchline_transport::shm::{CountersView, Root};
 
 /// A relay process, and the lines of its log.
@@ -179,9 +180,7 @@ fn two_links_of_one_process_carry_data() {
     let root = Root::at(desk.folder.join("buses"));
     let mut gateway = Gateway::start(&root, 7);
     gateway.publish(50);
-    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let first = format!("tcp://{}", port.local_addr().expect("it is bound"));
-    drop(port);
+    let first = format!("tcp://{}", free_address());
     let middle = |forward: &str| {
         let file = desk.folder.join("relay.toml");
         let text = format!(
@@ -270,7 +269,8 @@ fn pitfalls_of_aeron_channels_are_told_at_start() {
     let root = Root::at(desk.folder.join("buses"));
     let mut gateway = Gateway::start(&root, 8);
     gateway.publish(5);
-    let group = "aeron:udp?endpoint=239.255.91.71:40940|interface=127.0.0.1";
+    let port = touchline_testing::free_port();
+    let group = format!("aeron:udp?endpoint=239.255.91.71:{port}|interface=127.0.0.1");
     let send = Relay::start(&desk, &["a", "--to", &format!("{group}|fc=min")]);
     let line = send.line_with("relay_aeron_warning");
     let told = [

@@ -2,7 +2,7 @@
 
 use crate::sessions::relay::MS;
 use crate::sessions::relay_links::{CYCLIC, Session};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use touchline_aeron::{Client, Driver, DriverSettings};
@@ -11,6 +11,7 @@ use touchline_lab::forwarder::{Forwarded, Forwarder};
 use touchline_lab::random::seeds;
 use touchline_relay::link::aeron::{AeronReceive, AeronSend};
 use touchline_relay::run::Sending;
+use touchline_testing::free_port;
 use touchline_types::Validity;
 
 const STREAM: i32 = 340;
@@ -222,11 +223,6 @@ fn client(name: &str) -> Rc<Client> {
     };
     let driver = Driver::start(&settings).expect("a folder of our own");
     Rc::new(Client::embedded(driver).expect("its driver is here"))
-}
-
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
-    socket.local_addr().expect("it is bound").port()
 }
 
 fn at(port: u16) -> SocketAddr {

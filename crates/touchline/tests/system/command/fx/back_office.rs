@@ -1,21 +1,12 @@
 //! A back office: a FIX client of `fx report`.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, SocketAddrV4, TcpListener};
+use std::net::SocketAddrV4;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_net::Connection;
 use touchline_net::tls::Client;
 use touchline_session::fix::{Checks, Event, Memory, Role, Session, Settings};
 use touchline_types::ReceiveTime;
-
-/// An address that was free.
-pub fn free_address() -> SocketAddrV4 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    match listener.local_addr().expect("it is bound") {
-        SocketAddr::V4(address) => address,
-        SocketAddr::V6(address) => panic!("{address}"),
-    }
-}
 
 /// Logs on as soon as it listens, with TLS if a client is given, and collects executions until `is_enough`: ExecID to ExecType, side, symbol and LastQty.
 pub fn executions(

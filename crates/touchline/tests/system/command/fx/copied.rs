@@ -1,6 +1,5 @@
 //! The lag of a copied journal, with an engine, `journal send` and `journal receive` as a user starts them.
 
-use super::back_office::free_address;
 use super::live::{end, start};
 use super::standby::number_behind;
 use super::trade::Market;
@@ -10,6 +9,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
+use touchline_testing::free_address;
 
 /// A counter of a process; `None` if it does not run.
 fn counter(desk: &Desk, process: &str, name: &str) -> Option<u64> {

@@ -1,6 +1,5 @@
 //! The journal of the first host is lost with records that never reached its copy: an engine continues the copy.
 
-use super::back_office::free_address;
 use super::books::{self, Books, judge_end};
 use super::full_disk::{journaled, logged};
 use super::live::{end, start};
@@ -8,6 +7,7 @@ use super::trade::Market;
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, signal};
 use std::fs;
+use touchline_testing::free_address;
 
 /// Their mass status reaches back to the moment from which the copy lacks orders.
 const BANKS: [&str; 3] = [

@@ -1,6 +1,5 @@
 //! A standby follows the active engine, is refused while that lives, also frozen, and takes over when it is dead.
 
-use super::back_office::free_address;
 use super::books::judge_end;
 use super::live::{end, start};
 use super::trade::Market;
@@ -9,6 +8,7 @@ use crate::command::signal;
 use std::time::Duration;
 use touchline_fx::command::Command;
 use touchline_fx_desk::DeskClient;
+use touchline_testing::free_address;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 

@@ -1,6 +1,6 @@
 //! TLS of everything that trades: banks, their gateways, the engine's order sessions, the drop copy, each as a user starts it.
 
-use super::back_office::{executions, free_address};
+use super::back_office::executions;
 use super::books::judge_end;
 use super::live::{end, start};
 use super::trade::{Market, close};
@@ -9,6 +9,7 @@ use crate::command::deribit::until;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use touchline_net::tls::{Client, Identity, Settings};
+use touchline_testing::free_address;
 use touchline_testing::issuer::{Issued, Issuer};
 
 /// Tables of the banks' file: the banks have certificates, and ask for those of their clients.

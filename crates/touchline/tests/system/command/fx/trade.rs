@@ -1,7 +1,7 @@
 //! Banks with dealing desks, gateways, the trading engine and the desk's commands, each as a user starts them.
 
 use super::PAIRS;
-use super::back_office::{executions, free_address};
+use super::back_office::executions;
 use super::books::{Ledgers, judge_end};
 use super::live::{end, start, tell};
 use crate::command::deribit::{Ended, until};
@@ -12,6 +12,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 use touchline_lab::bank::guards::{PAIR_OFF, RISK_OFF};
+use touchline_testing::free_address;
 
 /// Simulated banks, their gateways and a folder.
 pub struct Market {

@@ -3,12 +3,12 @@
 use super::books::{Gateway, becomes_right, becomes_stale};
 use super::{Desk, Relay};
 use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use touchline_aeron::{Driver, DriverSettings, Threading};
 use touchline_lab::random::Random;
+use touchline_testing::free_port;
 use touchline_transport::shm::Root;
 
 /// A process that runs a media driver. Killed when it goes out of scope.
@@ -107,12 +107,11 @@ fn a_killed_external_driver_ends_its_relay_and_a_restart_of_both_recovers() {
         PathBuf::from(format!("/dev/shm/touchline-test-driver-{side}-{id}"))
     };
     let mut drivers = ["a", "b"].map(|side| External::start(&folder(side)));
-    let port = || {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
-        socket.local_addr().expect("it is bound").port()
-    };
-    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", port());
-    let control = format!("control = \"aeron:udp?endpoint=127.0.0.1:{}\"\n", port());
+    let channel = format!("aeron:udp?endpoint=127.0.0.1:{}", free_port());
+    let control = format!(
+        "control = \"aeron:udp?endpoint=127.0.0.1:{}\"\n",
+        free_port()
+    );
     let links = [
         format!("[[send]]\nbus = \"a\"\nto = \"{channel}\"\n{control}"),
         format!("[[receive]]\nfrom = \"{channel}\"\nbus = \"b\"\n{control}"),
