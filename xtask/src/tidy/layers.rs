@@ -236,6 +236,7 @@ const PACKAGES: &[Package] = &[
             "touchline-session",
             "touchline-feed",
             "touchline-chart",
+            TESTING,
         ],
     ),
     package(
