@@ -365,6 +365,9 @@ static inline const char *tl_desk_event_name(int value) {
 }
 
 
+// Bytes of a text in a struct, with the zero behind it. Every text that stands in one fits: none is cut.
+#define TL_TEXT 80
+
 // No price and no size.
 #define TL_NONE INT64_MAX
 
@@ -373,9 +376,6 @@ static inline const char *tl_desk_event_name(int value) {
 
 // Wait without end.
 #define TL_FOREVER UINT64_MAX
-
-// Bytes of a text of a desk, with the zero behind it.
-#define TL_TEXT 72
 
 // A joined bus. One thread at a time; `tl_stop` may be called by any.
 typedef struct tl_bus tl_bus;
@@ -537,7 +537,7 @@ typedef struct tl_parent {
   const char *style;
 } tl_parent;
 
-// An event of a desk, flat: numbers that its kind does not have are `TL_NONE`, texts empty.
+// An event of a desk, or a row of a list, flat: numbers that its kind does not have are `TL_NONE`, texts empty.
 typedef struct tl_desk_event {
   // The caller's `sizeof(tl_desk_event)`.
   uint32_t size;
@@ -553,18 +553,32 @@ typedef struct tl_desk_event {
   int64_t quantity;
   // Base units filled of a parent or an order.
   int64_t filled;
-  // Price of an order or a fill, in 1e-9.
+  // Base units of an order that may still be filled.
+  int64_t leaves;
+  // Price of an order or a fill, limit of a parent, in 1e-9.
   int64_t price;
+  // Worst case of a position, long, base units.
+  int64_t worst_long;
+  // Worst case of a position, short, base units.
+  int64_t worst_short;
+  // Time of a fill or an alarm, nanoseconds since 1970; 0 of other kinds.
+  uint64_t at_ns;
   // Name of the parent.
   char parent[TL_TEXT];
   // ClOrdID of the order.
   char order[TL_TEXT];
+  // ExecID of a fill.
+  char exec[TL_TEXT];
   // Bank.
   char bank[TL_TEXT];
   // Pair.
   char pair[TL_TEXT];
   // State of a parent or an order, kind of a fill or an alarm, a sentence of the bus, the user of a kill.
   char state[TL_TEXT];
+  // Cash of a position in the term currency, an exact decimal.
+  char cash[TL_TEXT];
+  // Profit of a position at the mid, an exact decimal; empty if there is no mid.
+  char pnl[TL_TEXT];
 } tl_desk_event;
 
 // Done; of `tl_next`: there is an event.
@@ -709,6 +723,18 @@ tl_status tl_desk_next(struct tl_desk *desk, uint64_t timeout_ns, struct tl_desk
 // Valid:
 // `desk` is of `tl_desk_join`, `parent` a string; `event` is valid for its size.
 tl_status tl_desk_parent(struct tl_desk *desk, const char *parent, struct tl_desk_event *event);
+
+// Copies the rows of a kind, at most `room`; `*count` is how many there are. `TL_DESK_PARENT`: parents that work, and the last 50 that
+// have ended; `TL_DESK_ORDER`: orders that may still be filled; `TL_DESK_FILL`, `TL_DESK_ALARM`: the last 50; `TL_DESK_POSITION`:
+// positions, by pair. `rows->size`, of the first, must be set; the others get it.
+//
+// Valid:
+// `desk` is of `tl_desk_join`; `rows` has `room` places of `rows->size` bytes; `count` is valid.
+tl_status tl_desk_list(struct tl_desk *desk,
+                       uint8_t kind,
+                       struct tl_desk_event *rows,
+                       size_t room,
+                       size_t *count);
 
 // The position of a pair, base units; `TL_TIMED_OUT` if the engine has none of it.
 //

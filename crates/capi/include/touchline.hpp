@@ -228,6 +228,17 @@ public:
     return status == TL_OK ? std::optional<std::int64_t>(units) : std::nullopt;
   }
 
+  // Parents that work, and the last 50 that have ended, in order of arrival.
+  std::vector<tl_desk_event> parents() { return list(TL_DESK_PARENT); }
+  // Orders at banks that may still be filled.
+  std::vector<tl_desk_event> orders() { return list(TL_DESK_ORDER); }
+  // The last 50 fills, busts and corrections.
+  std::vector<tl_desk_event> fills() { return list(TL_DESK_FILL); }
+  // Positions by pair.
+  std::vector<tl_desk_event> positions() { return list(TL_DESK_POSITION); }
+  // The last 50 alarms.
+  std::vector<tl_desk_event> alarms() { return list(TL_DESK_ALARM); }
+
 private:
   static const char *text(const std::string &text) { return text.empty() ? nullptr : text.c_str(); }
 
@@ -236,6 +247,17 @@ private:
     event.size = sizeof event;
     const auto status = detail::checked(tl_desk_next(desk_.get(), timeout_ns, &event));
     return status == TL_OK ? std::optional<tl_desk_event>(event) : std::nullopt;
+  }
+
+  std::vector<tl_desk_event> list(std::uint8_t kind) {
+    std::size_t count = 0;
+    detail::checked(tl_desk_list(desk_.get(), kind, nullptr, 0, &count));
+    std::vector<tl_desk_event> rows(count);
+    if (count > 0) {
+      rows.front().size = sizeof(tl_desk_event);
+      detail::checked(tl_desk_list(desk_.get(), kind, rows.data(), count, &count));
+    }
+    return rows;
   }
 
   struct Close {

@@ -6,7 +6,8 @@ use crate::event::tl_event;
 use crate::levels::{copy_levels, copy_orders, tl_level, tl_order};
 use crate::sized;
 use crate::status::{Failure, TL_OK, TL_STOPPED, TL_TIMED_OUT, guarded, tl_status};
-use std::ffi::{CStr, CString, c_char};
+use crate::text::text;
+use std::ffi::{CString, c_char};
 use std::ptr;
 use std::time::Duration;
 use touchline_client::{Bus, Event, Events, Idle, Instrument, Next, Options, Side, Stopper};
@@ -347,18 +348,6 @@ impl tl_bus {
 unsafe fn of<'a>(bus: *mut tl_bus) -> Result<&'a mut tl_bus, Failure> {
     // SAFETY: as above.
     unsafe { bus.as_mut() }.ok_or_else(|| Failure::argument("the bus is NULL"))
-}
-
-/// # Safety
-/// `text` is NULL or a string.
-pub unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> {
-    if text.is_null() {
-        return Err(Failure::argument(format!("{what} is NULL")));
-    }
-    // SAFETY: as above.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_str()
-        .map_err(|_| Failure::argument(format!("{what} is not UTF-8")))
 }
 
 /// # Safety

@@ -2,20 +2,16 @@
 
 #![allow(unsafe_code, reason = "pointers of C programs")]
 
-use crate::bus::{FOREVER, TL_FOREVER, text};
-use crate::event::TL_NONE;
+use crate::bus::{FOREVER, TL_FOREVER};
+use crate::desk_event::tl_desk_event;
 use crate::sized;
 use crate::status::{Failure, TL_OK, TL_STOPPED, TL_TIMED_OUT, guarded, tl_status};
+use crate::text::{TL_TEXT, chars, optional, text};
 use std::ffi::c_char;
 use std::time::Duration;
-use touchline_client::fx::{
-    Desk, Error, Event, Options, Order, OrderRow, ParentRow, happened, lifetime, name, new_name,
-    style, words,
-};
+use touchline_client::fx::{Desk, Error, Options, Order, lifetime, name, new_name, style};
+use touchline_client::names::DeskEventKind;
 use touchline_client::{Side, Stopper};
-
-/// Bytes of a text of a desk, with the zero behind it.
-pub const TL_TEXT: usize = 72;
 
 /// How to join a trading engine. All NULL but `size` is the default.
 #[repr(C)]
@@ -72,41 +68,6 @@ pub struct tl_parent {
 }
 
 sized::versioned!(tl_parent, 64);
-
-/// An event of a desk, flat: numbers that its kind does not have are `TL_NONE`, texts empty.
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types, reason = "as C spells it")]
-pub struct tl_desk_event {
-    /// The caller's `sizeof(tl_desk_event)`.
-    pub size: u32,
-    /// `TL_DESK_PARENT` and others.
-    pub kind: u8,
-    /// Side of a parent, an order or a fill.
-    pub side: u8,
-    /// 1 if a parent has ended.
-    pub ended: u8,
-    /// 1 if it has ended and has no open order.
-    pub settled: u8,
-    /// Base units of a parent, an order or a fill; the position of a pair; skipped events.
-    pub quantity: i64,
-    /// Base units filled of a parent or an order.
-    pub filled: i64,
-    /// Price of an order or a fill, in 1e-9.
-    pub price: i64,
-    /// Name of the parent.
-    pub parent: [c_char; TL_TEXT],
-    /// ClOrdID of the order.
-    pub order: [c_char; TL_TEXT],
-    /// Bank.
-    pub bank: [c_char; TL_TEXT],
-    /// Pair.
-    pub pair: [c_char; TL_TEXT],
-    /// State of a parent or an order, kind of a fill or an alarm, a sentence of the bus, the user of a kill.
-    pub state: [c_char; TL_TEXT],
-}
-
-sized::versioned!(tl_desk_event, 392);
 
 /// A joined trading engine, for one thread at a time.
 #[derive(Debug)]
@@ -257,9 +218,38 @@ pub unsafe extern "C" fn tl_desk_parent(
         let Some(row) = desk.parent(name(parent)?) else {
             return Ok(TL_TIMED_OUT);
         };
-        let made = tl_desk_event::of(&Event::Parent(row.clone()));
         // SAFETY: the caller's event, which has room.
-        unsafe { sized::give(&made, event)? };
+        unsafe { sized::give(&tl_desk_event::of_parent(row), event)? };
+        Ok(TL_OK)
+    })
+}
+
+/// Copies the rows of a kind, at most `room`; `*count` is how many there are. `TL_DESK_PARENT`: parents that work, and the last 50 that
+/// have ended; `TL_DESK_ORDER`: orders that may still be filled; `TL_DESK_FILL`, `TL_DESK_ALARM`: the last 50; `TL_DESK_POSITION`:
+/// positions, by pair. `rows->size`, of the first, must be set; the others get it.
+///
+/// # Safety
+/// `desk` is of `tl_desk_join`; `rows` has `room` places of `rows->size` bytes; `count` is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_desk_list(
+    desk: *mut tl_desk,
+    kind: u8,
+    rows: *mut tl_desk_event,
+    room: usize,
+    count: *mut usize,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's desk.
+        let desk = unsafe { of(desk)? };
+        if count.is_null() {
+            return Err(Failure::argument("tl_desk_list: count is NULL"));
+        }
+        let made = listed(desk, kind)?;
+        // SAFETY: the caller's places and pointer, which is not NULL.
+        unsafe {
+            sized::give_rows(&made, rows, room)?;
+            *count = made.len();
+        }
         Ok(TL_OK)
     })
 }
@@ -311,6 +301,34 @@ unsafe fn of<'a>(desk: *mut tl_desk) -> Result<&'a mut Desk, Failure> {
     let desk = unsafe { desk.as_mut() };
     let desk = desk.ok_or_else(|| Failure::argument("the desk is NULL"))?;
     Ok(&mut desk.desk)
+}
+
+fn listed(desk: &Desk, kind: u8) -> Result<Vec<tl_desk_event>, Failure> {
+    let is = |other: DeskEventKind| kind == other as u8;
+    let all = if is(DeskEventKind::Parent) {
+        desk.parents()
+            .iter()
+            .map(tl_desk_event::of_parent)
+            .collect()
+    } else if is(DeskEventKind::Order) {
+        desk.orders()
+            .map(|(_, row)| tl_desk_event::of_order(row))
+            .collect()
+    } else if is(DeskEventKind::Fill) {
+        desk.fills().iter().map(tl_desk_event::of_fill).collect()
+    } else if is(DeskEventKind::Position) {
+        let all = desk.positions().iter();
+        all.map(|(pair, row)| tl_desk_event::of_position(pair, row))
+            .collect()
+    } else if is(DeskEventKind::Alarm) {
+        let all = desk.ledger().alarms.iter();
+        all.map(tl_desk_event::of_alarm).collect()
+    } else {
+        return Err(Failure::argument(format!(
+            "tl_desk_list: kind {kind}: give TL_DESK_PARENT, TL_DESK_ORDER, TL_DESK_FILL, TL_DESK_POSITION or TL_DESK_ALARM"
+        )));
+    };
+    Ok(all)
 }
 
 /// # Safety
@@ -387,94 +405,8 @@ unsafe fn order_of(parent: *const tl_parent) -> Result<Order, Failure> {
     Ok(order)
 }
 
-/// # Safety
-/// `given` is NULL or a string.
-unsafe fn optional<'a>(given: *const c_char, what: &str) -> Result<Option<&'a str>, Failure> {
-    // SAFETY: as above.
-    (!given.is_null())
-        .then(|| unsafe { text(given, what) })
-        .transpose()
-}
-
-/// A text that fits, or its begin, with a zero behind it.
-fn chars(from: &str) -> [c_char; TL_TEXT] {
-    let mut made = [0; TL_TEXT];
-    for (place, byte) in made[..TL_TEXT - 1].iter_mut().zip(from.bytes()) {
-        *place = byte as c_char;
-    }
-    made
-}
-
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         Failure::of_desk(&error)
-    }
-}
-
-impl tl_desk_event {
-    /// Of an event of the client.
-    fn of(event: &Event) -> tl_desk_event {
-        let mut flat = tl_desk_event {
-            size: size_of::<tl_desk_event>() as u32,
-            kind: event.kind() as u8,
-            side: 0,
-            ended: 0,
-            settled: 0,
-            quantity: TL_NONE,
-            filled: TL_NONE,
-            price: TL_NONE,
-            parent: chars(""),
-            order: chars(""),
-            bank: chars(""),
-            pair: chars(""),
-            state: chars(""),
-        };
-        match event {
-            Event::Parent(row) => flat.parent(row),
-            Event::Order(row) => flat.order(row),
-            Event::Fill(row) => {
-                let of = &row.fill;
-                (flat.side, flat.quantity, flat.price) = (of.side as u8, of.quantity, of.price.0);
-                flat.parent = of.parent.map_or(flat.parent, |id| chars(id.as_str()));
-                flat.order = of
-                    .order
-                    .map_or(flat.order, |order| chars(order.id.as_str()));
-                flat.bank = chars(row.bank.as_deref().unwrap_or_default());
-                flat.pair = chars(&row.pair);
-                flat.state = chars(words::fill_name(of.kind));
-            }
-            Event::Position { pair, position } => {
-                flat.quantity = position.position;
-                flat.pair = chars(pair);
-            }
-            Event::Alarm(row) => {
-                flat.order = row.order.map_or(flat.order, |id| chars(id.as_str()));
-                flat.state = chars(&row.what.to_string());
-            }
-            Event::Killed { by } => flat.state = by.map_or(flat.state, |by| chars(by.as_str())),
-            Event::Bus(event) => flat.state = chars(&happened(event)),
-            Event::Skipped(events) => flat.quantity = *events as i64,
-            _ => {}
-        }
-        flat
-    }
-
-    fn parent(&mut self, row: &ParentRow) {
-        (self.side, self.quantity, self.filled) = (row.side as u8, row.quantity, row.filled);
-        (self.ended, self.settled) = (u8::from(row.is_ended), u8::from(row.is_settled));
-        self.parent = chars(row.id.as_str());
-        self.pair = chars(&row.pair);
-        self.state = chars(&row.state);
-    }
-
-    fn order(&mut self, row: &OrderRow) {
-        let terms = &row.terms;
-        (self.side, self.quantity, self.filled) = (terms.side as u8, terms.quantity, row.cum);
-        self.price = terms.price.0;
-        self.parent = chars(row.parent.as_str());
-        self.order = chars(row.id.as_str());
-        self.bank = chars(&row.bank);
-        self.pair = chars(&terms.pair);
-        self.state = chars(words::order_state_name(row.state));
     }
 }

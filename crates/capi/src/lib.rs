@@ -3,9 +3,11 @@
 //! ```text
 //! bus.rs       tl_join … tl_close: one bus
 //! desk.rs      tl_desk_join … tl_desk_close: a trading engine
+//! desk_event.rs  tl_desk_event: an event or a row of it, flat
 //! event.rs     tl_event: one event, flat
 //! levels.rs    tl_level, tl_order: copies of the kept books
 //! sized.rs     structs of other versions
+//! text.rs      texts in structs
 //! status.rs    what a call returns, and the sentence of the last error of a thread
 //! ```
 //!
@@ -21,7 +23,9 @@
 
 mod bus;
 mod desk;
+mod desk_event;
 mod event;
 mod levels;
 mod sized;
 mod status;
+mod text;

@@ -90,3 +90,24 @@ pub unsafe fn give<T: Versioned>(made: &T, to: *mut T) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+/// Writes the first rows to the caller's array, each as [`give`] does: as many as it has room for. The size of the first is that of all.
+///
+/// # Safety
+/// `to` has `room` places of the size that the first states, or `room` is 0.
+pub unsafe fn give_rows<T: Versioned>(made: &[T], to: *mut T, room: usize) -> Result<(), Failure> {
+    if room == 0 {
+        return Ok(());
+    }
+    // SAFETY: there is a first place.
+    let size = unsafe { size(to)? };
+    for (at, row) in made.iter().take(room).enumerate() {
+        // SAFETY: a place of the caller; its size is the first field.
+        unsafe {
+            let place = to.cast::<u8>().add(at * size).cast::<T>();
+            place.cast::<u32>().write_unaligned(size as u32);
+            give(row, place)?;
+        }
+    }
+    Ok(())
+}

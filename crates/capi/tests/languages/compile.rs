@@ -68,12 +68,14 @@ fn programs_compile_without_a_warning() {
             Language::C => &[
                 "tests/programs/scenario.c",
                 "tests/programs/edges.c",
+                "tests/programs/desk_lists.c",
                 "benches/programs/reader.c",
                 "examples/top_of_book.c",
                 "examples/desk.c",
             ],
             Language::Cpp => &[
                 "tests/programs/scenario.cpp",
+                "tests/programs/desk_lists.cpp",
                 "examples/top_of_book.cpp",
                 "examples/desk.cpp",
             ],

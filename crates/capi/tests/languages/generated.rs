@@ -52,7 +52,15 @@ fn header() -> String {
     };
     config.structure.associated_constants_in_body = false;
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for file in ["status", "event", "levels", "bus", "desk"] {
+    for file in [
+        "status",
+        "text",
+        "event",
+        "levels",
+        "bus",
+        "desk_event",
+        "desk",
+    ] {
         builder = builder.with_src(package(&format!("src/{file}.rs")));
     }
     let bindings = builder.generate().expect("the library's own sources");

@@ -16,6 +16,7 @@ mod live;
 mod lost_end;
 mod penalty;
 mod program;
+mod program_lists;
 mod scripted_bank;
 mod session_faults;
 mod standby;

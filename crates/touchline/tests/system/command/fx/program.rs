@@ -28,7 +28,7 @@ fn options(market: &Market) -> Options {
     Desk::options().directory(market.desk.path("buses"))
 }
 
-fn join(market: &Market) -> Desk {
+pub fn join(market: &Market) -> Desk {
     options(market).join("fx-run").expect("an engine")
 }
 
@@ -36,7 +36,7 @@ fn id(text: &str) -> Id {
     name(text).expect("a name")
 }
 
-fn buy(parent: &str, pair: &str, quantity: i64) -> Order {
+pub fn buy(parent: &str, pair: &str, quantity: i64) -> Order {
     Order::new(id(parent), id(pair), Side::Bid, quantity)
 }
 
@@ -152,7 +152,7 @@ fn examples_trade(market: &Market) {
         Some(std::process::Command::new(example("desk"))),
         python,
         in_c(market),
-        compiled(market, "g++", "-std=c++17", "desk.cpp"),
+        compiled(market, "g++", "-std=c++17", "examples", "desk.cpp"),
     ];
     for mut program in programs.into_iter().flatten() {
         let text = printed(market, &mut program);
@@ -167,19 +167,20 @@ fn examples_trade(market: &Market) {
     }
 }
 
-/// An example of the C library; `None`: reported as skipped.
-fn compiled(
+/// A program of the C library; `None`: reported as skipped.
+pub fn compiled(
     market: &Market,
     compiler: &str,
     standard: &str,
-    example: &str,
+    folder: &str,
+    source: &str,
 ) -> Option<std::process::Command> {
     let libraries = built::build("-p touchline-capi");
-    let program = market.desk.path(&format!("{example}.program"));
+    let program = market.desk.path(&format!("{source}.program"));
     let compiled = std::process::Command::new(compiler)
         .args([standard, "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(built::root().join("crates/capi/include"))
-        .arg(built::root().join("crates/capi/examples").join(example))
+        .arg(built::root().join("crates/capi").join(folder).join(source))
         .arg("-o")
         .arg(&program)
         .arg(libraries.join("libtouchline.so"))
@@ -197,7 +198,7 @@ fn compiled(
 
 /// The example in C, after a run of it that ends with a refusal in the words of the command.
 fn in_c(market: &Market) -> Option<std::process::Command> {
-    let mut command = compiled(market, "gcc", "-std=c11", "desk.c")?;
+    let mut command = compiled(market, "gcc", "-std=c11", "examples", "desk.c")?;
     command.env("TOUCHLINE_DIR", market.desk.path("buses"));
     let output = command.output().expect("the program starts");
     let refused = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -209,7 +210,7 @@ fn in_c(market: &Market) -> Option<std::process::Command> {
 
 /// What a program prints that ends well.
 #[track_caller]
-fn printed(market: &Market, program: &mut std::process::Command) -> String {
+pub fn printed(market: &Market, program: &mut std::process::Command) -> String {
     let output = program
         .env("TOUCHLINE_DIR", market.desk.path("buses"))
         .output();

@@ -1,0 +1,12 @@
+// Prints the lists of a desk.
+#include "desk_row.h"
+#include <touchline.hpp>
+
+int main() {
+  touchline::Desk desk("fx-run");
+  for (const auto &rows : {desk.parents(), desk.orders(), desk.fills(), desk.positions(), desk.alarms()}) {
+    for (const auto &row : rows) {
+      print_row(&row);
+    }
+  }
+}
