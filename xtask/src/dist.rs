@@ -1,5 +1,5 @@
-//! Builds a release: tarballs, Debian packages and images of each program, the C library, the Python wheel, and their
-//! checksums.
+//! Builds a release: tarballs, Debian packages and images of each program, the C library, the Python package, release
+//! notes and checksums.
 //!
 //! `touchline` is what is deployed: it links no simulator, no fault injection and no benchmark. `touchline-lab` has every
 //! command. A program linked with glibc is for hosts, a static one (musl) for every Linux and for images:
@@ -8,12 +8,12 @@
 //!             ┌─ glibc ─► tarball, Debian package
 //! a program ──┤
 //!             └─ musl ──► tarball, image
-//! the client ──── glibc ─► Debian packages of the C library, Python wheel
+//! the client ──── glibc ─► Debian packages of the C library, Python wheel, sources for pip
 //! ```
 //!
 //! Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
-//! and the bill of materials from cargo. Nothing is downloaded, and the same commit and compiler give the same
-//! archives. Only `--check` needs tools and a network; it names what it leaves out.
+//! and the bill of materials from cargo. The same commit and compiler give the same archives. Only what is for pip, and
+//! `--check`, need tools and a network; what is left out for want of one is named.
 
 mod check;
 mod debian;
@@ -21,10 +21,12 @@ mod files;
 mod image;
 mod library;
 mod linked;
+mod notes;
 mod program;
 mod release;
 mod report;
 mod sbom;
+mod tools;
 mod tree;
 mod wheel;
 mod zip;
@@ -39,6 +41,7 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tools::Tools;
 use tree::Tree;
 
 /// Options of a release.
@@ -129,6 +132,14 @@ struct Made {
     packed: Packed,
 }
 
+impl Made {
+    /// The program itself.
+    fn program(&self) -> Result<&[u8]> {
+        let path = format!("bin/{}", self.of.name());
+        self.usr.bytes(&path).context("a release without a program")
+    }
+}
+
 /// The archive besides the tarball.
 #[derive(Debug)]
 enum Packed {
@@ -148,9 +159,11 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         fs::remove_dir_all(&folder).context("an older release cannot be removed")?;
     }
     fs::create_dir_all(&folder)?;
+    let notes = notes::of(root, &Release::of(root, &crate::host()?)?)?;
+    fs::write(folder.join(notes::FILE), notes)?;
     let mut report = Report::default();
-    let clients = report.part("C library and Python wheel", |_| {
-        clients(root, &options.profile, &folder)
+    let clients = report.part("C library and Python package", |report| {
+        clients(root, &options.profile, &folder, report)
     })?;
     let targets = targets(&mut report)?;
     let mut all = Vec::new();
@@ -185,16 +198,37 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 struct Clients {
     libraries: [library::Package; 2],
     wheel: PathBuf,
+    /// Sources for pip, without its tools none.
+    sources: Option<PathBuf>,
 }
 
-fn clients(root: &Path, profile: &str, folder: &Path) -> Result<Clients> {
+fn clients(root: &Path, profile: &str, folder: &Path, report: &mut Report) -> Result<Clients> {
     let host = crate::host()?;
     let release = Release::of(root, &host)?;
     let built = build(root, profile, library::BUILT, &host, &library::RUSTC)?;
     let libraries = library::packages(root, &release, &built, folder)?;
-    let built = build(root, profile, wheel::BUILT, &host, &wheel::RUSTC)?;
+    let tools = Tools::install(root);
+    if let Err(error) = &tools {
+        let error = format!("{error:#}");
+        let why = error.lines().last().unwrap_or_default();
+        report.left_out(format!(
+            "sources for pip, and a wheel for an older glibc than this host's: {why}"
+        ));
+    }
+    let tools = tools.ok();
+    let mut rustc = vec![wheel::STRIP.to_owned()];
+    if let Some(tools) = &tools {
+        rustc.push(format!("-Clinker={}", tools.linker(&host)?.display()));
+    }
+    let rustc: Vec<&str> = rustc.iter().map(String::as_str).collect();
+    let built = build(root, profile, wheel::BUILT, &host, &rustc)?;
     let wheel = wheel::wheel(root, &release, &built, folder)?;
-    Ok(Clients { libraries, wheel })
+    let sources = tools.map(|tools| tools.sources(root, folder)).transpose()?;
+    Ok(Clients {
+        libraries,
+        wheel,
+        sources,
+    })
 }
 
 /// The platform of the compiler, and its static one.

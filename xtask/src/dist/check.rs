@@ -61,8 +61,8 @@ pub fn run(
     report.part("Debian packages", |report| {
         debian::run(&packages, &clients.libraries, &work.join("debian"), report)
     })?;
-    report.part("Python wheel", |report| {
-        clients::wheel(&clients.wheel, &work.join("python"), report)
+    report.part("Python package", |report| {
+        python(clients, all, &work, report)
     })?;
     report.part("crates of the client", |report| crates::run(root, report))?;
     report.part("compose file and Kubernetes manifests", |report| {
@@ -154,9 +154,8 @@ fn empty(all: &[&Made], path: &Path, report: &mut Report) -> Result<()> {
     };
     for made in all {
         let name = made.of.name();
-        let program = made.usr.bytes(&format!("bin/{name}"));
         let place = root.path(name);
-        fs::write(&place, program.context("no program")?)?;
+        fs::write(&place, made.program()?)?;
         must(Command::new("chmod").arg("755").arg(&place))?;
         first_command(made.of, report, |arguments| {
             root.run(&[&[&*format!("/{name}")], arguments].concat())
@@ -177,6 +176,31 @@ fn oldest(all: &[&Made], path: &Path, report: &mut Report) -> Result<()> {
         first_command(made.of, report, |arguments| {
             root.run(&[&[made.of.name()], arguments].concat())
         })?;
+    }
+    let tail = ["touchline", "tail", "demo"];
+    let said = root.run(&clients::live("touchline-lab", &tail))?;
+    clients::has_read("touchline tail", &said, report)
+}
+
+/// The wheel without an index, so with nothing but Python; the sources as pip builds them.
+fn python(clients: &Clients, all: &[Made], work: &Path, report: &mut Report) -> Result<()> {
+    let lab = all.iter().find(|made| made.of == Program::Lab);
+    let lab = lab.context("no program with a demo")?;
+    let lab = work
+        .join(lab.release.name(lab.of))
+        .join("bin/touchline-lab");
+    let wheel = clients.wheel.display().to_string();
+    let folder = work.join("wheel");
+    clients::python("the wheel", &["--no-index", &wheel], &lab, &folder, report)?;
+    if let Some(sources) = &clients.sources {
+        let sources = sources.display().to_string();
+        clients::python(
+            "the package of sources",
+            &[&sources],
+            &lab,
+            &work.join("sources"),
+            report,
+        )?;
     }
     Ok(())
 }

@@ -4,8 +4,17 @@ use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Libraries of glibc, and that of gcc which glibc loads: present on every Linux with glibc.
-const OF_GLIBC: [&str; 4] = ["libc.so.6", "libm.so.6", "ld-linux-", "libgcc_s.so.1"];
+/// Libraries of glibc, those of versions before 2.34 included, and that of gcc which glibc loads: present on every Linux
+/// with glibc.
+const OF_GLIBC: [&str; 7] = [
+    "libc.so.6",
+    "libm.so.6",
+    "ld-linux-",
+    "libgcc_s.so.1",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+];
 
 /// Libraries of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,8 +17,8 @@ pub const BUILT: Built = Built {
     features: &[],
 };
 
-/// Options of rustc.
-pub const RUSTC: [&str; 1] = ["-Cstrip=debuginfo"];
+/// Option of rustc.
+pub const STRIP: &str = "-Cstrip=debuginfo";
 
 /// Writes the wheel to a folder.
 ///

@@ -104,7 +104,8 @@ impl Repository {
             }
             if entry.file_type()?.is_dir() {
                 self.walk(&entry.path(), &format!("{path}/"))?;
-            } else {
+            } else if entry.file_type()?.is_file() {
+                // A link names a file that is read at its own place.
                 let bytes =
                     fs::read(entry.path()).with_context(|| format!("cannot read {path}"))?;
                 self.files

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 /// The page with the settings of every gateway.
-pub const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
+pub const CONFIGURATION: &str = include_str!("../../configuration.md");
 
 /// Documentation of a venue's settings, in Markdown.
 #[derive(Clone, Copy, Debug)]

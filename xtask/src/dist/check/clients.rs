@@ -1,27 +1,48 @@
-//! Programs in C and Python against what a user installs.
+//! Programs in C, C++ and Python against what a user installs, and the bus of a demo that runs meanwhile.
 
 use super::Root;
 use crate::dist::report::{Report, must};
 use anyhow::{Result, ensure};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A bus that does not exist: the library runs, finds no bus, and says so.
-const NO_BUS: &str = "no-such-bus";
+/// Starts the demo of the program `$0`, and prints the first lines of the command of the other words: it is repeated until
+/// the bus is there.
+const LIVE: &str = "\"$0\" demo --plain --seconds 120 >&2 & demo=$!
+trap 'kill -INT $demo; wait' EXIT
+for _ in $(seq 100); do
+  if \"$@\" | head -n 3 | grep .; then exit; fi
+  sleep 0.3
+done
+exit 1";
+
+/// Words of a shell that runs a command while a program has a demo.
+pub fn live<'a>(lab: &'a str, command: &[&'a str]) -> Vec<&'a str> {
+    [&["sh", "-c", LIVE, lab], command].concat()
+}
+
+/// Reports what a program in this language has printed of a demo's bus.
+///
+/// # Errors
+/// It has printed no book.
+pub fn has_read(language: &str, said: &str, report: &Report) -> Result<()> {
+    let first = said.lines().find(|line| line.contains(" live "));
+    ensure!(first.is_some(), "{language}: no book of the demo: {said}");
+    report.seen(&format!(
+        "{language} reads a live demo: {}",
+        first.unwrap_or_default().trim()
+    ));
+    Ok(())
+}
 
 /// Compiles the example of the library in a root, with the header and the flags of its packages, and runs it.
-pub fn c_program(root: &Root, report: &Report) -> Result<()> {
+pub fn c_program(root: &Root, lab: &str, report: &Report) -> Result<()> {
     let example = include_str!("../../../../crates/capi/examples/top_of_book.c");
     fs::write(root.path("example.c"), example)?;
     let compile = "cc -o /example /example.c $(pkg-config --cflags --libs touchline)";
     root.run(&["sh", "-c", compile])?;
-    let said = root.run(&["sh", "-c", &format!("/example {NO_BUS} 2>&1 || true")])?;
-    ensure!(said.contains(NO_BUS), "the example in C: {said}");
-    report.seen(&format!(
-        "an example in C is compiled and runs: {}",
-        said.trim()
-    ));
+    has_read("C", &root.run(&live(lab, &["/example"]))?, report)?;
     for made in ["example", "example.c"] {
         fs::remove_file(root.path(made))?;
     }
@@ -29,7 +50,7 @@ pub fn c_program(root: &Root, report: &Report) -> Result<()> {
 }
 
 /// Builds the example in C++ with CMake, which finds the library by its package, and runs it.
-pub fn cpp_program(root: &Root, report: &Report) -> Result<()> {
+pub fn cpp_program(root: &Root, lab: &str, report: &Report) -> Result<()> {
     let example = include_str!("../../../../crates/capi/examples/top_of_book.cpp");
     let folder = root.path("example");
     fs::create_dir(&folder)?;
@@ -42,36 +63,45 @@ pub fn cpp_program(root: &Root, report: &Report) -> Result<()> {
     )?;
     let build = "cmake -S /example -B /example/build && cmake --build /example/build";
     root.run(&["sh", "-c", build])?;
-    let run = format!("/example/build/example {NO_BUS} 2>&1 || true");
-    let said = root.run(&["sh", "-c", &run])?;
-    ensure!(said.contains(NO_BUS), "the example in C++: {said}");
-    report.seen("an example in C++ is built by CMake and runs");
+    let said = root.run(&live(lab, &["/example/build/example"]))?;
+    has_read("C++ by CMake", &said, report)?;
     fs::remove_dir_all(folder)?;
     Ok(())
 }
 
-/// Installs the wheel in a fresh environment, and joins a bus.
-pub fn wheel(wheel: &Path, folder: &Path, report: &mut Report) -> Result<()> {
+/// Installs the package for Python in a fresh environment, by pip with these words, and removes it again.
+///
+/// # Errors
+/// It is not installed, does not run, or leaves something.
+pub fn python(
+    what: &str,
+    pip: &[&str],
+    lab: &Path,
+    folder: &Path,
+    report: &mut Report,
+) -> Result<()> {
     let made = must(Command::new("python3").args(["-m", "venv"]).arg(folder));
     if made.is_err() {
-        report.left_out("the wheel: python3 -m venv fails here");
+        report.left_out(format!("{what}: python3 -m venv fails here"));
         return Ok(());
     }
     let bin = folder.join("bin");
-    let mut pip = Command::new(bin.join("pip"));
-    must(pip.args(["install", "--quiet", "--no-index"]).arg(wheel))?;
-    let program = format!(
-        "import touchline\nprint(touchline.__version__)\n\
-         try:\n    touchline.Bus('{NO_BUS}')\nexcept touchline.BusNotFound as error:\n    print(error)\n"
-    );
-    let said = must(Command::new(bin.join("python")).args(["-c", &program]))?;
-    ensure!(said.contains(NO_BUS), "the package for Python: {said}");
-    report.seen(&format!(
-        "the wheel is installed and runs: {}",
-        said.trim().replace('\n', ": ")
-    ));
-    must(Command::new(bin.join("pip")).args(["uninstall", "--yes", "touchline"]))?;
-    let left = must(Command::new(bin.join("pip")).args(["freeze"]))?;
+    let run_pip = |words: &[&str]| must(Command::new(bin.join("pip")).args(words));
+    run_pip(&[&["install", "--quiet"], pip].concat())?;
+    let example = crate::root().join("crates/python/examples/top_of_book.py");
+    let words =
+        [bin.join("python"), PathBuf::from("-u"), example].map(|word| word.display().to_string());
+    let lab = lab.display().to_string();
+    let words = live(&lab, &words.each_ref().map(String::as_str));
+    let buses = folder.join("buses");
+    let said = must(
+        Command::new(words[0])
+            .args(&words[1..])
+            .env("TOUCHLINE_DIR", &buses),
+    )?;
+    has_read(what, &said, report)?;
+    run_pip(&["uninstall", "--yes", "touchline"])?;
+    let left = run_pip(&["freeze"])?;
     ensure!(!left.contains("touchline"), "pip keeps it: {left}");
     Ok(())
 }

@@ -10,6 +10,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+/// Place of a program with a demo, beside the packages.
+const LAB: &str = "/lab";
+
 /// What a package leaves behind at a removal.
 const KEPT: [&str; 2] = ["etc/touchline/cme-340.toml", "var/lib/touchline/session"];
 
@@ -49,6 +52,10 @@ pub fn run(
             "{name} in Debian {release}: purged, nothing is left"
         ));
     }
+    let lab = all.iter().find(|(made, _)| made.of == Program::Lab);
+    let (lab, _) = lab.context("no program with a demo")?;
+    fs::write(root.path(LAB), lab.program()?)?;
+    fs::set_permissions(root.path(LAB), fs::Permissions::from_mode(0o755))?;
     clients_of_c(&root, libraries, report)
 }
 
@@ -60,8 +67,8 @@ fn clients_of_c(root: &Root, libraries: &[library::Package], report: &Report) ->
         root.run(&["dpkg", "--install", "/package.deb"])?;
         installed(&root.path(""), &library.files, report)?;
     }
-    clients::c_program(root, report)?;
-    clients::cpp_program(root, report)?;
+    clients::c_program(root, LAB, report)?;
+    clients::cpp_program(root, LAB, report)?;
     for library in libraries.iter().rev() {
         root.run(&["dpkg", "--purge", library.name])?;
     }
