@@ -435,8 +435,10 @@ typedef struct tl_event {
   uint8_t end_of_batch;
   // What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
   uint8_t action;
+  // 1 if the steps of a change are the whole book, which is emptied first.
+  uint8_t whole;
   // 0.
-  uint8_t reserved[2];
+  uint8_t reserved;
   // Number of the message on its bus.
   uint64_t sequence;
   // Time of the venue, nanoseconds since 1970.
@@ -490,6 +492,136 @@ typedef struct tl_order {
   // 0.
   uint8_t reserved[7];
 } tl_order;
+
+// Definition of an instrument. Numbers that the venue does not state are `TL_NONE` or 0, texts empty.
+typedef struct tl_definition {
+  // The caller's `sizeof(tl_definition)`.
+  uint32_t size;
+  // 0 before the venue has defined it: only venue and security id are known.
+  uint8_t defined;
+  // Trading status: the venue's code (FIX tag 326); 255 if not stated.
+  uint8_t status;
+  // Power of ten of quantities.
+  int8_t quantity_exponent;
+  // Levels a side of the implied book.
+  uint8_t implied_depth;
+  // Levels a side of the book; `UINT16_MAX` if the venue keeps every level.
+  uint16_t depth;
+  // Traders quote this part of a point, as 32 for 1/32; 0 for decimals. Prices here are always decimals.
+  uint8_t fraction;
+  // And this part of it, as 4; 0 or 1: no part.
+  uint8_t sub_fraction;
+  // Maturity as `YYYYMMDD`, with day 00 if the venue states only the month; 0 if there is none.
+  uint32_t maturity;
+  // The venue's identifier (CME: SecurityID).
+  int64_t security_id;
+  // The venue's identifier of the underlying instrument.
+  int64_t underlying;
+  // End of trading, nanoseconds since 1970; 0 if there is none.
+  uint64_t expiry_ns;
+  // Smallest price step, in 1e-9.
+  int64_t tick;
+  // Strike of an option, in 1e-9.
+  int64_t strike;
+  // Highest accepted price, in 1e-9.
+  int64_t high_limit;
+  // Lowest accepted price, in 1e-9.
+  int64_t low_limit;
+  // Unit of one contract, in 1e-9.
+  int64_t multiplier;
+  // Step of quantities.
+  int64_t lot;
+  // Smallest quantity of an order.
+  int64_t quantity_min;
+  // Largest quantity of an order.
+  int64_t quantity_max;
+  // Prices are those of the venue times this, divided by the next.
+  uint64_t display_numerator;
+  // Above 0.
+  uint64_t display_denominator;
+  // Symbol.
+  char symbol[TL_TEXT];
+  // Venue, as its publisher names it.
+  char venue[TL_TEXT];
+  // Product group (CME: SecurityGroup).
+  char group[TL_TEXT];
+  // Product (CME: Asset).
+  char asset[TL_TEXT];
+  // Kind of contract: `future`, `option` and others.
+  char security_type[TL_TEXT];
+  // Right of an option: `put`, `call`.
+  char right[TL_TEXT];
+  // Currency of prices.
+  char currency[TL_TEXT];
+  // Currency of settlement.
+  char settlement_currency[TL_TEXT];
+} tl_definition;
+
+// A step in a price book.
+typedef struct tl_change {
+  // Price of the level after the step, in 1e-9; `TL_NONE` if it was removed.
+  int64_t price;
+  // Quantity of the level.
+  int64_t quantity;
+  // Number of orders; `UINT32_MAX` if the venue does not state it.
+  uint32_t orders;
+  // Index of the level, from 0, the best.
+  uint16_t index;
+  // `TL_LEVEL_INSERT` and others.
+  uint8_t action;
+  // `TL_SIDE_BID` or `TL_SIDE_ASK`.
+  uint8_t side;
+  // `TL_BOOK_DIRECT` or `TL_BOOK_IMPLIED`.
+  uint8_t book;
+  // 0 for a level that must exist and was never published.
+  uint8_t known;
+  // Power of ten of the quantity.
+  int8_t exponent;
+  // 0.
+  uint8_t reserved[5];
+} tl_change;
+
+// A step in an order book.
+typedef struct tl_order_change {
+  // The venue's id of the order.
+  uint64_t order_id;
+  // Rank within its price, lowest first.
+  uint64_t priority;
+  // Price, in 1e-9.
+  int64_t price;
+  // Visible quantity.
+  int64_t quantity;
+  // `TL_ORDER_NEW` and others.
+  uint8_t action;
+  // `TL_SIDE_BID` or `TL_SIDE_ASK`.
+  uint8_t side;
+  // Power of ten of the quantity.
+  int8_t exponent;
+  // 0.
+  uint8_t reserved[5];
+} tl_order_change;
+
+// Counts since a bus was joined.
+typedef struct tl_stats {
+  // The caller's `sizeof(tl_stats)`.
+  uint32_t size;
+  // 0.
+  uint32_t reserved;
+  // Returned events.
+  uint64_t events;
+  // Overruns of this reader.
+  uint64_t overruns;
+  // Messages lost in overruns.
+  uint64_t lost;
+  // Publishers after the first.
+  uint64_t restarts;
+  // Skipped messages of a newer schema.
+  uint64_t unknown;
+  // Skipped messages of instruments without a definition.
+  uint64_t undefined;
+  // Steps that did not fit their book: 0, unless library or publisher has a fault.
+  uint64_t inconsistent;
+} tl_stats;
 
 // How to join a trading engine. All NULL but `size` is the default.
 typedef struct tl_desk_options {
@@ -677,6 +809,39 @@ void tl_stop(const struct tl_bus *bus);
 // Valid:
 // `bus` is of `tl_join`, and is not used again.
 void tl_close(struct tl_bus *bus);
+
+// Definition of an instrument. `definition->size` must be set.
+//
+// Valid:
+// `bus` is of `tl_join`; `definition` is valid for its size.
+tl_status tl_definition_of(struct tl_bus *bus, uint32_t instrument, struct tl_definition *definition);
+
+// Copies the steps of the last `TL_EVENT_BOOK`, at most `room`, until the next call of `tl_next`; `*count` is how many there are.
+//
+// Valid:
+// `bus` is of `tl_join`, `changes` has `room` places, `count` is valid.
+tl_status tl_changes(struct tl_bus *bus,
+                     struct tl_change *changes,
+                     size_t room,
+                     size_t *count);
+
+// Copies the steps of the last `TL_EVENT_ORDERS`, as `tl_changes` does.
+//
+// Valid:
+// `bus` is of `tl_join`, `changes` has `room` places, `count` is valid.
+tl_status tl_order_changes(struct tl_bus *bus, struct tl_order_change *changes, size_t room, size_t *count);
+
+// Counts since the bus was joined. `stats->size` must be set.
+//
+// Valid:
+// `bus` is of `tl_join`; `stats` is valid for its size.
+tl_status tl_stats_of(struct tl_bus *bus, struct tl_stats *stats);
+
+// Lag of this reader: unread messages and bytes, exact to some tens of KiB.
+//
+// Valid:
+// `bus` is of `tl_join`; `messages` and `bytes` are valid.
+tl_status tl_lag(struct tl_bus *bus, uint64_t *messages, uint64_t *bytes);
 
 // Joins the engine on the bus of this name, and reads its journal. On success `*desk` must be given to `tl_desk_close`.
 //

@@ -69,6 +69,12 @@ template <typename Row> struct Side {
   std::vector<Row> rows;
 };
 
+// What this reader has not read, exact to some tens of KiB.
+struct Lag {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
 // A joined bus, for one thread at a time; only stop() may be called by any.
 class Bus {
 public:
@@ -140,6 +146,37 @@ public:
     return copied<tl_order>(tl_orders, instrument, side, count);
   }
 
+  // Steps of the last TL_EVENT_BOOK.
+  std::vector<tl_change> changes() { return steps<tl_change>(tl_changes); }
+  // Steps of the last TL_EVENT_ORDERS.
+  std::vector<tl_order_change> order_changes() { return steps<tl_order_change>(tl_order_changes); }
+  tl_definition definition(std::uint32_t instrument) {
+    tl_definition definition{};
+    definition.size = sizeof definition;
+    detail::checked(tl_definition_of(bus_.get(), instrument, &definition));
+    return definition;
+  }
+  // Of every instrument, by index.
+  std::vector<tl_definition> definitions() {
+    std::vector<tl_definition> all;
+    while (tl_symbol(bus_.get(), static_cast<std::uint32_t>(all.size())) != nullptr) {
+      all.push_back(definition(static_cast<std::uint32_t>(all.size())));
+    }
+    return all;
+  }
+  // Counts since the bus was joined.
+  tl_stats stats() {
+    tl_stats stats{};
+    stats.size = sizeof stats;
+    detail::checked(tl_stats_of(bus_.get(), &stats));
+    return stats;
+  }
+  Lag lag() {
+    Lag lag;
+    detail::checked(tl_lag(bus_.get(), &lag.messages, &lag.bytes));
+    return lag;
+  }
+
   // Ends the loop of another thread; may be called from a signal handler.
   void stop() const noexcept { tl_stop(bus_.get()); }
   // For functions of touchline.h.
@@ -160,6 +197,14 @@ private:
     detail::checked(copy(bus_.get(), instrument, side, made.rows.data(), room, &count, &made.state));
     made.rows.resize(count < room ? count : room);
     return made;
+  }
+
+  template <typename Row, typename Copy> std::vector<Row> steps(Copy copy) {
+    std::size_t count = 0;
+    detail::checked(copy(bus_.get(), nullptr, 0, &count));
+    std::vector<Row> rows(count);
+    detail::checked(copy(bus_.get(), rows.data(), count, &count));
+    return rows;
   }
 
   struct Close {

@@ -56,7 +56,7 @@ sized::versioned!(tl_options, 56);
 #[derive(Debug)]
 #[allow(non_camel_case_types, reason = "as C spells it")]
 pub struct tl_bus {
-    bus: Bus,
+    pub(crate) bus: Bus,
     stopper: Stopper,
     /// By index, made when asked for.
     symbols: Vec<CString>,
@@ -314,7 +314,8 @@ pub unsafe extern "C" fn tl_close(bus: *mut tl_bus) {
 }
 
 impl tl_bus {
-    fn handle(&self, index: u32) -> Result<Instrument, Failure> {
+    /// The handle of an index.
+    pub(crate) fn handle(&self, index: u32) -> Result<Instrument, Failure> {
         let found = self.bus.instruments().nth(index as usize);
         found.ok_or_else(|| {
             Failure::argument(format!(
@@ -345,7 +346,7 @@ impl tl_bus {
 
 /// # Safety
 /// `bus` is NULL or of `tl_join`, and of this thread alone.
-unsafe fn of<'a>(bus: *mut tl_bus) -> Result<&'a mut tl_bus, Failure> {
+pub unsafe fn of<'a>(bus: *mut tl_bus) -> Result<&'a mut tl_bus, Failure> {
     // SAFETY: as above.
     unsafe { bus.as_mut() }.ok_or_else(|| Failure::argument("the bus is NULL"))
 }

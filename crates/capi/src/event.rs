@@ -35,8 +35,10 @@ pub struct tl_event {
     pub end_of_batch: u8,
     /// What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
     pub action: u8,
+    /// 1 if the steps of a change are the whole book, which is emptied first.
+    pub whole: u8,
     /// 0.
-    pub reserved: [u8; 2],
+    pub reserved: u8,
     /// Number of the message on its bus.
     pub sequence: u64,
     /// Time of the venue, nanoseconds since 1970.
@@ -72,7 +74,8 @@ impl tl_event {
             instrument: u32::MAX,
             end_of_batch: 0,
             action: 0,
-            reserved: [0; 2],
+            whole: 0,
+            reserved: 0,
             sequence: 0,
             exchange_ns: 0,
             receive_ns: 0,
@@ -100,12 +103,15 @@ impl tl_event {
             Event::Book(change) => {
                 flat.head(change.sequence, change.times, Some(change.state));
                 flat.quotes(change.bid, change.ask);
+                flat.whole = u8::from(change.is_whole);
             }
             Event::Orders(change) => {
                 flat.head(change.sequence, change.times, Some(change.state));
+                flat.whole = u8::from(change.is_whole);
             }
             Event::Quotes(change) => {
                 flat.head(change.sequence, change.times, Some(change.state));
+                flat.whole = u8::from(change.is_whole);
             }
             Event::Statistic(statistic) => flat.statistic(statistic),
             Event::Status(status) => flat.trading_status(status),

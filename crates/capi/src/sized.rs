@@ -111,3 +111,49 @@ pub unsafe fn give_rows<T: Versioned>(made: &[T], to: *mut T, room: usize) -> Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::tl_stats;
+
+    /// A later version, as a program knows it that is newer than the library.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct Later {
+        known: tl_stats,
+        added: u64,
+    }
+
+    fn stats(size: usize, events: u64) -> tl_stats {
+        tl_stats {
+            size: size as u32,
+            reserved: 0,
+            events,
+            overruns: 0,
+            lost: 0,
+            restarts: 0,
+            unknown: 0,
+            undefined: 0,
+            inconsistent: 0,
+        }
+    }
+
+    /// Rows stand where the caller's struct has them, whatever this library's has, and nothing is written behind the room.
+    #[test]
+    fn rows_have_the_distance_of_the_callers_struct() {
+        let size = size_of::<Later>();
+        let unwritten = Later {
+            known: stats(size, 77),
+            added: 5,
+        };
+        let mut rows = [unwritten; 3];
+        let made = [1, 2, 3].map(|events| stats(size_of::<tl_stats>(), events));
+        // SAFETY: three places, of which two are given.
+        unsafe {
+            give_rows(&made, rows.as_mut_ptr().cast::<tl_stats>(), 2).expect("it has a size")
+        };
+        let seen = rows.map(|row| (row.known.size as usize, row.known.events, row.added));
+        assert_eq!(seen, [(size, 1, 0), (size, 2, 0), (size, 77, 5)]);
+    }
+}

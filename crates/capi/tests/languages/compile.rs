@@ -124,6 +124,7 @@ fn mistakes_are_refused_and_nothing_leaks() {
     let mut publisher = Process::start(&buses);
     publisher.step(&["define", "0", "ESU4", "100"]);
     publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
+    publisher.step(&["orders", "0"]);
     for options in [
         &[][..],
         &["-fsanitize=address", "-fno-omit-frame-pointer"][..],

@@ -58,6 +58,9 @@ fn header() -> String {
         "event",
         "levels",
         "bus",
+        "definition",
+        "changes",
+        "stats",
         "desk_event",
         "desk",
     ] {

@@ -9,9 +9,9 @@ use touchline_shm::clock::boot_ns;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Publisher, Root, Settings};
 use touchline_types::{
-    BookSnapshot, Code, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level, PacketInfo,
-    Price, Quantity, ReferenceData, Side, Symbol, Timestamps, Trade, Update, UpdateAction,
-    Validity,
+    BookSnapshot, Code, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level, OptionRight,
+    OrderAction, OrderChange, OrderRow, OrdersSnapshot, PacketInfo, Price, PriceFraction, Quantity,
+    ReferenceData, SecurityType, Side, Symbol, Timestamps, Trade, Update, UpdateAction, Validity,
 };
 
 /// Tells a process of this test program that it is a publisher in this directory.
@@ -146,6 +146,7 @@ fn publish(out: &mut Publisher, words: &[&str]) {
                 (number(ask), number(asks)),
             );
         }
+        ["orders", index] => orders(out, number(index)),
         ["trade", index, price, size] => trade(out, number(index), number(price), number(size)),
         ["trades", index, count] => {
             for size in 1..=number(count) {
@@ -162,24 +163,68 @@ fn number(word: &str) -> i64 {
         .unwrap_or_else(|error| panic!("{word}: {error}"))
 }
 
-/// Prices of the venue are a hundred times those that traders quote.
+/// Prices of the venue are a hundred times those that traders quote. Every field of reference data has a value of its own.
 fn define(out: &mut Publisher, index: i64, symbol: &str, security_id: i64) {
     let depth = Depth {
         direct: 10,
         implied: 2,
     };
+    let code = |text: &str| Code::new(text.as_bytes()).expect("a code");
     let definition = InstrumentDefinition {
         symbol: Symbol::new(symbol.as_bytes()),
+        group: Symbol::new(b"ES"),
+        asset: Symbol::new(b"EQ"),
         defined: true,
         tick: Price(25_000_000_000),
         reference: ReferenceData {
-            venue: Code::new(b"test").expect("a code"),
+            venue: code("test"),
+            security_type: Some(SecurityType::OptionSpread),
+            currency: code("USD"),
+            settlement_currency: code("EUR"),
             display_factor: DisplayFactor::new(1, 100),
+            price_fraction: Some(PriceFraction { main: 32, sub: 4 }),
+            multiplier: Price(50_000_000_000),
+            lot: Quantity(2),
+            quantity_min: Quantity(4),
+            quantity_max: Quantity(3_000),
+            expiry_ns: 1_734_705_000_000_000_000,
+            maturity: 20_241_220,
+            strike: Price(450_000_000_000_000),
+            right: Some(OptionRight::Call),
+            underlying: Some(77),
+            high_limit: Price(500_000_000_000_000),
+            low_limit: Price(400_000_000_000_000),
+            status: 17,
             ..ReferenceData::NULL
         },
         ..InstrumentDefinition::unknown(Instrument(index as u32), security_id, depth)
     };
     out.publish(&Update::Definition(&definition), &timestamps());
+}
+
+/// An order on each side.
+fn orders(out: &mut Publisher, index: i64) {
+    let order = |row: u32, side, cents: i64, quantity| OrderChange {
+        order_id: 900 + u64::from(row),
+        priority: 30 + u64::from(row),
+        price: Price(cents * 1_000_000_000),
+        quantity: Quantity(quantity),
+        side,
+        action: OrderAction::New,
+        row: OrderRow {
+            index: row,
+            number: 1 + u64::from(row),
+        },
+    };
+    let snapshot = OrdersSnapshot {
+        instrument: Instrument(index as u32),
+        validity: Validity::Live,
+        orders: &[
+            order(0, Side::Bid, 450_025, 12),
+            order(1, Side::Ask, 450_050, 7),
+        ],
+    };
+    out.publish(&Update::OrdersSnapshot(snapshot), &timestamps());
 }
 
 fn book(out: &mut Publisher, index: i64, bid: (i64, i64), ask: (i64, i64)) {

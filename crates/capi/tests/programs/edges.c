@@ -79,9 +79,76 @@ static void sizes_of_other_versions(tl_bus *bus) {
   hold(later.added == 0, "a field that the library does not know is 0");
 }
 
+/* The whole book: each of four lists is cleared, those of the direct book get a level. */
+static void steps_of_a_book(tl_bus *bus, const tl_event *event) {
+  tl_change steps[7];
+  size_t count = 0;
+  hold(event->whole == 1, "it is the whole book");
+  refused(tl_changes(bus, NULL, 1, &count), TL_ERROR_OPTION, "tl_changes: changes or count is NULL");
+  refused(tl_changes(bus, steps, 7, NULL), TL_ERROR_OPTION, "tl_changes: changes or count is NULL");
+  hold(tl_changes(bus, NULL, 0, &count) == TL_OK && count == 6, "the number of steps");
+  memset(steps, 0x5a, sizeof steps);
+  hold(tl_changes(bus, steps, 2, &count) == TL_OK && count == 6, "two of six steps");
+  hold(steps[2].price == 0x5a5a5a5a5a5a5a5a, "nothing is written behind the room");
+  hold(tl_changes(bus, steps, 7, &count) == TL_OK && count == 6, "every step");
+  hold(steps[0].action == TL_LEVEL_CLEAR && steps[0].side == TL_SIDE_BID && steps[0].price == TL_NONE, "bids");
+  hold(steps[3].action == TL_LEVEL_INSERT && steps[3].side == TL_SIDE_ASK && steps[3].index == 0, "an ask");
+  hold(steps[3].price == 4500500000000 && steps[3].quantity == 7 && steps[3].orders == 1, "its level");
+  hold(steps[3].book == TL_BOOK_DIRECT && steps[3].known == 1 && steps[3].exponent == 0, "of the direct book");
+  hold(steps[5].action == TL_LEVEL_CLEAR && steps[5].book == TL_BOOK_IMPLIED, "the implied book is empty");
+}
+
+static void steps_of_orders(tl_bus *bus, const tl_event *event) {
+  tl_order_change steps[2];
+  size_t count = 0;
+  hold(event->whole == 1, "every order");
+  refused(tl_order_changes(bus, NULL, 1, &count), TL_ERROR_OPTION, "tl_order_changes: changes or count is NULL");
+  hold(tl_order_changes(bus, steps, 2, &count) == TL_OK && count == 2, "two orders");
+  hold(steps[1].order_id == 901 && steps[1].priority == 31 && steps[1].side == TL_SIDE_ASK, "the ask");
+  hold(steps[1].price == 4500500000000 && steps[1].quantity == 7 && steps[1].exponent == 0, "its price");
+  hold(steps[1].action == TL_ORDER_NEW, "it is new");
+}
+
+static void definitions_are_whole(tl_bus *bus) {
+  tl_definition d = {.size = 8};
+  refused(tl_definition_of(bus, 0, &d), TL_ERROR_OPTION, "tl_definition.size is 8");
+  d.size = sizeof d;
+  refused(tl_definition_of(bus, 99, &d), TL_ERROR_OPTION, "instrument 99");
+  hold(tl_definition_of(bus, 0, &d) == TL_OK && d.size == sizeof d && d.defined == 1, "a definition");
+  hold(strcmp(d.symbol, "ESU4") == 0 && strcmp(d.venue, "test") == 0 && d.security_id == 100, "its key");
+  hold(strcmp(d.group, "ES") == 0 && strcmp(d.asset, "EQ") == 0, "its product");
+  hold(strcmp(d.security_type, "option_spread") == 0 && strcmp(d.right, "call") == 0, "its kind");
+  hold(strcmp(d.currency, "USD") == 0 && strcmp(d.settlement_currency, "EUR") == 0, "its currencies");
+  hold(d.display_numerator == 1 && d.display_denominator == 100, "its display factor");
+  hold(d.tick == 250000000 && d.strike == 4500000000000 && d.multiplier == 50000000000, "its prices");
+  hold(d.high_limit == 5000000000000 && d.low_limit == 4000000000000, "its limits");
+  hold(d.lot == 2 && d.quantity_min == 4 && d.quantity_max == 3000 && d.quantity_exponent == 0, "its quantities");
+  hold(d.expiry_ns == 1734705000000000000 && d.maturity == 20241220 && d.underlying == 77, "its dates");
+  hold(d.fraction == 32 && d.sub_fraction == 4 && d.status == 17, "its fraction and status");
+  hold(d.depth == 10 && d.implied_depth == 2, "its depth");
+}
+
+static void counts_are_whole(tl_bus *bus) {
+  uint64_t messages = 7, bytes = 7;
+  tl_stats stats = {.size = 8};
+  refused(tl_stats_of(bus, &stats), TL_ERROR_OPTION, "tl_stats.size is 8");
+  refused(tl_lag(bus, &messages, NULL), TL_ERROR_OPTION, "tl_lag: messages or bytes is NULL");
+  memset(&stats, 0x5a, sizeof stats);
+  stats.size = sizeof stats;
+  hold(tl_stats_of(bus, &stats) == TL_OK && stats.events == 5, "definition, top, book, orders, caught up");
+  hold(stats.reserved == 0 && stats.overruns + stats.lost + stats.restarts + stats.unknown == 0, "no other count");
+  hold(stats.undefined + stats.inconsistent == 0, "no fault");
+  hold(tl_lag(bus, &messages, &bytes) == TL_OK && messages == 0 && bytes == 0, "it has read everything");
+}
+
 static void read_up_to_now(tl_bus *bus) {
   tl_event event = {.size = sizeof event};
   while (tl_next(bus, 5000000000, &event) == TL_OK) {
+    if (event.kind == TL_EVENT_BOOK) {
+      steps_of_a_book(bus, &event);
+    } else if (event.kind == TL_EVENT_ORDERS) {
+      steps_of_orders(bus, &event);
+    }
     if (event.kind == TL_EVENT_CONNECTION && event.detail == TL_CONNECTION_CAUGHT_UP) {
       return;
     }
@@ -106,7 +173,10 @@ static void look_ups_are_checked(tl_bus *bus) {
   hold(tl_book(bus, instrument, 0, NULL, 0, &count, &state) == TL_OK && count == 0, "no room, no level");
   hold(tl_book(bus, instrument, 0, &level, 1, &count, &state) == TL_OK && count == 1, "one level");
   hold(level.price == 4500250000000 && level.quantity == 12 && level.known == 1, "the best bid");
-  hold(tl_orders(bus, instrument, 0, NULL, 0, &count, &state) == TL_OK && count == 0, "no orders");
+  tl_order order;
+  hold(tl_orders(bus, instrument, 0, NULL, 0, &count, &state) == TL_OK && count == 1, "the number of orders");
+  hold(tl_orders(bus, instrument, 0, &order, 1, &count, &state) == TL_OK && count == 1, "an order");
+  hold(order.order_id == 900 && order.priority == 30 && order.price == 4500250000000 && order.quantity == 12, "the bid");
   tl_event trade = {.size = sizeof trade};
   hold(tl_last_trade(bus, instrument, &trade) == TL_TIMED_OUT, "no trade yet");
 }
@@ -137,6 +207,8 @@ int main(int count, char **words) {
     tl_bus *bus = joined(words[1], words[2]);
     sizes_of_other_versions(bus);
     read_up_to_now(bus);
+    counts_are_whole(bus);
+    definitions_are_whole(bus);
     hold(tl_ready(bus, 2000000000) == TL_OK, "it is ready, having caught up before");
     hold(tl_ready(bus, 0) == TL_OK, "it stays ready");
     look_ups_are_checked(bus);
