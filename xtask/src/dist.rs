@@ -49,18 +49,21 @@ use tree::Tree;
 pub struct Options {
     /// Whether the archives are unpacked, installed, started and removed again in separate roots.
     pub is_checked: bool,
+    /// Whether only the wheel is made, for this host, and checked: what can be done for each change.
+    pub is_wheel: bool,
     /// Profile of the build.
     pub profile: String,
 }
 
 impl Options {
-    /// Parses `[--check] [--profile NAME]`.
+    /// Parses `[--check] [--wheel] [--profile NAME]`.
     ///
     /// # Errors
     /// Names the unknown argument.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         let mut options = Options {
             is_checked: false,
+            is_wheel: false,
             profile: "dist".to_owned(),
         };
         let mut rest = arguments;
@@ -69,6 +72,10 @@ impl Options {
                 [] => return Ok(options),
                 ["--check", rest @ ..] => {
                     options.is_checked = true;
+                    rest
+                }
+                ["--wheel", rest @ ..] => {
+                    options.is_wheel = true;
                     rest
                 }
                 ["--profile", profile, rest @ ..] => {
@@ -162,6 +169,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let notes = notes::of(root, &Release::of(root, &crate::host()?)?)?;
     fs::write(folder.join(notes::FILE), notes)?;
     let mut report = Report::default();
+    if options.is_wheel {
+        return only_wheel(root, &options.profile, &folder, &mut report);
+    }
     let clients = report.part("C library and Python package", |report| {
         clients(root, &options.profile, &folder, report)
     })?;
@@ -231,6 +241,21 @@ fn clients(root: &Path, profile: &str, folder: &Path, report: &mut Report) -> Re
     })
 }
 
+/// The wheel as this host links it, installed and started beside a demo.
+fn only_wheel(root: &Path, profile: &str, folder: &Path, report: &mut Report) -> Result<()> {
+    let host = crate::host()?;
+    let built = build(root, profile, wheel::BUILT, &host, &[wheel::STRIP])?;
+    let wheel = wheel::wheel(root, &Release::of(root, &host)?, &built, folder)?;
+    let lab = build(root, profile, Program::Lab.built(), &host, &[])?;
+    check::wheel(
+        &wheel,
+        &lab.join("touchline"),
+        &folder.join("check"),
+        report,
+    )?;
+    Ok(())
+}
+
 /// The platform of the compiler, and its static one.
 fn targets(report: &mut Report) -> Result<Vec<String>> {
     let host = crate::host()?;
@@ -251,9 +276,17 @@ fn targets(report: &mut Report) -> Result<Vec<String>> {
 
 /// Builds a package, with further options of rustc for it. Returns the folder of the results.
 fn build(root: &Path, profile: &str, of: Built, target: &str, rustc: &[&str]) -> Result<PathBuf> {
+    // For this host as everything else is built: what other commands have built is used.
+    let is_cross = target != crate::host()?;
     let status = Command::new(env!("CARGO"))
         .args(["rustc", "--locked", "--package", of.package])
-        .args(["--profile", profile, "--target", target])
+        .args(["--profile", profile])
+        .args(
+            is_cross
+                .then_some(["--target", target])
+                .into_iter()
+                .flatten(),
+        )
         .args(of.features)
         .arg("--")
         .args(rustc)
@@ -270,6 +303,7 @@ fn build(root: &Path, profile: &str, of: Built, target: &str, rustc: &[&str]) ->
         "dev" => "debug",
         other => other,
     };
+    let target = if is_cross { target } else { "" };
     Ok(crate::target_folder(root).join(target).join(folder))
 }
 
@@ -342,6 +376,7 @@ mod tests {
         let options = Options::parse(&["--check"]).unwrap();
         assert!(options.is_checked);
         assert_eq!(options.profile, "dist");
+        assert!(Options::parse(&["--wheel"]).unwrap().is_wheel);
         assert!(Options::parse(&["--profile"]).is_err());
     }
 

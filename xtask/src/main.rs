@@ -14,7 +14,7 @@ usage: cargo xtask <chore> [arguments]
   licences                       hold the licences of all dependencies against the list
   size [FOLDER]                  count lines, words, functions and circles of this checkout or another one
   codegen <templates.xml>...     write the message views that the schemas describe
-  dist [--check] [--profile NAME]
+  dist [--check | --wheel] [--profile NAME]
                                  make tarballs, Debian packages and images; with --check install and start each of them
   install-check                  try both ways of cargo install into a directory of their own
   aarch64                        compile all packages for aarch64, where its standard library and C compiler are installed

@@ -182,25 +182,24 @@ fn oldest(all: &[&Made], path: &Path, report: &mut Report) -> Result<()> {
     clients::has_read("touchline tail", &said, report)
 }
 
-/// The wheel without an index, so with nothing but Python; the sources as pip builds them.
+/// The wheel without an index, so with nothing but Python.
+pub fn wheel(wheel: &Path, lab: &Path, folder: &Path, report: &mut Report) -> Result<()> {
+    let wheel = wheel.display().to_string();
+    clients::python("the wheel", &["--no-index", &wheel], lab, folder, report)
+}
+
+/// The wheel, and the sources as pip builds them.
 fn python(clients: &Clients, all: &[Made], work: &Path, report: &mut Report) -> Result<()> {
     let lab = all.iter().find(|made| made.of == Program::Lab);
     let lab = lab.context("no program with a demo")?;
     let lab = work
         .join(lab.release.name(lab.of))
         .join("bin/touchline-lab");
-    let wheel = clients.wheel.display().to_string();
-    let folder = work.join("wheel");
-    clients::python("the wheel", &["--no-index", &wheel], &lab, &folder, report)?;
+    wheel(&clients.wheel, &lab, &work.join("wheel"), report)?;
     if let Some(sources) = &clients.sources {
         let sources = sources.display().to_string();
-        clients::python(
-            "the package of sources",
-            &[&sources],
-            &lab,
-            &work.join("sources"),
-            report,
-        )?;
+        let folder = work.join("sources");
+        clients::python("the package of sources", &[&sources], &lab, &folder, report)?;
     }
     Ok(())
 }
