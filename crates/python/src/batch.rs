@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::number::Form;
-use crate::rows::{LevelRow, OrderRow, Rows, StateRow, TopRow, TradeRow};
+use crate::rows::{LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow, array};
 use pyo3::prelude::*;
 use touchline_client::{Bus, Connection, Event as Happened, Events};
 
@@ -22,6 +22,12 @@ pub struct Batch {
     /// Steps of order books.
     #[pyo3(get)]
     orders: Py<PyAny>,
+    /// Statistics of a session or a day.
+    #[pyo3(get)]
+    statistics: Py<PyAny>,
+    /// Trading status of instruments and product groups.
+    #[pyo3(get)]
+    status: Py<PyAny>,
     /// Changed states of books.
     #[pyo3(get)]
     states: Py<PyAny>,
@@ -51,13 +57,15 @@ impl Batch {
         self.events > 0
     }
 
-    /// The arrays of the kinds that the bus was joined for, in this order: tops, trades, levels, orders.
+    /// The arrays of the kinds that the bus was joined for, in this order: tops, trades, levels, orders, statistics, status.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let kinds = [
             (Events::TOPS, &self.tops),
             (Events::TRADES, &self.trades),
             (Events::BOOKS, &self.levels),
             (Events::ORDERS, &self.orders),
+            (Events::STATISTICS, &self.statistics),
+            (Events::STATUS, &self.status),
         ];
         let wanted = kinds.into_iter().filter(|(kind, _)| self.wanted.has(*kind));
         let arrays: Vec<&Py<PyAny>> = wanted.map(|(_, array)| array).collect();
@@ -82,6 +90,8 @@ pub struct Filling {
     trades: Vec<TradeRow>,
     levels: Vec<LevelRow>,
     orders: Vec<OrderRow>,
+    statistics: Vec<StatisticRow>,
+    status: Vec<StatusRow>,
     states: Vec<StateRow>,
     defined: bool,
     connection: Option<Connection>,
@@ -97,6 +107,8 @@ impl Filling {
             trades: Vec::new(),
             levels: Vec::new(),
             orders: Vec::new(),
+            statistics: Vec::new(),
+            status: Vec::new(),
             states: Vec::new(),
             defined: false,
             connection: None,
@@ -148,6 +160,10 @@ impl Filling {
                 self.orders
                     .extend(steps.map(|step| OrderRow::new(form, change, step)));
             }
+            Happened::Statistic(statistic) => {
+                self.statistics.push(StatisticRow::new(form, statistic));
+            }
+            Happened::Status(status) => self.status.push(StatusRow::new(status)),
             Happened::State(change) => self.states.push(StateRow::new(change)),
             Happened::Defined(_) => self.defined = true,
             Happened::Connection(what) => self.connection = Some(*what),
@@ -160,11 +176,13 @@ impl Filling {
         let form = self.form;
         let connection = self.connection.map(|what| Event::of_connection(form, what));
         Ok(Batch {
-            tops: Rows::new(TopRow::columns(form), self.tops).array(py)?,
-            trades: Rows::new(TradeRow::columns(form), self.trades).array(py)?,
-            levels: Rows::new(LevelRow::columns(form), self.levels).array(py)?,
-            orders: Rows::new(OrderRow::columns(form), self.orders).array(py)?,
-            states: Rows::new(StateRow::columns(form), self.states).array(py)?,
+            tops: array(py, form, self.tops)?,
+            trades: array(py, form, self.trades)?,
+            levels: array(py, form, self.levels)?,
+            orders: array(py, form, self.orders)?,
+            statistics: array(py, form, self.statistics)?,
+            status: array(py, form, self.status)?,
+            states: array(py, form, self.states)?,
             connection: connection.map(|event| Py::new(py, event)).transpose()?,
             events: self.events,
             wanted,

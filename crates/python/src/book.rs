@@ -1,7 +1,7 @@
 //! A copy of a kept price book or order book.
 
 use crate::number::Form;
-use crate::rows::{BookRow, Rows, StoredOrderRow};
+use crate::rows::{BookRow, StoredOrderRow, array};
 use pyo3::prelude::*;
 use touchline_client::{Book as StoredBook, Bus, Error, Instrument, Side};
 
@@ -32,7 +32,7 @@ impl Book {
         let side = |side: Side| {
             let levels = book.levels(side).take(levels);
             let rows: Vec<BookRow> = levels.map(|level| BookRow::new(form, &level)).collect();
-            Rows::new(BookRow::columns(form), rows).array(py)
+            array(py, form, rows)
         };
         Ok(Book {
             symbol: book.symbol().to_owned(),
@@ -63,13 +63,12 @@ impl Book {
             Ok(both) => both,
             Err(error) => return Ok(Err(error)),
         };
-        let columns = || StoredOrderRow::columns(form);
         Ok(Ok(Book {
             symbol: bus.symbol(instrument).to_owned(),
             state: state.name(),
             sequence: None,
-            bids: Rows::new(columns(), bids).array(py)?,
-            asks: Rows::new(columns(), asks).array(py)?,
+            bids: array(py, form, bids)?,
+            asks: array(py, form, asks)?,
         }))
     }
 }

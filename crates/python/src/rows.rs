@@ -2,16 +2,73 @@
 
 use crate::number::{Form, Number};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::fmt;
 use touchline_client::{
-    BookChange, Level, LevelChange, Order, OrderChange, OrdersChange, StateChange, Times, Top,
-    Trade,
+    BookChange, Code, Level, LevelChange, Order, OrderChange, OrdersChange, StateChange, Statistic,
+    Status, Times, Top, Trade,
 };
 use zerocopy::{Immutable, IntoBytes};
 
 /// Number of orders that the venue does not state.
 const NO_ORDERS: u32 = u32::MAX;
+/// Index for a status of a whole group.
+const NO_INSTRUMENT: u32 = u32::MAX;
+/// A text of numpy: letters of four bytes, zeros behind them.
+type Text = [u32; 16];
+
+/// A row of an array.
+pub(crate) trait Row: IntoBytes + Immutable + Send + Sync + Sized + 'static {
+    /// Columns in the order of memory, in numpy's words.
+    fn columns(form: Form) -> Vec<Column>;
+
+    /// The array without a row, once it is made: it never changes, and the others have its type.
+    fn empty(form: Form) -> &'static PyOnceLock<Py<PyAny>>;
+}
+
+/// These rows as an array.
+pub(crate) fn array<R: Row>(py: Python<'_>, form: Form, rows: Vec<R>) -> PyResult<Py<PyAny>> {
+    let empty = R::empty(form).get_or_try_init(py, || {
+        let kind = kind_of::<R>(py, form)?;
+        as_array(py, Rows::new(Vec::<R>::new()), kind)
+    })?;
+    match rows.is_empty() {
+        true => Ok(empty.clone_ref(py)),
+        false => as_array(py, Rows::new(rows), empty.bind(py).getattr("dtype")?),
+    }
+}
+
+fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("numpy").map_err(|error| {
+        let missing = pyo3::exceptions::PyImportError::new_err(
+            "arrays need numpy: pip install 'touchline[numpy]'",
+        );
+        missing.set_cause(py, Some(error));
+        missing
+    })
+}
+
+fn as_array(py: Python<'_>, rows: Rows, kind: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let rows = numpy(py)?
+        .getattr("asarray")?
+        .call1((Py::new(py, rows)?,))?;
+    Ok(rows.call_method1("view", (kind,))?.unbind())
+}
+
+/// Type of the array, numpy's `dtype`.
+fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
+    let all = R::columns(form);
+    let columns = PyDict::new(py);
+    let names = all.iter().map(|column| column.name);
+    let formats = all.iter().map(|column| column.format);
+    let offsets = all.iter().map(|column| column.offset);
+    columns.set_item("names", PyList::new(py, names)?)?;
+    columns.set_item("formats", PyList::new(py, formats)?)?;
+    columns.set_item("offsets", PyList::new(py, offsets)?)?;
+    columns.set_item("itemsize", size_of::<R>())?;
+    numpy(py)?.getattr("dtype")?.call1((columns,))
+}
 
 /// A column of an array.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +99,7 @@ columns! {
     u16 => "<u2",
     u8 => "|u1",
     bool => "|b1",
+    Text => "<U16",
 }
 
 impl Field for Number {
@@ -61,14 +119,18 @@ macro_rules! row {
             rest: [u8; $rest],
         }
 
-        impl $name {
-            /// Columns in the order of memory, in numpy's words.
-            pub fn columns(form: Form) -> Vec<Column> {
+        impl Row for $name {
+            fn columns(form: Form) -> Vec<Column> {
                 vec![$(Column {
                     name: stringify!($field),
                     format: <$kind as Field>::format(form),
                     offset: std::mem::offset_of!($name, $field),
                 },)*]
+            }
+
+            fn empty(form: Form) -> &'static PyOnceLock<Py<PyAny>> {
+                static EMPTY: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
+                &EMPTY[form as usize]
             }
         }
     };
@@ -142,6 +204,36 @@ row! {
         action: u8,
         state: u8,
         whole: bool,
+    }
+}
+
+row! {
+    /// A statistic.
+    StatisticRow, rest 1 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        price: Number,
+        size: Number,
+        instrument: u32,
+        kind: u8,
+        action: u8,
+        end_of_batch: bool,
+    }
+}
+
+row! {
+    /// A trading status.
+    StatusRow, rest 0 {
+        sequence: u64,
+        exchange_ns: u64,
+        receive_ns: u64,
+        group: Text,
+        instrument: u32,
+        status: u8,
+        reason: u8,
+        event: u8,
+        end_of_batch: bool,
     }
 }
 
@@ -271,6 +363,55 @@ impl OrderRow {
     }
 }
 
+impl StatisticRow {
+    /// Of an event.
+    pub fn new(form: Form, statistic: &Statistic) -> StatisticRow {
+        let price = statistic.price.map(|price| form.price(price));
+        let size = statistic.quantity.map(|quantity| form.quantity(quantity));
+        StatisticRow {
+            sequence: statistic.sequence,
+            exchange_ns: statistic.times.exchange_ns,
+            receive_ns: statistic.times.receive_ns,
+            price: price.unwrap_or(form.none()),
+            size: size.unwrap_or(form.none()),
+            instrument: statistic.instrument.index() as u32,
+            kind: statistic.kind as u8,
+            action: statistic.action as u8,
+            end_of_batch: statistic.end_of_batch,
+            rest: [0; 1],
+        }
+    }
+}
+
+impl StatusRow {
+    /// Of an event.
+    pub fn new(status: &Status) -> StatusRow {
+        let instrument = status
+            .instrument
+            .map(|instrument| instrument.index() as u32);
+        StatusRow {
+            sequence: status.sequence,
+            exchange_ns: status.times.exchange_ns,
+            receive_ns: status.times.receive_ns,
+            group: text(&status.group),
+            instrument: instrument.unwrap_or(NO_INSTRUMENT),
+            status: status.status,
+            reason: status.reason,
+            event: status.event,
+            end_of_batch: status.end_of_batch,
+            rest: [],
+        }
+    }
+}
+
+fn text(code: &Code) -> Text {
+    let mut text = Text::default();
+    for (letter, byte) in text.iter_mut().zip(code.as_str().bytes()) {
+        *letter = byte.into();
+    }
+    text
+}
+
 impl StateRow {
     /// Of an event.
     pub fn new(change: &StateChange) -> StateRow {
@@ -316,7 +457,6 @@ impl StoredOrderRow {
 #[pyclass(frozen, module = "touchline")]
 pub struct Rows {
     memory: Box<dyn Memory>,
-    columns: Vec<Column>,
     count: usize,
     row_bytes: usize,
 }
@@ -326,46 +466,19 @@ trait Memory: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
-impl<R: IntoBytes + Immutable + Send + Sync> Memory for Vec<R> {
+impl<R: Row> Memory for Vec<R> {
     fn bytes(&self) -> &[u8] {
         self.as_slice().as_bytes()
     }
 }
 
 impl Rows {
-    /// Of these rows, with the columns of their type.
-    pub fn new<R>(columns: Vec<Column>, rows: Vec<R>) -> Rows
-    where
-        R: IntoBytes + Immutable + Send + Sync + 'static,
-    {
+    fn new<R: Row>(rows: Vec<R>) -> Rows {
         Rows {
-            columns,
             count: rows.len(),
             row_bytes: size_of::<R>(),
             memory: Box::new(rows),
         }
-    }
-
-    /// As an array.
-    pub fn array(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let numpy = py.import("numpy").map_err(|error| {
-            let missing = pyo3::exceptions::PyImportError::new_err(
-                "arrays need numpy: pip install 'touchline[numpy]'",
-            );
-            missing.set_cause(py, Some(error));
-            missing
-        })?;
-        let columns = PyDict::new(py);
-        let names = self.columns.iter().map(|column| column.name);
-        let formats = self.columns.iter().map(|column| column.format);
-        let offsets = self.columns.iter().map(|column| column.offset);
-        columns.set_item("names", PyList::new(py, names)?)?;
-        columns.set_item("formats", PyList::new(py, formats)?)?;
-        columns.set_item("offsets", PyList::new(py, offsets)?)?;
-        columns.set_item("itemsize", self.row_bytes)?;
-        let kind = numpy.getattr("dtype")?.call1((columns,))?;
-        let rows = numpy.getattr("asarray")?.call1((Py::new(py, self)?,))?;
-        Ok(rows.call_method1("view", (kind,))?.unbind())
     }
 }
 

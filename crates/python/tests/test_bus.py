@@ -98,6 +98,32 @@ def test_arrays_and_books_agree_with_the_iterator(bus):
         assert (np.diff(book.bids["price"]) < 0).all() and (np.diff(book.asks["price"]) > 0).all()
 
 
+def test_statistics_and_status_are_arrays_of_the_same_events():
+    kinds = ["statistics", "status"]
+    with touchline.Bus("demo", events=kinds, raw=True) as bus:
+        statistics, status = map(np.concatenate, zip(*caught_up(bus)))
+    found = {"statistic": [], "status": []}
+    with touchline.Bus("demo", events=kinds, raw=True) as bus:
+        for event in bus:
+            if event.connection == "caught_up":
+                break
+            found.get(event.kind, []).append(event)
+        groups = dict(zip(bus.symbols, bus.definitions()["group"]))
+    none = np.iinfo(np.int64).max
+    assert len(statistics) > 8 and len(status) == 8
+    for row, event in zip(statistics, found["statistic"], strict=True):
+        assert (row["sequence"], row["instrument"]) == (event.sequence, event.instrument)
+        assert touchline.names.STATISTIC[row["kind"]] == event.detail
+        assert touchline.names.TRADE_ACTION[row["action"]] in ("new", "change", "delete")
+        for column in ("price", "size"):
+            assert row[column] == (none if (value := getattr(event, column)) is None else value)
+    for row, event in zip(status, found["status"], strict=True):
+        assert (row["sequence"], row["instrument"]) == (event.sequence, event.instrument)
+        assert (row["exchange_ns"], row["receive_ns"]) == (event.exchange_ns, event.receive_ns)
+        assert (row["status"], event.detail) == (17, "ready to trade")
+        assert row["group"] == groups[event.symbol]
+
+
 def test_raw_numbers_are_exact(bus):
     caught_up(bus)
     with touchline.Bus("demo", raw=True) as raw:
@@ -115,6 +141,10 @@ def test_arrays_are_read_only_and_outlive_their_bus():
     before = bids.tobytes(), batches[-1].tops.tobytes()
     with pytest.raises(ValueError, match="read-only"):
         bids["price"] = 0
+    for array in (bids, bids.base, batches[0].trades, batches[-1].tops, batches[-1].states):
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+            array.flags.writeable = True
     for _ in range(20):
         with touchline.Bus("demo", events=KINDS) as bus:
             caught_up(bus)
