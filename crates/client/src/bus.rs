@@ -86,12 +86,14 @@ impl Options {
         Bus::join_with(&self, bus)
     }
 
-    /// One attempt of [`join`](Options::join), for a program that waits in its own way: `None` if there is no such bus, or
-    /// one without a publisher, which may be an old one. The last attempt takes also that, and refuses what is not there.
+    /// One attempt of [`join`](Options::join), for a program that waits in its own way, and has done so for `waited`. It does not
+    /// wait. `None`: the program tries again; there is no such bus, or one without a publisher, which may be an old one, or the publisher is
+    /// starting. After [`wait`](Options::wait) an old one is taken, and what is not there is refused.
     ///
     /// # Errors
     /// As [`join`](Options::join).
-    pub fn try_join(&self, bus: &str, is_last: bool) -> Result<Option<Bus>, Error> {
+    pub fn try_join(&self, bus: &str, waited: Duration) -> Result<Option<Bus>, Error> {
+        let is_last = waited >= self.wait;
         let symbols = Symbols::new(self.symbols.clone()).map_err(Error::Option)?;
         let root = root(self.directory.as_deref());
         // Before anything is mapped or registered.
@@ -100,7 +102,8 @@ impl Options {
         }
         match Bus::try_join(&root, self, bus, symbols) {
             Ok(joined) => Ok(Some(joined)),
-            Err(Error::NoBus { .. } | Error::HalfStarted { .. }) if !is_last => Ok(None),
+            Err(Error::NoBus { .. }) if !is_last => Ok(None),
+            Err(Error::HalfStarted { .. }) if waited < self.wait.max(START_MAX) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -138,10 +141,9 @@ impl Bus {
     }
 
     pub(crate) fn join_with(options: &Options, name: &str) -> Result<Bus, Error> {
-        let until = Instant::now() + options.wait;
+        let start = Instant::now();
         loop {
-            let is_last = Instant::now() >= until;
-            if let Some(bus) = options.try_join(name, is_last)? {
+            if let Some(bus) = options.try_join(name, start.elapsed())? {
                 return Ok(bus);
             }
             thread::sleep(JOIN_POLL);
@@ -186,7 +188,7 @@ impl Bus {
         };
         let quotes_max = join.quotes_max;
         join.changes_max = CHANGES_MAX;
-        let subscriber = Subscriber::join(root, name, join).map_err(refused)?;
+        let subscriber = Subscriber::try_join(root, name, join).map_err(refused)?;
         let instruments_max = options
             .instruments_max
             .unwrap_or_else(|| subscriber.instruments_max());
@@ -574,6 +576,8 @@ impl fmt::Debug for Bus {
 
 /// Interval of attempts to open a bus that does not exist yet.
 const JOIN_POLL: Duration = Duration::from_millis(20);
+/// Maximum duration of a publisher's start; after that it has ended or hangs.
+const START_MAX: Duration = Duration::from_secs(1);
 
 /// Reserved steps of one event and levels of one book; a larger book is read from its snapshot slot.
 const CHANGES_MAX: usize = 16_384;

@@ -42,7 +42,7 @@ pub use touchline_fx_desk::ledger::{
     AlarmRow, BankRow, FillRow, Ledger, LiveLedger, OrderRow, PairRow, ParentRow,
 };
 pub use touchline_fx_desk::{
-    Address, Answered, Client, Error, FollowError, Follower, PublishedEntry, Refused, Tail,
-    happened, kill, lifetime, name, new_name, side, standby_bus, style,
+    Address, Answered, Client, Error, FollowError, Follower, PublishedEntry, Refused, Tail, Waits,
+    happened, kill, kill_while, lifetime, name, new_name, side, standby_bus, style,
 };
 pub use touchline_transport::bus::BusEvent;

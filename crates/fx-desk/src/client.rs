@@ -49,6 +49,30 @@ pub struct Client {
     answers: Tail,
 }
 
+/// Says whether a caller still waits. It is asked before each pause, of 200 µs, and not again once it has said no.
+pub type Waits<'w> = &'w mut dyn FnMut() -> bool;
+
+/// Wait of a caller.
+struct Wait<'w> {
+    waits: Waits<'w>,
+    is_over: bool,
+}
+
+impl Wait<'_> {
+    fn new(waits: Waits<'_>) -> Wait<'_> {
+        let is_over = false;
+        Wait { waits, is_over }
+    }
+
+    /// Waits for a moment, unless the wait is over.
+    fn pause(&mut self) {
+        self.is_over = self.is_over || !(self.waits)();
+        if !self.is_over {
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
 /// Result of a command: the word of the engine.
 pub type Answered = Result<String, Error>;
 
@@ -88,25 +112,43 @@ impl Client {
         command: &Command,
         each: impl FnMut(&PublishedEntry<'_>),
     ) -> Answered {
+        self.command_while(command, each, &mut || true)
+    }
+
+    /// [`Client::command`], which waits as long as `waits` says so.
+    ///
+    /// # Errors
+    /// As [`Client::command`]; and [`Error::Interrupted`].
+    pub fn command_while(
+        &mut self,
+        command: &Command,
+        each: impl FnMut(&PublishedEntry<'_>),
+        waits: Waits<'_>,
+    ) -> Answered {
+        let mut wait = Wait::new(waits);
         self.answers.skip(SKIPPED_MAX);
-        let request = send(&self.address, command, RING)?;
-        let answer = self.answer(request, ANSWER, each)?;
-        answer.ok_or_else(|| Error::NoAnswer {
-            client: self.address.client.clone(),
+        let request = send(&self.address, command, RING, &mut wait)?;
+        let answer = self.answer(request, ANSWER, each, &mut wait)?;
+        answer.ok_or_else(|| match wait.is_over {
+            true => Error::Interrupted { is_sent: true },
+            false => Error::NoAnswer {
+                client: self.address.client.clone(),
+            },
         })
     }
 
-    /// Waits for the answer to a command; `None`: none within the time.
+    /// Waits for the answer to a command; `None`: none within the time, or the caller's wait is over.
     fn answer(
         &mut self,
         request: u64,
         within: Duration,
         mut each: impl FnMut(&PublishedEntry<'_>),
+        wait: &mut Wait<'_>,
     ) -> Result<Option<String>, Refused> {
         let until = Instant::now() + within;
         let client = self.address.client.as_str();
         let mut found = None;
-        while found.is_none() && Instant::now() < until {
+        while found.is_none() && !wait.is_over && Instant::now() < until {
             let polled = self.answers.poll(|published| match published.entry {
                 Entry::Answer(answer) if (answer.client, answer.request) == (client, request) => {
                     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -121,7 +163,7 @@ impl Client {
                 _ => each(published),
             });
             if found.is_none() && matches!(polled, Ok(false)) {
-                std::thread::sleep(PAUSE);
+                wait.pause();
             }
         }
         found.transpose()
@@ -147,13 +189,23 @@ pub fn new_name() -> Id {
 /// # Errors
 /// Among others: the kill is refused, or written and not executed yet.
 pub fn kill(address: &Address, is_direct: bool) -> Answered {
+    kill_while(address, is_direct, &mut || true)
+}
+
+/// [`kill`], which waits as long as `waits` says so. After that the kill is written, unless it was answered, and [`Error::KillWaits`] says so:
+/// a kill is not taken back.
+///
+/// # Errors
+/// As [`kill`].
+pub fn kill_while(address: &Address, is_direct: bool, waits: Waits<'_>) -> Answered {
+    let mut wait = Wait::new(waits);
     let mut client = Client::join(address.clone()).ok();
     let mut request = None;
     if !is_direct
         && let Some(client) = &mut client
-        && let Ok(sent) = send(address, &Command::Kill, KILL_RING)
+        && let Ok(sent) = send(address, &Command::Kill, KILL_RING, &mut wait)
     {
-        match client.answer(sent, KILL_ANSWER, |_| ()) {
+        match client.answer(sent, KILL_ANSWER, |_| (), &mut wait) {
             Ok(Some(answer)) => return Ok(answer),
             // The file is a number alone, which every release reads.
             Err(refused) if !refused.is_unread() => return Err(refused.into()),
@@ -169,7 +221,7 @@ pub fn kill(address: &Address, is_direct: bool) -> Answered {
         directory: root.path().to_owned(),
         error,
     })?;
-    let answer = client.map(|mut client| client.answer(request, FILE_ANSWER, |_| ()));
+    let answer = client.map(|mut client| client.answer(request, FILE_ANSWER, |_| (), &mut wait));
     answer
         .transpose()?
         .flatten()
@@ -180,15 +232,23 @@ pub fn kill(address: &Address, is_direct: bool) -> Answered {
 
 /// Writes a command into the client's ring, for which it waits at most this long, and which is free again for its other processes
 /// when this returns. Returns the number.
-fn send(address: &Address, command: &Command, within: Duration) -> Result<u64, bus::Error> {
+fn send(
+    address: &Address,
+    command: &Command,
+    within: Duration,
+    wait: &mut Wait<'_>,
+) -> Result<u64, Error> {
     let until = Instant::now() + within;
     let mut ring = loop {
         match DeskClient::open(&address.ring_root, &address.bus, &address.client) {
             Ok(ring) => break ring,
             Err(bus::Error::Segment(SegmentError::Busy { .. })) if Instant::now() < until => {
-                std::thread::sleep(PAUSE);
+                wait.pause();
+                if wait.is_over {
+                    return Err(Error::Interrupted { is_sent: false });
+                }
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     };
     // Numbers ascend in the order of the ring.

@@ -52,6 +52,12 @@ pub enum Error {
         /// The client.
         client: String,
     },
+    /// The caller ended the wait.
+    #[error("{}", interrupted(*is_sent))]
+    Interrupted {
+        /// Whether the command was sent, so that it may be executed.
+        is_sent: bool,
+    },
     /// A kill could not be written.
     #[error(
         "the kill cannot be written below {} ({error}); stop the engine, and have the banks cancel its orders",
@@ -108,6 +114,16 @@ impl Error {
     pub fn no_engine(bus: &str, why: impl fmt::Display) -> String {
         let (what, start) = what(bus);
         format!("no {what} on bus {bus}: {why}; start {start}")
+    }
+}
+
+fn interrupted(is_sent: bool) -> &'static str {
+    match is_sent {
+        true => {
+            "interrupted after the command was sent and before its answer: whether it is executed is in the journal, and the same command under \
+             the same name is not executed twice"
+        }
+        false => "interrupted before the command was sent: it is not executed",
     }
 }
 

@@ -27,7 +27,7 @@ mod tail;
 mod words;
 
 pub use bus_names::{ring_name, standby_bus};
-pub use client::{Address, Answered, Client, kill, name, new_name};
+pub use client::{Address, Answered, Client, Waits, kill, kill_while, name, new_name};
 pub use drop_copy::{DropCopy, JOURNAL, note, noted};
 pub use error::{Error, Refused};
 pub use follow_error::FollowError;

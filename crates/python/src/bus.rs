@@ -94,7 +94,7 @@ impl Bus {
         if let Some(instruments) = instruments_max {
             options = options.instruments_max(instruments);
         }
-        let joined = join(py, &options, &bus, seconds(wait)?)?;
+        let joined = join(py, &options.wait(seconds(wait)?), &bus)?;
         let form = if raw { Form::Raw } else { Form::Float };
         let mut state = State {
             bus: joined,
@@ -313,12 +313,11 @@ impl State {
 }
 
 /// Joins in slices, so that Ctrl-C ends the wait for a bus.
-fn join(py: Python<'_>, options: &Options, bus: &str, wait: Duration) -> PyResult<Joined> {
-    let until = Instant::now() + wait;
+fn join(py: Python<'_>, options: &Options, bus: &str) -> PyResult<Joined> {
+    let start = Instant::now();
     loop {
-        let is_last = Instant::now() >= until;
         let joined = py.detach(|| {
-            let joined = options.try_join(bus, is_last);
+            let joined = options.try_join(bus, start.elapsed());
             if matches!(joined, Ok(None)) {
                 std::thread::sleep(JOIN_POLL);
             }

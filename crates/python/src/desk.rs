@@ -7,8 +7,9 @@ use crate::held::Held;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
-use touchline_client::fx::{self, Error, Options, Order, name, new_name};
+use touchline_client::fx::{self, Answered, Command, Error, Options, Order, Waits, name, new_name};
 
 /// A joined engine.
 #[pyclass(subclass, frozen, module = "touchline._native")]
@@ -47,8 +48,7 @@ impl Desk {
             Some(group) => options.group(group),
             None => options,
         };
-        let joined = py.detach(|| options.join(bus));
-        let joined = joined.map_err(|error| desk_exception(py, &error))?;
+        let joined = join(py, options, bus)?;
         Ok(Desk {
             held: Held::new(bus, joined),
         })
@@ -101,10 +101,13 @@ impl Desk {
             })
         };
         let order = made().map_err(|error| desk_exception(py, &error))?;
-        let sent = self.command(py, |desk| desk.send(&order));
         let id = order.id.to_string();
+        let sent = self.command(py, |desk, waits| {
+            desk.command_while(&Command::Parent(order), waits)
+        });
         if let Err(error) = &sent {
             // Without an answer the program sends the same order again under the same name, and not a second one.
+            let error = error.cause(py).unwrap_or_else(|| error.clone_ref(py));
             error.value(py).setattr("parent", &id)?;
         }
         sent.map(|_| id)
@@ -112,17 +115,20 @@ impl Desk {
 
     /// Ends a parent and cancels its open orders; returns the engine's word.
     fn cancel(&self, py: Python<'_>, parent: &str) -> PyResult<String> {
-        self.command(py, |desk| desk.cancel(name(parent)?))
+        self.command(py, |desk, waits| {
+            let id = name(parent)?;
+            desk.command_while(&Command::Cancel { id }, waits)
+        })
     }
 
     /// Sets the kill switch, if need be without the ring; returns the engine's word.
     fn kill(&self, py: Python<'_>) -> PyResult<String> {
-        self.command(py, fx::Desk::kill)
+        self.command(py, fx::Desk::kill_while)
     }
 
     /// The next event, if there is one; never waits.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let next = self.command(py, fx::Desk::poll)?;
+        let next = self.read(py, fx::Desk::poll)?;
         next.map(|next| event(py, &next)).transpose()
     }
 
@@ -137,7 +143,7 @@ impl Desk {
         loop {
             py.check_signals()?;
             let left = until.saturating_duration_since(Instant::now());
-            let next = self.command(py, |desk| desk.next_within(left.min(SLICE)))?;
+            let next = self.read(py, |desk| desk.next_within(left.min(SLICE)))?;
             if next.is_some() || left <= SLICE {
                 return next.map(|next| event(py, &next)).transpose();
             }
@@ -212,8 +218,29 @@ impl Desk {
 }
 
 impl Desk {
-    /// Acts without the GIL.
-    fn command<T: Send>(
+    /// Sends without the GIL, and waits for the answer until a signal raises an exception. Its cause is the error that says what has become of
+    /// the command.
+    fn command(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut fx::Desk, Waits<'_>) -> Answered + Send,
+    ) -> PyResult<String> {
+        self.held.with(|desk| {
+            let mut signals = Signals::new();
+            let answer = py.detach(|| act(desk, &mut || signals.are_handled()));
+            let answer = answer.map_err(|error| desk_exception(py, &error));
+            match (signals.raised, answer) {
+                (None, answer) => answer,
+                (Some(raised), answer) => {
+                    raised.set_cause(py, answer.err());
+                    Err(raised)
+                }
+            }
+        })
+    }
+
+    /// Reads without the GIL.
+    fn read<T: Send>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&mut fx::Desk) -> Result<T, Error> + Send,
@@ -222,6 +249,52 @@ impl Desk {
             py.detach(|| act(desk))
                 .map_err(|error| desk_exception(py, &error))
         })
+    }
+}
+
+/// Signals during a wait.
+struct Signals {
+    looked: Instant,
+    /// What a handler raised.
+    raised: Option<PyErr>,
+}
+
+impl Signals {
+    fn new() -> Signals {
+        Signals {
+            looked: Instant::now(),
+            raised: None,
+        }
+    }
+
+    /// Calls the handlers in each slice; false: one raised an exception.
+    fn are_handled(&mut self) -> bool {
+        if self.looked.elapsed() >= SLICE {
+            self.looked = Instant::now();
+            self.raised = Python::attach(|py| py.check_signals()).err();
+        }
+        self.raised.is_none()
+    }
+}
+
+/// Joins in another thread: reading the journal of an engine takes seconds, and signals are seen meanwhile. After a signal that thread
+/// ends by itself; it sends nothing.
+fn join(py: Python<'_>, options: Options, bus: &str) -> PyResult<fx::Desk> {
+    let (send, mut joined) = channel();
+    let bus = bus.to_owned();
+    std::thread::spawn(move || {
+        // Nobody receives it after a signal.
+        let _ = send.send(options.join(&bus));
+    });
+    loop {
+        let receiver = &mut joined;
+        let received = py.detach(move || receiver.recv_timeout(SLICE));
+        py.check_signals()?;
+        match received {
+            Ok(desk) => return desk.map_err(|error| desk_exception(py, &error)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => panic!("the thread that joins has panicked"),
+        }
     }
 }
 

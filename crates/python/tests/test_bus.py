@@ -176,6 +176,21 @@ def test_a_second_thread_is_refused_while_one_reads(bus):
     assert bus.poll() is None
 
 
+@pytest.fixture(scope="module")
+def half_started(tmp_path_factory):
+    """Directory of a bus whose publisher has not assigned its tables yet."""
+    directory = tmp_path_factory.mktemp("half")
+    copy = ["cp", "-r", "--sparse=always", os.path.join(DIRECTORY, "demo"), directory]
+    subprocess.run(copy, check=True)
+    with open(directory / "demo" / "definitions", "r+b") as table:
+        table.seek(16 * 8)
+        table.write(bytes(8))
+    with pytest.raises(touchline.Error, match="start") as error:
+        touchline.Bus("demo", directory=directory)
+    assert error.value.kind == "half_started"
+    return directory
+
+
 @pytest.mark.parametrize(
     "wait",
     [
@@ -184,12 +199,14 @@ def test_a_second_thread_is_refused_while_one_reads(bus):
         "while True: bus.read(timeout=None)",
         "bus.ready(60)",
         "touchline.Bus('nope', wait=60)",
+        "touchline.Bus('demo', directory=sys.argv[1])",
         "asyncio.run(forever(bus))",
     ],
 )
-def test_ctrl_c_ends_each_wait_soon(wait):
+def test_ctrl_c_ends_each_wait_soon(wait, half_started):
     program = f"""
-import asyncio, time, touchline
+import asyncio, signal, sys, time, touchline
+signal.signal(signal.SIGINT, signal.default_int_handler)
 async def forever(bus):
     async for batch in bus.batches(timeout=None):
         pass
@@ -202,14 +219,18 @@ try:
 except KeyboardInterrupt:
     print(time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
 """
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
-    assert child.stdout.readline() == b"waits\n"
-    time.sleep(0.3)
-    sent = time.clock_gettime(time.CLOCK_MONOTONIC)
-    child.send_signal(signal.SIGINT)
-    ended, _ = child.communicate(timeout=10)
-    # 50 ms at most on a quiet host; a wait that does not see the signal lasts for a minute or more.
-    assert float(ended) - sent < 5
+    def once():
+        command = [sys.executable, "-c", program, half_started]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert child.stdout.readline() == b"waits\n"
+        time.sleep(0.3)
+        sent = time.clock_gettime(time.CLOCK_MONOTONIC)
+        child.send_signal(signal.SIGINT)
+        ended, _ = child.communicate(timeout=100)
+        return float(ended) - sent
+
+    # 50 ms at most on a quiet host; a loud one delays a process by more, and not each time.
+    assert any(once() < 0.1 for _ in range(5))
 
 
 def test_a_mistake_is_not_waited_for():

@@ -43,10 +43,14 @@ class Refused(Error):
 class NoAnswer(Error, TimeoutError):
     """The trading engine has not answered yet: whether the command was executed is in its journal.
 
-    `parent` is the name of an order that was sent: sent again with `id=error.parent`, it is not executed twice.
+    `parent` is the name of an order that was sent: sent again with `id=error.parent`, it is not executed twice. After Ctrl-C in a wait for an
+    answer this is the `__cause__` of the `KeyboardInterrupt`; a cause of another class says that nothing was sent.
     """
 
     parent = None
+
+    def __str__(self):
+        return super().__str__() + (f"; the order is {self.parent}" if self.parent else "")
 
 
 _CLASSES = {

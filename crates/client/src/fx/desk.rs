@@ -2,7 +2,7 @@
 
 use super::{
     Address, Answered, Client, Command, Error, Event, FillRow, Follower, Ledger, LiveLedger,
-    Options, Order, OrderRow, PairRow, ParentRow, PublishedEntry, kill,
+    Options, Order, OrderRow, PairRow, ParentRow, PublishedEntry, Waits, kill_while,
 };
 use crate::{Idle, Stopper};
 use std::collections::{BTreeMap, VecDeque};
@@ -113,12 +113,20 @@ impl Desk {
         self.command(&Command::Cancel { id: parent })
     }
 
-    /// Sets the kill switch, if need be without the ring: see [`kill`].
+    /// Sets the kill switch, if need be without the ring: see [`kill`](super::kill).
     ///
     /// # Errors
     /// It is refused, or not executed yet.
     pub fn kill(&mut self) -> Answered {
-        self.after(kill(self.client.address(), false))
+        self.kill_while(&mut || true)
+    }
+
+    /// [`Desk::kill`], which waits as long as `waits` says so: see [`kill_while`].
+    ///
+    /// # Errors
+    /// As [`Desk::kill`].
+    pub fn kill_while(&mut self, waits: Waits<'_>) -> Answered {
+        self.after(kill_while(self.client.address(), false, waits))
     }
 
     /// Sends any command, and returns the engine's word.
@@ -126,7 +134,16 @@ impl Desk {
     /// # Errors
     /// It is refused, or not answered.
     pub fn command(&mut self, command: &Command) -> Answered {
-        let answer = self.client.command(command, |_| ());
+        self.command_while(command, &mut || true)
+    }
+
+    /// [`Desk::command`], which waits as long as `waits` says so, for programs that look at signals meanwhile. It is asked at least each
+    /// millisecond.
+    ///
+    /// # Errors
+    /// As [`Desk::command`]; and [`Error::Interrupted`], which says whether the command was sent.
+    pub fn command_while(&mut self, command: &Command, waits: Waits<'_>) -> Answered {
+        let answer = self.client.command_while(command, |_| (), waits);
         self.after(answer)
     }
 

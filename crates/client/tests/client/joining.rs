@@ -3,8 +3,8 @@
 use crate::stage::{Stage, bid, define, drain, small, trade, whole, word, words};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
-use touchline_client::{Aggressor, Event, Events, Price, Side, State};
+use std::time::{Duration, Instant};
+use touchline_client::{Aggressor, Error, Event, Events, Price, Side, State};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Overview, Settings};
 use touchline_types::Timestamps;
@@ -304,17 +304,39 @@ fn a_bus_is_ready_whoever_read_that_it_caught_up() {
     bus.ready(Duration::ZERO).expect("it stays so");
 }
 
+/// An attempt does not wait for a publisher that starts: it comes within a second, or has ended or hangs.
+#[test]
+fn a_publisher_that_starts_is_no_reason_to_wait_in_an_attempt() {
+    let stage = Stage::new();
+    drop(stage.publisher());
+    // The table is assigned to no publisher.
+    let table = stage.root().path().join("test/definitions");
+    let table = std::fs::OpenOptions::new().write(true).open(table);
+    let table = table.expect("a file of the bus");
+    table.write_all_at(&[0; 8], 16 * 8).expect("written");
+    let start = Instant::now();
+    let early = stage.options().try_join("test", Duration::ZERO);
+    assert!(early.expect("it may come").is_none());
+    assert!(start.elapsed() < Duration::from_millis(500));
+    let late = stage.options().try_join("test", Duration::from_secs(1));
+    let late = late.map(drop).expect_err("it does not come");
+    assert!(matches!(late, Error::HalfStarted { .. }), "{late}");
+    let joined = stage.options().join("test").map(drop);
+    assert!(matches!(joined, Err(Error::HalfStarted { .. })));
+    assert!(start.elapsed() > Duration::from_secs(1), "a join waits");
+}
+
 /// Waiting is for a bus and for its publisher; a mistake is refused at once.
 #[test]
 fn a_wait_ends_with_a_publisher_or_a_mistake() {
     let stage = Stage::new();
     let options = || stage.options().wait(Duration::from_secs(60));
-    let none = options().try_join("test", false);
+    let none = options().try_join("test", Duration::ZERO);
     assert!(none.expect("it may come").is_none());
     drop(stage.publisher());
-    let old = options().try_join("test", false);
+    let old = options().try_join("test", Duration::ZERO);
     assert!(old.expect("a publisher may come").is_none());
-    let last = options().try_join("test", true);
+    let last = options().try_join("test", Duration::from_secs(60));
     assert!(last.expect("the old one").is_some());
     let error = options().symbols(["/(/"]).join("test");
     assert!(
@@ -325,7 +347,7 @@ fn a_wait_ends_with_a_publisher_or_a_mistake() {
             .contains("/(/")
     );
     let publisher = stage.publisher();
-    let live = options().try_join("test", false);
+    let live = options().try_join("test", Duration::ZERO);
     assert!(live.expect("it is there").is_some());
     drop(publisher);
 }

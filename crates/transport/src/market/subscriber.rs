@@ -122,7 +122,25 @@ impl Subscriber {
     /// # Errors
     /// Among others: the bus does not exist or does not belong to this user.
     pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
-        let (reading, guard) = reading::join(root, bus, settings.registered)?;
+        let attached = reading::join(root, bus, settings.registered)?;
+        Subscriber::over(attached, root, bus, settings)
+    }
+
+    /// [`Subscriber::join`] without waiting: a starting publisher is an error.
+    ///
+    /// # Errors
+    /// As [`Subscriber::join`]; and [`Error::HalfStarted`].
+    pub fn try_join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
+        let attached = reading::try_join(root, bus, settings.registered)?;
+        Subscriber::over(attached, root, bus, settings)
+    }
+
+    fn over(
+        (reading, guard): (MarketReading, Option<SlotGuard>),
+        root: &Root,
+        bus: &str,
+        settings: Join,
+    ) -> Result<Subscriber, Error> {
         let position = reading.ring.next().position;
         let is_gone = !reading.is_published()?;
         let watch = Watch::new(is_gone, reading.is_stalled());

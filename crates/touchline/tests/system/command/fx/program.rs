@@ -4,15 +4,16 @@ use super::full_disk::logged;
 use super::live::{end, start};
 use super::trade::Market;
 use super::trade_hostile::ENGINE;
-use crate::command::Run;
 use crate::command::deribit::until;
 use crate::command::examples::{build_examples, example};
+use crate::command::{Run, signal};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 use touchline_client::fx::{
     BusEvent, Command, Desk, Event, Options, Order, ParentRow, name, new_name,
 };
 use touchline_client::{Bus, Side};
+use touchline_fx_desk::DeskClient;
 use touchline_testing::built;
 use touchline_transport::bus::{Polled, Root, Subscription};
 use touchline_types::Id;
@@ -318,6 +319,41 @@ fn assert_refused<T: std::fmt::Debug>(outcome: Result<T, touchline_client::fx::E
 fn assert_said<T: std::fmt::Debug>(outcome: Result<T, touchline_client::fx::Error>, said: &str) {
     let text = outcome.expect_err("an error").to_string();
     assert!(said.trim_end().ends_with(&text), "{text:?} and {said:?}");
+}
+
+/// Ctrl-C ends each wait of a Python program soon: the exception says whether the command was sent, and one that was sent is executed.
+#[test]
+fn a_python_program_is_interrupted_while_the_engine_does_not_answer() {
+    let market = Market::open("fx-program-interrupted", &["[banks.orders]"]);
+    let engine = market.engine("engine.txt");
+    let mut desk = join(&market);
+    let phase = |phase: &str| -> Option<String> {
+        let mut python = python(&market)?;
+        python.arg(built::root().join("crates/python/tests/desk_interrupted.py"));
+        Some(printed(&market, python.arg(phase)))
+    };
+    if phase("joins").is_none() {
+        return;
+    }
+    let root = Root::at(market.desk.path("buses"));
+    let ring = DeskClient::open(&root, "fx-run", "desk").expect("nobody else has it");
+    phase("ring");
+    drop(ring);
+    signal(&engine.0, "STOP");
+    let sent = phase("commands").expect("it has run before");
+    signal(&engine.0, "CONT");
+    let sent = id(sent.trim_end());
+    settle(&mut desk, sent);
+    let ended = desk.parent(sent).map(|row| row.is_ended);
+    assert_eq!(ended, Some(true), "the cancel is executed, too");
+    signal(&engine.0, "STOP");
+    phase("kill");
+    signal(&engine.0, "CONT");
+    until("a kill", || {
+        desk.poll().expect("a journal");
+        desk.ledger().killed.is_some()
+    });
+    end(engine);
 }
 
 /// An engine that is killed and started again while a program reads: it hears of both, and has the state of the journal.
