@@ -26,7 +26,11 @@ pub fn program(compiler: &str, language: Language, source: &str, to: &Path) -> P
     with_options(&[], compiler, language, source, to)
 }
 
-fn with_options(
+/// Options of a program that fails at its end if it has not freed everything, and before if it uses memory that it must not.
+pub const SANITIZED: [&str; 2] = ["-fsanitize=address", "-fno-omit-frame-pointer"];
+
+/// The same with further options.
+pub fn with_options(
     options: &[&str],
     compiler: &str,
     language: Language,
@@ -125,10 +129,7 @@ fn mistakes_are_refused_and_nothing_leaks() {
     publisher.step(&["define", "0", "ESU4", "100"]);
     publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
     publisher.step(&["orders", "0"]);
-    for options in [
-        &[][..],
-        &["-fsanitize=address", "-fno-omit-frame-pointer"][..],
-    ] {
+    for options in [&[][..], &SANITIZED[..]] {
         let to = folder.join("edges");
         let program = with_options(options, "gcc", Language::C, "tests/programs/edges.c", &to);
         let said = run(Command::new(program).arg(BUS).arg(&buses));

@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use touchline_shm::clock::boot_ns;
 use touchline_transport::Publish;
-use touchline_transport::shm::{Activity, Publisher, Root, Settings};
+use touchline_transport::shm::{Activity, Lossless, Publisher, Root, Settings};
 use touchline_types::{
     BookSnapshot, Code, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level, OptionRight,
     OrderAction, OrderChange, OrderRow, OrdersSnapshot, PacketInfo, Price, PriceFraction, Quantity,
@@ -16,6 +16,8 @@ use touchline_types::{
 
 /// Tells a process of this test program that it is a publisher in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_PUBLISHER";
+/// Tells it to wait for readers: `yes`.
+const LOSSLESS: &str = "TOUCHLINE_TEST_LOSSLESS";
 /// Name of its bus.
 pub const BUS: &str = "test";
 
@@ -30,6 +32,11 @@ pub struct Process {
 impl Process {
     /// Starts one, and waits until its bus is there.
     pub fn start(directory: &Path) -> Process {
+        Process::start_as(directory, false)
+    }
+
+    /// Starts one, which waits for readers or does not.
+    pub fn start_as(directory: &Path, is_lossless: bool) -> Process {
         let program = std::env::current_exe().expect("this program");
         let mut child = Command::new(program)
             .args([
@@ -38,6 +45,7 @@ impl Process {
                 "--nocapture",
             ])
             .env(DIRECTORY, directory)
+            .env(LOSSLESS, if is_lossless { "yes" } else { "no" })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -102,6 +110,12 @@ fn a_publisher_ends_with_its_input() {
         instruments_max: 64,
         image_levels_max: 12,
         orders_max: 1_024,
+        lossless: std::env::var(LOSSLESS)
+            .is_ok_and(|word| word == "yes")
+            .then_some(Lossless {
+                wait_max: Duration::from_secs(60),
+                ..Lossless::default()
+            }),
         ..Settings::default()
     };
     let root = Root::at(Path::new(&directory));

@@ -1,17 +1,21 @@
 //! Readers: one program in each language that says each event as a line.
 
-use crate::compile::{Language, program};
+use crate::compile::{Language, SANITIZED, program, with_options};
 use crate::publisher::BUS;
 use crate::tools::{has, package};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-use touchline_client::{Aggressor, Bus, Connection, Error, Event, Events, Quote, Side, State};
+use touchline_client::{
+    Aggressor, Bus, Connection, Error, Event, Events, Instrument, Lag, Quote, Side, State,
+};
 
 /// Tells a process of this test program that it is the reader in Rust, in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_READER";
+/// Tells a reader how to join: `wait`, `ready`, `lossless` or nothing.
+const MODE: &str = "TOUCHLINE_TEST_MODE";
 /// Longest time for a line.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -19,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct Reader {
     pub language: &'static str,
+    /// Lines that it cannot say.
+    pub silent: &'static [&'static str],
     command: Vec<PathBuf>,
     environment: Vec<(&'static str, PathBuf)>,
 }
@@ -27,12 +33,9 @@ pub struct Reader {
 pub fn readers(folder: &Path) -> Vec<Reader> {
     let mut readers = vec![rust()];
     if has("gcc") {
-        let made = program(
-            "gcc",
-            Language::C,
-            "tests/programs/scenario.c",
-            &folder.join("c"),
-        );
+        // What it does not free at its end is an error.
+        let (source, to) = ("tests/programs/scenario.c", folder.join("c"));
+        let made = with_options(&SANITIZED, "gcc", Language::C, source, &to);
         readers.push(compiled("C", made));
     } else {
         touchline_testing::skip("the reader in C: there is no gcc");
@@ -49,9 +52,21 @@ pub fn readers(folder: &Path) -> Vec<Reader> {
         touchline_testing::skip("the reader in C++: there is no g++");
     }
     if has("python3") {
-        readers.push(python(folder));
+        let packages = touchline_testing::built::python_package(&folder.join("python"));
+        readers.push(python("Python", interpreter(), packages.clone()));
+        if let Some(numpy) = touchline_testing::built::python("python-tests", &["numpy", "pytest"])
+        {
+            let mut arrays = python("Python, arrays", numpy, packages);
+            arrays
+                .environment
+                .push(("TOUCHLINE_TEST_ARRAYS", "yes".into()));
+            // An array has no definitions, and is all that was there: nothing is left to lag behind. A stranger may not
+            // start this interpreter.
+            arrays.silent = &["defined ", "lag ", "error not_yours"];
+            readers.push(arrays);
+        }
     } else {
-        touchline_testing::skip("the reader in Python: there is no python3");
+        touchline_testing::skip("the readers in Python: there is no python3");
     }
     readers
 }
@@ -60,6 +75,7 @@ fn rust() -> Reader {
     let program = std::env::current_exe().expect("this program");
     Reader {
         language: "Rust",
+        silent: &[],
         command: [
             program.as_os_str().to_str().expect("UTF-8"),
             "--exact",
@@ -75,16 +91,17 @@ fn rust() -> Reader {
 fn compiled(language: &'static str, program: PathBuf) -> Reader {
     Reader {
         language,
+        silent: &[],
         command: vec![program],
         environment: Vec::new(),
     }
 }
 
-fn python(folder: &Path) -> Reader {
-    let packages = touchline_testing::built::python_package(&folder.join("python"));
+fn python(language: &'static str, interpreter: PathBuf, packages: PathBuf) -> Reader {
     Reader {
-        language: "Python",
-        command: vec![interpreter(), package("tests/programs/scenario.py")],
+        language,
+        silent: &[],
+        command: vec![interpreter, package("tests/programs/scenario.py")],
         environment: vec![("PYTHONPATH", packages)],
     }
 }
@@ -106,13 +123,14 @@ pub struct Running {
 }
 
 impl Reader {
-    /// Starts it; `user` is another one that it runs as.
-    pub fn start(&self, directory: &Path, user: Option<u32>) -> Running {
+    /// Starts it with a mode; `user` is another one that it runs as.
+    pub fn start(&self, directory: &Path, mode: &str, user: Option<u32>) -> Running {
         use std::os::unix::process::CommandExt;
         let mut command = Command::new(&self.command[0]);
         command
             .args(&self.command[1..])
             .env(DIRECTORY, directory)
+            .env(MODE, mode)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped());
         if self.language != "Rust" {
@@ -154,11 +172,19 @@ impl Running {
     }
 
     /// Ends it.
-    pub fn end(mut self) {
+    pub fn kill(mut self) {
         let _ = self.child.kill();
+        self.end();
+    }
+
+    /// Waits until it has ended, and returns its status.
+    pub fn end(mut self) -> ExitStatus {
         let until = Instant::now() + PATIENCE;
-        while self.child.try_wait().expect("our child").is_none() {
-            assert!(Instant::now() < until, "a killed reader does not end");
+        loop {
+            if let Some(status) = self.child.try_wait().expect("our child") {
+                return status;
+            }
+            assert!(Instant::now() < until, "a reader does not end");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -177,20 +203,43 @@ fn the_reader_in_rust_says_why_it_cannot_join() {
         );
         return;
     };
-    let mut bus = match join(Path::new(&directory)) {
-        Ok(bus) => bus,
-        Err(error) => return say(&said(&error)),
-    };
+    match join(Path::new(&directory)).and_then(|mut bus| read(&mut bus)) {
+        Ok(()) => {}
+        Err(error) => say(&said(&error)),
+    }
+}
+
+fn read(bus: &mut Bus) -> Result<(), Error> {
+    bus.stopper().on_signals()?;
+    if mode() == "ready" {
+        bus.ready(Duration::from_secs(2))?;
+        say("ready");
+    }
     while let Some(event) = bus.next() {
-        say(&line(&bus, &event));
-        if let Event::Connection(Connection::CaughtUp { .. }) = event {
-            for instrument in bus.instruments() {
-                say(&kept(&bus, instrument));
+        say(&line(bus, &event));
+        match event {
+            Event::Connection(Connection::CaughtUp { .. }) => {
+                for instrument in bus.instruments() {
+                    say(&kept(bus, instrument));
+                }
+                let error = bus.instrument("ESU5").map(drop).expect_err("there is none");
+                say(&said(&error));
             }
-            let error = bus.instrument("ESU5").map(drop).expect_err("there is none");
-            say(&said(&error));
+            Event::Trade(trade) if trade.quantity.mantissa() == 1 => {
+                let Lag { messages, bytes } = bus.lag();
+                let lag = if bytes > messages { "behind" } else { "none" };
+                say(&format!("lag {lag}"));
+            }
+            _ => {}
         }
     }
+    let stats = bus.stats();
+    let lost = if stats.lost > 0 { "yes" } else { "no" };
+    say(&format!(
+        "stopped overruns {} lost {lost} restarts {} unknown {} undefined {} inconsistent {}",
+        stats.overruns, stats.restarts, stats.unknown, stats.undefined, stats.inconsistent
+    ));
+    Ok(())
 }
 
 fn say(line: &str) {
@@ -199,9 +248,22 @@ fn say(line: &str) {
     out.flush().expect("the test reads it");
 }
 
+fn mode() -> String {
+    std::env::var(MODE).unwrap_or_default()
+}
+
 fn join(directory: &Path) -> Result<Bus, Error> {
     let kinds = Events::TOPS | Events::TRADES | Events::BOOKS;
-    Bus::options().directory(directory).events(kinds).join(BUS)
+    let options = Bus::options().directory(directory).events(kinds);
+    let options = match mode().as_str() {
+        "wait" => {
+            say("waiting");
+            options.wait(PATIENCE)
+        }
+        "lossless" => options.name("recorder").lossless(),
+        _ => options,
+    };
+    options.join(BUS)
 }
 
 fn said(error: &Error) -> String {
@@ -238,6 +300,14 @@ fn line(bus: &Bus, event: &Event) -> String {
             aggressor(trade.aggressor)
         ),
         Event::Connection(what) => format!("{kind} {}", what.kind().name()),
+        Event::Defined(instrument) => {
+            let of = bus.definition(*instrument).expect("a handle of this bus");
+            let tick = of.tick.expect("the publisher states it").0;
+            format!(
+                "{kind} {symbol} {} {} {} {} {tick}",
+                of.security_id, of.venue, of.currency, of.maturity
+            )
+        }
         _ => format!("{kind} {symbol}"),
     }
 }
@@ -246,7 +316,7 @@ fn aggressor(aggressor: Aggressor) -> &'static str {
     aggressor.name()
 }
 
-fn kept(bus: &Bus, instrument: touchline_client::Instrument) -> String {
+fn kept(bus: &Bus, instrument: Instrument) -> String {
     let book = bus.book(instrument).expect("a handle of this bus");
     let best = |side| {
         let level = book.levels(side).next();

@@ -15,9 +15,12 @@ const STRANGER: u32 = 64_999;
 fn every_language_says_the_same() {
     let folder = tempfile();
     let languages = readers(&folder);
-    for (number, reader) in languages.iter().enumerate() {
-        Stage::new(reader, folder.join(number.to_string())).play();
-    }
+    std::thread::scope(|scope| {
+        for (number, reader) in languages.iter().enumerate() {
+            let stage = Stage::new(reader, folder.join(number.to_string()));
+            scope.spawn(|| stage.play());
+        }
+    });
     fs::remove_dir_all(folder).expect("our folder");
 }
 
@@ -46,6 +49,12 @@ impl<'a> Stage<'a> {
                 [] | ["#", ..] => {}
                 [">", ..] => self.expect(at + 1, &line[2..], false),
                 [">*", ..] => self.expect(at + 1, &line[3..], true),
+                [">#", from, to, words @ ..] => {
+                    for number in number(from)..=number(to) {
+                        let line = words.join(" ").replace('#', &number.to_string());
+                        self.expect(at + 1, &line, false);
+                    }
+                }
                 step => self.step(step),
             }
         }
@@ -55,33 +64,43 @@ impl<'a> Stage<'a> {
     fn step(&mut self, words: &[&str]) {
         match words {
             ["publisher"] => self.publisher = Some(Process::start(&self.directory)),
+            ["publisher", "lossless"] => {
+                self.publisher = Some(Process::start_as(&self.directory, true));
+            }
             ["publisher", signal] => self.publisher().signal(signal),
-            ["reader"] => self.start_reader(None),
+            ["reader"] => self.start_reader("", None),
             ["stranger"] => self.stranger(),
-            ["reader", signal] => self.running().signal(signal),
-            ["end"] => self.end_reader(),
-            ["format", number] => self.format(number.parse().expect("a number")),
+            ["reader", signal] if signal.starts_with('-') => self.running().signal(signal),
+            ["reader", mode] => self.start_reader(mode, None),
+            ["ended"] => {
+                let status = self.running.take().expect("it runs").end();
+                assert!(status.success(), "{}: {status}", self.reader.language);
+            }
+            ["format", layout] => self.format(number(layout)),
             words => self.publisher().step(words),
         }
     }
 
     /// A reader as another user, whom the directory of the buses is closed to.
     fn stranger(&mut self) {
+        if self.is_silent("error not_yours") {
+            return;
+        }
         if !is_root() {
             touchline_testing::skip("a reader that is another user: not root");
             return;
         }
-        self.start_reader(Some(STRANGER));
+        self.start_reader("", Some(STRANGER));
     }
 
-    fn start_reader(&mut self, user: Option<u32>) {
+    fn start_reader(&mut self, mode: &str, user: Option<u32>) {
         self.end_reader();
-        self.running = Some(self.reader.start(&self.directory, user));
+        self.running = Some(self.reader.start(&self.directory, mode, user));
     }
 
     fn end_reader(&mut self) {
         if let Some(running) = self.running.take() {
-            running.end();
+            running.kill();
         }
     }
 
@@ -96,6 +115,9 @@ impl<'a> Stage<'a> {
     }
 
     fn expect(&self, number: usize, expected: &str, is_later: bool) {
+        if self.is_silent(expected) {
+            return;
+        }
         let expected = expected.replace("DIRECTORY", &self.directory.display().to_string());
         let mut before = Vec::new();
         loop {
@@ -118,12 +140,21 @@ impl<'a> Stage<'a> {
         }
     }
 
+    fn is_silent(&self, line: &str) -> bool {
+        let mut silent = self.reader.silent.iter();
+        silent.any(|start| line.starts_with(start))
+    }
+
     /// The second word of a ring is the number of its layout.
     fn format(&self, number: u64) {
         let ring = self.directory.join(BUS).join("ring");
         let file = File::options().write(true).open(ring).expect("ours");
         file.write_all_at(&number.to_le_bytes(), 8).expect("a file");
     }
+}
+
+fn number(word: &str) -> u64 {
+    word.parse().expect("a number")
 }
 
 fn is_root() -> bool {

@@ -1,7 +1,17 @@
 /* Says each event as a line, as the readers in the other languages do. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <touchline.h>
+
+static tl_bus *bus;
+
+static void stop(int signal) {
+  (void)signal;
+  tl_stop(bus);
+}
 
 static void number(int64_t value) {
   if (value == TL_NONE) {
@@ -11,7 +21,7 @@ static void number(int64_t value) {
   }
 }
 
-static void kept(tl_bus *bus, uint32_t instrument) {
+static void kept(uint32_t instrument) {
   tl_level bid = {.price = TL_NONE, .quantity = TL_NONE}, ask = bid;
   size_t count = 0;
   uint8_t state = 0;
@@ -28,22 +38,46 @@ static void kept(tl_bus *bus, uint32_t instrument) {
   printf("\n");
 }
 
-static void connection(tl_bus *bus, const tl_event *event) {
+static void connection(const tl_event *event) {
   printf(": connection %s\n", tl_connection_name(event->detail));
   if (event->detail != TL_CONNECTION_CAUGHT_UP) {
     return;
   }
   for (uint32_t instrument = 0; instrument < event->id; instrument++) {
-    kept(bus, instrument);
+    kept(instrument);
   }
   uint32_t none;
   tl_status status = tl_find(bus, "ESU5", &none);
   printf(": error %s %s\n", tl_error_name(status), tl_error());
 }
 
-static void say(tl_bus *bus, const tl_event *event) {
+static void defined(uint32_t instrument) {
+  tl_definition of = {.size = sizeof of};
+  if (tl_definition_of(bus, instrument, &of) != TL_OK) {
+    printf(": error %s\n", tl_error());
+    return;
+  }
+  printf(" %" PRId64 " %s %s %" PRIu32 " %" PRId64, of.security_id, of.venue, of.currency, of.maturity, of.tick);
+}
+
+static void say_lag(void) {
+  uint64_t messages = 0, bytes = 0;
+  tl_lag(bus, &messages, &bytes);
+  printf(": lag %s\n", bytes > messages ? "behind" : "none");
+}
+
+static void say_stopped(void) {
+  tl_stats stats = {.size = sizeof stats};
+  tl_stats_of(bus, &stats);
+  printf(": stopped overruns %" PRIu64 " lost %s restarts %" PRIu64, stats.overruns, stats.lost > 0 ? "yes" : "no",
+         stats.restarts);
+  printf(" unknown %" PRIu64 " undefined %" PRIu64 " inconsistent %" PRIu64 "\n", stats.unknown, stats.undefined,
+         stats.inconsistent);
+}
+
+static void say(const tl_event *event) {
   if (event->kind == TL_EVENT_CONNECTION) {
-    connection(bus, event);
+    connection(event);
     return;
   }
   printf(": %s %s", tl_event_name(event->kind), tl_symbol(bus, event->instrument));
@@ -64,30 +98,65 @@ static void say(tl_bus *bus, const tl_event *event) {
     number(event->quantity);
     printf(" %s", tl_aggressor_name(event->detail));
     break;
+  case TL_EVENT_DEFINED:
+    defined(event->instrument);
+    break;
   default:
     break;
   }
   printf("\n");
+  if (event->kind == TL_EVENT_TRADE && event->quantity == 1) {
+    say_lag();
+  }
+}
+
+static tl_options options_of(const char *mode, const char *directory) {
+  tl_options options = {.size = sizeof options, .directory = directory};
+  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
+  if (strcmp(mode, "wait") == 0) {
+    options.wait_ns = 60000000000;
+    printf(": waiting\n");
+    fflush(stdout);
+  } else if (strcmp(mode, "lossless") == 0) {
+    options.name = "recorder";
+    options.lossless = 1;
+  }
+  return options;
+}
+
+static tl_status joined(const char *mode, const char *name, const char *directory) {
+  tl_options options = options_of(mode, directory);
+  tl_status status = tl_join(name, &options, &bus);
+  if (status == TL_OK && strcmp(mode, "ready") == 0) {
+    status = tl_ready(bus, 2000000000);
+    if (status == TL_OK) {
+      printf(": ready\n");
+      fflush(stdout);
+    }
+  }
+  return status;
 }
 
 int main(int count, char **words) {
   if (count != 3) {
     return 2;
   }
-  tl_options options = {.size = sizeof options};
-  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
-  options.directory = words[2];
-  tl_bus *bus = NULL;
-  tl_status status = tl_join(words[1], &options, &bus);
+  const char *mode = getenv("TOUCHLINE_TEST_MODE");
+  tl_status status = joined(mode == NULL ? "" : mode, words[1], words[2]);
   if (status < 0) {
     printf(": error %s %s\n", tl_error_name(status), tl_error());
+    tl_close(bus);
     return 1;
   }
+  signal(SIGINT, stop);
   tl_event event = {.size = sizeof event};
   while (tl_next(bus, TL_FOREVER, &event) == TL_OK) {
-    say(bus, &event);
+    say(&event);
     fflush(stdout);
   }
+  say_stopped();
   tl_close(bus);
+  /* The sanitizer sees only what no pointer leads to. */
+  bus = NULL;
   return 0;
 }

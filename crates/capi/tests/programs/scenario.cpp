@@ -1,8 +1,14 @@
 // Says each event as a line, as the readers in the other languages do.
+#include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <touchline.hpp>
 
 namespace {
+
+const touchline::Bus *stopped = nullptr;
+
+void stop(int) { stopped->stop(); }
 
 struct Number {
   std::int64_t value;
@@ -28,6 +34,18 @@ void caught_up(touchline::Bus &bus, std::uint64_t instruments) {
   }
 }
 
+void say_lag(touchline::Bus &bus) {
+  const auto lag = bus.lag();
+  std::cout << ": lag " << (lag.bytes > lag.messages ? "behind" : "none") << std::endl;
+}
+
+void say_stopped(touchline::Bus &bus) {
+  const auto stats = bus.stats();
+  std::cout << ": stopped overruns " << stats.overruns << " lost " << (stats.lost > 0 ? "yes" : "no") << " restarts "
+            << stats.restarts << " unknown " << stats.unknown << " undefined " << stats.undefined << " inconsistent "
+            << stats.inconsistent << std::endl;
+}
+
 void say(touchline::Bus &bus, const tl_event &event) {
   std::cout << ": " << tl_event_name(event.kind) << ' ';
   if (event.kind == TL_EVENT_CONNECTION) {
@@ -50,10 +68,18 @@ void say(touchline::Bus &bus, const tl_event &event) {
     std::cout << ' ' << Number{event.price} << ' ' << Number{event.quantity} << ' '
               << tl_aggressor_name(event.detail);
     break;
+  case TL_EVENT_DEFINED: {
+    const auto of = bus.definition(event.instrument);
+    std::cout << ' ' << of.security_id << ' ' << of.venue << ' ' << of.currency << ' ' << of.maturity << ' ' << of.tick;
+    break;
+  }
   default:
     break;
   }
   std::cout << std::endl;
+  if (event.kind == TL_EVENT_TRADE && event.quantity == 1) {
+    say_lag(bus);
+  }
 }
 
 } // namespace
@@ -62,14 +88,31 @@ int main(int count, char **words) {
   if (count != 3) {
     return 2;
   }
+  const char *given = std::getenv("TOUCHLINE_TEST_MODE");
+  const std::string mode = given == nullptr ? "" : given;
   try {
     touchline::Options options;
     options.directory = words[2];
     options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
+    if (mode == "wait") {
+      options.wait = std::chrono::minutes(1);
+      std::cout << ": waiting" << std::endl;
+    } else if (mode == "lossless") {
+      options.name = "recorder";
+      options.lossless = true;
+    }
     touchline::Bus bus(words[1], options);
+    if (mode == "ready") {
+      bus.ready(std::chrono::seconds(2));
+      std::cout << ": ready" << std::endl;
+    }
+    stopped = &bus;
+    std::signal(SIGINT, stop);
     while (const auto event = bus.next()) {
       say(bus, *event);
     }
+    say_stopped(bus);
+    std::signal(SIGINT, SIG_DFL);
   } catch (const touchline::Error &error) {
     std::cout << ": error " << error.kind() << ' ' << error.what() << std::endl;
     return 1;

@@ -1,8 +1,14 @@
-"""Says each event as a line, as the readers in the other languages do."""
+"""Says each event as a line, as the readers in the other languages do: one by one, or from the rows of arrays."""
 
+import os
 import sys
 
 import touchline
+
+# A number that is absent, as an array has it.
+NONE = 2**63 - 1
+MODE = os.environ.get("TOUCHLINE_TEST_MODE")
+MODES = {"wait": {"wait": 60}, "lossless": {"name": "recorder", "lossless": True}}
 
 
 def say(*words):
@@ -10,10 +16,10 @@ def say(*words):
 
 
 def number(value):
-    return "-" if value is None else value
+    return "-" if value is None or value == NONE else value
 
 
-def line(event):
+def say_event(bus, event):
     words = [event.kind, event.symbol]
     if event.kind == "top":
         words += [event.state, event.bid, event.bid_size, event.ask, event.ask_size]
@@ -21,10 +27,42 @@ def line(event):
         words.append(event.state)
     elif event.kind == "trade":
         words += [event.price, event.size, event.aggressor]
+    elif event.kind == "defined":
+        of = bus.definitions()
+        names = ("security_id", "venue", "currency", "maturity", "tick")
+        words += [of[name][event.instrument] for name in names]
     say(*map(number, words))
+    if event.kind == "trade" and event.size == 1:
+        messages, size = bus.lag
+        say("lag", "behind" if size > messages else "none")
 
 
-def caught_up(bus):
+def say_rows(bus, batch):
+    """Rows of the kinds in the order of the bus; steps of one message are one change of a book."""
+    lines = {}
+
+    def add(rank, rows, words):
+        for row in rows:
+            key = (row["sequence"], row["instrument"], rank)
+            lines[key] = [bus.symbols[row["instrument"]], *words(row)]
+
+    def state(row):
+        return touchline.names.STATE[row["state"]]
+
+    sides = ("bid", "bid_size", "ask", "ask_size")
+    add("0 top", batch.tops, lambda row: [state(row), *(row[side] for side in sides)])
+    aggressor = touchline.names.AGGRESSOR
+    add("1 trade", batch.trades, lambda row: [row["price"], row["size"], aggressor[row["aggressor"]]])
+    add("2 book", batch.levels, lambda row: [state(row)])
+    add("3 state", batch.states, lambda row: [state(row)])
+    for key in sorted(lines):
+        say(key[2][2:], *map(number, lines[key]))
+
+
+def say_connection(bus, event):
+    say("connection", event.connection)
+    if event.connection != "caught_up":
+        return
     for symbol in bus.symbols:
         top = bus.top(symbol)
         sides = (top.bid, top.bid_size, top.ask, top.ask_size)
@@ -35,22 +73,45 @@ def caught_up(bus):
         say("error", error.kind, error)
 
 
+def read(bus):
+    for event in bus:
+        if event.kind == "connection":
+            say_connection(bus, event)
+        else:
+            say_event(bus, event)
+
+
+def read_arrays(bus):
+    while True:
+        batch = bus.read()
+        say_rows(bus, batch)
+        if batch.connection:
+            say_connection(bus, batch.connection)
+
+
+def say_stopped(stats):
+    words = ["overruns", stats["overruns"], "lost", "yes" if stats["lost"] else "no"]
+    for name in ("restarts", "unknown", "undefined", "inconsistent"):
+        words += [name, stats[name]]
+    say("stopped", *words)
+
+
 def main(name, directory):
+    if MODE == "wait":
+        say("waiting")
+    kinds = ["tops", "trades", "books"]
     try:
-        bus = touchline.Bus(
-            name, directory=directory, events=["tops", "trades", "books"], raw=True
-        )
+        with touchline.Bus(name, directory=directory, events=kinds, raw=True, **MODES.get(MODE, {})) as bus:
+            if MODE == "ready":
+                bus.ready(2)
+                say("ready")
+            try:
+                read_arrays(bus) if "TOUCHLINE_TEST_ARRAYS" in os.environ else read(bus)
+            except KeyboardInterrupt:
+                say_stopped(bus.stats)
     except touchline.Error as error:
         say("error", error.kind, error)
         sys.exit(1)
-    with bus:
-        for event in bus:
-            if event.kind != "connection":
-                line(event)
-                continue
-            say("connection", event.connection)
-            if event.connection == "caught_up":
-                caught_up(bus)
 
 
 main(*sys.argv[1:])
