@@ -178,9 +178,7 @@ impl Bus {
             let stats = ReaderStats::create(root, name, reader, clock).map_err(refused)?;
             join.reader_stats = Some(stats);
         }
-        let orders = options.events.has(Events::ORDERS);
-        join.orders_max = if orders { options.orders_max } else { 0 };
-        let orders_max = join.orders_max;
+        let has_orders = options.events.has(Events::ORDERS);
         join.quotes_max = if options.events.has(Events::QUOTES) {
             QUOTES_MAX
         } else {
@@ -192,6 +190,12 @@ impl Bus {
         let instruments_max = options
             .instruments_max
             .unwrap_or_else(|| subscriber.instruments_max());
+        let orders_max = match has_orders {
+            true => options
+                .orders_max
+                .unwrap_or_else(|| subscriber.orders_max()),
+            false => 0,
+        };
         let room = Room {
             instruments_max,
             orders_max,

@@ -22,7 +22,7 @@ pub struct Options {
     pub(crate) lossless: bool,
     pub(crate) idle: Idle,
     pub(crate) instruments_max: Option<usize>,
-    pub(crate) orders_max: usize,
+    pub(crate) orders_max: Option<usize>,
     pub(crate) venue_prices: bool,
 }
 
@@ -157,7 +157,7 @@ impl Default for Options {
             lossless: false,
             idle: Idle::BackOff,
             instruments_max: None,
-            orders_max: 65_536,
+            orders_max: None,
             venue_prices: false,
         }
     }
@@ -231,9 +231,9 @@ impl Options {
     }
 
     /// Orders for which memory is allocated at join, with [`Events::ORDERS`]; further orders are not kept. Default:
-    /// 65,536.
+    /// the limit of the bus.
     pub fn orders_max(mut self, orders: usize) -> Self {
-        self.orders_max = orders;
+        self.orders_max = Some(orders);
         self
     }
 

@@ -92,7 +92,12 @@ pub fn replay(
     let options = Bus::options().events(events);
     let form = if raw { Form::Raw } else { Form::Float };
     let collector = Collector {
-        bus: Bus::local(&options, &name, config.limits.instruments_max),
+        bus: Bus::local(
+            &options,
+            &name,
+            config.limits.instruments_max,
+            config.limits.orders_max,
+        ),
         rows: Filling::new(form),
     };
     let capture = Capture::open(config, captures, Local::new(collector));

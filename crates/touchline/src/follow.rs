@@ -122,9 +122,6 @@ const NAP: Duration = Duration::from_millis(20);
 /// Time to read the messages that are already published at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Orders kept: the gateway's default.
-const ORDERS_MAX: usize = 262_144;
-
 /// Pause between two reads of an empty bus.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -135,7 +132,6 @@ impl Arguments {
         let options = Bus::options()
             .directory(self.place.root().path())
             .events(events | Events::STATISTICS | Events::STATUS)
-            .orders_max(ORDERS_MAX)
             .venue_prices(!self.display)
             .idle(Idle::Sleep(PAUSE));
         match &self.name {

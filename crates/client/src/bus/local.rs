@@ -8,11 +8,11 @@ use touchline_transport::shm::{Item, Received};
 impl Bus {
     /// A bus without shared memory: a publisher of this process gives each update to [`take`](Bus::take), and the program
     /// [polls](Bus::poll) its events after each. [`next`](Bus::next) would wait without end.
-    pub fn local(options: &Options, name: &str, instruments_max: usize) -> Bus {
+    pub fn local(options: &Options, name: &str, instruments_max: usize, orders_max: usize) -> Bus {
         let has = |kind, room| if options.events.has(kind) { room } else { 0 };
         let room = Room {
             instruments_max,
-            orders_max: has(Events::ORDERS, options.orders_max),
+            orders_max: has(Events::ORDERS, options.orders_max.unwrap_or(orders_max)),
             quotes_max: has(Events::QUOTES, QUOTES_MAX),
         };
         Bus::over(Source::Local(None), options, name, room)

@@ -15,7 +15,7 @@ struct Program {
 impl Program {
     fn new(options: &Options) -> Program {
         Program {
-            bus: Bus::local(options, "test", 64),
+            bus: Bus::local(options, "test", 64, 1_024),
             words: Vec::new(),
         }
     }

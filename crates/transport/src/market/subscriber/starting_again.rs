@@ -75,6 +75,11 @@ impl Subscriber {
         self.reading.tables[reading::DEFINITIONS].shape().slots
     }
 
+    /// Number of orders for which the tables have room.
+    pub fn orders_max(&self) -> usize {
+        self.reading.tables[reading::ORDERS].shape().slots
+    }
+
     /// Whether [`Join::filter`](super::Join::filter) selects instruments, and some are defined: selected or not.
     pub fn has_unselected(&self) -> bool {
         self.settings.filter.is_some() && self.reading.tables[reading::DEFINITIONS].used() > 0
