@@ -1,5 +1,6 @@
 //! A publisher in a process of its own, so that it can be stopped and killed. It obeys lines on its standard input.
 
+use crate::day;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -16,8 +17,18 @@ use touchline_types::{
 
 /// Tells a process of this test program that it is a publisher in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_PUBLISHER";
-/// Tells it to wait for readers: `yes`.
-const LOSSLESS: &str = "TOUCHLINE_TEST_LOSSLESS";
+/// Tells it which bus it has.
+const KIND: &str = "TOUCHLINE_TEST_BUS";
+/// Kinds of buses.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Small,
+    /// It waits for readers.
+    Lossless,
+    /// That of a simulated [`day`].
+    Day,
+}
+
 /// Name of its bus.
 pub const BUS: &str = "test";
 
@@ -32,11 +43,11 @@ pub struct Process {
 impl Process {
     /// Starts one, and waits until its bus is there.
     pub fn start(directory: &Path) -> Process {
-        Process::start_as(directory, false)
+        Process::start_as(directory, Kind::Small)
     }
 
-    /// Starts one, which waits for readers or does not.
-    pub fn start_as(directory: &Path, is_lossless: bool) -> Process {
+    /// Starts one with a bus of this kind.
+    pub fn start_as(directory: &Path, kind: Kind) -> Process {
         let program = std::env::current_exe().expect("this program");
         let mut child = Command::new(program)
             .args([
@@ -45,7 +56,7 @@ impl Process {
                 "--nocapture",
             ])
             .env(DIRECTORY, directory)
-            .env(LOSSLESS, if is_lossless { "yes" } else { "no" })
+            .env(KIND, format!("{kind:?}"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -105,18 +116,25 @@ fn a_publisher_ends_with_its_input() {
         std::fs::remove_dir_all(folder).expect("our folder");
         return;
     };
-    let settings = Settings {
+    let kind = std::env::var(KIND).unwrap_or_default();
+    let small = Settings {
         ring_bytes: 64 * 1024,
         instruments_max: 64,
         image_levels_max: 12,
         orders_max: 1_024,
-        lossless: std::env::var(LOSSLESS)
-            .is_ok_and(|word| word == "yes")
-            .then_some(Lossless {
+        ..Settings::default()
+    };
+    let settings = match kind.as_str() {
+        "Small" => small,
+        "Lossless" => Settings {
+            lossless: Some(Lossless {
                 wait_max: Duration::from_secs(60),
                 ..Lossless::default()
             }),
-        ..Settings::default()
+            ..small
+        },
+        "Day" => day::settings(),
+        _ => panic!("no such bus: {kind}"),
     };
     let root = Root::at(Path::new(&directory));
     let mut out = Publisher::open(&root, BUS, &settings).expect("no other process writes it");
@@ -168,6 +186,11 @@ fn publish(out: &mut Publisher, words: &[&str]) {
                 out.commit();
             }
         }
+        ["begin"] => day::begin(out),
+        ["packets", from, count, all] => {
+            let [from, count, all] = [from, count, all].map(|word| number(word) as u64);
+            day::packets(out, from, count, all);
+        }
         _ => panic!("no such step: {words:?}"),
     }
 }
@@ -178,7 +201,7 @@ fn number(word: &str) -> i64 {
 }
 
 /// Prices of the venue are a hundred times those that traders quote. Every field of reference data has a value of its own.
-fn define(out: &mut Publisher, index: i64, symbol: &str, security_id: i64) {
+pub fn define(out: &mut Publisher, index: i64, symbol: &str, security_id: i64) {
     let depth = Depth {
         direct: 10,
         implied: 2,

@@ -1,7 +1,7 @@
 //! One scenario for all languages: a file of steps, and of the lines that a reader says after them.
 
 use crate::compile::tempfile;
-use crate::publisher::{BUS, Process};
+use crate::publisher::{BUS, Kind, Process};
 use crate::reader::{Reader, Running, readers};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
         match words {
             ["publisher"] => self.publisher = Some(Process::start(&self.directory)),
             ["publisher", "lossless"] => {
-                self.publisher = Some(Process::start_as(&self.directory, true));
+                self.publisher = Some(Process::start_as(&self.directory, Kind::Lossless));
             }
             ["publisher", signal] => self.publisher().signal(signal),
             ["reader"] => self.start_reader("", None),
