@@ -120,9 +120,14 @@ pub unsafe extern "C" fn tl_desk_send(
         // SAFETY: the caller's desk and order.
         let (desk, order) = unsafe { (of(desk)?, order_of(parent)?) };
         if !id.is_null() {
-            // SAFETY: the caller's place, which is not NULL. Before the order is sent: without an answer the program asks
-            // for it by this name, or sends it again under it, and the engine executes it once.
-            unsafe { *id = chars(order.id.as_str()) };
+            let name = chars(order.id.as_str());
+            // SAFETY: the caller's place, which is not NULL, and as long as the longest name in every version. Before the
+            // order is sent: without an answer the program asks for it by this name, or sends it again under it, and the
+            // engine executes it once.
+            unsafe {
+                id.cast::<c_char>()
+                    .copy_from_nonoverlapping(name.as_ptr(), order.id.as_str().len() + 1)
+            };
         }
         desk.send(&order)?;
         Ok(TL_OK)

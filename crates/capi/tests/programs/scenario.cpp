@@ -23,9 +23,10 @@ std::ostream &operator<<(std::ostream &out, const tl_event &top) {
              << Number{top.ask} << ' ' << Number{top.ask_size};
 }
 
-void caught_up(touchline::Bus &bus, std::uint64_t instruments) {
-  for (std::uint32_t instrument = 0; instrument < instruments; instrument++) {
-    std::cout << ": kept " << bus.symbol(instrument) << ' ' << bus.top(instrument) << '\n';
+void caught_up(touchline::Bus &bus) {
+  std::uint32_t instrument = 0;
+  for (const auto &of : bus.definitions()) {
+    std::cout << ": kept " << of.symbol << ' ' << bus.top(instrument++) << '\n';
   }
   try {
     bus.find("ESU5");
@@ -51,7 +52,7 @@ void say(touchline::Bus &bus, const tl_event &event) {
   if (event.kind == TL_EVENT_CONNECTION) {
     std::cout << tl_connection_name(event.detail) << std::endl;
     if (event.detail == TL_CONNECTION_CAUGHT_UP) {
-      caught_up(bus, event.id);
+      caught_up(bus);
     }
     return;
   }
@@ -61,6 +62,11 @@ void say(touchline::Bus &bus, const tl_event &event) {
     std::cout << ' ' << event;
     break;
   case TL_EVENT_BOOK:
+    // A whole book: four lists are cleared, and two get a level.
+    if (bus.changes().size() != 6) {
+      throw std::logic_error("a book without its steps");
+    }
+    [[fallthrough]];
   case TL_EVENT_STATE:
     std::cout << ' ' << tl_state_name(event.state);
     break;

@@ -153,7 +153,7 @@ fn examples_trade(market: &Market) {
         Some(std::process::Command::new(example("desk"))),
         python,
         in_c(market),
-        compiled(market, "g++", "-std=c++17", "examples", "desk.cpp"),
+        compiled(market, "g++", &["-std=c++17"], "examples", "desk.cpp"),
     ];
     for mut program in programs.into_iter().flatten() {
         let text = printed(market, &mut program);
@@ -172,14 +172,15 @@ fn examples_trade(market: &Market) {
 pub fn compiled(
     market: &Market,
     compiler: &str,
-    standard: &str,
+    options: &[&str],
     folder: &str,
     source: &str,
 ) -> Option<std::process::Command> {
     let libraries = built::build("-p touchline-capi");
     let program = market.desk.path(&format!("{source}.program"));
     let compiled = std::process::Command::new(compiler)
-        .args([standard, "-Wall", "-Wextra", "-Werror", "-I"])
+        .args(options)
+        .args(["-Wall", "-Wextra", "-Werror", "-I"])
         .arg(built::root().join("crates/capi/include"))
         .arg(built::root().join("crates/capi").join(folder).join(source))
         .arg("-o")
@@ -199,7 +200,7 @@ pub fn compiled(
 
 /// The example in C, after a run of it that ends with a refusal in the words of the command.
 fn in_c(market: &Market) -> Option<std::process::Command> {
-    let mut command = compiled(market, "gcc", "-std=c11", "examples", "desk.c")?;
+    let mut command = compiled(market, "gcc", &["-std=c11"], "examples", "desk.c")?;
     command.env("TOUCHLINE_DIR", market.desk.path("buses"));
     let output = command.output().expect("the program starts");
     let refused = String::from_utf8_lossy(&output.stderr).into_owned();

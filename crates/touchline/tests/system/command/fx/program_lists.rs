@@ -32,7 +32,9 @@ fn the_lists_of_a_desk_are_the_same_in_c_and_in_cpp() {
         ("gcc", "-std=c11", "desk_lists.c"),
         ("g++", "-std=c++17", "desk_lists.cpp"),
     ] {
-        let Some(mut program) = compiled(&market, compiler, standard, "tests/programs", source)
+        // A program that does not free everything at its end fails.
+        let options = [standard, "-fsanitize=address"];
+        let Some(mut program) = compiled(&market, compiler, &options, "tests/programs", source)
         else {
             continue;
         };
