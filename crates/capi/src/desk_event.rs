@@ -194,8 +194,8 @@ mod tests {
     use std::ffi::CStr;
     use touchline_client::fx::BusEvent;
 
-    fn said(event: BusEvent) -> String {
-        let flat = tl_desk_event::of(&Event::Bus(event));
+    fn said(event: Event) -> String {
+        let flat = tl_desk_event::of(&event);
         // SAFETY: a text of ours, with a zero behind it.
         let text = unsafe { CStr::from_ptr(flat.state.as_ptr()) };
         text.to_str().expect("it is ours").to_owned()
@@ -216,8 +216,17 @@ mod tests {
             BusEvent::PublisherGone,
             BusEvent::Incompatible { layout: most },
         ] {
-            assert_eq!(said(event), happened(&event));
+            assert_eq!(said(Event::Bus(event)), happened(&event));
         }
+    }
+
+    #[test]
+    fn a_kill_has_its_user_and_what_was_skipped_its_number() {
+        let by = touchline_client::fx::name("desk").ok();
+        assert_eq!(said(Event::Killed { by }), "desk");
+        assert_eq!(said(Event::Killed { by: None }), "");
+        assert_eq!(tl_desk_event::of(&Event::Skipped(5)).quantity, 5);
+        assert_eq!(tl_desk_event::of(&Event::Lifted).quantity, TL_NONE);
     }
 
     /// A text that does not fit is an error of ours, and is not cut.

@@ -42,7 +42,7 @@ fn header() -> String {
              * A bus is used by one thread at a time; only tl_stop may be called by any. A function that returns\n \
              * tl_status returns a negative number for an error, and tl_error() has the sentence. Prices are counts of\n \
              * 1e-9, quantities have a power of ten beside them, absent numbers are TL_NONE. Structs begin with their size\n \
-             * as the caller knows it, so that they can grow at the end. */"
+             * as the caller knows it, so that they can grow at the end; rows of books and steps have none and do not grow. */"
                 .to_owned(),
         ),
         after_includes: Some(c_names()),
