@@ -18,7 +18,7 @@ pub use annotated::{CONFIGURATION, Guide, Setting, SettingsTable};
 pub(crate) use annotated::{annotated, plain, settings, tables};
 pub(crate) use duty::read_duration;
 pub use duty::{Duty, IdleKind};
-pub use network::{Network, Sources};
+pub use network::{Network, Receive, Sources};
 pub(crate) use publication::read_bus_name;
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
 pub(crate) use text::read_text;

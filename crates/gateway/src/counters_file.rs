@@ -104,11 +104,11 @@ mod tests {
     use crate::venues::cme::CmeMulticast;
     use std::collections::HashSet;
     use touchline_feed::cme::CmeFeed;
-    use touchline_net::udp::UdpSource;
+    use touchline_net::LiveSource;
 
     #[test]
     fn no_two_counters_have_one_name() {
-        type Live = Gateway<CmeMulticast<UdpSource>, Publisher>;
+        type Live = Gateway<CmeMulticast<LiveSource>, Publisher>;
         let all = || tables::<CmeFeed>(Live::tables()).chain(HISTOGRAMS);
         let names: HashSet<_> = all().map(|info| info.name).collect();
         assert_eq!(names.len(), all().count());

@@ -307,6 +307,8 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             packets_without_timestamp: totals.timestamps_missing,
             timestamps_implausible: totals.timestamps_implausible,
             receive_errors: totals.receive_errors,
+            packets_damaged: totals.damaged,
+            xdp_no_frame: totals.ring_empty,
             groups_lost: totals.groups_lost,
             groups_rejoined: totals.groups_rejoined,
             books_known: book_health.known,

@@ -1,7 +1,7 @@
 //! Packet sources: sockets and captures, with receive timestamps.
 //!
 //! A [`PacketSource`] lends one UDP packet at a time, with its receive time and the source of that time. [`UdpSource`]
-//! receives from sockets, [`PcapSource`] from captures; [`pcap`] reads and writes capture files, [`frame`] finds the
+//! receives from sockets, [`XdpSource`] from the frames of an interface, [`PcapSource`] from captures; [`pcap`] reads and writes capture files, [`frame`] finds the
 //! UDP datagram in a link-layer frame. A [`Connection`] is TCP, with or without [`tls`], and a
 //! [`Backoff`] the pauses between attempts to make one.
 //!
@@ -17,6 +17,8 @@
 //!         one record      headers off         lines merged by time
 //! sockets ─► udp::kernel ───────────────────► UdpSource::receive ──► Packet
 //!            recvmsg, recvmmsg                urgent ones first, stamps
+//! frames ──► xdp::rings ─► frame::locate ───► XdpSource::receive ──► Packet
+//!            AF_XDP                           checksums, sources
 //! ```
 //!
 //! # Tests
@@ -32,6 +34,7 @@ mod backoff;
 mod capture_order;
 mod connection;
 pub mod frame;
+mod live;
 #[allow(
     unsafe_code,
     reason = "the query of a driver is a system call with a pointer"
@@ -42,12 +45,15 @@ mod pcap_source;
 pub mod stream;
 pub mod tls;
 pub mod udp;
+pub mod xdp;
 
 pub use backoff::Backoff;
 pub use connection::Connection;
+pub use live::LiveSource;
 pub use pcap_source::{PcapSource, Skipped};
 pub use stream::Stream;
 pub use udp::UdpSource;
+pub use xdp::XdpSource;
 
 /// Source of packets: a capture or sockets.
 ///
@@ -129,6 +135,9 @@ pub enum Error {
     /// A socket cannot be opened or has failed.
     #[error(transparent)]
     Udp(#[from] udp::Error),
+    /// AF_XDP cannot be used.
+    #[error(transparent)]
+    Xdp(#[from] xdp::Error),
 }
 
 impl Error {

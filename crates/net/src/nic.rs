@@ -1,9 +1,10 @@
-//! Timestamping capabilities of a network card, as its driver reports them.
+//! What the driver of a network card reports: timestamping capabilities, the longest packet.
 
 use std::io;
 use std::mem::size_of;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::ptr;
 
 /// Sources of timestamps for the packets of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,7 @@ const NAME_BYTES_MAX: usize = 15;
 const ETHTOOL_GET_TS_INFO: u32 = 0x41;
 /// `linux/sockios.h`.
 const SIOCETHTOOL: u32 = 0x8946;
+const SIOCGIFMTU: u32 = 0x8921;
 
 /// `struct ethtool_ts_info` of `linux/ethtool.h`.
 #[repr(C)]
@@ -36,12 +38,32 @@ struct TsInfo {
     rx_reserved: [u32; 3],
 }
 
-/// `struct ifreq` of `linux/if.h`: a name, and a union of 24 bytes of which the pointer is used.
+/// `struct ifreq` of `linux/if.h`: a name, and a union of 24 bytes of which a pointer or a number is used.
 #[repr(C)]
 struct Request {
     name: [u8; NAME_BYTES_MAX + 1],
-    data: *mut TsInfo,
+    data: Data,
     rest: [u64; 2],
+}
+
+#[repr(C)]
+union Data {
+    info: *mut TsInfo,
+    mtu: i32,
+}
+
+impl Request {
+    /// Asks about an interface; a name that cannot be one is unknown (`ENODEV`).
+    fn new(interface: &str, data: Data) -> io::Result<Request> {
+        let bytes = interface.as_bytes();
+        if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX || bytes.contains(&0) {
+            return Err(io::Error::from_raw_os_error(libc::ENODEV));
+        }
+        let mut name = [0; NAME_BYTES_MAX + 1];
+        name[..bytes.len()].copy_from_slice(bytes);
+        let rest = [0; 2];
+        Ok(Request { name, data, rest })
+    }
 }
 
 const _: () = assert!(size_of::<TsInfo>() == 44);
@@ -53,31 +75,39 @@ const _: () = assert!(size_of::<Request>() == 40);
 /// # Errors
 /// The interface does not exist (`ENODEV`), or its driver does not report capabilities (`EOPNOTSUPP`).
 pub fn timestamps(interface: &str) -> io::Result<Timestamps> {
-    let bytes = interface.as_bytes();
-    if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX || bytes.contains(&0) {
-        return Err(io::Error::from_raw_os_error(libc::ENODEV));
-    }
-    let mut name = [0; NAME_BYTES_MAX + 1];
-    name[..bytes.len()].copy_from_slice(bytes);
-    // Any socket works: the call uses it only to select this network namespace.
-    let socket = UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| UdpSocket::bind("[::]:0"))?;
     let mut info = TsInfo {
         command: ETHTOOL_GET_TS_INFO,
         ..TsInfo::default()
     };
-    let mut request = Request {
-        name,
-        data: &raw mut info,
-        rest: [0; 2],
+    let data = Data {
+        info: &raw mut info,
     };
-    // SAFETY: the kernel reads the name, which ends with a zero, and for this command writes the 44
-    // bytes of `info` that `data` points to; both live on this stack until the call returns, and
-    // `Request` is as large as the `ifreq` that the kernel copies.
-    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    if answer < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    ask(SIOCETHTOOL, &mut Request::new(interface, data)?)?;
     Ok(judge(&info))
+}
+
+/// Bytes of the longest packet of an interface, without the header of its link. Needs no privileges.
+///
+/// # Errors
+/// The interface does not exist (`ENODEV`).
+pub fn mtu(interface: &str) -> io::Result<u32> {
+    let mut request = Request::new(interface, Data { mtu: 0 })?;
+    ask(SIOCGIFMTU, &mut request)?;
+    // SAFETY: any four bytes are a number; the call has written it.
+    Ok(unsafe { request.data.mtu }.cast_unsigned())
+}
+
+fn ask(command: u32, request: &mut Request) -> io::Result<()> {
+    // Any socket works: the call uses it only to select this network namespace.
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| UdpSocket::bind("[::]:0"))?;
+    // SAFETY: the kernel reads the name, which ends with a zero, and writes a number into the union, or for SIOCETHTOOL the
+    // 44 bytes of the `info` that it points to; both live until the call returns, and `Request` is as large as the
+    // `ifreq` that the kernel copies.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), command as _, ptr::from_mut(request)) };
+    match answer {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn judge(info: &TsInfo) -> Timestamps {
@@ -111,7 +141,10 @@ mod tests {
                 Some(libc::ENODEV),
                 "{name:?}: {error}"
             );
+            let error = mtu(name).expect_err(name);
+            assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{name:?}");
         }
+        assert_eq!(mtu("lo").expect("every Linux has it"), 65_536);
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub use error::{Error, Warning};
 pub use sender::{Sender, SenderSettings, Sent};
 pub use settings::{Endpoint, Settings, Totals};
 
+pub(crate) use interface::named as named_interface;
+pub(crate) use kernel::set_option;
+
 use crate::{Packet, PacketSource, Received, TimestampSource};
 use control::Control;
 use kernel::Slots;
@@ -51,7 +54,7 @@ pub struct UdpSource {
     /// Receive calls of urgent sockets since one of the others was polled.
     urgent_in_a_row: u32,
     polled_ns: u64,
-    latest_ns: u64,
+    latest: Latest,
     timestamps: bool,
     membership: Membership,
     warnings: Vec<Warning>,
@@ -106,7 +109,7 @@ impl UdpSource {
             turn_other: 0,
             urgent_in_a_row: 0,
             polled_ns: 0,
-            latest_ns: 0,
+            latest: Latest::default(),
             timestamps: settings.timestamps,
             membership,
             warnings,
@@ -210,14 +213,27 @@ impl UdpSource {
             true => best_timestamp(&control, &mut socket.totals),
             false => (self.polled_ns, TimestampSource::Poll),
         };
-        if self.latest_ns.saturating_sub(timestamp_ns) > SET_BACK_NS {
-            self.latest_ns = timestamp_ns;
+        let raised_ns = self.latest.raise(timestamp_ns, &mut socket.totals);
+        Some((raised_ns, timestamp))
+    }
+}
+
+/// The latest time of receipt.
+#[derive(Debug, Default)]
+pub(crate) struct Latest(u64);
+
+impl Latest {
+    /// This time, or that of an earlier packet if it was later; a clock that was set back is followed.
+    #[inline]
+    pub fn raise(&mut self, ns: u64, totals: &mut Totals) -> u64 {
+        if self.0.saturating_sub(ns) > SET_BACK_NS {
+            self.0 = ns;
         }
-        if timestamp_ns < self.latest_ns {
-            socket.totals.timestamps_raised += 1;
+        if ns < self.0 {
+            totals.timestamps_raised += 1;
         }
-        self.latest_ns = self.latest_ns.max(timestamp_ns);
-        Some((self.latest_ns, timestamp))
+        self.0 = self.0.max(ns);
+        self.0
     }
 }
 
@@ -298,7 +314,7 @@ fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSour
 }
 
 /// The host's clock, nanoseconds since 1970; no system call if the kernel maps it.
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |since| since.as_nanos() as u64)
 }

@@ -67,6 +67,7 @@ impl Failure {
         match error {
             touchline_net::Error::Udp(error) if error.may_come_up() => Failure::run(error),
             touchline_net::Error::Udp(error) => Failure::socket(error),
+            touchline_net::Error::Xdp(error) if error.is_of_a_setting() => Failure::usage(error),
             other => Failure::run(other),
         }
     }

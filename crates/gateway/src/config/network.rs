@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
+    /// How packets are received.
+    pub receive: Receive,
     /// Accepted sources of packets.
     pub sources: Sources,
     /// Receive buffer of each socket in bytes, 4,096..=1,073,741,824; the granted size is checked.
@@ -20,6 +22,21 @@ pub struct Network {
     pub batch: usize,
     /// Whether the kernel or the card timestamps each packet.
     pub stamps: bool,
+}
+
+/// How packets are received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Receive {
+    /// From the kernel's sockets.
+    #[default]
+    Sockets,
+    /// From the frames of the interface (AF_XDP), by a program at the driver; in the generic mode if the driver has none.
+    Xdp,
+    /// The same in the generic mode.
+    XdpGeneric,
+    /// As `Xdp`; from sockets, with a warning, where the host has no AF_XDP.
+    XdpOrSockets,
 }
 
 /// Accepted sources of a group.
@@ -39,6 +56,7 @@ pub enum Sources {
 impl Default for Network {
     fn default() -> Self {
         Self {
+            receive: Receive::Sockets,
             sources: Sources::Published,
             receive_buffer_bytes: 8 * 1024 * 1024,
             busy_poll_us: 0,

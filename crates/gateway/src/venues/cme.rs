@@ -15,7 +15,8 @@ use crate::selection::Selected;
 use crate::{Limits, Pipeline};
 use std::path::Path;
 use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
-use touchline_net::udp::{UdpSource, check_interface};
+use touchline_net::LiveSource;
+use touchline_net::udp::check_interface;
 use touchline_transport::Publish;
 
 pub use capture::{Capture, CaptureError, other_channel};
@@ -54,7 +55,7 @@ impl Venue for CmeVenue {
 
     type Limits = config::Limits;
     type Network = Network;
-    type Link = CmeMulticast<UdpSource>;
+    type Link = CmeMulticast<LiveSource>;
 
     fn kind(&self) -> &'static str {
         match self.kind {
@@ -122,9 +123,9 @@ impl Venue for CmeVenue {
         let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
         let recovery = Recovery::open(config, &channel)?;
         let endpoints = endpoints(config, &channel);
-        let source = UdpSource::open(&endpoints, &socket_settings(config))?;
-        let warnings = source.warnings().iter().map(ToString::to_string).collect();
+        let (source, warnings) = endpoints::open(config, &endpoints)?;
         let interface = venue.interface.as_deref();
+        let receive = endpoints::kind(&source);
         let reach = recovery.as_ref().map(Recovery::reach);
         Ok(Opened {
             feed: CmeFeed::new(live_settings(config, reach)),
@@ -134,6 +135,7 @@ impl Venue for CmeVenue {
             opening: Opening::Listening {
                 groups: endpoints.len(),
                 interface: interface.unwrap_or("default").to_owned(),
+                receive,
             },
         })
     }

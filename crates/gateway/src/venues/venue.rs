@@ -122,6 +122,8 @@ pub enum Opening {
         groups: usize,
         /// Interface.
         interface: String,
+        /// Way of receiving, as the configuration names it.
+        receive: &'static str,
     },
     /// The first connection starts now.
     Connecting {

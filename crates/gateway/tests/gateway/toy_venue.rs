@@ -156,6 +156,7 @@ fn a_venue_needs_only_its_files_and_a_table_entry() {
     let opening = Opening::Listening {
         groups: 1,
         interface: "239.0.0.1:8".to_owned(),
+        receive: "sockets",
     };
     assert_eq!(
         log.last(),

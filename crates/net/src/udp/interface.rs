@@ -16,8 +16,13 @@ pub(super) fn address_of(wanted: Option<&str>) -> Result<Ipv4Addr, Error> {
 
 /// Kernel's index of the interface; `None` if it does not exist, or if routes decide.
 pub(super) fn index_of(wanted: Option<&str>) -> Option<u32> {
+    named(wanted).map(|(_, index)| index)
+}
+
+/// Name and index of the interface; `None` as above.
+pub(crate) fn named(wanted: Option<&str>) -> Option<(String, u32)> {
     let there = interfaces().unwrap_or_default();
-    find(wanted?, &there).map(|found| found.index)
+    find(wanted?, &there).map(|found| (found.name.clone(), found.index))
 }
 
 /// Names and addresses of all interfaces, for an error.

@@ -74,10 +74,14 @@ pub struct Totals {
     pub groups_lost: u64,
     /// Groups rejoined after that.
     pub groups_rejoined: u64,
+    /// Frames of AF_XDP with a wrong length or checksum, which the kernel would have dropped.
+    pub damaged: u64,
+    /// Times that the card found no free frame of AF_XDP.
+    pub ring_empty: u64,
 }
 
 impl Totals {
-    pub(super) fn plus(self, other: Totals) -> Totals {
+    pub(crate) fn plus(self, other: Totals) -> Totals {
         Totals {
             packets: self.packets + other.packets,
             bytes: self.bytes + other.bytes,
@@ -90,6 +94,8 @@ impl Totals {
             receive_errors: self.receive_errors + other.receive_errors,
             groups_lost: self.groups_lost + other.groups_lost,
             groups_rejoined: self.groups_rejoined + other.groups_rejoined,
+            damaged: self.damaged + other.damaged,
+            ring_empty: self.ring_empty + other.ring_empty,
         }
     }
 }

@@ -5,6 +5,7 @@ mod loopback;
 mod overflow;
 mod refusal;
 mod veth;
+mod xdp;
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ pub(crate) fn addresses(source: &UdpSource) -> Vec<SocketAddrV4> {
 }
 
 /// Polls until this many packets have arrived, then until no more arrive.
-pub(crate) fn take(source: &mut UdpSource, count: usize) -> Vec<Taken> {
+pub(crate) fn take(source: &mut impl PacketSource, count: usize) -> Vec<Taken> {
     let start = Instant::now();
     let mut all = Vec::new();
     while all.len() < count {
@@ -79,7 +80,7 @@ pub(crate) fn take(source: &mut UdpSource, count: usize) -> Vec<Taken> {
 }
 
 /// Polls until no more packets arrive.
-pub(crate) fn take_rest(source: &mut UdpSource) -> Vec<Taken> {
+pub(crate) fn take_rest(source: &mut impl PacketSource) -> Vec<Taken> {
     let mut all = Vec::new();
     let mut quiet = Instant::now();
     while quiet.elapsed() < QUIET {
@@ -108,7 +109,7 @@ pub(crate) fn await_timestamps(source: &mut UdpSource, sender: &Sender, to: Sock
     }
 }
 
-fn poll(source: &mut UdpSource) -> Option<Taken> {
+fn poll(source: &mut impl PacketSource) -> Option<Taken> {
     match source.receive().expect("the sockets are sound") {
         Received::Packet(packet) => Some(Taken {
             receive_ns: packet.receive_ns,

@@ -235,13 +235,19 @@ pub fn started<W: Write>(started: StartEvent, log: &mut Log<W>) {
             log.write(&event::BUS_WARNING, [("reason", reason.into())]);
         }
         StartEvent::Open {
-            opening: Opening::Listening { groups, interface },
+            opening:
+                Opening::Listening {
+                    groups,
+                    interface,
+                    receive,
+                },
             generation,
         } => log.write(
             &event::LISTENING,
             [
                 ("groups", (groups as u64).into()),
                 ("interface", interface.into()),
+                ("receive", receive.into()),
                 ("generation", generation.into()),
             ],
         ),

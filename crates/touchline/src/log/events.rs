@@ -75,7 +75,7 @@ events! {
     STARTED = Info Each "started" [version commit profile]
         "the first line of each log: the build that writes it"
         "nothing";
-    LISTENING = Info Each "listening" [groups interface generation]
+    LISTENING = Info Each "listening" [groups interface receive generation]
         "the multicast groups are joined and the bus is open"
         "nothing";
     CONNECTING = Info Each "connecting" [hosts generation]

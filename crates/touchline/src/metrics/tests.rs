@@ -11,7 +11,7 @@ use touchline_feed::cme::CmeFeed;
 use touchline_gateway::CountersFile;
 use touchline_gateway::live::Gateway;
 use touchline_gateway::venues::cme::CmeMulticast;
-use touchline_net::UdpSource;
+use touchline_net::LiveSource;
 use touchline_relay::{ReceiverCounters, SenderCounters};
 use touchline_replication::{CopyCounters, SourceCounters};
 use touchline_transport::clock::{Clock, ticks};
@@ -58,7 +58,7 @@ impl Everything {
         let _counters_file = CountersFile::create::<CmeFeed>(
             &publisher,
             clock,
-            Gateway::<CmeMulticast<UdpSource>, Publisher>::tables(),
+            Gateway::<CmeMulticast<LiveSource>, Publisher>::tables(),
         )
         .expect("a board");
         let fine = FineClock {

@@ -67,7 +67,9 @@ fn each_event_of_a_channel_is_a_log_line() {
     const CONTEXT: &str = "bus=live channel=998";
     assert_eq!(
         line_of(&gateway, "listening", 0),
-        format!("INFO listening {CONTEXT} groups=8 interface=127.0.0.1 generation=1")
+        format!(
+            "INFO listening {CONTEXT} groups=8 interface=127.0.0.1 receive=sockets generation=1"
+        )
     );
     assert_eq!(
         line_of(&gateway, "ready", 0),

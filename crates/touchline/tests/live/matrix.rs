@@ -15,7 +15,7 @@ fn loss_on_one_line_changes_no_book() {
     let mut struck = 0;
     for seed in seeds(3) {
         let faults = faults_of_one_line(&mut Random::from_seed(seed));
-        let run = session(&Stage::new("one-line"), seed, "127.0.0.1", &faults);
+        let run = session(&Stage::new("one-line"), seed, LOOPBACK, &faults);
         assert_eq!((run.lost, run.gaps), (0, 0), "seed {seed}: {faults:?}");
         struck += run.late_or_first_b;
     }
@@ -29,7 +29,7 @@ fn loss_on_both_lines_is_recovered() {
     let mut gaps = 0;
     for seed in seeds(5) {
         let faults = faults_of_both_lines(&mut Random::from_seed(seed));
-        gaps += session(&Stage::new("both-lines"), seed, "127.0.0.1", &faults).gaps;
+        gaps += session(&Stage::new("both-lines"), seed, LOOPBACK, &faults).gaps;
     }
     assert!(gaps > 0, "nothing was lost: no test");
 }
@@ -43,12 +43,43 @@ fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
     };
     let mut gaps = 0;
     for seed in seeds(2) {
-        let faults = faults_of_both_lines(&mut Random::from_seed(seed));
-        let stage = Stage::within("veth", namespaces.prefixes());
-        gaps += session(&stage, seed, "veth", &faults).gaps;
+        // By the sockets of the kernel, and by a program at either place.
+        for receive in ["sockets", "xdp", "xdp-generic"] {
+            let faults = faults_of_both_lines(&mut Random::from_seed(seed));
+            let stage = Stage::within("veth", namespaces.prefixes());
+            gaps += session(&stage, seed, ("veth", receive), &faults).gaps;
+            assert!(!namespaces.has_program(), "{receive}");
+        }
     }
     assert!(gaps > 0, "nothing was lost: no test");
 }
+
+/// The kernel detaches the program of a process that is killed, and the next one attaches its own.
+#[test]
+fn a_killed_gateway_leaves_no_program_attached() {
+    let Some(namespaces) = Namespaces::create() else {
+        touchline_testing::skip("network namespaces are not allowed here");
+        return;
+    };
+    let _together = together();
+    let mut random = Random::from_seed(77);
+    for receive in ["xdp", "xdp-generic"] {
+        let stage = Stage::within("killed", namespaces.prefixes());
+        let _exchange = exchange(&stage, 77, "veth", &[]);
+        for _ in 0..5 {
+            let gateway = gateway_by(&stage, ("veth", receive));
+            assert!(namespaces.has_program(), "{receive}");
+            thread::sleep(Duration::from_millis(random.below(200)));
+            drop(gateway);
+            assert!(!namespaces.has_program(), "{receive}");
+        }
+    }
+}
+
+/// Interface and way of receiving of a gateway.
+type Link<'a> = (&'a str, &'a str);
+
+const LOOPBACK: Link<'static> = ("127.0.0.1", "sockets");
 
 /// Result of a session.
 struct Run {
@@ -63,10 +94,10 @@ const SECONDS: u64 = 3;
 /// Subscribers of a session.
 const SUBSCRIBERS: usize = 3;
 
-fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run {
+fn session(stage: &Stage, seed: u64, link: Link<'_>, faults: &[String]) -> Run {
     let mut random = Random::from_seed(seed ^ 0x6a6f_696e);
-    let mut exchange = exchange(stage, seed, interface, faults);
-    let mut gateway = gateway(stage, interface);
+    let mut exchange = exchange(stage, seed, link.0, faults);
+    let mut gateway = gateway_by(stage, link);
     let mut subscribers: Vec<Actor> = Vec::new();
     let reset_at = random.index(SUBSCRIBERS);
     let start = Instant::now();
@@ -156,10 +187,14 @@ fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Act
 }
 
 pub fn gateway(stage: &Stage, interface: &str) -> Actor {
+    gateway_by(stage, (interface, "sockets"))
+}
+
+fn gateway_by(stage: &Stage, (interface, receive): Link<'_>) -> Actor {
     let config = format!(
         "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
          interface = \"{interface}\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
-         hold_packets_max = 1024\n[publication]\nring_bytes = 4194304\n"
+         hold_packets_max = 1024\n[network]\nreceive = \"{receive}\"\n[publication]\nring_bytes = 4194304\n"
     );
     std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
     let mut gateway = stage.start(

@@ -44,6 +44,16 @@ impl Namespaces {
         assert!(ip(&line), "{line}");
     }
 
+    /// Whether an XDP program is attached at the firm.
+    pub fn has_program(&self) -> bool {
+        let mut show = Command::new("ip");
+        let output = show
+            .args(["-n", &self.names[1], "link", "show", "veth"])
+            .output();
+        let output = output.expect("ip made it").stdout;
+        String::from_utf8_lossy(&output).contains("prog/xdp")
+    }
+
     /// Limits what the exchange sends to this rate with a token bucket, behind a queue of three seconds; `false` without `tc`.
     pub fn limit(&self, rate: &str) -> bool {
         let line = format!(

@@ -1,9 +1,11 @@
 //! Sockets of a channel: one for each feed and line of the venue's configuration.
 
 use super::{ChannelConfig, CmeConfig, Connection, Protocol};
-use crate::config::Sources;
+use crate::config::{Receive, Sources};
 use touchline_feed::cme::FeedType;
 use touchline_net::udp::{Endpoint, Settings};
+use touchline_net::xdp::Mode;
+use touchline_net::{Error, LiveSource, UdpSource, XdpSource};
 
 /// Endpoints of every feed and line that is read. Those of the incremental feed are urgent.
 pub fn endpoints(config: &CmeConfig, channel: &ChannelConfig) -> Vec<Endpoint> {
@@ -36,5 +38,50 @@ pub fn socket_settings(config: &CmeConfig) -> Settings {
         timestamps: network.stamps,
         packet_bytes_max: config.limits.packet_bytes_max,
         any_source_joins: network.sources == Sources::Filtered,
+    }
+}
+
+/// Opens what receives from these endpoints. The texts say what was only partly granted.
+///
+/// # Errors
+/// The sockets cannot be opened, or the host has no AF_XDP and the configuration does not allow sockets in its place.
+pub fn open(
+    config: &CmeConfig,
+    endpoints: &[Endpoint],
+) -> Result<(LiveSource, Vec<String>), Error> {
+    let settings = socket_settings(config);
+    let frames = |mode| {
+        let frames = XdpSource::open(endpoints, &settings, mode)?;
+        let warnings = frames.warnings().to_vec();
+        Ok((LiveSource::Frames(frames), warnings))
+    };
+    let sockets = || {
+        let sockets = UdpSource::open(endpoints, &settings)?;
+        let warnings = sockets.warnings().iter().map(ToString::to_string).collect();
+        Ok((LiveSource::Sockets(sockets), warnings))
+    };
+    match config.network.receive {
+        Receive::Sockets => sockets(),
+        Receive::Xdp => frames(Mode::Driver),
+        Receive::XdpGeneric => frames(Mode::Generic),
+        Receive::XdpOrSockets => match frames(Mode::Driver) {
+            Err(Error::Xdp(error)) => {
+                let (source, mut warnings): (_, Vec<String>) = sockets()?;
+                warnings.push(format!("packets come from sockets: {error}"));
+                Ok((source, warnings))
+            }
+            opened => opened,
+        },
+    }
+}
+
+/// How packets come, for the log.
+pub fn kind(source: &LiveSource) -> &'static str {
+    match source {
+        LiveSource::Sockets(_) => "sockets",
+        LiveSource::Frames(frames) => match frames.mode() {
+            Some(Mode::Driver) | None => "xdp",
+            Some(Mode::Generic) => "xdp-generic",
+        },
     }
 }

@@ -99,6 +99,7 @@ impl Venue for ToyVenue {
             opening: Opening::Listening {
                 groups: 1,
                 interface: line.to_string(),
+                receive: "sockets",
             },
         })
     }

@@ -12,18 +12,18 @@ use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings, Tota
 use touchline_net::{PacketSource, TimestampSource, UdpSource};
 
 /// Two namespaces and the connected cards; removed when dropped.
-struct Network {
-    names: [String; 2],
+pub(super) struct Network {
+    pub(super) names: [String; 2],
 }
 
-const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 79, 1), 14_310);
+pub(super) const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 79, 1), 14_310);
 
 /// The sending side has two addresses: the venue's and another one.
-const VENUE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-const OTHER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 9);
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub(super) const VENUE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub(super) const OTHER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 9);
+pub(super) const OURS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
-fn ip(arguments: &str) -> Result<(), String> {
+pub(super) fn ip(arguments: &str) -> Result<(), String> {
     let output = Command::new("ip")
         .args(arguments.split_whitespace())
         .output();
@@ -36,7 +36,7 @@ fn ip(arguments: &str) -> Result<(), String> {
 
 impl Network {
     /// Creates the network; `None` with a printed reason if this user may not.
-    fn new(test: &str) -> Option<Network> {
+    pub(super) fn new(test: &str) -> Option<Network> {
         let name = |side| format!("touchline-{}-{test}-{side}", std::process::id());
         let names = [name("a"), name("b")];
         if let Err(why) = ip(&format!("netns add {}", names[0])) {
@@ -55,7 +55,7 @@ impl Network {
     }
 
     /// Creates the two cards.
-    fn plug(&self) -> Result<(), String> {
+    pub(super) fn plug(&self) -> Result<(), String> {
         let [a, b] = &self.names;
         ip(&format!(
             "-n {a} link add side-a type veth peer name side-b netns {b}"
@@ -70,7 +70,7 @@ impl Network {
     }
 
     /// Runs a closure in one of the namespaces, on its own thread; opened sockets stay there.
-    fn within<T: Send>(&self, side: usize, work: impl FnOnce() -> T + Send) -> T {
+    pub(super) fn within<T: Send>(&self, side: usize, work: impl FnOnce() -> T + Send) -> T {
         let path = format!("/run/netns/{}", self.names[side]);
         let namespace = File::open(&path).expect("it was made");
         let run = move || {
@@ -93,7 +93,7 @@ impl Network {
         });
     }
 
-    fn sender(&self, source: Ipv4Addr) -> Sender {
+    pub(super) fn sender(&self, source: Ipv4Addr) -> Sender {
         let settings = SenderSettings {
             interface: Some("side-a".to_owned()),
             source: Some(source),
@@ -117,14 +117,14 @@ impl Drop for Network {
     }
 }
 
-fn settings(batch: usize, interface: &str) -> Settings {
+pub(super) fn settings(batch: usize, interface: &str) -> Settings {
     Settings {
         interface: Some(interface.to_owned()),
         ..crate::udp::settings(batch)
     }
 }
 
-fn of_the_venue() -> Endpoint {
+pub(super) fn of_the_venue() -> Endpoint {
     Endpoint {
         sources: vec![VENUE],
         ..endpoint(GROUP)

@@ -1,0 +1,40 @@
+//! Packets of the network, in either way of receiving.
+
+use crate::udp::Totals;
+use crate::{Error, PacketSource, Received, UdpSource, XdpSource};
+
+/// Sockets, or frames.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a process has one, and no pointer lies on its path"
+)]
+pub enum LiveSource {
+    /// Sockets of the kernel.
+    Sockets(UdpSource),
+    /// Frames of an interface.
+    Frames(XdpSource),
+}
+
+impl PacketSource for LiveSource {
+    #[inline]
+    fn receive(&mut self) -> Result<Received<'_>, Error> {
+        match self {
+            LiveSource::Sockets(sockets) => sockets.receive(),
+            LiveSource::Frames(frames) => frames.receive(),
+        }
+    }
+
+    fn look_after(&mut self) {
+        match self {
+            LiveSource::Sockets(sockets) => sockets.look_after(),
+            LiveSource::Frames(frames) => frames.look_after(),
+        }
+    }
+
+    fn tally(&mut self) -> Totals {
+        match self {
+            LiveSource::Sockets(sockets) => sockets.tally(),
+            LiveSource::Frames(frames) => frames.tally(),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! UDP packets from the frames of an interface, without the kernel's network stack (AF_XDP).
+//!
+//! A program at the driver takes the plain packets of our endpoints out, and puts them into rings that this process reads.
+//! Sockets stay open beside them: they hold the memberships of the groups, and receive what the program passes on, fragments,
+//! tagged frames, packets with options, and everything while no program is attached. The program is attached by a
+//! descriptor, so that the end of the process, however it comes, detaches it.
+//!
+//! Needs Linux 5.9, and `CAP_NET_ADMIN`, `CAP_BPF`, `CAP_NET_RAW`. `docs/design/sockets.md` has the reasons and figures.
+
+mod attached;
+mod checksum;
+mod error;
+#[allow(unsafe_code, reason = "calls of the kernel take pointers")]
+mod kernel;
+mod program;
+#[allow(unsafe_code, reason = "the kernel shares the rings' memory")]
+mod rings;
+
+pub use error::Error;
+
+use crate::frame::locate;
+use crate::pcap::LinkType;
+use crate::udp::{Endpoint, Latest, Settings, Totals, UdpSource, named_interface, now_ns};
+use crate::{Packet, PacketSource, Received, TimestampSource};
+use attached::Attached;
+use rings::Frame;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// How a program is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By the driver, before the kernel has made anything of a frame.
+    Driver,
+    /// By the kernel, for drivers that have no place for a program.
+    Generic,
+}
+
+/// Lends packets of the rings, and of the sockets beside them; never waits.
+///
+/// `receive_ns` is the time of the poll, and never decreases, as that of [`UdpSource`].
+pub struct XdpSource {
+    endpoints: Vec<Endpoint>,
+    settings: Settings,
+    wanted: Mode,
+    /// `None` while the interface is missing: the sockets receive what comes.
+    attached: Option<Attached>,
+    sockets: UdpSource,
+    /// The next queue to look at.
+    turn: usize,
+    /// Calls since the sockets were polled.
+    calls: u32,
+    latest: Latest,
+    /// Without those of the sockets and of the present rings.
+    totals: Totals,
+    look: Instant,
+    warnings: Vec<String>,
+}
+
+/// Calls after which the sockets are polled, too. They hold what is rare, and each poll is a call of the kernel for each of
+/// them.
+const SOCKETS_EACH: u32 = 512;
+
+/// Discarded packets of a call, so that it ends.
+const DISCARDED_MAX: usize = 64;
+
+/// Time after which the queue of a process that has ended is free again.
+const FREED_WITHIN: Duration = Duration::from_millis(500);
+
+/// Interval of looks for another interface of the name.
+const LOOK_EACH: Duration = Duration::from_secs(1);
+
+/// A packet in the rings.
+#[derive(Debug)]
+struct Found {
+    queue: usize,
+    frame: Frame,
+    source: SocketAddrV4,
+    destination: SocketAddrV4,
+    payload: Range<usize>,
+}
+
+impl XdpSource {
+    /// Opens the sockets, joins the groups, and attaches the program to the interface of the settings.
+    ///
+    /// # Errors
+    /// No interface is named, the kernel or the driver has no AF_XDP, another program is attached, or this process may not; and
+    /// those of [`UdpSource::open`].
+    pub fn open(
+        endpoints: &[Endpoint],
+        settings: &Settings,
+        mode: Mode,
+    ) -> Result<XdpSource, crate::Error> {
+        let sockets = UdpSource::open(endpoints, settings)?;
+        let mut warnings: Vec<_> = sockets.warnings().iter().map(ToString::to_string).collect();
+        let interface = named_interface(settings.interface.as_deref());
+        let interface = interface.ok_or(Error::NoInterface)?;
+        let attached = Attached::new(interface, endpoints, settings, mode, FREED_WITHIN)?;
+        warnings.extend(attached.warning(mode));
+        Ok(XdpSource {
+            endpoints: endpoints.to_vec(),
+            settings: settings.clone(),
+            wanted: mode,
+            attached: Some(attached),
+            sockets,
+            turn: 0,
+            calls: 0,
+            latest: Latest::default(),
+            totals: Totals::default(),
+            look: Instant::now(),
+            warnings,
+        })
+    }
+
+    /// Settings that were only partly granted.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// How the program is attached; `None` while the interface is missing.
+    pub fn mode(&self) -> Option<Mode> {
+        self.attached.as_ref().map(Attached::mode)
+    }
+
+    /// The next packet of the rings that is ours.
+    #[inline]
+    fn find(&mut self) -> Option<Found> {
+        let attached = self.attached.as_mut()?;
+        for _ in 0..DISCARDED_MAX {
+            let (queue, frame) = attached.next(&mut self.turn)?;
+            let bytes = attached.bytes(queue, frame);
+            match judge(bytes, &self.endpoints) {
+                Ok((source, destination, payload)) => {
+                    self.totals.packets += 1;
+                    self.totals.bytes += payload.len() as u64;
+                    return Some(Found {
+                        queue,
+                        frame,
+                        source,
+                        destination,
+                        payload,
+                    });
+                }
+                Err(Refusal::Foreign) => self.totals.foreign_source += 1,
+                Err(Refusal::Damaged) => self.totals.damaged += 1,
+            }
+        }
+        None
+    }
+
+    /// The program goes with its interface, and another one of that name gets it.
+    fn follow_interface(&mut self) {
+        let now = named_interface(self.settings.interface.as_deref());
+        let is_the_same = |attached: &Attached| Some(attached.interface()) == now.as_ref();
+        if self.attached.as_ref().is_some_and(is_the_same) {
+            return;
+        }
+        if let Some(gone) = self.attached.take() {
+            self.totals = self.totals.plus(gone.totals());
+        }
+        // Meanwhile the sockets receive; their own look joins the groups again.
+        self.attached = now.and_then(|interface| {
+            let (endpoints, settings) = (&self.endpoints, &self.settings);
+            Attached::new(interface, endpoints, settings, self.wanted, Duration::ZERO).ok()
+        });
+    }
+}
+
+impl PacketSource for XdpSource {
+    /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+    #[inline]
+    fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
+        self.calls += 1;
+        let is_due = self.calls >= SOCKETS_EACH || self.attached.is_none();
+        if !is_due && let Some(found) = self.find() {
+            let attached = self.attached.as_ref().expect("a packet of its rings");
+            return Ok(Received::Packet(Packet {
+                receive_ns: self.latest.raise(now_ns(), &mut self.totals),
+                timestamp: TimestampSource::Poll,
+                destination: found.destination,
+                source: found.source,
+                payload: &attached.bytes(found.queue, found.frame)[found.payload],
+            }));
+        }
+        if !is_due {
+            return Ok(Received::Nothing);
+        }
+        self.calls = 0;
+        Ok(match self.sockets.receive()? {
+            Received::Packet(packet) => Received::Packet(Packet {
+                receive_ns: self.latest.raise(packet.receive_ns, &mut self.totals),
+                ..packet
+            }),
+            other => other,
+        })
+    }
+
+    fn look_after(&mut self) {
+        self.sockets.look_after();
+        let now = Instant::now();
+        if now.duration_since(self.look) >= LOOK_EACH {
+            self.look = now;
+            self.follow_interface();
+        }
+    }
+
+    fn tally(&mut self) -> Totals {
+        let rings = self.attached.as_ref().map(Attached::totals);
+        self.totals
+            .plus(rings.unwrap_or_default())
+            .plus(self.sockets.tally())
+    }
+}
+
+/// Why a frame is not lent.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    /// Of a host that the endpoint does not accept.
+    Foreign,
+    /// Its lengths or checksums are wrong: the kernel would have dropped it.
+    Damaged,
+}
+
+/// Source, destination and payload of a frame of the program.
+#[inline]
+fn judge(
+    bytes: &[u8],
+    endpoints: &[Endpoint],
+) -> Result<(SocketAddrV4, SocketAddrV4, Range<usize>), Refusal> {
+    const IP: usize = 14;
+    const UDP: usize = IP + 20;
+    let located = locate(LinkType::ETHERNET, bytes).map_err(|_| Refusal::Damaged)?;
+    let (SocketAddr::V4(source), SocketAddr::V4(destination)) =
+        (located.source, located.destination)
+    else {
+        return Err(Refusal::Damaged);
+    };
+    let wanted = endpoints.iter().find(|one| one.address == destination);
+    let accepts = |one: &Endpoint| one.sources.is_empty() || one.sources.contains(source.ip());
+    if !wanted.is_some_and(accepts) {
+        return Err(Refusal::Foreign);
+    }
+    match checksum::is_right(bytes, IP, UDP..located.payload.end) {
+        true => Ok((source, destination, located.payload)),
+        false => Err(Refusal::Damaged),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::udp_ipv4_frame;
+
+    #[test]
+    fn frames_of_strangers_and_damaged_ones_are_refused() {
+        let [venue, stranger, group] = ["10.0.0.1:9", "10.0.0.2:9", "239.1.2.3:14310"]
+            .map(|text| text.parse::<SocketAddrV4>().expect("an address"));
+        let endpoints = [Endpoint {
+            address: group,
+            sources: vec![*venue.ip()],
+            urgent: true,
+        }];
+        let mut frame = Vec::new();
+        udp_ipv4_frame(&mut frame, venue, group, b"payload").expect("short");
+        let (source, destination, payload) = judge(&frame, &endpoints).expect("ours");
+        assert_eq!((source, destination), (venue, group));
+        assert_eq!(&frame[payload], b"payload");
+        // Ethernet's padding is not of the datagram.
+        let padded = [&frame[..], &[0; 20]].concat();
+        assert_eq!(judge(&padded, &endpoints).map(|found| found.2), Ok(42..49));
+        let last = frame.len() - 1;
+        frame[last] ^= 1;
+        assert_eq!(judge(&frame, &endpoints), Err(Refusal::Damaged));
+        assert_eq!(judge(&frame[..last], &endpoints), Err(Refusal::Damaged));
+        udp_ipv4_frame(&mut frame, stranger, group, b"payload").expect("short");
+        assert_eq!(judge(&frame, &endpoints), Err(Refusal::Foreign));
+    }
+}

@@ -1,0 +1,196 @@
+//! A program that is attached to an interface, with a socket for each of its queues.
+
+use super::rings::{Frame, Queue, frame_bytes};
+use super::{Error, Mode, kernel, program};
+use crate::nic;
+use crate::udp::{Endpoint, Settings, Totals, set_option};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes of the header of Ethernet with a tag.
+const HEADER_BYTES: u32 = 18;
+
+/// Options that `libc` does not have for each platform, of `asm-generic/socket.h`: packets of a call of busy polling.
+const SO_BUSY_POLL_BUDGET: i32 = 70;
+const BUSY_POLL_BUDGET: i32 = 64;
+
+/// An attached program. Dropped, it is detached.
+pub(super) struct Attached {
+    /// Name and index.
+    interface: (String, u32),
+    mode: Mode,
+    queues: Vec<Queue>,
+    /// Closed first: nothing arrives in the rings any more.
+    _link: OwnedFd,
+}
+
+impl Attached {
+    /// Opens a socket for each queue, and attaches the program, in the wanted mode or in the generic one. Waits during
+    /// `patience` for a queue that another process has.
+    pub fn new(
+        interface: (String, u32),
+        endpoints: &[Endpoint],
+        settings: &Settings,
+        wanted: Mode,
+        patience: Duration,
+    ) -> Result<Attached, Error> {
+        let name = interface.0.as_str();
+        let refused = |what| move |error| Error::refused(what, name, error);
+        if endpoints.len() > program::ENDPOINTS_MAX {
+            return Err(Error::TooManyEndpoints {
+                max: program::ENDPOINTS_MAX,
+            });
+        }
+        let addresses: Vec<SocketAddrV4> = endpoints.iter().map(|one| one.address).collect();
+        let map = kernel::map().map_err(refused("making a map"))?;
+        let instructions = program::assemble(map.as_raw_fd(), &addresses);
+        let program = kernel::load(&instructions).map_err(refused("loading the program"))?;
+        let queues = queues(&interface, map.as_fd(), settings, wanted, patience)?;
+        let (link, mode) = attach(program.as_fd(), interface.1, wanted)
+            .map_err(refused("attaching the program"))?;
+        Ok(Attached {
+            interface,
+            mode,
+            queues,
+            _link: link,
+        })
+    }
+
+    /// Name and index of the interface.
+    pub fn interface(&self) -> &(String, u32) {
+        &self.interface
+    }
+
+    /// How the program is attached.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What the interface does not offer.
+    pub fn warning(&self, wanted: Mode) -> Option<String> {
+        let (name, _) = &self.interface;
+        if self.mode != wanted {
+            return Some(format!(
+                "the driver of interface {name} runs no XDP program, so the kernel does (generic mode); 'ethtool -i {name}' names the driver"
+            ));
+        }
+        let copies = self
+            .queues
+            .iter()
+            .any(|queue| !kernel::is_zero_copy(queue.fd()));
+        copies.then(|| {
+            format!("the driver of interface {name} has no zero copy: the kernel copies each packet once")
+        })
+    }
+
+    /// The next frame of any queue, by turns.
+    #[inline]
+    pub fn next(&mut self, turn: &mut usize) -> Option<(usize, Frame)> {
+        for _ in 0..self.queues.len() {
+            let queue = *turn;
+            *turn = if queue + 1 >= self.queues.len() {
+                0
+            } else {
+                queue + 1
+            };
+            if let Some(frame) = self.queues.get_mut(queue).and_then(Queue::next) {
+                return Some((queue, frame));
+            }
+        }
+        None
+    }
+
+    /// The bytes of the last frame of a queue.
+    #[inline]
+    pub fn bytes(&self, queue: usize, frame: Frame) -> &[u8] {
+        self.queues[queue].bytes(frame)
+    }
+
+    /// What the kernel counts for the rings.
+    pub fn totals(&self) -> Totals {
+        let all = self.queues.iter();
+        let each = all.filter_map(|queue| kernel::statistics(queue.fd()).ok());
+        each.fold(Totals::default(), |sum, one| Totals {
+            dropped_kernel: sum.dropped_kernel + one.rx_dropped + one.rx_ring_full,
+            ring_empty: sum.ring_empty + one.rx_fill_ring_empty_descs,
+            ..sum
+        })
+    }
+}
+
+/// A bound socket for each queue of the interface, in the map.
+fn queues(
+    (name, index): &(String, u32),
+    map: BorrowedFd<'_>,
+    settings: &Settings,
+    wanted: Mode,
+    patience: Duration,
+) -> Result<Vec<Queue>, Error> {
+    let refused = |what| move |error| Error::refused(what, name, error);
+    let mtu = nic::mtu(name).map_err(refused("reading the longest packet"))?;
+    let bytes = frame_bytes(mtu + HEADER_BYTES).ok_or_else(|| Error::Mtu {
+        interface: name.clone(),
+        mtu,
+    })?;
+    let flags = libc::XDP_USE_NEED_WAKEUP
+        | match wanted {
+            Mode::Driver => 0,
+            Mode::Generic => libc::XDP_COPY,
+        };
+    let mut queues = Vec::new();
+    for number in 0..kernel::QUEUES_MAX {
+        let queue = Queue::new(bytes, settings.busy_poll_us > 0)
+            .map_err(refused("reserving memory for packets"))?;
+        match bind(&queue, (*index, number), flags, patience) {
+            // There are no more queues.
+            Err(error) if number > 0 && error.raw_os_error() == Some(libc::EINVAL) => break,
+            bound => bound.map_err(refused("binding to a queue"))?,
+        }
+        poll_busily(&queue, settings.busy_poll_us);
+        kernel::set(map, number, queue.fd()).map_err(refused("adding a queue to the map"))?;
+        queues.push(queue);
+    }
+    Ok(queues)
+}
+
+/// Binds a socket to a queue of an interface. The kernel frees a queue a moment after its last socket was closed, as by a gateway that is started again.
+fn bind(queue: &Queue, to: (u32, u32), flags: u16, patience: Duration) -> io::Result<()> {
+    let start = Instant::now();
+    loop {
+        match kernel::bind(queue.fd(), to.0, to.1, flags) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && start.elapsed() < patience => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Lets our calls drive the card in place of its interrupts, where the kernel has that.
+fn poll_busily(queue: &Queue, us: u32) {
+    if us == 0 {
+        return;
+    }
+    for (option, value) in [
+        (libc::SO_PREFER_BUSY_POLL, 1),
+        (libc::SO_BUSY_POLL, us.cast_signed()),
+        (SO_BUSY_POLL_BUDGET, BUSY_POLL_BUDGET),
+    ] {
+        // Refused by older kernels: packets come by interrupts then.
+        let _ = set_option(queue.fd(), libc::SOL_SOCKET, option, value);
+    }
+}
+
+/// In the wanted mode, or in the generic one if the driver has no place for a program.
+fn attach(program: BorrowedFd<'_>, interface: u32, wanted: Mode) -> io::Result<(OwnedFd, Mode)> {
+    if wanted == Mode::Driver {
+        match kernel::attach(program, interface, false) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
+            attached => return attached.map(|link| (link, Mode::Driver)),
+        }
+    }
+    kernel::attach(program, interface, true).map(|link| (link, Mode::Generic))
+}

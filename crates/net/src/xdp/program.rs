@@ -1,0 +1,301 @@
+//! The program that the kernel runs for each frame of an interface: it takes the packets of our endpoints out, and passes
+//! everything else on.
+//!
+//! Assembled by hand, <https://www.rfc-editor.org/rfc/rfc9669>: no compiler and no object file. Only plain packets are taken:
+//! Ethernet without VLAN tags, IPv4 without options, whole UDP datagrams. Others go to the kernel, which delivers them to the
+//! sockets.
+
+use std::net::SocketAddrV4;
+
+/// An instruction, as the kernel reads it (`struct bpf_insn`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Instruction {
+    code: u8,
+    /// Destination in the low half, source in the high half.
+    registers: u8,
+    offset: i16,
+    immediate: i32,
+}
+
+/// Codes of RFC 9669, sections 4 and 5.
+mod code {
+    pub(super) const LOAD_WORD: u8 = 0x61;
+    pub(super) const LOAD_HALF: u8 = 0x69;
+    pub(super) const LOAD_BYTE: u8 = 0x71;
+    /// Two instructions; source 1 means the descriptor of a map.
+    pub(super) const CONSTANT: u8 = 0x18;
+    pub(super) const COPY: u8 = 0xbf;
+    pub(super) const SET: u8 = 0xb7;
+    pub(super) const ADD: u8 = 0x07;
+    pub(super) const AND: u8 = 0x57;
+    pub(super) const SHIFT_LEFT: u8 = 0x67;
+    pub(super) const OR: u8 = 0x4f;
+    pub(super) const JUMP: u8 = 0x05;
+    pub(super) const JUMP_IF_ABOVE: u8 = 0x2d;
+    pub(super) const JUMP_IF_EQUAL: u8 = 0x1d;
+    pub(super) const JUMP_UNLESS: u8 = 0x55;
+    pub(super) const CALL: u8 = 0x85;
+    pub(super) const EXIT: u8 = 0x95;
+}
+
+/// Fields of `struct xdp_md`.
+mod context {
+    pub(super) const DATA: i16 = 0;
+    pub(super) const DATA_END: i16 = 4;
+    pub(super) const QUEUE: i16 = 16;
+}
+
+/// Offsets in a plain frame.
+mod at {
+    pub(super) const ETHER_TYPE: i16 = 12;
+    pub(super) const VERSION_AND_LENGTH: i16 = 14;
+    pub(super) const FRAGMENT: i16 = 20;
+    pub(super) const PROTOCOL: i16 = 23;
+    pub(super) const DESTINATION: i16 = 30;
+    pub(super) const PORT: i16 = 36;
+    /// The end of the UDP header.
+    pub(super) const END: i32 = 42;
+}
+
+const XDP_PASS: i32 = 2;
+const REDIRECT_MAP: i32 = 51;
+
+/// Endpoints of a program: its jumps reach no further.
+pub(super) const ENDPOINTS_MAX: usize = 1_000;
+
+/// The program: `map` is the descriptor of the map from queues to sockets.
+pub(super) fn assemble(map: i32, endpoints: &[SocketAddrV4]) -> Vec<Instruction> {
+    assert!(endpoints.len() <= ENDPOINTS_MAX, "checked at the start");
+    let mut program = Program::default();
+    program.add(code::COPY, 6, 1, 0, 0);
+    program.add(code::LOAD_WORD, 2, 1, context::DATA, 0);
+    program.add(code::LOAD_WORD, 3, 1, context::DATA_END, 0);
+    program.add(code::COPY, 4, 2, 0, 0);
+    program.add(code::ADD, 4, 0, 0, at::END);
+    program.pass_if(code::JUMP_IF_ABOVE, 4, 3, 0);
+    // Fields are compared as they lie in memory: numbers of the network have their bytes swapped.
+    program.load_and_pass_unless(code::LOAD_HALF, at::ETHER_TYPE, i32::from(swapped(0x0800)));
+    program.load_and_pass_unless(code::LOAD_BYTE, at::VERSION_AND_LENGTH, 0x45);
+    program.add(code::LOAD_HALF, 5, 2, at::FRAGMENT, 0);
+    // "More fragments", and the offset of a fragment.
+    program.add(code::AND, 5, 0, 0, i32::from(swapped(0x3fff)));
+    program.pass_if(code::JUMP_UNLESS, 5, 0, 0);
+    program.load_and_pass_unless(code::LOAD_BYTE, at::PROTOCOL, 17);
+    program.add(code::LOAD_WORD, 5, 2, at::DESTINATION, 0);
+    program.add(code::LOAD_HALF, 7, 2, at::PORT, 0);
+    program.add(code::SHIFT_LEFT, 7, 0, 0, 32);
+    program.add(code::OR, 5, 7, 0, 0);
+    let takes = endpoints.iter().map(|endpoint| {
+        program.constant(8, 0, key(*endpoint));
+        program.jump(code::JUMP_IF_EQUAL, 5, 8, 0)
+    });
+    let takes: Vec<usize> = takes.collect();
+    program.pass_if(code::JUMP, 0, 0, 0);
+    for take in takes {
+        program.here(take);
+    }
+    program.add(code::LOAD_WORD, 2, 6, context::QUEUE, 0);
+    program.constant(1, 1, u64::from(map.cast_unsigned()));
+    // Without a socket for the queue the packet is passed on, too.
+    program.add(code::SET, 3, 0, 0, XDP_PASS);
+    program.add(code::CALL, 0, 0, 0, REDIRECT_MAP);
+    program.add(code::EXIT, 0, 0, 0, 0);
+    for pass in std::mem::take(&mut program.passes) {
+        program.here(pass);
+    }
+    program.add(code::SET, 0, 0, 0, XDP_PASS);
+    program.add(code::EXIT, 0, 0, 0, 0);
+    program.instructions
+}
+
+/// Address in the low 32 bits and port above, as a load finds them in a packet.
+fn key(endpoint: SocketAddrV4) -> u64 {
+    let address = u32::from_ne_bytes(endpoint.ip().octets());
+    u64::from(swapped(endpoint.port())) << 32 | u64::from(address)
+}
+
+fn swapped(number: u16) -> u16 {
+    u16::from_ne_bytes(number.to_be_bytes())
+}
+
+#[derive(Default)]
+struct Program {
+    instructions: Vec<Instruction>,
+    /// Jumps to the end, where packets are passed on.
+    passes: Vec<usize>,
+}
+
+impl Program {
+    fn add(&mut self, code: u8, to: u8, from: u8, offset: i16, immediate: i32) {
+        self.instructions.push(Instruction {
+            code,
+            registers: to | from << 4,
+            offset,
+            immediate,
+        });
+    }
+
+    /// Sets a register to a constant of 64 bits.
+    fn constant(&mut self, to: u8, from: u8, value: u64) {
+        let halves = [value as u32, (value >> 32) as u32].map(u32::cast_signed);
+        self.add(code::CONSTANT, to, from, 0, halves[0]);
+        self.add(0, 0, 0, 0, halves[1]);
+    }
+
+    /// A jump whose target follows: its index.
+    fn jump(&mut self, code: u8, left: u8, right: u8, immediate: i32) -> usize {
+        self.add(code, left, right, 0, immediate);
+        self.instructions.len() - 1
+    }
+
+    fn pass_if(&mut self, code: u8, left: u8, right: u8, immediate: i32) {
+        let jump = self.jump(code, left, right, immediate);
+        self.passes.push(jump);
+    }
+
+    fn load_and_pass_unless(&mut self, load: u8, at: i16, value: i32) {
+        self.add(load, 5, 2, at, 0);
+        self.pass_if(code::JUMP_UNLESS, 5, 0, value);
+    }
+
+    /// The next instruction is the target of a jump.
+    fn here(&mut self, jump: usize) {
+        let distance = self.instructions.len() - jump - 1;
+        let distance = i16::try_from(distance).expect("1,000 endpoints are 3,000 instructions");
+        self.instructions[jump].offset = distance;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::udp_ipv4_frame;
+
+    /// What the kernel does with a frame: runs the program, of which each instruction is known here.
+    fn is_taken(program: &[Instruction], frame: &[u8]) -> bool {
+        let mut registers = [0u64; 11];
+        let mut at = 0;
+        loop {
+            let Instruction {
+                code,
+                registers: pair,
+                offset,
+                immediate,
+            } = program[at];
+            let (to, from) = (usize::from(pair & 15), usize::from(pair >> 4));
+            let (target, source) = (registers[to], registers[from]);
+            let place =
+                || usize::try_from(registers[from]).unwrap() + usize::try_from(offset).unwrap();
+            let value = i64::from(immediate).cast_unsigned();
+            let mut jumps = false;
+            at += 1;
+            match code {
+                // The context: a frame begins at 0.
+                code::LOAD_WORD if from == 1 || from == 6 => {
+                    registers[to] = match offset {
+                        context::DATA_END => frame.len() as u64,
+                        _ => 0,
+                    }
+                }
+                code::LOAD_WORD => {
+                    let bytes = frame[place()..][..4].try_into().unwrap();
+                    registers[to] = u64::from(u32::from_ne_bytes(bytes));
+                }
+                code::LOAD_HALF => {
+                    let bytes = frame[place()..][..2].try_into().unwrap();
+                    registers[to] = u64::from(u16::from_ne_bytes(bytes));
+                }
+                code::LOAD_BYTE => registers[to] = u64::from(frame[place()]),
+                code::CONSTANT => {
+                    let high = u64::from(program[at].immediate.cast_unsigned()) << 32;
+                    registers[to] = high | u64::from(immediate.cast_unsigned());
+                    at += 1;
+                }
+                code::COPY => registers[to] = source,
+                code::SET => registers[to] = value,
+                code::ADD => registers[to] += value,
+                code::AND => registers[to] &= value,
+                code::SHIFT_LEFT => registers[to] <<= value,
+                code::OR => registers[to] |= source,
+                code::JUMP => jumps = true,
+                code::JUMP_IF_ABOVE => jumps = target > source,
+                code::JUMP_IF_EQUAL => jumps = target == source,
+                code::JUMP_UNLESS => jumps = target != value,
+                code::CALL => return true,
+                code::EXIT => return false,
+                other => panic!("another instruction: {other:#x}"),
+            }
+            if jumps {
+                at += usize::try_from(offset).expect("only forwards, so it ends");
+            }
+        }
+    }
+
+    fn endpoints() -> [SocketAddrV4; 3] {
+        ["239.1.2.3:14310", "239.1.2.3:14311", "10.0.0.7:255"].map(|text| text.parse().unwrap())
+    }
+
+    fn frame(to: SocketAddrV4) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let from = "10.1.1.1:9".parse().unwrap();
+        udp_ipv4_frame(&mut frame, from, to, b"payload").expect("a short payload");
+        frame
+    }
+
+    #[test]
+    fn packets_of_the_endpoints_are_taken_and_no_others() {
+        let program = assemble(5, &endpoints());
+        for endpoint in endpoints() {
+            assert!(is_taken(&program, &frame(endpoint)), "{endpoint}");
+        }
+        for other in [
+            "239.1.2.4:14310",
+            "239.1.2.3:14312",
+            "10.0.0.7:14310",
+            "3.2.1.239:14310",
+        ] {
+            assert!(
+                !is_taken(&program, &frame(other.parse().unwrap())),
+                "{other}"
+            );
+        }
+        assert!(!is_taken(&assemble(5, &[]), &frame(endpoints()[0])));
+    }
+
+    #[test]
+    fn frames_that_are_not_plain_are_passed_on() {
+        let program = assemble(5, &endpoints());
+        let plain = frame(endpoints()[0]);
+        for (what, at, byte) in [
+            ("ARP", 13, 0x06),
+            ("IPv6", 12, 0x86),
+            ("options", 14, 0x46),
+            ("a first fragment", 20, 0x20),
+            ("a later fragment", 21, 1),
+            ("TCP", 23, 6),
+        ] {
+            let mut other = plain.clone();
+            other[at] = byte;
+            assert!(!is_taken(&program, &other), "{what}");
+        }
+        // A tag: what was taken lies four bytes later.
+        let tagged = [&plain[..12], &[0x81, 0, 0, 5], &plain[12..]].concat();
+        assert!(!is_taken(&program, &tagged));
+        for len in 0..42 {
+            assert!(!is_taken(&program, &plain[..len]), "{len} bytes");
+        }
+        // "Do not fragment" is plain.
+        let mut whole = plain;
+        whole[20] = 0x40;
+        assert!(is_taken(&program, &whole));
+    }
+
+    #[test]
+    fn the_longest_program_reaches_its_end() {
+        let many = [endpoints()[0]; ENDPOINTS_MAX];
+        let program = assemble(5, &many);
+        assert!(program.len() < 4_096, "the limit of older kernels");
+        assert!(!is_taken(&program, &frame(endpoints()[2])));
+    }
+}

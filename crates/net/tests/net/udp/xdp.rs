@@ -1,0 +1,247 @@
+//! Frames of virtual cards, taken by a program: the same packets as from sockets, in both modes.
+
+use super::veth::{GROUP, Network, OTHER, OURS, VENUE, ip, of_the_venue, settings};
+use crate::udp::{PATIENCE, QUIET, Taken, endpoint, take, take_rest};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::net::{SocketAddr, SocketAddrV4};
+use std::process::Command;
+use std::time::Instant;
+use touchline_net::udp::{Endpoint, Totals};
+use touchline_net::xdp::{Error, Mode};
+use touchline_net::{PacketSource, TimestampSource, XdpSource};
+
+const MODES: [Mode; 2] = [Mode::Driver, Mode::Generic];
+
+fn open(network: &Network, endpoints: &[Endpoint], mode: Mode) -> XdpSource {
+    let settings = settings(1, "side-b");
+    let open = || XdpSource::open(endpoints, &settings, mode);
+    network.within(1, open).expect("the kernel has AF_XDP")
+}
+
+/// The programs that `ip` finds on the card.
+fn programs(network: &Network) -> usize {
+    let mut show = Command::new("ip");
+    show.args(["-n", &network.names[1], "link", "show", "side-b"]);
+    let text = show.output().expect("ip is there").stdout;
+    String::from_utf8_lossy(&text).matches("prog/xdp").count()
+}
+
+fn is_of_the_rings(packet: &Taken) -> bool {
+    packet.timestamp == TimestampSource::Poll
+}
+
+#[test]
+fn packets_of_the_rings_are_those_that_were_sent() {
+    let Some(network) = Network::new("xdp") else {
+        return;
+    };
+    let venue = network.sender(VENUE);
+    let unicast = SocketAddrV4::new(OURS, 14_399);
+    for mode in MODES {
+        let mut source = open(&network, &[of_the_venue(), endpoint(unicast)], mode);
+        assert_eq!((source.mode(), programs(&network)), (Some(mode), 1));
+        let sent = |number: usize| vec![number as u8; 1 + number * 13 % 1_470];
+        // More than there are frames, so that each is used again.
+        for first in (0..6_000).step_by(200) {
+            for number in first..first + 200 {
+                let to = if number % 7 == 0 { unicast } else { GROUP };
+                venue.send(to, &sent(number)).expect("it is sent");
+            }
+            let taken = take(&mut source, 200);
+            assert_eq!(taken.len(), 200);
+            for (packet, number) in taken.iter().zip(first..) {
+                let to = if number % 7 == 0 { unicast } else { GROUP };
+                assert_eq!((packet.source, packet.destination), (VENUE, to));
+                assert_eq!(packet.payload, sent(number), "packet {number}");
+            }
+            assert!(taken.iter().all(is_of_the_rings));
+            assert!(taken.is_sorted_by_key(|packet| packet.receive_ns));
+        }
+        let totals = source.tally();
+        assert_eq!(
+            (totals.packets, totals.dropped_kernel, totals.damaged),
+            (6_000, 0, 0)
+        );
+        drop(source);
+        assert_eq!(programs(&network), 0);
+    }
+}
+
+#[test]
+fn other_hosts_are_refused_and_other_ports_are_left_to_the_kernel() {
+    let Some(network) = Network::new("xdp-other") else {
+        return;
+    };
+    let (venue, other) = (network.sender(VENUE), network.sender(OTHER));
+    let elsewhere = SocketAddrV4::new(OURS, 14_398);
+    let socket = network.within(1, || {
+        std::net::UdpSocket::bind(elsewhere).expect("a free port")
+    });
+    for mode in MODES {
+        let mut source = open(&network, &[of_the_venue()], mode);
+        for number in 0..20 {
+            other.send(GROUP, &[number]).expect("it is sent");
+            venue.send(elsewhere, &[number]).expect("it is sent");
+            venue.send(GROUP, &[number]).expect("it is sent");
+        }
+        let taken = take(&mut source, 20);
+        assert!(taken.len() == 20 && taken.iter().all(|packet| packet.source == VENUE));
+        assert_eq!(source.tally().foreign_source, 20);
+        for number in 0..20 {
+            let mut bytes = [0; 8];
+            let (len, _) = socket.recv_from(&mut bytes).expect("it was passed on");
+            assert_eq!(&bytes[..len], [number]);
+        }
+    }
+}
+
+/// A packet with an IP option ("no operation"), as a router may add one.
+fn with_option(payload: &[u8]) -> Vec<u8> {
+    let udp = 8 + payload.len() as u16;
+    let mut packet = vec![0x46, 0];
+    packet.extend((24 + udp).to_be_bytes());
+    packet.extend([0, 0, 0, 0, 16, 17, 0, 0]);
+    packet.extend(VENUE.octets());
+    packet.extend(GROUP.ip().octets());
+    packet.extend([1, 1, 1, 0]);
+    for number in [9, GROUP.port(), udp, 0] {
+        packet.extend(number.to_be_bytes());
+    }
+    packet.extend(payload);
+    packet
+}
+
+#[test]
+fn fragments_options_and_tags_come_by_the_sockets() {
+    let Some(network) = Network::new("xdp-plain") else {
+        return;
+    };
+    let venue = network.sender(VENUE);
+    let raw = network.within(0, || {
+        let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)));
+        let raw = raw.expect("as root");
+        raw.set_multicast_if_v4(&VENUE).expect("its card");
+        raw
+    });
+    let tagged = network.sender(VENUE);
+    for mode in MODES {
+        let mut source = open(&network, &[of_the_venue()], mode);
+        venue.send(GROUP, b"plain").expect("it is sent");
+        assert!(is_of_the_rings(&take(&mut source, 1)[0]));
+
+        let long = vec![7; 4_000];
+        venue.send(GROUP, &long).expect("it is sent in fragments");
+        raw.send_to(&with_option(b"option"), &SocketAddr::V4(GROUP).into())
+            .expect("it is sent");
+        let taken = take(&mut source, 2);
+        assert_eq!(
+            taken
+                .iter()
+                .map(|packet| &packet.payload[..])
+                .collect::<Vec<_>>(),
+            [&long[..], b"option"]
+        );
+        assert!(taken.iter().all(|packet| !is_of_the_rings(packet)));
+        tagged.send(GROUP, b"plain again").expect("it is sent");
+        assert!(is_of_the_rings(&take(&mut source, 1)[0]));
+    }
+}
+
+#[test]
+fn a_reader_that_stands_still_loses_packets_and_counts_them() {
+    let Some(network) = Network::new("xdp-slow") else {
+        return;
+    };
+    let venue = network.sender(VENUE);
+    for mode in MODES {
+        let mut source = open(&network, &[of_the_venue()], mode);
+        for number in 0..9_000_u32 {
+            venue
+                .send(GROUP, &number.to_be_bytes())
+                .expect("it is sent");
+        }
+        let mut all = take(&mut source, 1);
+        let start = Instant::now();
+        let lost = loop {
+            all.extend(take_rest(&mut source));
+            let lost = source.tally().dropped_kernel;
+            if all.len() as u64 + lost == 9_000 {
+                break lost;
+            }
+            assert!(start.elapsed() < PATIENCE, "{} and {lost} lost", all.len());
+        };
+        assert!(lost > 1_000, "there are 4,096 frames, and {lost} were lost");
+        // What is left is in order, and the ring works as before.
+        assert!(all.is_sorted_by_key(|packet| packet.payload.clone()));
+        venue.send(GROUP, b"after").expect("it is sent");
+        assert_eq!(take(&mut source, 1)[0].payload, b"after");
+    }
+}
+
+#[test]
+fn a_card_with_another_program_is_refused_with_the_fix() {
+    let Some(network) = Network::new("xdp-busy") else {
+        return;
+    };
+    let _first = open(&network, &[of_the_venue()], Mode::Driver);
+    let settings = settings(1, "side-b");
+    let second = network.within(1, || {
+        XdpSource::open(&[of_the_venue()], &settings, Mode::Driver).map(drop)
+    });
+    let error = second.expect_err("the queue has a socket").to_string();
+    assert!(
+        error.contains("side-b") && error.contains("'ip link show side-b'"),
+        "{error}"
+    );
+
+    let nowhere = network.within(1, || {
+        let settings = touchline_net::udp::Settings {
+            interface: None,
+            ..settings.clone()
+        };
+        ip(&format!(
+            "-n {} route add 239.0.0.0/8 dev side-b",
+            network.names[1]
+        ))
+        .expect("a route");
+        XdpSource::open(&[of_the_venue()], &settings, Mode::Driver).map(drop)
+    });
+    let error = nowhere.expect_err("no interface");
+    assert!(
+        matches!(error, touchline_net::Error::Xdp(Error::NoInterface)),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_card_that_comes_back_has_the_program_again() {
+    let Some(network) = Network::new("xdp-back") else {
+        return;
+    };
+    let mut source = open(&network, &[of_the_venue()], Mode::Driver);
+    let say = |text: &[u8]| network.sender(VENUE).send(GROUP, text).expect("it is sent");
+    say(b"before");
+    assert!(is_of_the_rings(&take(&mut source, 1)[0]));
+    let mut look_after = |is_so: fn(&XdpSource, Totals) -> bool| {
+        network.within(1, || {
+            let start = Instant::now();
+            loop {
+                source.look_after();
+                let totals = source.tally();
+                if is_so(&source, totals) {
+                    return;
+                }
+                assert!(start.elapsed() < PATIENCE, "{totals:?}");
+                std::thread::sleep(QUIET);
+            }
+        });
+    };
+    ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
+    look_after(|source, totals| source.mode().is_none() && totals.groups_lost == 1);
+    network.plug().expect("it is made again");
+    look_after(|source, totals| source.mode().is_some() && totals.groups_lost == 0);
+    say(b"after");
+    let after = take(&mut source, 1);
+    assert!(is_of_the_rings(&after[0]) && after[0].payload == b"after");
+    assert_eq!(source.tally().packets, 2);
+}
