@@ -1,6 +1,7 @@
 """Captures through the path in this process: the same arrays and books as the bus of the same replay."""
 
 import concurrent.futures
+import ctypes
 import json
 import os
 
@@ -110,6 +111,8 @@ def test_mistakes_are_sentences(tmp_path):
 
 
 def resident_kib():
+    # What was freed is not counted: the C library keeps some of it, more or less from run to run.
+    ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
@@ -130,4 +133,4 @@ def test_memory_does_not_grow_with_what_was_read():
     before = resident_kib()
     for _ in range(30):
         once()
-    assert resident_kib() - before < 4_096
+    assert resident_kib() - before < 1_024
