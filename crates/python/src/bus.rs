@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
 
-/// Longest wait without a look at signals.
-pub const SLICE: Duration = Duration::from_millis(50);
+/// Longest wait without a look at signals: a host delays the look by milliseconds, and Ctrl-C is to end a wait within 50.
+pub const SLICE: Duration = Duration::from_millis(40);
 /// Pause between two attempts to join a bus that is not there.
 const JOIN_POLL: Duration = Duration::from_millis(20);
 /// The longest time that a caller can wait.

@@ -57,7 +57,7 @@ class Bus(_Bus):
             batch = self._unread
             while not batch:
                 # In slices: the thread of a wait sees neither Ctrl-C nor the end of its task.
-                read = asyncio.ensure_future(asyncio.to_thread(self.read, 0.05, limit))
+                read = asyncio.ensure_future(asyncio.to_thread(self.read, 0.04, limit))
                 try:
                     batch = await asyncio.shield(read)
                 except asyncio.CancelledError:
