@@ -17,6 +17,7 @@ mod program;
 mod rings;
 
 pub use error::Error;
+pub use rings::PACKET_BYTES_MAX;
 
 use crate::frame::locate;
 use crate::pcap::LinkType;

@@ -10,9 +10,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of the header of Ethernet with a tag.
-const HEADER_BYTES: u32 = 18;
-
 /// Options that `libc` does not have for each platform, of `asm-generic/socket.h`: packets of a call of busy polling.
 const SO_BUSY_POLL_BUDGET: i32 = 70;
 const BUSY_POLL_BUDGET: i32 = 64;
@@ -131,7 +128,7 @@ fn queues(
 ) -> Result<Vec<Queue>, Error> {
     let refused = |what| move |error| Error::refused(what, name, error);
     let mtu = nic::mtu(name).map_err(refused("reading the longest packet"))?;
-    let bytes = frame_bytes(mtu + HEADER_BYTES).ok_or_else(|| Error::Mtu {
+    let bytes = frame_bytes(mtu).ok_or_else(|| Error::Mtu {
         interface: name.clone(),
         mtu,
     })?;

@@ -16,11 +16,19 @@ const HEADROOM_BYTES: u32 = 256;
 /// Packets after which the kernel is given their frames, and told what was read.
 const BATCH: u32 = 16;
 
-/// Bytes of a frame for packets of this length, with the header of Ethernet; `None` if a page is too small for it.
+/// Bytes of the header of Ethernet with a tag.
+const ETHERNET_BYTES: u32 = 18;
+
+/// Bytes of a small frame, and of one that fills a page.
+const FRAME_BYTES: [u32; 2] = [2_048, 4_096];
+
+/// Bytes of the longest packet, without the header of Ethernet.
+pub const PACKET_BYTES_MAX: u32 = FRAME_BYTES[1] - HEADROOM_BYTES - ETHERNET_BYTES;
+
+/// Bytes of a frame for packets of this length, without the header of Ethernet; `None` if a page is too small for it.
 pub(super) fn frame_bytes(packet_bytes: u32) -> Option<u32> {
-    [2_048, 4_096]
-        .into_iter()
-        .find(|bytes| packet_bytes + HEADROOM_BYTES <= *bytes)
+    let needed = packet_bytes.saturating_add(HEADROOM_BYTES + ETHERNET_BYTES);
+    FRAME_BYTES.into_iter().find(|bytes| needed <= *bytes)
 }
 
 /// Memory of a mapping, until it is dropped.

@@ -11,6 +11,8 @@ type Look = Result<Finding, Unknown>;
 
 /// `CAP_NET_ADMIN` of `linux/capability.h`.
 const CAP_NET_ADMIN: u32 = 12;
+const CAP_NET_RAW: u32 = 13;
+const CAP_BPF: u32 = 39;
 /// Packets of a burst of a busy channel that an interface queues.
 const BACKLOG_PACKETS: u64 = 5_000;
 /// Default of the kernel. A channel has eight groups on one socket each.
@@ -185,6 +187,35 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
             "another driver, or stamps = false in [network]",
         ),
     })
+}
+
+/// For `receive = "xdp"` alone: so a capability that this process lacks is told, and is no fault of the host.
+pub fn xdp(host: &Host, asked: &Asked) -> Look {
+    let name = chosen(host, asked)?;
+    let protocols = host.text("/proc/net/protocols")?;
+    if !protocols.lines().any(|line| line.starts_with("XDP ")) {
+        let fix = "a kernel of 5.9 or later with CONFIG_XDP_SOCKETS, or receive = \"sockets\"";
+        return Ok(Finding::warn("this kernel has no AF_XDP", fix));
+    }
+    let bytes = host.number(&format!("/sys/class/net/{name}/mtu"))?;
+    let bytes_max = u64::from(touchline_net::xdp::PACKET_BYTES_MAX);
+    if bytes > bytes_max {
+        return Ok(Finding::warn(
+            format!("{name} has packets of {bytes} bytes, AF_XDP at most {bytes_max}"),
+            format!("ip link set {name} mtu 1500, if no venue sends longer ones"),
+        ));
+    }
+    let needed = [
+        ("CAP_NET_ADMIN", CAP_NET_ADMIN),
+        ("CAP_BPF", CAP_BPF),
+        ("CAP_NET_RAW", CAP_NET_RAW),
+    ];
+    let missing = needed.iter().filter(|(_, one)| !has_capability(host, *one));
+    let missing: Vec<_> = missing.map(|(name, _)| *name).collect();
+    Ok(Finding::ok(match missing.is_empty() {
+        true => format!("{name} can be read by AF_XDP"),
+        false => format!("{name} can be read by AF_XDP with {}", missing.join(", ")),
+    }))
 }
 
 /// The given interface, or the one that the kernel would select.

@@ -172,6 +172,11 @@ pub const RULES: &[Rule] = &[
         network::timestamps,
         "a hardware timestamp is the time on the wire; the kernel's timestamp is later by the interrupt latency",
     ),
+    rule(
+        "xdp",
+        network::xdp,
+        "a gateway with receive = \"xdp\" reads packets from the driver, without the kernel's network stack",
+    ),
 ];
 
 /// Checks a host by every rule.

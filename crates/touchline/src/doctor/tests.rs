@@ -81,6 +81,11 @@ const WELL: &[(&str, &str)] = &[
     ("proc/sys/net/core/busy_read", "50\n"),
     (FLAGS, "0x1003\n"),
     (
+        PROTOCOLS,
+        "protocol  size sockets\nXDP       1024      0\nUDP       1024      9\n",
+    ),
+    (MTU, "1500\n"),
+    (
         ROUTE,
         "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
          eth1\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
@@ -111,6 +116,8 @@ const LIMITS: &str = "proc/self/limits";
 const STATUS: &str = "proc/self/status";
 const MOUNTS: &str = "proc/mounts";
 const FLAGS: &str = "sys/class/net/eth0/flags";
+const PROTOCOLS: &str = "proc/net/protocols";
+const MTU: &str = "sys/class/net/eth0/mtu";
 const ROUTE: &str = "proc/net/route";
 
 const ANSWERS: Answers = Answers {
@@ -279,6 +286,8 @@ const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
         "ip link set eth0 up",
     ),
     ("interface", Status::Bad, FLAGS, "0x3\n", "multicast on"),
+    ("xdp", Status::Warn, PROTOCOLS, "protocol  size\n", "5.9"),
+    ("xdp", Status::Warn, MTU, "9000\n", "mtu 1500"),
     (
         "reverse_path",
         Status::Warn,
@@ -446,6 +455,7 @@ fn a_group_that_is_routed_elsewhere_is_found() {
     let host = MadeUp::new("route");
     host.write("sys/class/net/eth9/flags", "0x1003\n");
     host.write("proc/sys/net/ipv4/conf/eth9/rp_filter", "0\n");
+    host.write("sys/class/net/eth9/mtu", "1500\n");
     let found = only(
         &host.check_with(ANSWERS, Some("eth9")),
         "multicast_route",
