@@ -2,6 +2,7 @@
 
 use crate::udp::Totals;
 use crate::{Error, PacketSource, Received, UdpSource, XdpSource};
+use std::net::SocketAddrV4;
 
 /// Sockets, or frames.
 #[allow(
@@ -13,6 +14,18 @@ pub enum LiveSource {
     Sockets(UdpSource),
     /// Frames of an interface.
     Frames(XdpSource),
+}
+
+impl LiveSource {
+    /// Each bound address; urgent ones first.
+    pub fn addresses(&self) -> Vec<SocketAddrV4> {
+        match self {
+            LiveSource::Sockets(sockets) => {
+                sockets.endpoints().map(|(address, _)| address).collect()
+            }
+            LiveSource::Frames(frames) => frames.endpoints().collect(),
+        }
+    }
 }
 
 impl PacketSource for LiveSource {

@@ -237,28 +237,57 @@ impl Latest {
     }
 }
 
-impl PacketSource for UdpSource {
-    /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+/// A packet that was found, until the next one is looked for.
+#[derive(Debug)]
+pub(crate) struct Found {
+    index: usize,
+    pub receive_ns: u64,
+    timestamp: TimestampSource,
+}
+
+impl UdpSource {
+    /// The next accepted packet.
     #[inline]
-    fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
+    pub(crate) fn find(&mut self) -> Result<Option<Found>, Error> {
         for _ in 0..DISCARDED_MAX {
             if self.next == self.count && !self.poll()? {
-                return Ok(Received::Nothing);
+                return Ok(None);
             }
             let index = self.next;
             self.next += 1;
             if let Some((receive_ns, timestamp)) = self.judge(index) {
-                let arrived = self.slots.get(index);
-                return Ok(Received::Packet(Packet {
+                return Ok(Some(Found {
+                    index,
                     receive_ns,
                     timestamp,
-                    destination: self.sockets[self.from].address,
-                    source: arrived.source,
-                    payload: arrived.payload,
                 }));
             }
         }
-        Ok(Received::Nothing)
+        Ok(None)
+    }
+
+    /// The packet that was found last.
+    #[inline]
+    pub(crate) fn lend(&self, found: &Found) -> Packet<'_> {
+        let arrived = self.slots.get(found.index);
+        Packet {
+            receive_ns: found.receive_ns,
+            timestamp: found.timestamp,
+            destination: self.sockets[self.from].address,
+            source: arrived.source,
+            payload: arrived.payload,
+        }
+    }
+}
+
+impl PacketSource for UdpSource {
+    /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+    #[inline]
+    fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
+        let found = self.find()?;
+        Ok(found.map_or(Received::Nothing, |found| {
+            Received::Packet(self.lend(&found))
+        }))
     }
 
     fn look_after(&mut self) {

@@ -97,10 +97,11 @@ impl XdpSource {
         let mut warnings: Vec<_> = sockets.warnings().iter().map(ToString::to_string).collect();
         let interface = named_interface(settings.interface.as_deref());
         let interface = interface.ok_or(Error::NoInterface)?;
-        let attached = Attached::new(interface, endpoints, settings, mode, FREED_WITHIN)?;
+        let endpoints = bound(endpoints, &sockets);
+        let attached = Attached::new(interface, &endpoints, settings, mode, FREED_WITHIN)?;
         warnings.extend(attached.warning(mode));
         Ok(XdpSource {
-            endpoints: endpoints.to_vec(),
+            endpoints,
             settings: settings.clone(),
             wanted: mode,
             attached: Some(attached),
@@ -112,6 +113,11 @@ impl XdpSource {
             look: Instant::now(),
             warnings,
         })
+    }
+
+    /// Each endpoint with the port that its socket is bound to; urgent ones first.
+    pub fn endpoints(&self) -> impl Iterator<Item = SocketAddrV4> + '_ {
+        self.endpoints.iter().map(|endpoint| endpoint.address)
     }
 
     /// Settings that were only partly granted.
@@ -173,28 +179,25 @@ impl PacketSource for XdpSource {
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
         self.calls += 1;
-        let is_due = self.calls >= SOCKETS_EACH || self.attached.is_none();
-        if !is_due && let Some(found) = self.find() {
-            let attached = self.attached.as_ref().expect("a packet of its rings");
-            return Ok(Received::Packet(Packet {
-                receive_ns: self.latest.raise(now_ns(), &mut self.totals),
-                timestamp: TimestampSource::Poll,
-                destination: found.destination,
-                source: found.source,
-                payload: &attached.bytes(found.queue, found.frame)[found.payload],
-            }));
+        if self.calls >= SOCKETS_EACH || self.attached.is_none() {
+            self.calls = 0;
+            if let Some(mut found) = self.sockets.find()? {
+                found.receive_ns = self.latest.raise(found.receive_ns, &mut self.totals);
+                return Ok(Received::Packet(self.sockets.lend(&found)));
+            }
         }
-        if !is_due {
+        let Some(found) = self.find() else {
             return Ok(Received::Nothing);
-        }
-        self.calls = 0;
-        Ok(match self.sockets.receive()? {
-            Received::Packet(packet) => Received::Packet(Packet {
-                receive_ns: self.latest.raise(packet.receive_ns, &mut self.totals),
-                ..packet
-            }),
-            other => other,
-        })
+        };
+        let receive_ns = self.latest.raise(now_ns(), &mut self.totals);
+        let attached = self.attached.as_ref().expect("a packet of its rings");
+        Ok(Received::Packet(Packet {
+            receive_ns,
+            timestamp: TimestampSource::Poll,
+            destination: found.destination,
+            source: found.source,
+            payload: &attached.bytes(found.queue, found.frame)[found.payload],
+        }))
     }
 
     fn look_after(&mut self) {
@@ -212,6 +215,16 @@ impl PacketSource for XdpSource {
             .plus(rings.unwrap_or_default())
             .plus(self.sockets.tally())
     }
+}
+
+/// The endpoints in the order of their sockets, with the ports that the kernel chose.
+fn bound(endpoints: &[Endpoint], sockets: &UdpSource) -> Vec<Endpoint> {
+    let mut ordered = endpoints.to_vec();
+    ordered.sort_by_key(|endpoint| !endpoint.urgent);
+    for (endpoint, (address, _)) in ordered.iter_mut().zip(sockets.endpoints()) {
+        endpoint.address = address;
+    }
+    ordered
 }
 
 /// Why a frame is not lent.
