@@ -1,5 +1,6 @@
 //! Benchmark harness: statistics from full histograms, and the conditions of the measurement.
 
+pub mod across;
 pub mod conditions;
 pub mod dealers;
 pub mod endless;

@@ -1,21 +1,41 @@
-//! Cost of receiving a packet, by method: over the loopback interface, with one sending and one
+//! Cost of receiving a packet, by method: over an interface of this host or virtual cards, with one sending and one
 //! receiving thread.
 
+use super::across::{Across, Side, card};
 use super::ipc::{Failed, pin};
 use hdrhistogram::Histogram;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Sent, Settings};
-use touchline_net::{PacketSource, Received, UdpSource};
+use touchline_net::xdp::Mode;
+use touchline_net::{LiveSource, PacketSource, Received, UdpSource, XdpSource};
 use touchline_shm::clock::{Clock, ticks};
 
+/// A way of receiving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Calls of the kernel, each for at most so many packets.
+    Calls(usize),
+    /// Frames of the interface.
+    Xdp(Mode),
+}
+
+/// Where packets are sent.
+#[derive(Debug)]
+pub enum Network {
+    /// Over one interface of this host, by name or address.
+    Interface(String),
+    /// Over virtual cards, a pair for each way.
+    Across(Across),
+}
+
 /// Parameters of sending and receiving.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan {
-    /// Name or address of the interface.
-    pub interface: String,
-    /// Bytes of each packet.
+    /// Where packets are sent.
+    pub network: Network,
+    /// Bytes of each packet, at least 8: it begins with the time of its sending.
     pub payload_bytes: usize,
     /// Number of receiving groups, of which the first two are polled first; packets are sent to the
     /// first.
@@ -29,8 +49,10 @@ pub struct Plan {
 pub struct Paused {
     /// Time of the receive call that returned the packet.
     pub call_ns: Histogram<u64>,
-    /// Time from the kernel's timestamp to the end of that call.
+    /// Time from the timestamp of the packet to the end of that call.
     pub network_ns: Histogram<u64>,
+    /// Time from the sender's reading of the clock to the end of that call.
+    pub sent_ns: Histogram<u64>,
 }
 
 /// Result of a stream without pauses.
@@ -47,31 +69,62 @@ pub struct Stream {
 }
 
 impl Plan {
-    /// Opens a source that receives up to `batch` packets a call.
-    pub fn source(&self, batch: usize) -> Result<UdpSource, Failed> {
+    /// Opens a source that receives in one of the ways; with virtual cards it has those of this pair.
+    ///
+    /// # Errors
+    /// The source cannot be opened.
+    pub fn source(&self, method: Method, pair: u8) -> Result<(LiveSource, Vec<String>), Failed> {
         let group = |last| Endpoint {
             address: SocketAddrV4::new(Ipv4Addr::new(239, 255, 78, last), 0),
             sources: Vec::new(),
             urgent: last <= 2,
         };
         let groups: Vec<_> = (1..=self.groups.max(1)).map(group).collect();
-        let settings = Settings {
-            interface: Some(self.interface.clone()),
-            batch,
-            ..Settings::default()
+        let open = |interface: String| {
+            let settings = Settings {
+                interface: Some(interface),
+                batch: match method {
+                    Method::Calls(packets) => packets,
+                    Method::Xdp(_) => 1,
+                },
+                ..Settings::default()
+            };
+            Ok(match method {
+                Method::Calls(_) => {
+                    let sockets = UdpSource::open(&groups, &settings)?;
+                    let warnings = sockets.warnings().iter().map(ToString::to_string).collect();
+                    (LiveSource::Sockets(sockets), warnings)
+                }
+                Method::Xdp(mode) => {
+                    let frames = XdpSource::open(&groups, &settings, mode)?;
+                    // Its warnings say that virtual cards have no zero copy.
+                    (LiveSource::Frames(frames), Vec::new())
+                }
+            })
         };
-        Ok(UdpSource::open(&groups, &settings)?)
+        match &self.network {
+            Network::Interface(name) => open(name.clone()),
+            Network::Across(across) => {
+                across.within(Side::Receives, || open(card(Side::Receives, pair)))
+            }
+        }
     }
 
-    fn sender(&self) -> Result<Sender, Failed> {
-        Ok(Sender::open(&SenderSettings {
-            interface: Some(self.interface.clone()),
-            ..SenderSettings::default()
-        })?)
+    fn sender(&self, pair: u8) -> Result<Sender, Failed> {
+        let open = |interface: String| {
+            Ok(Sender::open(&SenderSettings {
+                interface: Some(interface),
+                ..SenderSettings::default()
+            })?)
+        };
+        match &self.network {
+            Network::Interface(name) => open(name.clone()),
+            Network::Across(across) => across.within(Side::Sends, || open(card(Side::Sends, pair))),
+        }
     }
 
     /// Time of polls without a packet, nanoseconds a poll of all groups.
-    pub fn empty(&self, source: &mut UdpSource, polls: u64) -> Result<f64, Failed> {
+    pub fn empty(&self, source: &mut LiveSource, polls: u64) -> Result<f64, Failed> {
         pin(self.cpus.0)?;
         let start = Instant::now();
         for _ in 0..polls {
@@ -82,9 +135,9 @@ impl Plan {
 
     /// Time of receiving packets that already wait, so that each call returns full batches:
     /// nanoseconds a packet.
-    pub fn backlog(&self, source: &mut UdpSource, packets: u64) -> Result<f64, Failed> {
+    pub fn backlog(&self, source: &mut LiveSource, pair: u8, packets: u64) -> Result<f64, Failed> {
         pin(self.cpus.0)?;
-        let (to, sender) = (first_address(source), self.sender()?);
+        let (to, sender) = (first_address(source), self.sender(pair)?);
         let payload = vec![0; self.payload_bytes];
         for _ in 0..packets {
             insist(&sender, to, &payload)?;
@@ -103,7 +156,7 @@ impl Plan {
     /// Receives packets with a pause after each.
     pub fn paused(
         &self,
-        source: &mut UdpSource,
+        (source, pair): (&mut LiveSource, u8),
         packets: u64,
         pause: Duration,
         clock: &Clock,
@@ -111,32 +164,35 @@ impl Plan {
         let mut paused = Paused {
             call_ns: histogram(),
             network_ns: histogram(),
+            sent_ns: histogram(),
         };
-        let mut brought = |call_ns, receive_ns| {
+        let mut brought = |call_ns, receive_ns, sent_ns| {
+            let now_ns = now_ns();
             paused.call_ns.saturating_record(call_ns);
-            let network_ns = now_ns().saturating_sub(receive_ns);
-            paused.network_ns.saturating_record(network_ns);
+            let since = |ns| now_ns.saturating_sub(ns);
+            paused.network_ns.saturating_record(since(receive_ns));
+            paused.sent_ns.saturating_record(since(sent_ns));
         };
-        self.run(source, packets, pause, clock, &mut brought)?;
+        self.run((source, pair), packets, pause, clock, &mut brought)?;
         Ok(paused)
     }
 
     /// Receives packets that are sent as fast as possible.
     pub fn stream(
         &self,
-        source: &mut UdpSource,
+        (source, pair): (&mut LiveSource, u8),
         packets: u64,
         clock: &Clock,
     ) -> Result<Stream, Failed> {
         let (mut received, mut calls_ns) = (0_u64, 0_u64);
         let start = Instant::now();
         let mut last = start;
-        let mut brought = |call_ns, _| {
+        let mut brought = |call_ns, _, _| {
             received += 1;
             calls_ns += call_ns;
             last = Instant::now();
         };
-        let sending = self.run(source, packets, Duration::ZERO, clock, &mut brought)?;
+        let sending = self.run((source, pair), packets, Duration::ZERO, clock, &mut brought)?;
         Ok(Stream {
             sent_per_s: packets as f64 / sending.as_secs_f64(),
             received_per_s: received as f64 / (last - start).as_secs_f64(),
@@ -147,24 +203,30 @@ impl Plan {
     }
 
     /// Receives the packets of another thread until the thread is done and no more arrive.
-    /// `brought` gets the time of each call that returned a packet, and the packet's timestamp.
+    /// `brought` gets the time of each call that returned a packet, the packet's timestamp, and the time of its sending.
     /// Returns the time of sending.
     fn run(
         &self,
-        source: &mut UdpSource,
+        (source, pair): (&mut LiveSource, u8),
         packets: u64,
         pause: Duration,
         clock: &Clock,
-        brought: &mut impl FnMut(u64, u64),
+        brought: &mut impl FnMut(u64, u64, u64),
     ) -> Result<Duration, Failed> {
-        let (to, sender) = (first_address(source), self.sender()?);
+        let (to, sender) = (first_address(source), self.sender(pair)?);
         let done = AtomicBool::new(false);
         // A thread starts on the processor of its parent; pin it first, because the parent never
         // sleeps.
         pin(self.cpus.1)?;
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| {
-                let sent = send(&sender, to, packets, &vec![0; self.payload_bytes], pause);
+                let sent = send(
+                    &sender,
+                    to,
+                    packets,
+                    &mut vec![0; self.payload_bytes],
+                    pause,
+                );
                 // Packets go through the kernel and need no release and acquire.
                 done.store(true, Ordering::Release);
                 sent
@@ -176,8 +238,9 @@ impl Plan {
                 let is_over = done.load(Ordering::Acquire) && quiet.elapsed() >= QUIET;
                 let begin = ticks();
                 if let Received::Packet(packet) = source.receive()? {
-                    let receive_ns = packet.receive_ns;
-                    brought(clock.between_ns(begin, ticks()), receive_ns);
+                    let (receive_ns, sent) = (packet.receive_ns, packet.payload.first_chunk());
+                    let sent_ns = sent.map_or(receive_ns, |bytes| u64::from_le_bytes(*bytes));
+                    brought(clock.between_ns(begin, ticks()), receive_ns, sent_ns);
                     quiet = Instant::now();
                 } else if is_over {
                     break;
@@ -198,7 +261,7 @@ fn send(
     sender: &Sender,
     to: SocketAddrV4,
     packets: u64,
-    payload: &[u8],
+    payload: &mut [u8],
     pause: Duration,
 ) -> Result<Duration, Failed> {
     let start = Instant::now();
@@ -206,6 +269,9 @@ fn send(
         if !pause.is_zero() {
             let due = start + pause.mul_f64((number + 1) as f64);
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        }
+        if let Some(time) = payload.first_chunk_mut() {
+            *time = now_ns().to_le_bytes();
         }
         insist(sender, to, payload)?;
     }
@@ -220,9 +286,8 @@ fn insist(sender: &Sender, to: SocketAddrV4, payload: &[u8]) -> Result<(), Faile
     Ok(())
 }
 
-fn first_address(source: &UdpSource) -> SocketAddrV4 {
-    let first = source.endpoints().next();
-    first.expect("a source has an endpoint").0
+fn first_address(source: &LiveSource) -> SocketAddrV4 {
+    source.addresses()[0]
 }
 
 fn histogram() -> Histogram<u64> {
@@ -241,22 +306,23 @@ mod tests {
     #[test]
     fn every_receive_method_receives_every_packet() {
         let plan = Plan {
-            interface: "lo".to_owned(),
+            network: Network::Interface("lo".to_owned()),
             payload_bytes: 200,
             groups: 2,
             cpus: (0, 0),
         };
         let clock = Clock::calibrated();
         for batch in [1, 8] {
-            let mut source = plan
-                .source(batch)
-                .expect("the loopback interface takes groups");
-            assert!(plan.backlog(&mut source, 100).expect("they fit") > 0.0);
+            let source = plan.source(Method::Calls(batch), 0);
+            let (mut source, _) = source.expect("the loopback interface takes groups");
+            assert!(plan.backlog(&mut source, 0, 100).expect("they fit") > 0.0);
             let pause = Duration::from_micros(50);
             let paused = plan
-                .paused(&mut source, 20, pause, &clock)
+                .paused((&mut source, 0), 20, pause, &clock)
                 .expect("they come");
-            assert_eq!((paused.call_ns.len(), paused.network_ns.len()), (20, 20));
+            for histogram in [&paused.call_ns, &paused.network_ns, &paused.sent_ns] {
+                assert_eq!(histogram.len(), 20);
+            }
             assert!(plan.empty(&mut source, 10).expect("nothing comes") > 0.0);
         }
     }

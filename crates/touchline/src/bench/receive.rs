@@ -1,4 +1,4 @@
-//! `touchline bench receive`: single receive calls against batches.
+//! `touchline bench receive`: single receive calls against batches, and against frames (AF_XDP).
 
 use super::ipc::{cpus, failure};
 use super::run::{Common, Run};
@@ -7,11 +7,13 @@ use crate::output::Failure;
 use serde_json::json;
 use std::time::Duration;
 use touchline_lab::bench::Statistics;
-use touchline_lab::bench::receive::{Plan, Stream};
-use touchline_net::UdpSource;
+use touchline_lab::bench::across::Across;
+use touchline_lab::bench::receive::{Method, Network, Plan, Stream};
+use touchline_net::LiveSource;
+use touchline_net::xdp::Mode;
 use touchline_transport::clock::Clock;
 
-/// Cost of receiving a packet: one a system call, and several.
+/// Cost of receiving a packet: one a system call, several, and frames of the interface (AF_XDP).
 ///
 /// One thread sends and one receives, over one interface of this host. The ways of receiving
 /// alternate, so that a disturbance of the host affects all of them.
@@ -24,8 +26,12 @@ pub struct Arguments {
     /// Name or address of the interface.
     #[arg(long, value_name = "NAME", default_value = "lo")]
     interface: String,
+    /// Compare with AF_XDP, by the driver and in the generic mode. Packets then cross pairs of virtual cards between two network
+    /// namespaces, which needs root and `ip`; at most 1472 bytes.
+    #[arg(long, conflicts_with = "interface")]
+    xdp: bool,
     /// Bytes of a packet.
-    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=9000))]
+    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u16).range(8..=9000))]
     payload: u16,
     /// Groups that are polled, two of them urgent; packets are sent to one of those.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
@@ -53,6 +59,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline bench receive
   touchline bench receive --groups 4 --batch 1,4,16 --json
+  touchline bench receive --xdp --pause-us 50 --packets 20000
 
 Exit status:
   0  measured
@@ -61,10 +68,12 @@ Exit status:
 
 /// Results of one way of receiving, over all rounds.
 struct Measured {
-    batch: usize,
-    source: UdpSource,
+    name: String,
+    pair: u8,
+    source: LiveSource,
     call: Statistics,
     network: Statistics,
+    sent: Statistics,
     streams: Vec<Stream>,
     backlog_ns: Vec<f64>,
     empty_ns: Vec<f64>,
@@ -78,47 +87,67 @@ const EMPTY_POLLS: u64 = 100_000;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.xdp && arguments.payload > 1_472 {
+        return Err(Failure::usage(
+            "--payload: AF_XDP takes whole packets, of at most 1472 bytes here",
+        ));
+    }
+    let mut all: Vec<Method> = arguments
+        .batch
+        .iter()
+        .map(|batch| Method::Calls((*batch).into()))
+        .collect();
+    if arguments.xdp {
+        all.extend([Mode::Driver, Mode::Generic].map(Method::Xdp));
+    }
     let plan = Plan {
-        interface: arguments.interface.clone(),
+        network: match arguments.xdp {
+            true => Network::Across(Across::new(all.len() as u8).map_err(failure)?),
+            false => Network::Interface(arguments.interface.clone()),
+        },
         payload_bytes: usize::from(arguments.payload),
         groups: arguments.groups,
         cpus: arguments.cpus,
     };
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
-    let ways: Result<Vec<_>, _> = arguments
-        .batch
-        .iter()
-        .map(|batch| Measured::new(usize::from(*batch), &plan))
-        .collect();
-    let mut ways = ways?;
+    let ways = all
+        .into_iter()
+        .zip(0..)
+        .map(|(way, pair)| Measured::new(way, pair, &plan));
+    let mut ways = ways.collect::<Result<Vec<_>, _>>()?;
     for _ in 0..arguments.rounds {
         for way in &mut ways {
             way.round(arguments, &plan, &clock)?;
         }
     }
     report(arguments, &ways, &run);
-    let both = ways.into_iter().flat_map(|way| [way.call, way.network]);
-    run.write_distributions(&both.collect::<Vec<_>>())
+    let each = ways
+        .into_iter()
+        .flat_map(|way| [way.call, way.network, way.sent]);
+    run.write_distributions(&each.collect::<Vec<_>>())
 }
 
 impl Measured {
-    fn new(batch: usize, plan: &Plan) -> Result<Measured, Failure> {
-        let source = plan.source(batch).map_err(failure)?;
-        for warning in source.warnings() {
+    fn new(method: Method, pair: u8, plan: &Plan) -> Result<Measured, Failure> {
+        let (source, warnings) = plan.source(method, pair).map_err(failure)?;
+        for warning in warnings {
             eprintln!("touchline: {warning}");
         }
+        let name = name(method);
         let statistics = |what: &str| Statistics {
             bench: "receive",
-            subject: format!("{}-{what}", name(batch)),
+            subject: format!("{name}-{what}"),
             payload_bytes: plan.payload_bytes as u64,
             histogram: touchline_gateway::replay::latency_histogram(),
         };
         Ok(Measured {
-            batch,
-            source,
             call: statistics("call"),
             network: statistics("network"),
+            sent: statistics("sent"),
+            name,
+            pair,
+            source,
             streams: Vec::new(),
             backlog_ns: Vec::new(),
             empty_ns: Vec::new(),
@@ -129,14 +158,17 @@ impl Measured {
         let source = &mut self.source;
         let pause = Duration::from_micros(arguments.pause_us);
         let paused = plan
-            .paused(source, arguments.packets, pause, clock)
+            .paused((source, self.pair), arguments.packets, pause, clock)
             .map_err(failure)?;
         let same = "they have the same bounds";
         self.call.histogram.add(&paused.call_ns).expect(same);
         self.network.histogram.add(&paused.network_ns).expect(same);
-        let stream = plan.stream(source, arguments.stream_packets, clock);
+        self.sent.histogram.add(&paused.sent_ns).expect(same);
+        let stream = plan.stream((source, self.pair), arguments.stream_packets, clock);
         self.streams.push(stream.map_err(failure)?);
-        let backlog_ns = plan.backlog(source, BACKLOG_PACKETS).map_err(failure)?;
+        let backlog_ns = plan
+            .backlog(source, self.pair, BACKLOG_PACKETS)
+            .map_err(failure)?;
         self.backlog_ns.push(backlog_ns);
         let empty_ns = plan.empty(source, EMPTY_POLLS).map_err(failure)?;
         self.empty_ns.push(empty_ns);
@@ -161,10 +193,12 @@ impl Measured {
     }
 }
 
-fn name(batch: usize) -> String {
-    match batch {
-        1 => "recvmsg".to_owned(),
-        _ => format!("recvmmsg-{batch}"),
+fn name(method: Method) -> String {
+    match method {
+        Method::Calls(1) => "recvmsg".to_owned(),
+        Method::Calls(batch) => format!("recvmmsg-{batch}"),
+        Method::Xdp(Mode::Driver) => "xdp".to_owned(),
+        Method::Xdp(Mode::Generic) => "xdp-generic".to_owned(),
     }
 }
 
@@ -176,7 +210,10 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
     run.print_head(&format!(
         "{} bytes on {}, {}, received on processor {}, sent on {}, {}, alternately",
         arguments.payload,
-        arguments.interface,
+        match arguments.xdp {
+            true => "virtual cards",
+            false => &arguments.interface,
+        },
         counted(arguments.groups.into(), "group"),
         arguments.cpus.0,
         arguments.cpus.1,
@@ -185,7 +222,7 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
     println!("\none packet each {} us:", arguments.pause_us);
     println!("{}", Statistics::HEAD);
     for way in ways {
-        println!("{}\n{}", way.call, way.network);
+        println!("{}\n{}\n{}", way.call, way.network, way.sent);
     }
     println!("\nwithout pauses, the best round of each:");
     println!(
@@ -196,11 +233,11 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
         let [rate, lost, call, backlog, empty] = way.best();
         println!(
             "{:<28} {rate:>11.0} {lost:>8.0} {call:>11.0} {backlog:>11.0} {empty:>11.0}",
-            name(way.batch)
+            way.name
         );
     }
     println!(
-        "call: the call that brought the packet; network: from the kernel's timestamp to the packet handed over; backlog: a \
+        "call: the call that brought the packet; network: from its timestamp (of AF_XDP: the poll) to the packet handed over; sent: from the sender's clock to it; backlog: a \
          packet of {BACKLOG_PACKETS} that are queued already; empty: a poll of all groups without a packet"
     );
     run.print_caveats();
@@ -209,6 +246,7 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
 fn print_json(way: &Measured, run: &Run) {
     run.print_json(way.call.to_json());
     run.print_json(way.network.to_json());
+    run.print_json(way.sent.to_json());
     let best = way.best();
     let units = [
         ("rate", "msg/s"),
@@ -220,7 +258,7 @@ fn print_json(way: &Measured, run: &Run) {
     for ((what, unit), value) in units.into_iter().zip(best) {
         run.print_json(json!({
             "bench": "receive",
-            "subject": format!("{}-{what}", name(way.batch)),
+            "subject": format!("{}-{what}", way.name),
             "payload_bytes": way.call.payload_bytes,
             "unit": unit,
             "count": way.streams.len(),

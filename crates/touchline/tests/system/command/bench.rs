@@ -2,6 +2,7 @@
 
 use super::Desk;
 use serde_json::Value;
+use std::process::Command;
 
 /// JSON lines of a benchmark, each with time, build, arguments and host.
 fn lines(name: &str, arguments: &str) -> Vec<Value> {
@@ -71,6 +72,24 @@ fn bench_receive_measures_each_way_of_receiving() {
         assert_eq!(of(&lines, &format!("{way}-lost"), "value"), 0.0);
         let rate = of(&lines, &format!("{way}-rate"), "value");
         assert!(rate.as_f64() > Some(0.0), "{rate}");
+    }
+}
+
+#[test]
+fn bench_receive_measures_frames_of_virtual_cards() {
+    let name = format!("touchline-probe-{}", std::process::id());
+    let ip = |what| Command::new("ip").args(["netns", what, &name]).output();
+    if !ip("add").is_ok_and(|output| output.status.success()) {
+        touchline_testing::skip("this user makes no network namespaces");
+        return;
+    }
+    ip("delete").expect("it was made");
+    let arguments =
+        "--rounds 1 --packets 5 --stream-packets 500 --batch 1 --pause-us 50 --xdp --json";
+    let lines = lines("receive-xdp", &format!("bench receive {arguments}"));
+    for way in ["recvmsg", "xdp", "xdp-generic"] {
+        assert_eq!(of(&lines, &format!("{way}-sent"), "count"), 5);
+        assert_eq!(of(&lines, &format!("{way}-lost"), "value"), 0.0);
     }
 }
 
