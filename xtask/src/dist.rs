@@ -247,13 +247,8 @@ fn only_wheel(root: &Path, profile: &str, folder: &Path, report: &mut Report) ->
     let built = build(root, profile, wheel::BUILT, &host, &[wheel::STRIP])?;
     let wheel = wheel::wheel(root, &Release::of(root, &host)?, &built, folder)?;
     let lab = build(root, profile, Program::Lab.built(), &host, &[])?;
-    check::wheel(
-        &wheel,
-        &lab.join("touchline"),
-        &folder.join("check"),
-        report,
-    )?;
-    Ok(())
+    let lab = lab.join("touchline");
+    check::wheel(&wheel, &lab, &folder.join("check"), report)
 }
 
 /// The platform of the compiler, and its static one.

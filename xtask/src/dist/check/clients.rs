@@ -7,12 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Starts the demo of the program `$0`, and prints the first lines of the command of the other words: it is repeated until
-/// the bus is there.
+/// Starts the demo of the program `$0`, and prints the first live book that the command of the other words prints: it is
+/// repeated until the bus is there.
 const LIVE: &str = "\"$0\" demo --plain --seconds 120 >&2 & demo=$!
 trap 'kill -INT $demo; wait' EXIT
 for _ in $(seq 100); do
-  if \"$@\" | head -n 3 | grep .; then exit; fi
+  if timeout 20 \"$@\" | grep -m 1 ' live '; then exit; fi
   sleep 0.3
 done
 exit 1";
@@ -22,18 +22,9 @@ pub fn live<'a>(lab: &'a str, command: &[&'a str]) -> Vec<&'a str> {
     [&["sh", "-c", LIVE, lab], command].concat()
 }
 
-/// Reports what a program in this language has printed of a demo's bus.
-///
-/// # Errors
-/// It has printed no book.
-pub fn has_read(language: &str, said: &str, report: &Report) -> Result<()> {
-    let first = said.lines().find(|line| line.contains(" live "));
-    ensure!(first.is_some(), "{language}: no book of the demo: {said}");
-    report.seen(&format!(
-        "{language} reads a live demo: {}",
-        first.unwrap_or_default().trim()
-    ));
-    Ok(())
+/// Reports the book of a demo that a program in this language has printed.
+pub fn has_read(language: &str, said: &str, report: &Report) {
+    report.seen(&format!("{language} reads a live demo: {}", said.trim()));
 }
 
 /// Compiles the example of the library in a root, with the header and the flags of its packages, and runs it.
@@ -42,7 +33,7 @@ pub fn c_program(root: &Root, lab: &str, report: &Report) -> Result<()> {
     fs::write(root.path("example.c"), example)?;
     let compile = "cc -o /example /example.c $(pkg-config --cflags --libs touchline)";
     root.run(&["sh", "-c", compile])?;
-    has_read("C", &root.run(&live(lab, &["/example"]))?, report)?;
+    has_read("C", &root.run(&live(lab, &["/example"]))?, report);
     for made in ["example", "example.c"] {
         fs::remove_file(root.path(made))?;
     }
@@ -64,7 +55,7 @@ pub fn cpp_program(root: &Root, lab: &str, report: &Report) -> Result<()> {
     let build = "cmake -S /example -B /example/build && cmake --build /example/build";
     root.run(&["sh", "-c", build])?;
     let said = root.run(&live(lab, &["/example/build/example"]))?;
-    has_read("C++ by CMake", &said, report)?;
+    has_read("C++ by CMake", &said, report);
     fs::remove_dir_all(folder)?;
     Ok(())
 }
@@ -99,7 +90,7 @@ pub fn python(
             .args(&words[1..])
             .env("TOUCHLINE_DIR", &buses),
     )?;
-    has_read(what, &said, report)?;
+    has_read(what, &said, report);
     run_pip(&["uninstall", "--yes", "touchline"])?;
     let left = run_pip(&["freeze"])?;
     ensure!(!left.contains("touchline"), "pip keeps it: {left}");
