@@ -4,6 +4,8 @@ use super::live::end;
 use super::program::{buy, compiled, join, printed};
 use super::trade::Market;
 use crate::command::deribit::until;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 use touchline_client::Side;
 use touchline_client::fx::{
     AlarmRow, Desk, FillRow, OrderRow, PairRow, ParentRow, new_name, ticks, words,
@@ -22,11 +24,20 @@ fn the_lists_of_a_desk_are_the_same_in_c_and_in_cpp() {
     let mut limited = buy("L1", "EUR/USD", 1_000);
     limited.limit = Some(Id::new(b"0.9").expect("a price"));
     desk.send(&limited).expect("accepted");
+    let mut open = HashMap::new();
     until("an order that stays open, and an alarm", || {
         let mut order = buy("N", "USD/JPY", 1_000);
         order.id = new_name();
         let _ = desk.send(&order);
-        desk.orders().len() > 0 && !desk.ledger().alarms.is_empty()
+        // Others are open until their bank answers.
+        let since = desk
+            .orders()
+            .map(|(_, row)| *open.entry(row.id).or_insert_with(Instant::now));
+        let stays = since
+            .min()
+            .is_some_and(|since| since.elapsed() > Duration::from_secs(2));
+        open.retain(|id, _| desk.orders().any(|(_, row)| row.id == *id));
+        stays && !desk.ledger().alarms.is_empty()
     });
     for (compiler, standard, source) in [
         ("gcc", "-std=c11", "desk_lists.c"),
