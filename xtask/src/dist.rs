@@ -69,6 +69,9 @@ impl Options {
         let mut rest = arguments;
         loop {
             rest = match rest {
+                [] if options.is_checked && options.is_wheel => {
+                    bail!("dist: --wheel checks the wheel; give --check for the whole release")
+                }
                 [] => return Ok(options),
                 ["--check", rest @ ..] => {
                     options.is_checked = true;
@@ -161,7 +164,12 @@ enum Packed {
 /// # Errors
 /// A build or a write failed, or a check of `--check`.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let folder = crate::target_folder(root).join("packages");
+    let name = if options.is_wheel {
+        "wheel"
+    } else {
+        "packages"
+    };
+    let folder = crate::target_folder(root).join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder).context("an older release cannot be removed")?;
     }

@@ -176,7 +176,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         if let Some(step_ns) = self.clocks.set(now) {
             self.wall_stepped(step_ns);
         }
-        // While sockets hold packets, an awaited packet may be among them, and the channel has not
+        // While sockets or rings hold packets, an awaited packet may be among them, and the channel has not
         // timed out.
         if is_empty {
             self.pipeline.advance_at(self.clocks.now(now).time);
@@ -309,6 +309,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             receive_errors: totals.receive_errors,
             packets_damaged: totals.damaged,
             xdp_no_frame: totals.ring_empty,
+            xdp_detached: u64::from(totals.is_detached),
             groups_lost: totals.groups_lost,
             groups_rejoined: totals.groups_rejoined,
             books_known: book_health.known,

@@ -24,6 +24,7 @@ const ETHTOOL_GET_TS_INFO: u32 = 0x41;
 /// `linux/sockios.h`.
 const SIOCETHTOOL: u32 = 0x8946;
 const SIOCGIFMTU: u32 = 0x8921;
+const SIOCGIFINDEX: u32 = 0x8933;
 
 /// `struct ethtool_ts_info` of `linux/ethtool.h`.
 #[repr(C)]
@@ -49,7 +50,7 @@ struct Request {
 #[repr(C)]
 union Data {
     info: *mut TsInfo,
-    mtu: i32,
+    number: i32,
 }
 
 impl Request {
@@ -86,15 +87,29 @@ pub fn timestamps(interface: &str) -> io::Result<Timestamps> {
     Ok(judge(&info))
 }
 
+/// Index of an interface. Needs no privileges.
+///
+/// # Errors
+/// The interface does not exist (`ENODEV`).
+pub fn index(interface: &str) -> io::Result<u32> {
+    let mut request = Request::new(interface, Data { number: 0 })?;
+    ask(SIOCGIFINDEX, &mut request)?;
+    Ok(number(&request))
+}
+
 /// Bytes of the longest packet of an interface, without the header of its link. Needs no privileges.
 ///
 /// # Errors
 /// The interface does not exist (`ENODEV`).
 pub fn mtu(interface: &str) -> io::Result<u32> {
-    let mut request = Request::new(interface, Data { mtu: 0 })?;
+    let mut request = Request::new(interface, Data { number: 0 })?;
     ask(SIOCGIFMTU, &mut request)?;
+    Ok(number(&request))
+}
+
+fn number(answered: &Request) -> u32 {
     // SAFETY: any four bytes are a number; the call has written it.
-    Ok(unsafe { request.data.mtu }.cast_unsigned())
+    unsafe { answered.data.number }.cast_unsigned()
 }
 
 fn ask(command: u32, request: &mut Request) -> io::Result<()> {
@@ -141,8 +156,9 @@ mod tests {
                 Some(libc::ENODEV),
                 "{name:?}: {error}"
             );
-            let error = mtu(name).expect_err(name);
-            assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{name:?}");
+            for error in [mtu(name), index(name)].map(|answer| answer.expect_err(name)) {
+                assert_eq!(error.raw_os_error(), Some(libc::ENODEV), "{name:?}");
+            }
         }
         assert_eq!(mtu("lo").expect("every Linux has it"), 65_536);
     }

@@ -242,7 +242,7 @@ impl Latest {
 pub(crate) struct Found {
     index: usize,
     pub receive_ns: u64,
-    timestamp: TimestampSource,
+    pub timestamp: TimestampSource,
 }
 
 impl UdpSource {

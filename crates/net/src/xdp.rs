@@ -21,7 +21,7 @@ pub use rings::PACKET_BYTES_MAX;
 
 use crate::frame::locate;
 use crate::pcap::LinkType;
-use crate::udp::{Endpoint, Latest, Settings, Totals, UdpSource, named_interface, now_ns};
+use crate::udp::{self, Endpoint, Latest, Settings, Totals, UdpSource, named_interface, now_ns};
 use crate::{Packet, PacketSource, Received, TimestampSource};
 use attached::Attached;
 use rings::Frame;
@@ -50,18 +50,25 @@ pub struct XdpSource {
     sockets: UdpSource,
     /// The next queue to look at.
     turn: usize,
-    /// Calls since the sockets were polled.
+    /// Calls since the sockets were polled, when that was, and whether they had a packet.
     calls: u32,
+    polled: Instant,
+    had_packet: bool,
     latest: Latest,
     /// Without those of the sockets and of the present rings.
     totals: Totals,
+    /// The next look at the interface, and the pause after it.
     look: Instant,
+    pause: Duration,
     warnings: Vec<String>,
 }
 
-/// Calls after which the sockets are polled, too. They hold what is rare, and each poll is a call of the kernel for each of
-/// them.
+/// Calls after which the sockets are polled although the rings have packets. They hold what is rare, and each poll is a call
+/// of the kernel for each of them.
 const SOCKETS_EACH: u32 = 512;
+
+/// Age of a poll of the sockets after which empty rings do not mean that nothing is there.
+const SOCKETS_WITHIN: Duration = Duration::from_micros(20);
 
 /// Discarded packets of a call, so that it ends.
 const DISCARDED_MAX: usize = 64;
@@ -69,8 +76,9 @@ const DISCARDED_MAX: usize = 64;
 /// Time after which the queue of a process that has ended is free again.
 const FREED_WITHIN: Duration = Duration::from_millis(500);
 
-/// Interval of looks for another interface of the name.
+/// Interval of looks for another interface of the name; of failed attempts to attach, doubled up to the other.
 const LOOK_EACH: Duration = Duration::from_secs(1);
+const LOOK_EACH_MAX: Duration = Duration::from_secs(64);
 
 /// A packet in the rings.
 #[derive(Debug)]
@@ -108,9 +116,12 @@ impl XdpSource {
             sockets,
             turn: 0,
             calls: 0,
+            polled: Instant::now(),
+            had_packet: false,
             latest: Latest::default(),
             totals: Totals::default(),
             look: Instant::now(),
+            pause: LOOK_EACH,
             warnings,
         })
     }
@@ -156,64 +167,93 @@ impl XdpSource {
         None
     }
 
+    /// The next packet of the sockets.
+    fn find_in_sockets(&mut self) -> Result<Option<udp::Found>, udp::Error> {
+        self.calls = 0;
+        self.polled = Instant::now();
+        let mut found = self.sockets.find()?;
+        self.had_packet = found.is_some();
+        if let Some(found) = &mut found {
+            let arrived_ns = found.receive_ns;
+            found.receive_ns = self.latest.raise(arrived_ns, &mut self.totals);
+            if found.receive_ns != arrived_ns {
+                // The time at which a later packet was polled.
+                found.timestamp = TimestampSource::Poll;
+            }
+        }
+        Ok(found)
+    }
+
     /// The program goes with its interface, and another one of that name gets it.
     fn follow_interface(&mut self) {
-        let now = named_interface(self.settings.interface.as_deref());
-        let is_the_same = |attached: &Attached| Some(attached.interface()) == now.as_ref();
-        if self.attached.as_ref().is_some_and(is_the_same) {
-            return;
-        }
-        if let Some(gone) = self.attached.take() {
-            self.totals = self.totals.plus(gone.totals());
+        if let Some(attached) = &self.attached {
+            if attached.is_there() {
+                return;
+            }
+            self.totals = self.totals.plus(attached.totals());
+            self.attached = None;
+            self.pause = LOOK_EACH;
         }
         // Meanwhile the sockets receive; their own look joins the groups again.
-        self.attached = now.and_then(|interface| {
-            let (endpoints, settings) = (&self.endpoints, &self.settings);
-            Attached::new(interface, endpoints, settings, self.wanted, Duration::ZERO).ok()
-        });
+        let Some(interface) = named_interface(self.settings.interface.as_deref()) else {
+            return;
+        };
+        let (endpoints, settings) = (&self.endpoints, &self.settings);
+        let attached = Attached::new(interface, endpoints, settings, self.wanted, Duration::ZERO);
+        self.attached = attached.ok();
+        if self.attached.is_none() {
+            self.pause = (2 * self.pause).min(LOOK_EACH_MAX);
+        }
     }
 }
 
 impl PacketSource for XdpSource {
     /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+    ///
+    /// With nothing in the rings the sockets are polled, too, unless they had nothing a moment ago.
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
         self.calls += 1;
-        if self.calls >= SOCKETS_EACH || self.attached.is_none() {
-            self.calls = 0;
-            if let Some(mut found) = self.sockets.find()? {
-                found.receive_ns = self.latest.raise(found.receive_ns, &mut self.totals);
-                return Ok(Received::Packet(self.sockets.lend(&found)));
-            }
+        if self.calls >= SOCKETS_EACH
+            && let Some(found) = self.find_in_sockets()?
+        {
+            return Ok(Received::Packet(self.sockets.lend(&found)));
         }
-        let Some(found) = self.find() else {
-            return Ok(Received::Nothing);
-        };
-        let receive_ns = self.latest.raise(now_ns(), &mut self.totals);
-        let attached = self.attached.as_ref().expect("a packet of its rings");
-        Ok(Received::Packet(Packet {
-            receive_ns,
-            timestamp: TimestampSource::Poll,
-            destination: found.destination,
-            source: found.source,
-            payload: &attached.bytes(found.queue, found.frame)[found.payload],
-        }))
+        if let Some(found) = self.find() {
+            let receive_ns = self.latest.raise(now_ns(), &mut self.totals);
+            let attached = self.attached.as_ref().expect("a packet of its rings");
+            return Ok(Received::Packet(Packet {
+                receive_ns,
+                timestamp: TimestampSource::Poll,
+                destination: found.destination,
+                source: found.source,
+                payload: &attached.bytes(found.queue, found.frame)[found.payload],
+            }));
+        }
+        let is_due =
+            self.had_packet || self.attached.is_none() || self.polled.elapsed() > SOCKETS_WITHIN;
+        if is_due && let Some(found) = self.find_in_sockets()? {
+            return Ok(Received::Packet(self.sockets.lend(&found)));
+        }
+        Ok(Received::Nothing)
     }
 
     fn look_after(&mut self) {
         self.sockets.look_after();
         let now = Instant::now();
-        if now.duration_since(self.look) >= LOOK_EACH {
-            self.look = now;
+        if now >= self.look {
             self.follow_interface();
+            self.look = now + self.pause;
         }
     }
 
     fn tally(&mut self) -> Totals {
         let rings = self.attached.as_ref().map(Attached::totals);
-        self.totals
-            .plus(rings.unwrap_or_default())
-            .plus(self.sockets.tally())
+        let totals = self.totals.plus(rings.unwrap_or_default());
+        Totals {
+            is_detached: self.attached.is_none(),
+            ..totals.plus(self.sockets.tally())
+        }
     }
 }
 

@@ -10,8 +10,8 @@ const PORTS: u32 = 12_000;
 /// The first of `count` ports in a row that nobody on this host has for UDP or TCP, and that this process is not given
 /// again; none if there are no such ports, or `count` is 0 or above 1,000.
 ///
-/// The system never chooses one of them for another socket, as it does with a port that was bound as 0 and closed
-/// again. Each process begins elsewhere.
+/// With its default settings (`ip_local_port_range`) Linux never chooses one of them for another socket, as it does with a
+/// port that was bound as 0 and closed again. Each process begins elsewhere.
 pub fn free_ports(count: u32) -> Option<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     if !(1..=1_000).contains(&count) {

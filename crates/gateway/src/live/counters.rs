@@ -17,6 +17,7 @@ touchline_types::counters! {
         receive_errors: "times" = "Receive calls that failed on a working socket, for example while its interface is down.",
         packets_damaged: "packets" = "Frames of AF_XDP with a wrong length or checksum; dropped, as the kernel does for sockets.",
         xdp_no_frame: "times" = "Times that the card found no free frame of AF_XDP: the gateway reads too slowly.",
+        xdp_detached: "yes/no now" = "Sockets receive although AF_XDP is configured: its program cannot be attached now.",
         groups_lost: "groups now" = "Groups whose interface is gone; the gateway tries to join them again each second.",
         groups_rejoined: "groups" = "Groups joined again after their interface came back.",
         rounds_busy: "rounds" = "Rounds of the loop that found a packet.",

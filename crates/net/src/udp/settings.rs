@@ -76,8 +76,10 @@ pub struct Totals {
     pub groups_rejoined: u64,
     /// Frames of AF_XDP with a wrong length or checksum, which the kernel would have dropped.
     pub damaged: u64,
-    /// Times that the card found no free frame of AF_XDP.
+    /// Times that no frame of AF_XDP was free.
     pub ring_empty: u64,
+    /// Whether AF_XDP is wanted, and sockets receive because its program cannot be attached now.
+    pub is_detached: bool,
 }
 
 impl Totals {
@@ -96,6 +98,7 @@ impl Totals {
             groups_rejoined: self.groups_rejoined + other.groups_rejoined,
             damaged: self.damaged + other.damaged,
             ring_empty: self.ring_empty + other.ring_empty,
+            is_detached: self.is_detached || other.is_detached,
         }
     }
 }

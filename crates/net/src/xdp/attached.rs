@@ -19,9 +19,9 @@ pub(super) struct Attached {
     /// Name and index.
     interface: (String, u32),
     mode: Mode,
-    queues: Vec<Queue>,
-    /// Closed first: nothing arrives in the rings any more.
+    /// Closed before the queues: nothing arrives in the rings any more.
     _link: OwnedFd,
+    queues: Vec<Queue>,
 }
 
 impl Attached {
@@ -51,14 +51,18 @@ impl Attached {
         Ok(Attached {
             interface,
             mode,
-            queues,
             _link: link,
+            queues,
         })
     }
 
-    /// Name and index of the interface.
-    pub fn interface(&self) -> &(String, u32) {
-        &self.interface
+    /// Whether the interface still exists; one that cannot be asked about does.
+    pub fn is_there(&self) -> bool {
+        let (name, index) = &self.interface;
+        match nic::index(name) {
+            Ok(now) => now == *index,
+            Err(error) => error.raw_os_error() != Some(libc::ENODEV),
+        }
     }
 
     /// How the program is attached.
@@ -83,7 +87,7 @@ impl Attached {
         })
     }
 
-    /// The next frame of any queue, by turns.
+    /// The next frame of any queue, in turn.
     #[inline]
     pub fn next(&mut self, turn: &mut usize) -> Option<(usize, Frame)> {
         for _ in 0..self.queues.len() {
@@ -111,7 +115,9 @@ impl Attached {
         let all = self.queues.iter();
         let each = all.filter_map(|queue| kernel::statistics(queue.fd()).ok());
         each.fold(Totals::default(), |sum, one| Totals {
-            dropped_kernel: sum.dropped_kernel + one.rx_dropped + one.rx_ring_full,
+            // A card that writes into the frames itself drops without a count here: then only missing frames tell of it.
+            dropped_kernel: sum.dropped_kernel
+                + (one.rx_dropped + one.rx_ring_full).max(one.rx_fill_ring_empty_descs),
             ring_empty: sum.ring_empty + one.rx_fill_ring_empty_descs,
             ..sum
         })

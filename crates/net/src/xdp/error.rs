@@ -49,7 +49,7 @@ impl Error {
     pub(super) fn refused(what: &'static str, interface: &str, error: io::Error) -> Error {
         let fix = match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => {
-                "give the program CAP_NET_ADMIN, CAP_BPF and CAP_NET_RAW".to_owned()
+                "give the program CAP_NET_ADMIN, CAP_BPF, CAP_NET_RAW (before Linux 6.7 CAP_PERFMON, too) and the call bpf".to_owned()
             }
             Some(libc::EBUSY) => format!(
                 "another program has it: 'ip link show {interface}' names its XDP program, 'ip link set dev {interface} xdp off' removes one without an owner"
@@ -61,7 +61,7 @@ impl Error {
                 "the driver has no AF_XDP: set receive = \"xdp-generic\"".to_owned()
             }
             Some(libc::EAFNOSUPPORT | libc::ENOSYS | libc::EINVAL) => {
-                "it needs Linux 5.9 with CONFIG_XDP_SOCKETS".to_owned()
+                "it needs Linux 5.9 with CONFIG_XDP_SOCKETS, and AF_XDP in RestrictAddressFamilies of its unit".to_owned()
             }
             _ => "see the kernel's log (dmesg)".to_owned(),
         };

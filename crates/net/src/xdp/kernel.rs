@@ -3,7 +3,7 @@
 //! Constants and structures of `linux/bpf.h`, `linux/if_xdp.h`.
 
 use super::program::Instruction;
-use libc::{c_int, c_long, c_void, socklen_t};
+use libc::{c_int, c_long, socklen_t};
 use std::io;
 use std::mem::{MaybeUninit, size_of, size_of_val, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -240,8 +240,12 @@ pub(super) fn bind(
 
 /// Lets the driver work: it looks at the ring of free frames, and delivers what has arrived. Never waits.
 pub(super) fn wake(socket: BorrowedFd<'_>) {
-    let nowhere = std::ptr::null_mut::<c_void>();
-    // An answer of "nothing there" is as good as any: the rings say what happened.
-    // SAFETY: no buffer, so nothing is written.
-    unsafe { libc::recv(socket.as_raw_fd(), nowhere, 0, libc::MSG_DONTWAIT) };
+    let mut asked = libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // Any answer is as good as another: the rings say what happened.
+    // SAFETY: one structure, which lives until the call is over; no time to wait.
+    unsafe { libc::poll(&raw mut asked, 1, 0) };
 }

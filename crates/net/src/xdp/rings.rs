@@ -13,7 +13,7 @@ const FRAMES: u32 = 4_096;
 /// Bytes that the kernel leaves free before a packet (`XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: u32 = 256;
 
-/// Packets after which the kernel is given their frames, and told what was read.
+/// Packets after which the kernel has their frames again, and the number of what was read.
 const BATCH: u32 = 16;
 
 /// Bytes of the header of Ethernet with a tag.

@@ -51,6 +51,7 @@ pub struct Reporter {
     ready: Option<bool>,
     lines: [Line; 2],
     groups_lost: u64,
+    is_detached: bool,
     gap_fields: &'static [(&'static str, &'static str)],
 }
 
@@ -165,6 +166,11 @@ impl Reporter {
             }
         }
         self.look_at_groups(value("groups_lost"), log);
+        let is_detached = value("xdp_detached") == 1;
+        if is_detached && !std::mem::replace(&mut self.is_detached, is_detached) {
+            log.write(&event::XDP_DETACHED, []);
+        }
+        self.is_detached = is_detached;
         self.look_at_lines([value("packets_a"), value("packets_b")], log);
         let (live, known) = (value("books_live"), value("books_known"));
         self.look_at_readiness(value("ready") == 1, live, known, log);

@@ -151,6 +151,9 @@ events! {
     GROUP_LOST = Warn Each "group_lost" [groups fix]
         "multicast groups are not joined because their interface is gone"
         "bring the interface back (ip link); the groups are joined again by themselves";
+    XDP_DETACHED = Warn Each "xdp_detached" []
+        "packets come from sockets: the program of AF_XDP is gone with its interface, or cannot be attached to it again"
+        "touchline doctor --interface; the gateway tries again each second to minute";
     GROUP_REJOINED = Info Limited "group_rejoined" [groups]
         "the interface is back and the groups are joined again"
         "nothing";

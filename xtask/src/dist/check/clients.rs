@@ -11,7 +11,7 @@ use std::process::Command;
 /// repeated until the bus is there.
 const LIVE: &str = "\"$0\" demo --plain --seconds 120 >&2 & demo=$!
 trap 'kill -INT $demo; wait' EXIT
-for _ in $(seq 100); do
+while kill -0 $demo; do
   if timeout 20 \"$@\" | grep -m 1 ' live '; then exit; fi
   sleep 0.3
 done
