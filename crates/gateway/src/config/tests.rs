@@ -67,6 +67,7 @@ orders_max = 4
 event_changes_max = 5
 
 [network]
+receive = "xdp-or-sockets"
 sources = "any"
 receive_buffer_bytes = 4096
 busy_poll_us = 50
