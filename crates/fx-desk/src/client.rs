@@ -6,6 +6,7 @@ use crate::follower::PublishedEntry;
 use crate::kill_file::write_kill;
 use crate::ring::DeskClient;
 use crate::tail::Tail;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_fx_events::command::Command;
 use touchline_fx_events::encoding::Entry;
@@ -27,8 +28,9 @@ const KILL_ANSWER: Duration = Duration::from_millis(100);
 const FILE_ANSWER: Duration = Duration::from_secs(1);
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Messages that are passed over before a command; more arrive without end.
+/// Messages that are passed over before a command; more arrive without end. The caller is asked after each part of them.
 const SKIPPED_MAX: usize = 1 << 20;
+const SKIPPED_PART: usize = 1 << 10;
 
 /// Where the commands of a client go.
 #[derive(Debug, Clone)]
@@ -49,7 +51,8 @@ pub struct Client {
     answers: Tail,
 }
 
-/// Says whether a caller still waits. It is asked before each pause, of 200 µs, and not again once it has said no.
+/// Says whether a caller still waits. It is asked before each message of the drop copy and each pause of 200 µs, and not again once it
+/// has said no.
 pub type Waits<'w> = &'w mut dyn FnMut() -> bool;
 
 /// Wait of a caller.
@@ -64,12 +67,10 @@ impl Wait<'_> {
         Wait { waits, is_over }
     }
 
-    /// Waits for a moment, unless the wait is over.
-    fn pause(&mut self) {
+    /// Asks the caller.
+    fn goes_on(&mut self) -> bool {
         self.is_over = self.is_over || !(self.waits)();
-        if !self.is_over {
-            std::thread::sleep(PAUSE);
-        }
+        !self.is_over
     }
 }
 
@@ -126,7 +127,7 @@ impl Client {
         waits: Waits<'_>,
     ) -> Answered {
         let mut wait = Wait::new(waits);
-        self.answers.skip(SKIPPED_MAX);
+        self.skip(&mut wait)?;
         let request = send(&self.address, command, RING, &mut wait)?;
         let answer = self.answer(request, ANSWER, each, &mut wait)?;
         answer.ok_or_else(|| match wait.is_over {
@@ -135,6 +136,19 @@ impl Client {
                 client: self.address.client.clone(),
             },
         })
+    }
+
+    /// Passes over what was published before the command.
+    fn skip(&mut self, wait: &mut Wait<'_>) -> Result<(), Error> {
+        for _ in 0..SKIPPED_MAX / SKIPPED_PART {
+            if self.answers.skip(SKIPPED_PART) {
+                break;
+            }
+            if !wait.goes_on() {
+                return Err(Error::Interrupted { is_sent: false });
+            }
+        }
+        Ok(())
     }
 
     /// Waits for the answer to a command; `None`: none within the time, or the caller's wait is over.
@@ -148,7 +162,7 @@ impl Client {
         let until = Instant::now() + within;
         let client = self.address.client.as_str();
         let mut found = None;
-        while found.is_none() && !wait.is_over && Instant::now() < until {
+        while found.is_none() && wait.goes_on() && Instant::now() < until {
             let polled = self.answers.poll(|published| match published.entry {
                 Entry::Answer(answer) if (answer.client, answer.request) == (client, request) => {
                     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -162,8 +176,9 @@ impl Client {
                 }
                 _ => each(published),
             });
-            if found.is_none() && matches!(polled, Ok(false)) {
-                wait.pause();
+            // What happened to the bus can be said again and again.
+            if found.is_none() && !matches!(polled, Ok(true)) {
+                sleep(PAUSE);
             }
         }
         found.transpose()
@@ -243,10 +258,10 @@ fn send(
         match DeskClient::open(&address.ring_root, &address.bus, &address.client) {
             Ok(ring) => break ring,
             Err(bus::Error::Segment(SegmentError::Busy { .. })) if Instant::now() < until => {
-                wait.pause();
-                if wait.is_over {
+                if !wait.goes_on() {
                     return Err(Error::Interrupted { is_sent: false });
                 }
+                sleep(PAUSE);
             }
             Err(error) => return Err(error.into()),
         }
@@ -255,4 +270,96 @@ fn send(
     let request = boot_ns();
     ring.send(request, command);
     Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drop_copy::DropCopy;
+    use std::path::PathBuf;
+    use touchline_fx_events::event::Answer;
+
+    /// A drop copy, and a client of its engine, which answers nothing.
+    struct Engine {
+        folder: PathBuf,
+        drop_copy: DropCopy,
+        client: Client,
+    }
+
+    impl Engine {
+        fn open(name: &str) -> Engine {
+            let name = format!("touchline-client-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            let _ = std::fs::remove_dir_all(&folder);
+            let root = Root::at(&folder);
+            let drop_copy = DropCopy::open(&root, "engine", 1 << 20).expect("a bus");
+            let client = Client::join(Address {
+                ring_root: root.clone(),
+                root,
+                bus: "engine".to_owned(),
+                client: "desk".to_owned(),
+            });
+            Engine {
+                folder,
+                drop_copy,
+                client: client.expect("an engine"),
+            }
+        }
+    }
+
+    impl Drop for Engine {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    /// Publishes the answer to a command of somebody else.
+    fn publish(drop_copy: &mut DropCopy) {
+        let answer = Answer {
+            client: "other",
+            request: 1,
+            answer: "done",
+            reason: None,
+            cause: None,
+        };
+        drop_copy.answer(1, &answer);
+    }
+
+    #[test]
+    fn a_caller_is_asked_while_messages_arrive_without_end() {
+        let mut engine = Engine::open("flood");
+        let (mut messages, mut asked) = (0, 0);
+        publish(&mut engine.drop_copy);
+        let started = Instant::now();
+        let answer = engine.client.answer(
+            2,
+            ANSWER,
+            |_| {
+                messages += 1;
+                publish(&mut engine.drop_copy);
+            },
+            &mut Wait::new(&mut || {
+                asked += 1;
+                asked <= 100
+            }),
+        );
+        assert_eq!(answer.expect("no refusal"), None);
+        assert!(started.elapsed() < ANSWER, "the caller ends it");
+        assert_eq!((messages, asked), (100, 101));
+    }
+
+    #[test]
+    fn a_caller_is_asked_while_messages_are_passed_over() {
+        let mut engine = Engine::open("skipped");
+        for _ in 0..=SKIPPED_PART {
+            publish(&mut engine.drop_copy);
+        }
+        let answer = engine
+            .client
+            .command_while(&Command::Kill, |_| (), &mut || false);
+        assert!(
+            matches!(answer, Err(Error::Interrupted { is_sent: false })),
+            "{answer:?}"
+        );
+    }
 }

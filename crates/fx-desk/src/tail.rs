@@ -40,14 +40,12 @@ impl Tail {
         self.outcome(polled)
     }
 
-    /// Passes the messages over that wait, at most this many.
-    pub fn skip(&mut self, messages_max: usize) {
-        for _ in 0..messages_max {
+    /// Passes the messages over that wait, at most this many; whether no other waits.
+    pub fn skip(&mut self, messages_max: usize) -> bool {
+        (0..messages_max).any(|_| {
             let polled = self.subscription.poll(|_| ());
-            if matches!(self.outcome(polled), Ok(false)) {
-                return;
-            }
-        }
+            matches!(self.outcome(polled), Ok(false))
+        })
     }
 
     /// Whether an engine publishes.
