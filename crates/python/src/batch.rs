@@ -2,7 +2,7 @@
 
 use crate::event::Event;
 use crate::number::Form;
-use crate::rows::{LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow, array};
+use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
 use pyo3::prelude::*;
 use touchline_client::{Bus, Connection, Event as Happened, Events};
 
@@ -10,27 +10,13 @@ use touchline_client::{Bus, Connection, Event as Happened, Events};
 #[pyclass(frozen, module = "touchline")]
 #[derive(Debug)]
 pub struct Batch {
-    /// Best bids and asks.
-    #[pyo3(get)]
-    tops: Py<PyAny>,
-    /// Trades.
-    #[pyo3(get)]
-    trades: Py<PyAny>,
-    /// Steps of price books.
-    #[pyo3(get)]
-    levels: Py<PyAny>,
-    /// Steps of order books.
-    #[pyo3(get)]
-    orders: Py<PyAny>,
-    /// Statistics of a session or a day.
-    #[pyo3(get)]
-    statistics: Py<PyAny>,
-    /// Trading status of instruments and product groups.
-    #[pyo3(get)]
-    status: Py<PyAny>,
-    /// Changed states of books.
-    #[pyo3(get)]
-    states: Py<PyAny>,
+    tops: Array,
+    trades: Array,
+    levels: Array,
+    orders: Array,
+    statistics: Array,
+    status: Array,
+    states: Array,
     /// The event of the connection that ended the batch, if any.
     #[pyo3(get)]
     connection: Option<Py<Event>>,
@@ -48,6 +34,48 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
+    /// Best bids and asks.
+    #[getter]
+    fn tops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.tops.get(py)
+    }
+
+    /// Trades.
+    #[getter]
+    fn trades<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.trades.get(py)
+    }
+
+    /// Steps of price books.
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.levels.get(py)
+    }
+
+    /// Steps of order books.
+    #[getter]
+    fn orders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.orders.get(py)
+    }
+
+    /// Statistics of a session or a day.
+    #[getter]
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.statistics.get(py)
+    }
+
+    /// Trading status of instruments and product groups.
+    #[getter]
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.status.get(py)
+    }
+
+    /// Changed states of books.
+    #[getter]
+    fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.states.get(py)
+    }
+
     /// Number of events.
     fn __len__(&self) -> usize {
         self.events
@@ -68,8 +96,8 @@ impl Batch {
             (Events::STATUS, &self.status),
         ];
         let wanted = kinds.into_iter().filter(|(kind, _)| self.wanted.has(*kind));
-        let arrays: Vec<&Py<PyAny>> = wanted.map(|(_, array)| array).collect();
-        Ok(arrays.into_pyobject(py)?.try_iter()?.into_any())
+        let arrays: PyResult<Vec<_>> = wanted.map(|(_, array)| array.get(py)).collect();
+        Ok(arrays?.into_pyobject(py)?.try_iter()?.into_any())
     }
 
     fn __repr__(&self) -> String {
@@ -176,13 +204,13 @@ impl Filling {
         let form = self.form;
         let connection = self.connection.map(|what| Event::of_connection(form, what));
         Ok(Batch {
-            tops: array(py, form, self.tops)?,
-            trades: array(py, form, self.trades)?,
-            levels: array(py, form, self.levels)?,
-            orders: array(py, form, self.orders)?,
-            statistics: array(py, form, self.statistics)?,
-            status: array(py, form, self.status)?,
-            states: array(py, form, self.states)?,
+            tops: Array::new(form, self.tops),
+            trades: Array::new(form, self.trades),
+            levels: Array::new(form, self.levels),
+            orders: Array::new(form, self.orders),
+            statistics: Array::new(form, self.statistics),
+            status: Array::new(form, self.status),
+            states: Array::new(form, self.states),
             connection: connection.map(|event| Py::new(py, event)).transpose()?,
             events: self.events,
             wanted,

@@ -1,7 +1,7 @@
 //! A copy of a kept price book or order book.
 
 use crate::number::Form;
-use crate::rows::{BookRow, StoredOrderRow, array};
+use crate::rows::{Array, BookRow, StoredOrderRow};
 use pyo3::prelude::*;
 use touchline_client::{Book as StoredBook, Bus, Error, Instrument, Side};
 
@@ -18,63 +18,60 @@ pub struct Book {
     /// Number of the message of the last change of a price book.
     #[pyo3(get)]
     sequence: Option<u64>,
-    /// Bids, best first: levels or orders.
-    #[pyo3(get)]
-    bids: Py<PyAny>,
-    /// Asks, best first.
-    #[pyo3(get)]
-    asks: Py<PyAny>,
+    bids: Array,
+    asks: Array,
 }
 
 impl Book {
     /// Copies at most `levels` of each side.
-    pub fn new(py: Python<'_>, form: Form, book: &StoredBook<'_>, levels: usize) -> PyResult<Book> {
+    pub fn new(form: Form, book: &StoredBook<'_>, levels: usize) -> Book {
         let side = |side: Side| {
             let levels = book.levels(side).take(levels);
             let rows: Vec<BookRow> = levels.map(|level| BookRow::new(form, &level)).collect();
-            array(py, form, rows)
+            Array::new(form, rows)
         };
-        Ok(Book {
+        Book {
             symbol: book.symbol().to_owned(),
             state: book.state().name(),
             sequence: Some(book.sequence()),
-            bids: side(Side::Bid)?,
-            asks: side(Side::Ask)?,
-        })
+            bids: side(Side::Bid),
+            asks: side(Side::Ask),
+        }
     }
 
     /// Copies every order.
-    pub fn of_orders(
-        py: Python<'_>,
-        form: Form,
-        bus: &Bus,
-        instrument: Instrument,
-    ) -> PyResult<Result<Book, Error>> {
+    pub fn of_orders(form: Form, bus: &Bus, instrument: Instrument) -> Result<Book, Error> {
         let side = |side: Side| {
             let mut rows = Vec::new();
             bus.orders(instrument, side, |order| {
                 rows.push(StoredOrderRow::new(form, order));
             })?;
-            Ok(rows)
+            Ok(Array::new(form, rows))
         };
-        let both = side(Side::Bid)
-            .and_then(|bids| Ok((bids, side(Side::Ask)?, bus.orders_state(instrument)?)));
-        let (bids, asks, state) = match both {
-            Ok(both) => both,
-            Err(error) => return Ok(Err(error)),
-        };
-        Ok(Ok(Book {
+        Ok(Book {
             symbol: bus.symbol(instrument).to_owned(),
-            state: state.name(),
+            bids: side(Side::Bid)?,
+            asks: side(Side::Ask)?,
+            state: bus.orders_state(instrument)?.name(),
             sequence: None,
-            bids: array(py, form, bids)?,
-            asks: array(py, form, asks)?,
-        }))
+        })
     }
 }
 
 #[pymethods]
 impl Book {
+    /// Bids, best first: levels or orders.
+    #[getter]
+    fn bids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.bids.get(py)
+    }
+
+    /// Asks, best first.
+    #[getter]
+    fn asks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.asks.get(py)
+    }
+
     fn __repr__(&self) -> String {
         format!("<touchline.Book {} {}>", self.symbol, self.state)
     }

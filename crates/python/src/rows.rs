@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::fmt;
+use std::sync::Arc;
 use touchline_client::{
     BookChange, Code, Level, LevelChange, Order, OrderChange, OrdersChange, StateChange, Statistic,
     Status, Times, Top, Trade,
@@ -23,19 +24,44 @@ pub(crate) trait Row: IntoBytes + Immutable + Send + Sync + Sized + 'static {
     /// Columns in the order of memory, in numpy's words.
     fn columns(form: Form) -> Vec<Column>;
 
-    /// The array without a row, once it is made: it never changes, and the others have its type.
-    fn empty(form: Form) -> &'static PyOnceLock<Py<PyAny>>;
+    /// Type of the array, numpy's `dtype`, once it is made. Nobody else gets it: a program can change one.
+    fn kind(form: Form) -> &'static PyOnceLock<Py<PyAny>>;
 }
 
-/// These rows as an array.
-pub(crate) fn array<R: Row>(py: Python<'_>, form: Form, rows: Vec<R>) -> PyResult<Py<PyAny>> {
-    let empty = R::empty(form).get_or_try_init(py, || {
-        let kind = kind_of::<R>(py, form)?;
-        as_array(py, Rows::new(Vec::<R>::new()), kind)
-    })?;
-    match rows.is_empty() {
-        true => Ok(empty.clone_ref(py)),
-        false => as_array(py, Rows::new(rows), empty.bind(py).getattr("dtype")?),
+/// Rows that are an array once a program asks for it.
+pub(crate) struct Array {
+    form: Form,
+    rows: Rows,
+    kind: fn(Python<'_>, Form) -> PyResult<Bound<'_, PyAny>>,
+    made: PyOnceLock<Py<PyAny>>,
+}
+
+impl Array {
+    /// Of these rows.
+    pub(crate) fn new<R: Row>(form: Form, rows: Vec<R>) -> Array {
+        Array {
+            form,
+            rows: Rows::new(rows),
+            kind: kind_of::<R>,
+            made: PyOnceLock::new(),
+        }
+    }
+
+    /// The array, each time the same one.
+    pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let make = || -> PyResult<Py<PyAny>> {
+            let rows = Py::new(py, self.rows.clone())?;
+            let rows = numpy(py)?.getattr("asarray")?.call1((rows,))?;
+            let kind = (self.kind)(py, self.form)?;
+            Ok(rows.call_method1("view", (kind,))?.unbind())
+        };
+        Ok(self.made.get_or_try_init(py, make)?.bind(py).clone())
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rows.fmt(f)
     }
 }
 
@@ -49,15 +75,14 @@ fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     })
 }
 
-fn as_array(py: Python<'_>, rows: Rows, kind: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    let rows = numpy(py)?
-        .getattr("asarray")?
-        .call1((Py::new(py, rows)?,))?;
-    Ok(rows.call_method1("view", (kind,))?.unbind())
+/// Type of an array, which no other array has.
+fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
+    let kind = R::kind(form).get_or_try_init(py, || first_kind_of::<R>(py, form))?;
+    // The same order of bytes: a copy, in half the time of another type from the columns.
+    kind.bind(py).call_method1("newbyteorder", ("|",))
 }
 
-/// Type of the array, numpy's `dtype`.
-fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
+fn first_kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Py<PyAny>> {
     let all = R::columns(form);
     let columns = PyDict::new(py);
     let names = all.iter().map(|column| column.name);
@@ -67,7 +92,7 @@ fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
     columns.set_item("formats", PyList::new(py, formats)?)?;
     columns.set_item("offsets", PyList::new(py, offsets)?)?;
     columns.set_item("itemsize", size_of::<R>())?;
-    numpy(py)?.getattr("dtype")?.call1((columns,))
+    Ok(numpy(py)?.getattr("dtype")?.call1((columns,))?.unbind())
 }
 
 /// A column of an array.
@@ -128,9 +153,9 @@ macro_rules! row {
                 },)*]
             }
 
-            fn empty(form: Form) -> &'static PyOnceLock<Py<PyAny>> {
-                static EMPTY: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
-                &EMPTY[form as usize]
+            fn kind(form: Form) -> &'static PyOnceLock<Py<PyAny>> {
+                static KIND: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
+                &KIND[form as usize]
             }
         }
     };
@@ -455,8 +480,9 @@ impl StoredOrderRow {
 
 /// Rows that never change, as numpy reads them: `numpy.asarray(rows)` makes an array over this memory and keeps it alive.
 #[pyclass(frozen, module = "touchline")]
+#[derive(Clone)]
 pub struct Rows {
-    memory: Box<dyn Memory>,
+    memory: Arc<dyn Memory>,
     count: usize,
     row_bytes: usize,
 }
@@ -477,7 +503,7 @@ impl Rows {
         Rows {
             count: rows.len(),
             row_bytes: size_of::<R>(),
-            memory: Box::new(rows),
+            memory: Arc::new(rows),
         }
     }
 }

@@ -94,13 +94,13 @@ impl View {
     ) -> PyResult<Book> {
         let book = bus.book(find(py, bus, symbol)?);
         let book = book.map_err(|error| exception(py, &error))?;
-        Book::new(py, self.form, &book, levels.unwrap_or(usize::MAX))
+        Ok(Book::new(self.form, &book, levels.unwrap_or(usize::MAX)))
     }
 
     /// A copy of the order book of a symbol.
     pub fn orders(&self, py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Book> {
-        let copy = Book::of_orders(py, self.form, bus, find(py, bus, symbol)?);
-        copy?.map_err(|error| exception(py, &error))
+        let copy = Book::of_orders(self.form, bus, find(py, bus, symbol)?);
+        copy.map_err(|error| exception(py, &error))
     }
 
     /// Definitions as columns: a dictionary of lists, by index.

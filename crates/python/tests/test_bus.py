@@ -151,6 +151,21 @@ def test_arrays_are_read_only_and_outlive_their_bus():
     assert (bids.tobytes(), batches[-1].tops.tobytes()) == before
 
 
+def test_an_array_that_a_program_changes_is_its_own(bus):
+    full = caught_up(bus)[-1].tops
+    columns = full.dtype.names
+    full.dtype.names = [f"{name}_" for name in columns]
+    none = bus.read(timeout=0)
+    none.tops.shape = (0, 1)
+    assert none.tops is none.tops
+    for name in ("tops", "trades", "levels", "orders", "statistics", "status", "states"):
+        array, other = getattr(none, name), getattr(bus.read(timeout=0), name)
+        assert other.shape == (0,) and array is not other and array.dtype is not other.dtype
+    assert none.tops.dtype.names == columns
+    # An equal type, also in the order of its bytes and with its padding.
+    assert none.tops.dtype == bus.read(timeout=0).tops.dtype != full.dtype
+
+
 def test_an_unknown_symbol_is_a_key_error_with_a_sentence(bus):
     caught_up(bus)
     with pytest.raises(KeyError) as error:
