@@ -9,12 +9,15 @@ use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
-use touchline_client::fx::{self, Answered, Command, Error, Options, Order, Waits, name, new_name};
+use touchline_client::fx::{
+    self, Address, Answered, Command, Error, Options, Order, Waits, name, new_name,
+};
 
 /// A joined engine.
 #[pyclass(subclass, frozen, module = "touchline._native")]
 pub struct Desk {
     held: Held<fx::Desk>,
+    address: Address,
 }
 
 #[pymethods]
@@ -48,9 +51,13 @@ impl Desk {
             Some(group) => options.group(group),
             None => options,
         };
+        let address = options
+            .address(bus)
+            .map_err(|error| desk_exception(py, &error))?;
         let joined = join(py, options, bus)?;
         Ok(Desk {
             held: Held::new(bus, joined),
+            address,
         })
     }
 
@@ -121,9 +128,15 @@ impl Desk {
         })
     }
 
-    /// Sets the kill switch, if need be without the ring; returns the engine's word.
+    /// Sets the kill switch, if need be without the ring; returns the engine's word. Another call of the desk does not delay it: a signal
+    /// handler or a thread can kill while one waits.
     fn kill(&self, py: Python<'_>) -> PyResult<String> {
-        self.command(py, fx::Desk::kill_while)
+        self.held.with_free(|desk| {
+            answered(py, |waits| match desk {
+                Some(desk) => desk.kill_while(waits),
+                None => fx::kill_while(&self.address, false, waits),
+            })
+        })
     }
 
     /// The next event, if there is one; never waits.
@@ -218,25 +231,14 @@ impl Desk {
 }
 
 impl Desk {
-    /// Sends without the GIL, and waits for the answer until a signal raises an exception. Its cause is the error that says what has become of
-    /// the command.
+    /// Sends a command.
     fn command(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&mut fx::Desk, Waits<'_>) -> Answered + Send,
     ) -> PyResult<String> {
-        self.held.with(|desk| {
-            let mut signals = Signals::new();
-            let answer = py.detach(|| act(desk, &mut || signals.are_handled()));
-            let answer = answer.map_err(|error| desk_exception(py, &error));
-            match (signals.raised, answer) {
-                (None, answer) => answer,
-                (Some(raised), answer) => {
-                    raised.set_cause(py, answer.err());
-                    Err(raised)
-                }
-            }
-        })
+        self.held
+            .with(|desk| answered(py, |waits| act(desk, waits)))
     }
 
     /// Reads without the GIL.
@@ -249,6 +251,21 @@ impl Desk {
             py.detach(|| act(desk))
                 .map_err(|error| desk_exception(py, &error))
         })
+    }
+}
+
+/// Sends without the GIL, and waits for the answer until a signal raises an exception. Its cause is the error that says what has become of
+/// the command.
+fn answered(py: Python<'_>, act: impl FnOnce(Waits<'_>) -> Answered + Send) -> PyResult<String> {
+    let mut signals = Signals::new();
+    let answer = py.detach(|| act(&mut || signals.are_handled()));
+    let answer = answer.map_err(|error| desk_exception(py, &error));
+    match (signals.raised, answer) {
+        (None, answer) => answer,
+        (Some(raised), answer) => {
+            raised.set_cause(py, answer.err());
+            Err(raised)
+        }
     }
 }
 

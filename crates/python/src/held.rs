@@ -24,22 +24,30 @@ impl<T> Held<T> {
         &self.name
     }
 
-    /// Acts on the client; an error if another thread does, or if it is closed.
+    /// Acts on the client; an error if another call does, or if it is closed.
     pub fn with<R>(&self, act: impl FnOnce(&mut T) -> PyResult<R>) -> PyResult<R> {
-        let mut client = self.lock()?;
-        act(client.as_mut().ok_or_else(|| closed(&self.name))?)
+        self.with_free(|client| act(client.ok_or_else(|| busy(&self.name))?))
+    }
+
+    /// Acts on the client, or without it while another call acts on it; an error if it is closed.
+    pub fn with_free<R>(&self, act: impl FnOnce(Option<&mut T>) -> PyResult<R>) -> PyResult<R> {
+        match self.lock()? {
+            Some(mut client) => act(Some(client.as_mut().ok_or_else(|| closed(&self.name))?)),
+            None => act(None),
+        }
     }
 
     /// Drops the client.
     pub fn close(&self) -> PyResult<()> {
-        *self.lock()? = None;
+        *self.lock()?.ok_or_else(|| busy(&self.name))? = None;
         Ok(())
     }
 
-    fn lock(&self) -> PyResult<MutexGuard<'_, Option<T>>> {
+    /// `None`: another call has it.
+    fn lock(&self) -> PyResult<Option<MutexGuard<'_, Option<T>>>> {
         match self.client.try_lock() {
-            Ok(client) => Ok(client),
-            Err(TryLockError::WouldBlock) => Err(busy(&self.name)),
+            Ok(client) => Ok(Some(client)),
+            Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Poisoned(_)) => Err(closed(&self.name)),
         }
     }

@@ -52,6 +52,16 @@ def kill(desk):
     killed = interrupted(lambda _: desk.kill())
     assert isinstance(killed, touchline.NoAnswer)
     assert str(killed).startswith("the kill is written, and no engine")
+    # In a handler, while the desk waits for another answer.
+    signal.signal(signal.SIGINT, lambda *_: desk.kill())
+    threading.Timer(BEFORE, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        desk.send("EUR/USD", "buy", 1_000)
+    except touchline.NoAnswer as error:
+        assert str(error) == str(killed)
+        assert str(error.__cause__).startswith("interrupted after the command was sent")
+    else:
+        raise AssertionError("the handler raises")
 
 
 def ring(desk):
