@@ -14,7 +14,7 @@ const PACKETS: u64 = 400_000;
 const PART: u64 = 20_000;
 
 /// A day of `read()` on a bus with 5,000 instruments and a book of 100,000 orders: in the second half of the day the reader needs no more memory than in
-/// the quarter before, within the program's bound; arrays cannot be written, and those that are kept have their contents at the end. The program checks it.
+/// the quarter before, within the program's bound; arrays cannot be written, and those that are kept have their contents at the end. The program checks it, and that it has read each row.
 #[test]
 fn a_day_of_arrays_takes_no_more_memory_than_half_of_it() {
     let Some(python) = built::python("python-tests", &["numpy", "pytest"]) else {
@@ -30,6 +30,7 @@ fn a_day_of_arrays_takes_no_more_memory_than_half_of_it() {
         .arg(package("tests/programs/memory.py"))
         .args([BUS.as_ref(), directory.as_os_str()])
         .args([day::INSTRUMENTS.to_string(), day::ORDERS.to_string()])
+        .arg(packets.to_string())
         .env("PYTHONPATH", built::python_package(&folder.join("python")))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -41,6 +42,7 @@ fn a_day_of_arrays_takes_no_more_memory_than_half_of_it() {
         writeln!(lines, "{word}").expect("the reader runs");
         said.next().expect("the reader runs").expect("a line")
     };
+    assert_eq!(ask("begin"), "read");
     for from in (0..packets).step_by(PART as usize) {
         let words = [from, PART.min(packets - from), packets].map(|number| number.to_string());
         publisher.step(&["packets", &words[0], &words[1], &words[2]]);

@@ -17,14 +17,26 @@ def memory(names=("RssAnon", "VmRSS")):
 
 
 def drain(bus, keep):
-    events = 0
+    """Numbers of rows, by kind."""
+    rows = [0] * len(KINDS)
     while batch := bus.read(timeout=0):
-        events += len(batch)
+        rows = [before + len(array) for before, array in zip(rows, batch, strict=True)]
         for array in (*batch, batch.states):
             assert not array.flags.writeable
             if keep is not None and len(array):
                 keep.append((array, array.tobytes()))
-    return events
+    return rows
+
+
+def published(packets):
+    """Numbers of rows in these packets of the day."""
+
+    def every(number, among=packets):
+        return (among + number - 1) // number
+
+    # The first quantity of an instrument is that of its book at the begin in a packet of 997, and its top stays the same.
+    tops = packets - every(997, min(packets, 5_000))
+    return [tops, every(5), 2 * packets, 2 * every(7), every(50), every(50)]
 
 
 def refused(array):
@@ -36,14 +48,19 @@ def refused(array):
         raise AssertionError("the array can be written")
 
 
-def main(name, directory, instruments, orders):
+def main(name, directory, instruments, orders, packets):
     bus = touchline.Bus(name, directory=directory, events=KINDS)
-    events, kept, samples = 0, [], []
+    # What a reader gets of the time before it joined.
+    assert bus.read(timeout=5) and sys.stdin.readline().strip() == "begin"
+    drain(bus, None)
+    print("read", flush=True)
+    read, kept, samples = [0] * len(KINDS), [], []
     for line in sys.stdin:
         if line.strip() == "end":
             break
         first = not samples
-        events += drain(bus, kept if first else None)
+        part = drain(bus, kept if first else None)
+        read = [before + rows for before, rows in zip(read, part)]
         assert len(bus.symbols) == int(instruments)
         if len(samples) % 4 == 0:
             books = [bus.book(bus.symbols[0]), bus.orders(bus.symbols[0])]
@@ -54,6 +71,9 @@ def main(name, directory, instruments, orders):
         print("read", flush=True)
     stats = bus.stats
     assert (stats["overruns"], stats["inconsistent"]) == (0, 0), stats
+    assert read == published(int(packets)), (read, published(int(packets)))
+    # Of each kind, and of two books.
+    assert len(kept) >= len(KINDS) + 4, len(kept)
     # Each array was kept over the day; now also without its bus.
     bus.close()
     for array, bytes in kept:
@@ -63,7 +83,7 @@ def main(name, directory, instruments, orders):
     warm, late = ([max(column) for column in zip(*part)] for part in (samples[quarter : 2 * quarter], samples[2 * quarter :]))
     growth = [after - before for before, after in zip(warm, late)]
     assert max(growth) <= GROWTH_MAX, (warm, late)
-    print(json.dumps({"events": events, "anon_and_rss_kib": warm, "growth_kib": growth, "kept": len(kept)}), flush=True)
+    print(json.dumps({"rows": read, "anon_and_rss_kib": warm, "growth_kib": growth, "kept": len(kept)}), flush=True)
 
 
 main(*sys.argv[1:])
