@@ -8,6 +8,7 @@
 //! Needs Linux 5.9, and `CAP_NET_ADMIN`, `CAP_BPF`, `CAP_NET_RAW`. `docs/design/sockets.md` has the reasons and figures.
 
 mod attached;
+mod card;
 mod checksum;
 mod error;
 #[allow(unsafe_code, reason = "calls of the kernel take pointers")]
@@ -21,10 +22,12 @@ pub use rings::PACKET_BYTES_MAX;
 
 use crate::frame::locate;
 use crate::pcap::LinkType;
-use crate::udp::{self, Endpoint, Latest, Settings, Totals, UdpSource, named_interface, now_ns};
+use crate::udp::{self, Endpoint, Latest, Settings, Totals, UdpSource, now_ns};
 use crate::{Packet, PacketSource, Received, TimestampSource};
 use attached::Attached;
+use card::Card;
 use rings::Frame;
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -43,23 +46,18 @@ pub enum Mode {
 /// `receive_ns` is the time of the poll, and never decreases, as that of [`UdpSource`].
 pub struct XdpSource {
     endpoints: Vec<Endpoint>,
-    settings: Settings,
-    wanted: Mode,
-    /// `None` while the interface is missing: the sockets receive what comes.
-    attached: Option<Attached>,
+    /// One for each interface.
+    cards: Vec<Card>,
     sockets: UdpSource,
-    /// The next queue to look at.
+    /// The next card to look at.
     turn: usize,
     /// Calls since the sockets were polled, when that was, and whether they had a packet.
     calls: u32,
     polled: Instant,
     had_packet: bool,
     latest: Latest,
-    /// Without those of the sockets and of the present rings.
+    /// Without those of the sockets and of the cards.
     totals: Totals,
-    /// The next look at the interface, and the pause after it.
-    look: Instant,
-    pause: Duration,
     warnings: Vec<String>,
 }
 
@@ -73,16 +71,10 @@ const SOCKETS_WITHIN: Duration = Duration::from_micros(20);
 /// Discarded packets of a call, so that it ends.
 const DISCARDED_MAX: usize = 64;
 
-/// Time after which the queue of a process that has ended is free again.
-const FREED_WITHIN: Duration = Duration::from_millis(500);
-
-/// Interval of looks for another interface of the name; of failed attempts to attach, doubled up to the other.
-const LOOK_EACH: Duration = Duration::from_secs(1);
-const LOOK_EACH_MAX: Duration = Duration::from_secs(64);
-
 /// A packet in the rings.
 #[derive(Debug)]
 struct Found {
+    card: usize,
     queue: usize,
     frame: Frame,
     source: SocketAddrV4,
@@ -91,11 +83,11 @@ struct Found {
 }
 
 impl XdpSource {
-    /// Opens the sockets, joins the groups, and attaches the program to the interface of the settings.
+    /// Opens the sockets, joins the groups, and attaches a program to the interface of each endpoint.
     ///
     /// # Errors
-    /// No interface is named, the kernel or the driver has no AF_XDP, another program is attached, or this process may not; and
-    /// those of [`UdpSource::open`].
+    /// An endpoint has no interface, the kernel or the driver has no AF_XDP, another program is attached, or this process may
+    /// not; and those of [`UdpSource::open`].
     pub fn open(
         endpoints: &[Endpoint],
         settings: &Settings,
@@ -103,16 +95,20 @@ impl XdpSource {
     ) -> Result<XdpSource, crate::Error> {
         let sockets = UdpSource::open(endpoints, settings)?;
         let mut warnings: Vec<_> = sockets.warnings().iter().map(ToString::to_string).collect();
-        let interface = named_interface(settings.interface.as_deref());
-        let interface = interface.ok_or(Error::NoInterface)?;
         let endpoints = bound(endpoints, &sockets);
-        let attached = Attached::new(interface, &endpoints, settings, mode, FREED_WITHIN)?;
-        warnings.extend(attached.warning(mode));
+        let mut of_card: BTreeMap<&str, Vec<Endpoint>> = BTreeMap::new();
+        for endpoint in &endpoints {
+            let interface = endpoint.interface.as_ref().or(settings.interface.as_ref());
+            let interface = interface.ok_or(Error::NoInterface)?;
+            of_card.entry(interface).or_default().push(endpoint.clone());
+        }
+        let cards = of_card.into_iter();
+        let cards = cards.map(|(interface, own)| Card::open(interface, own, settings, mode));
+        let cards = cards.collect::<Result<Vec<_>, _>>()?;
+        warnings.extend(cards.iter().filter_map(Card::warning));
         Ok(XdpSource {
             endpoints,
-            settings: settings.clone(),
-            wanted: mode,
-            attached: Some(attached),
+            cards,
             sockets,
             turn: 0,
             calls: 0,
@@ -120,8 +116,6 @@ impl XdpSource {
             had_packet: false,
             latest: Latest::default(),
             totals: Totals::default(),
-            look: Instant::now(),
-            pause: LOOK_EACH,
             warnings,
         })
     }
@@ -136,23 +130,54 @@ impl XdpSource {
         &self.warnings
     }
 
-    /// How the program is attached; `None` while the interface is missing.
+    /// How the programs are attached, the generic mode if one is; `None` while an interface is missing.
     pub fn mode(&self) -> Option<Mode> {
-        self.attached.as_ref().map(Attached::mode)
+        let modes = self
+            .cards
+            .iter()
+            .map(|card| card.attached().map(Attached::mode));
+        let modes = modes.collect::<Option<Vec<_>>>()?;
+        Some(match modes.contains(&Mode::Generic) {
+            true => Mode::Generic,
+            false => Mode::Driver,
+        })
+    }
+
+    /// The next frame of a card, in turn.
+    #[inline]
+    fn next(&mut self) -> Option<(usize, usize, Frame)> {
+        for _ in 0..self.cards.len() {
+            let card = self.turn;
+            self.turn = if card + 1 == self.cards.len() {
+                0
+            } else {
+                card + 1
+            };
+            if let Some((queue, frame)) = self.cards[card].next() {
+                return Some((card, queue, frame));
+            }
+        }
+        None
+    }
+
+    /// The bytes of the last frame of a queue.
+    #[inline]
+    fn bytes(&self, card: usize, queue: usize, frame: Frame) -> &[u8] {
+        let attached = self.cards[card].attached();
+        attached.expect("a frame of its rings").bytes(queue, frame)
     }
 
     /// The next packet of the rings that is ours.
     #[inline]
     fn find(&mut self) -> Option<Found> {
-        let attached = self.attached.as_mut()?;
         for _ in 0..DISCARDED_MAX {
-            let (queue, frame) = attached.next(&mut self.turn)?;
-            let bytes = attached.bytes(queue, frame);
-            match judge(bytes, &self.endpoints) {
+            let (card, queue, frame) = self.next()?;
+            match judge(self.bytes(card, queue, frame), &self.endpoints) {
                 Ok((source, destination, payload)) => {
                     self.totals.packets += 1;
                     self.totals.bytes += payload.len() as u64;
                     return Some(Found {
+                        card,
                         queue,
                         frame,
                         source,
@@ -183,28 +208,6 @@ impl XdpSource {
         }
         Ok(found)
     }
-
-    /// The program goes with its interface, and another one of that name gets it.
-    fn follow_interface(&mut self) {
-        if let Some(attached) = &self.attached {
-            if attached.is_there() {
-                return;
-            }
-            self.totals = self.totals.plus(attached.totals());
-            self.attached = None;
-            self.pause = LOOK_EACH;
-        }
-        // Meanwhile the sockets receive; their own look joins the groups again.
-        let Some(interface) = named_interface(self.settings.interface.as_deref()) else {
-            return;
-        };
-        let (endpoints, settings) = (&self.endpoints, &self.settings);
-        let attached = Attached::new(interface, endpoints, settings, self.wanted, Duration::ZERO);
-        self.attached = attached.ok();
-        if self.attached.is_none() {
-            self.pause = (2 * self.pause).min(LOOK_EACH_MAX);
-        }
-    }
 }
 
 impl PacketSource for XdpSource {
@@ -221,17 +224,15 @@ impl PacketSource for XdpSource {
         }
         if let Some(found) = self.find() {
             let receive_ns = self.latest.raise(now_ns(), &mut self.totals);
-            let attached = self.attached.as_ref().expect("a packet of its rings");
             return Ok(Received::Packet(Packet {
                 receive_ns,
                 timestamp: TimestampSource::Poll,
                 destination: found.destination,
                 source: found.source,
-                payload: &attached.bytes(found.queue, found.frame)[found.payload],
+                payload: &self.bytes(found.card, found.queue, found.frame)[found.payload],
             }));
         }
-        let is_due =
-            self.had_packet || self.attached.is_none() || self.polled.elapsed() > SOCKETS_WITHIN;
+        let is_due = self.had_packet || self.polled.elapsed() > SOCKETS_WITHIN;
         if is_due && let Some(found) = self.find_in_sockets()? {
             return Ok(Received::Packet(self.sockets.lend(&found)));
         }
@@ -240,20 +241,13 @@ impl PacketSource for XdpSource {
 
     fn look_after(&mut self) {
         self.sockets.look_after();
-        let now = Instant::now();
-        if now >= self.look {
-            self.follow_interface();
-            self.look = now + self.pause;
-        }
+        self.cards.iter_mut().for_each(Card::look_after);
     }
 
     fn tally(&mut self) -> Totals {
-        let rings = self.attached.as_ref().map(Attached::totals);
-        let totals = self.totals.plus(rings.unwrap_or_default());
-        Totals {
-            is_detached: self.attached.is_none(),
-            ..totals.plus(self.sockets.tally())
-        }
+        let cards = self.cards.iter().map(Card::totals);
+        let rings = cards.fold(self.totals, Totals::plus);
+        rings.plus(self.sockets.tally())
     }
 }
 
@@ -313,6 +307,7 @@ mod tests {
         let endpoints = [Endpoint {
             address: group,
             sources: vec![*venue.ip()],
+            interface: None,
             urgent: true,
         }];
         let mut frame = Vec::new();

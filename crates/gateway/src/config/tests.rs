@@ -27,6 +27,7 @@ fn a_minimal_configuration_has_the_documented_defaults() {
         join: Join::Snapshot,
         wait_ms: 20,
         interface: None,
+        interface_b: None,
         symbols: Symbols::default(),
         replay: None,
     };
@@ -46,6 +47,7 @@ config_xml = "/etc/touchline/config.xml"
 join = "natural"
 wait_ms = 0
 interface = "eth0"
+interface_b = "10.0.1.2"
 symbols = ["ES*", "NQ*"]
 
 [venue.replay]

@@ -97,24 +97,21 @@ impl Venue for CmeVenue {
             None => "snapshots",
         };
         let groups = endpoints(config, &channel).len();
-        let interface = venue.interface.as_deref();
+        let interface = match venue.interfaces() {
+            None => "the interface of the route".to_owned(),
+            Some(names) => format!("interface {names}"),
+        };
         Ok(format!(
-            "receives channel {} ({}) from {groups} groups on {}; lost packets are recovered by {recovery}",
-            channel.id,
-            channel.label,
-            interface.map_or("the interface of the route".to_owned(), |name| format!(
-                "interface {name}"
-            )),
+            "receives channel {} ({}) from {groups} groups on {interface}; lost packets are recovered by {recovery}",
+            channel.id, channel.label,
         ))
     }
 
     fn missing_here(&self) -> Vec<String> {
-        let checked = check_interface(self.interface.as_deref());
-        checked
-            .err()
-            .map(|error| error.to_string())
-            .into_iter()
-            .collect()
+        let other = self.interface_b.as_deref().map(Some);
+        let all = [self.interface.as_deref()].into_iter().chain(other);
+        let checked = all.filter_map(|name| check_interface(name).err());
+        checked.map(|error| error.to_string()).collect()
     }
 
     /// Opens the sockets of a channel, and the client of TCP replay.
@@ -124,7 +121,7 @@ impl Venue for CmeVenue {
         let recovery = Recovery::open(config, &channel)?;
         let endpoints = endpoints(config, &channel);
         let (source, warnings) = endpoints::open(config, &endpoints)?;
-        let interface = venue.interface.as_deref();
+        let interface = venue.interfaces();
         let receive = endpoints::kind(&source);
         let reach = recovery.as_ref().map(Recovery::reach);
         Ok(Opened {
@@ -134,7 +131,7 @@ impl Venue for CmeVenue {
             warnings,
             opening: Opening::Listening {
                 groups: endpoints.len(),
-                interface: interface.unwrap_or("default").to_owned(),
+                interface: interface.unwrap_or_else(|| "default".to_owned()),
                 receive,
             },
         })

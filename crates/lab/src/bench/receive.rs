@@ -77,6 +77,7 @@ impl Plan {
         let group = |last| Endpoint {
             address: SocketAddrV4::new(Ipv4Addr::new(239, 255, 78, last), 0),
             sources: Vec::new(),
+            interface: None,
             urgent: last <= 2,
         };
         let groups: Vec<_> = (1..=self.groups.max(1)).map(group).collect();

@@ -4,9 +4,9 @@
 //! bridge or tunnel, or an address that moves to another card, the socket receives nothing until it joins again. A link
 //! that goes down and up keeps its memberships.
 
+use super::Settings;
 use super::changes::{Changed, Changes};
 use super::socket::Socket;
-use super::{Settings, interface};
 use std::time::{Duration, Instant};
 
 /// State for keeping the groups of a source joined.
@@ -15,8 +15,6 @@ pub(super) struct Membership {
     /// `None` if the system does not report interface changes.
     changes: Option<Changes>,
     settings: Settings,
-    /// Index of the configured interface at the last join. `None` if routes decide.
-    index: Option<u32>,
     look: Instant,
     retry: Instant,
     rejoined: u64,
@@ -35,7 +33,6 @@ impl Membership {
         Membership {
             changes: Changes::watch().ok(),
             settings: settings.clone(),
-            index: interface::index_of(settings.interface.as_deref()),
             look: now,
             retry: now,
             rejoined: 0,
@@ -57,7 +54,7 @@ impl Membership {
         let changed = self.changes.as_mut().map(Changes::take);
         let changed = changed.unwrap_or_default();
         if changed.any {
-            self.lose(&changed, sockets);
+            Self::lose(&changed, sockets);
         }
         let is_lost = sockets.iter().any(Socket::is_lost);
         if is_lost && (changed.any || now >= self.retry) {
@@ -67,32 +64,24 @@ impl Membership {
     }
 
     /// Leaves groups that are no longer received: the kernel limits the memberships of a socket.
-    fn lose(&mut self, changed: &Changed, sockets: &mut [Socket]) {
+    fn lose(changed: &Changed, sockets: &mut [Socket]) {
         for index in &changed.gone {
             sockets.iter_mut().for_each(|socket| socket.lose(*index));
         }
-        // The name or address belongs to another interface now: a card with the same name, or one to which the address
-        // moved.
-        let Some(index) = self.index else { return };
-        let now = interface::index_of(self.settings.interface.as_deref());
-        if now.is_some_and(|now| now != index) {
-            sockets.iter_mut().for_each(|socket| socket.lose(index));
-        }
+        sockets.iter_mut().for_each(Socket::lose_if_moved);
     }
 
     fn join_again(&mut self, sockets: &mut [Socket]) {
-        let index = interface::index_of(self.settings.interface.as_deref());
         for socket in sockets.iter_mut().filter(|socket| socket.is_lost()) {
             self.rejoined += u64::from(socket.join_again(&self.settings).is_ok());
         }
-        self.index = index.or(self.index);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::udp::{Endpoint, Sender, SenderSettings, kernel::Slots};
+    use crate::udp::{Endpoint, Sender, SenderSettings, interface, kernel::Slots};
     use std::net::{Ipv4Addr, SocketAddrV4};
 
     /// The kernel reported the removal of the loopback interface: its group is left, receives nothing, and is rejoined
@@ -113,10 +102,11 @@ mod tests {
             let endpoint = Endpoint {
                 address: SocketAddrV4::new(Ipv4Addr::new(239, 255, 77, 91), 0),
                 sources,
+                interface: None,
                 urgent: true,
             };
             let mut membership = Membership::watch(&settings);
-            let index = membership.index.expect("every host has it");
+            let index = interface::index_of(Some("lo")).expect("every host has it");
             let socket = Socket::open(&endpoint, &settings, &mut Vec::new());
             let mut sockets = [socket.expect("the loopback interface takes groups")];
             let heard = |socket: &Socket| {
@@ -124,9 +114,9 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(30));
                 Slots::new(1, 64).receive(socket.fd()).is_ok()
             };
-            let mut gone = |index, sockets: &mut [Socket]| {
+            let gone = |index, sockets: &mut [Socket]| {
                 let gone = vec![index];
-                membership.lose(&Changed { any: true, gone }, sockets);
+                Membership::lose(&Changed { any: true, gone }, sockets);
             };
             gone(index + 1, &mut sockets);
             assert!(!sockets[0].is_lost() && heard(&sockets[0]));

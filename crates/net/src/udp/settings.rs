@@ -9,6 +9,8 @@ pub struct Endpoint {
     pub address: SocketAddrV4,
     /// Accepted source addresses; empty: all. A group is joined for these sources only.
     pub sources: Vec<Ipv4Addr>,
+    /// Name or address of the interface on which the group is joined; `None`: that of the settings.
+    pub interface: Option<String>,
     /// Polled at each call; of the other endpoints one is polled at each call, in turn.
     pub urgent: bool,
 }
@@ -16,8 +18,8 @@ pub struct Endpoint {
 /// Receive settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Name or address of the interface on which groups are joined; `None`: the kernel's routes
-    /// decide.
+    /// Name or address of the interface on which groups are joined, unless their endpoint names another; `None`: the
+    /// kernel's routes decide.
     pub interface: Option<String>,
     /// Receive buffer of each socket, bytes.
     pub receive_buffer_bytes: usize,

@@ -15,6 +15,9 @@ pub(super) struct Socket {
     pub address: SocketAddrV4,
     /// Accepted source addresses; empty: all.
     sources: Vec<Ipv4Addr>,
+    /// Interface of its group, by name or address; and its index at the last join, `None` if routes decide.
+    interface: Option<String>,
+    index: Option<u32>,
     pub totals: Totals,
     /// Last seen drop count of the kernel.
     drops_seen: u32,
@@ -52,13 +55,20 @@ impl Socket {
         reserve(&socket, address, settings, warnings)?;
         request_timestamps(&socket, address, settings, warnings);
         let address = bind(&socket, address)?;
+        let interface = endpoint.interface.as_ref().or(settings.interface.as_ref());
+        let interface = interface.cloned();
+        // Before the join: a change in between is found at the next look.
+        let index = interface::index_of(interface.as_deref());
+        let joined = interface.as_deref();
         if group {
-            join(&socket, address, &endpoint.sources, settings)?;
+            join(&socket, address, &endpoint.sources, joined, settings)?;
         }
         Ok(Socket {
             socket,
             address,
             sources: endpoint.sources.clone(),
+            interface,
+            index,
             totals: Totals::default(),
             drops_seen: 0,
             is_lost: false,
@@ -79,9 +89,29 @@ impl Socket {
             group.is_multicast() && self.socket.leave_multicast_v4_n(group, &on).is_ok();
     }
 
+    /// Leaves its group if its name or address belongs to another interface now: a card with the same name, or one to which
+    /// the address moved.
+    pub fn lose_if_moved(&mut self) {
+        let now = interface::index_of(self.interface.as_deref());
+        if let Some(index) = self.index
+            && now.is_some_and(|now| now != index)
+        {
+            self.lose(index);
+        }
+    }
+
     /// Rejoins its group.
     pub fn join_again(&mut self, settings: &Settings) -> Result<(), Error> {
-        join(&self.socket, self.address, &self.sources, settings)?;
+        let interface = self.interface.as_deref();
+        let index = interface::index_of(interface);
+        join(
+            &self.socket,
+            self.address,
+            &self.sources,
+            interface,
+            settings,
+        )?;
+        self.index = index;
         self.is_lost = false;
         Ok(())
     }
@@ -200,9 +230,10 @@ fn join(
     socket: &socket2::Socket,
     address: SocketAddrV4,
     sources: &[Ipv4Addr],
+    interface: Option<&str>,
     settings: &Settings,
 ) -> Result<(), Error> {
-    let interface = interface::address_of(settings.interface.as_deref())?;
+    let interface = interface::address_of(interface)?;
     let why = |error: io::Error| match error.raw_os_error() {
         Some(libc::ENOBUFS) => Error::TooManyJoins {
             address,

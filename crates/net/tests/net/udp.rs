@@ -49,6 +49,7 @@ pub(crate) fn endpoint(address: SocketAddrV4) -> Endpoint {
     Endpoint {
         address,
         sources: Vec::new(),
+        interface: None,
         urgent: true,
     }
 }

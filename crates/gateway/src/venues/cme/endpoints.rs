@@ -2,7 +2,7 @@
 
 use super::{ChannelConfig, CmeConfig, Connection, Protocol};
 use crate::config::{Receive, Sources};
-use touchline_feed::cme::FeedType;
+use touchline_feed::cme::{FeedType, Line};
 use touchline_net::udp::{Endpoint, Settings};
 use touchline_net::xdp::Mode;
 use touchline_net::{Error, LiveSource, UdpSource, XdpSource};
@@ -20,6 +20,10 @@ pub fn endpoints(config: &CmeConfig, channel: &ChannelConfig) -> Vec<Endpoint> {
             sources: match config.network.sources {
                 Sources::Published | Sources::Filtered => connection.hosts.clone(),
                 Sources::Any => Vec::new(),
+            },
+            interface: match connection.line {
+                Line::A => None,
+                Line::B => config.venue.interface_b.clone(),
             },
             urgent: connection.feed == Some(FeedType::Incremental),
         })

@@ -34,6 +34,13 @@ pub struct CmeVenue {
         deserialize_with = "interface"
     )]
     pub interface: Option<String>,
+    /// The same for the groups of line B; that of line A if absent.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "interface"
+    )]
+    pub interface_b: Option<String>,
     /// The symbols to publish.
     #[serde(default)]
     pub symbols: Symbols,
@@ -50,6 +57,17 @@ pub enum Kind {
     Cme,
 }
 
+impl CmeVenue {
+    /// The configured interfaces, as text; none if the system chooses for both lines.
+    pub fn interfaces(&self) -> Option<String> {
+        match (&self.interface, &self.interface_b) {
+            (Some(name), None) => Some(name.clone()),
+            (None, None) => None,
+            (a, Some(b)) => Some(format!("{},{b}", a.as_deref().unwrap_or("default"))),
+        }
+    }
+}
+
 impl Config<CmeVenue> {
     /// Configuration of one CME channel with all defaults, without a file; its bus is `cme-` and
     /// the channel's number.
@@ -63,6 +81,7 @@ impl Config<CmeVenue> {
                 join: Join::Snapshot,
                 wait_ms: default_wait_ms(),
                 interface: None,
+                interface_b: None,
                 symbols: Symbols::default(),
                 replay: None,
             },

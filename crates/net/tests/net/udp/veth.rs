@@ -69,6 +69,20 @@ impl Network {
         Ok(())
     }
 
+    /// Creates two more cards: of another network, for a second line.
+    pub(super) fn plug_second(&self) {
+        let [a, b] = &self.names;
+        for line in [
+            format!("-n {a} link add other-a type veth peer name other-b netns {b}"),
+            format!("-n {a} addr add 10.78.0.1/24 dev other-a"),
+            format!("-n {b} addr add 10.78.0.2/24 dev other-b"),
+            format!("-n {a} link set other-a up"),
+            format!("-n {b} link set other-b up"),
+        ] {
+            ip(&line).expect("who makes namespaces makes cards");
+        }
+    }
+
     /// Runs a closure in one of the namespaces, on its own thread; opened sockets stay there.
     pub(super) fn within<T: Send>(&self, side: usize, work: impl FnOnce() -> T + Send) -> T {
         let path = format!("/run/netns/{}", self.names[side]);

@@ -6,9 +6,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::process::Command;
 use std::time::Instant;
-use touchline_net::udp::{Endpoint, Totals};
+use touchline_net::udp::{Endpoint, Sender, SenderSettings, Totals};
 use touchline_net::xdp::{Error, Mode};
-use touchline_net::{PacketSource, TimestampSource, XdpSource};
+use touchline_net::{LiveSource, PacketSource, TimestampSource, UdpSource, XdpSource};
 
 const MODES: [Mode; 2] = [Mode::Driver, Mode::Generic];
 
@@ -254,4 +254,76 @@ fn a_card_that_comes_back_has_the_program_again() {
     let after = take(&mut source, 1);
     assert!(is_of_the_rings(&after[0]) && after[0].payload == b"after");
     assert_eq!(source.tally().packets, 2);
+}
+
+/// Each line has its card: by sockets and by rings, a packet on the wrong card is not received, and when one card goes, the
+/// other line stays.
+#[test]
+fn two_lines_have_a_card_each() {
+    let Some(network) = Network::new("xdp-lines") else {
+        return;
+    };
+    network.plug_second();
+    let lines = [
+        of_the_venue(),
+        Endpoint {
+            address: SocketAddrV4::new(*GROUP.ip(), 14_311),
+            interface: Some("other-b".to_owned()),
+            ..endpoint(GROUP)
+        },
+    ];
+    let of_card = |card: &str| {
+        let settings = SenderSettings {
+            interface: Some(card.to_owned()),
+            ..SenderSettings::default()
+        };
+        network.within(0, || Sender::open(&settings).expect("the card sends"))
+    };
+    let senders = ["side-a", "other-a"].map(of_card);
+    let settings = settings(1, "side-b");
+    let by_sockets = || UdpSource::open(&lines, &settings).map(LiveSource::Sockets);
+    let by_rings = || XdpSource::open(&lines, &settings, Mode::Driver).map(LiveSource::Frames);
+    for is_of_rings in [false, true] {
+        let mut source = match is_of_rings {
+            false => network.within(1, by_sockets),
+            true => network.within(1, by_rings),
+        }
+        .expect("both cards are there");
+        for number in 0..20_u8 {
+            for (sender, line) in senders.iter().zip(&lines) {
+                sender.send(line.address, &[number]).expect("it is sent");
+            }
+            let wrong = [(&senders[0], &lines[1]), (&senders[1], &lines[0])];
+            for (sender, line) in wrong {
+                sender.send(line.address, b"wrong").expect("it is sent");
+            }
+        }
+        let taken = take(&mut source, 40);
+        assert_eq!(taken.len(), 40, "rings: {is_of_rings}");
+        for line in &lines {
+            let of_line = taken
+                .iter()
+                .filter(|packet| packet.destination == line.address);
+            let numbers: Vec<u8> = of_line.map(|packet| packet.payload[0]).collect();
+            assert_eq!(numbers, (0..20).collect::<Vec<_>>());
+        }
+        assert!(
+            taken
+                .iter()
+                .all(|packet| is_of_the_rings(packet) == is_of_rings)
+        );
+    }
+    let mut source = network.within(1, by_rings).expect("both cards are there");
+    ip(&format!("-n {} link del other-a", network.names[0])).expect("it is there");
+    let start = Instant::now();
+    while !network.within(1, || {
+        source.look_after();
+        source.tally().is_detached
+    }) {
+        assert!(start.elapsed() < PATIENCE, "the card is gone");
+        std::thread::sleep(QUIET);
+    }
+    senders[0].send(GROUP, b"still").expect("it is sent");
+    let still = take(&mut source, 1);
+    assert!(is_of_the_rings(&still[0]) && still[0].payload == b"still");
 }
