@@ -17,6 +17,7 @@ mod program;
 #[allow(unsafe_code, reason = "the kernel shares the rings' memory")]
 mod rings;
 
+pub use attached::Mode;
 pub use error::Error;
 pub use rings::PACKET_BYTES_MAX;
 
@@ -31,15 +32,6 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::ops::Range;
 use std::time::{Duration, Instant};
-
-/// How a program is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// By the driver, before the kernel has made anything of a frame.
-    Driver,
-    /// By the kernel, for drivers that have no place for a program.
-    Generic,
-}
 
 /// Lends packets of the rings, and of the sockets beside them; never waits.
 ///

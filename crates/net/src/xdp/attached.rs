@@ -1,7 +1,8 @@
 //! A program that is attached to an interface, with a socket for each of its queues.
 
+use super::error::Error;
 use super::rings::{Frame, Queue, frame_bytes};
-use super::{Error, Mode, kernel, program};
+use super::{kernel, program};
 use crate::nic;
 use crate::udp::{Endpoint, Settings, Totals, set_option};
 use std::io::{self, ErrorKind};
@@ -13,6 +14,15 @@ use std::time::{Duration, Instant};
 /// Options that `libc` does not have for each platform, of `asm-generic/socket.h`: packets of a call of busy polling.
 const SO_BUSY_POLL_BUDGET: i32 = 70;
 const BUSY_POLL_BUDGET: i32 = 64;
+
+/// How a program is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By the driver, before the kernel has made anything of a frame.
+    Driver,
+    /// By the kernel, for drivers that have no place for a program.
+    Generic,
+}
 
 /// An attached program. Dropped, it is detached.
 pub(super) struct Attached {

@@ -1,8 +1,8 @@
 //! A network card with its endpoints: the program goes with its interface, and another one of that name gets it.
 
-use super::attached::Attached;
+use super::attached::{Attached, Mode};
+use super::error::Error;
 use super::rings::Frame;
-use super::{Error, Mode};
 use crate::udp::{Endpoint, Settings, Totals, named_interface};
 use std::time::{Duration, Instant};
 
