@@ -71,7 +71,7 @@ const SET_BACK_NS: u64 = 1_000_000_000;
 
 /// Maximum difference of the card's clock from the kernel's. A larger one is another time scale,
 /// such as TAI.
-const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
+pub(crate) const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
 
 /// Checks that an interface of this host, by name or address, is up and takes multicast; without one routes decide.
 ///

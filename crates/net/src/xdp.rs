@@ -8,6 +8,7 @@
 //! Needs Linux 5.9, and `CAP_NET_ADMIN`, `CAP_BPF`, `CAP_NET_RAW`. `docs/design/sockets.md` has the reasons and figures.
 
 mod attached;
+mod btf;
 mod card;
 mod checksum;
 mod error;
@@ -23,7 +24,9 @@ pub use rings::PACKET_BYTES_MAX;
 
 use crate::frame::locate;
 use crate::pcap::LinkType;
-use crate::udp::{self, Endpoint, Latest, Settings, Totals, UdpSource, now_ns};
+use crate::udp::{
+    self, Endpoint, Latest, Settings, TIMESTAMPS_APART_MAX_NS, Totals, UdpSource, now_ns,
+};
 use crate::{Packet, PacketSource, Received, TimestampSource};
 use attached::Attached;
 use card::Card;
@@ -35,7 +38,7 @@ use std::time::{Duration, Instant};
 
 /// Lends packets of the rings, and of the sockets beside them; never waits.
 ///
-/// `receive_ns` is the time of the poll, and never decreases, as that of [`UdpSource`].
+/// `receive_ns` is the card's time, else that of the poll; it never decreases, as that of [`UdpSource`].
 pub struct XdpSource {
     endpoints: Vec<Endpoint>,
     /// One for each interface.
@@ -69,6 +72,7 @@ struct Found {
     card: usize,
     queue: usize,
     frame: Frame,
+    stamp_ns: Option<u64>,
     source: SocketAddrV4,
     destination: SocketAddrV4,
     payload: Range<usize>,
@@ -135,6 +139,12 @@ impl XdpSource {
         })
     }
 
+    /// Whether each frame of every card is asked for the card's time; the driver may have none.
+    pub fn asks_for_stamps(&self) -> bool {
+        let asks = |card: &Card| card.attached().is_some_and(Attached::has_stamps);
+        self.cards.iter().all(asks)
+    }
+
     /// The next frame of a card, in turn.
     #[inline]
     fn next(&mut self) -> Option<(usize, usize, Frame)> {
@@ -168,10 +178,13 @@ impl XdpSource {
                 Ok((source, destination, payload)) => {
                     self.totals.packets += 1;
                     self.totals.bytes += payload.len() as u64;
+                    let attached = self.cards[card].attached();
+                    let stamp_ns = attached.and_then(|one| one.stamp_ns(queue, frame));
                     return Some(Found {
                         card,
                         queue,
                         frame,
+                        stamp_ns,
                         source,
                         destination,
                         payload,
@@ -215,10 +228,11 @@ impl PacketSource for XdpSource {
             return Ok(Received::Packet(self.sockets.lend(&found)));
         }
         if let Some(found) = self.find() {
-            let receive_ns = self.latest.raise(now_ns(), &mut self.totals);
+            let (stamp_ns, timestamp) = best_timestamp(found.stamp_ns, &mut self.totals);
+            let receive_ns = self.latest.raise(stamp_ns, &mut self.totals);
             return Ok(Received::Packet(Packet {
                 receive_ns,
-                timestamp: TimestampSource::Poll,
+                timestamp,
                 destination: found.destination,
                 source: found.source,
                 payload: &self.bytes(found.card, found.queue, found.frame)[found.payload],
@@ -240,6 +254,22 @@ impl PacketSource for XdpSource {
         let cards = self.cards.iter().map(Card::totals);
         let rings = cards.fold(self.totals, Totals::plus);
         rings.plus(self.sockets.tally())
+    }
+}
+
+/// The card's time if it is near ours, else the present time.
+#[inline]
+fn best_timestamp(stamp_ns: Option<u64>, totals: &mut Totals) -> (u64, TimestampSource) {
+    let now_ns = now_ns();
+    match stamp_ns {
+        Some(ns) if ns.abs_diff(now_ns) <= TIMESTAMPS_APART_MAX_NS => {
+            (ns, TimestampSource::Hardware)
+        }
+        Some(_) => {
+            totals.timestamps_implausible += 1;
+            (now_ns, TimestampSource::Poll)
+        }
+        None => (now_ns, TimestampSource::Poll),
     }
 }
 
@@ -291,6 +321,26 @@ fn judge(
 mod tests {
     use super::*;
     use crate::frame::udp_ipv4_frame;
+
+    #[test]
+    fn the_cards_time_is_taken_if_it_is_near_ours() {
+        let mut totals = Totals::default();
+        let near_ns = now_ns() - 900;
+        let best = best_timestamp(Some(near_ns), &mut totals);
+        assert_eq!(best, (near_ns, TimestampSource::Hardware));
+        // TAI, a clock that counts from the start of the card, and none.
+        for (stamp_ns, implausible) in [
+            (Some(now_ns() + 37_000_000_000), 1),
+            (Some(5), 2),
+            (None, 2),
+        ] {
+            let before_ns = now_ns();
+            let (ns, source) = best_timestamp(stamp_ns, &mut totals);
+            assert!((before_ns..=now_ns()).contains(&ns));
+            assert_eq!(source, TimestampSource::Poll);
+            assert_eq!(totals.timestamps_implausible, implausible);
+        }
+    }
 
     #[test]
     fn frames_of_strangers_and_damaged_ones_are_refused() {

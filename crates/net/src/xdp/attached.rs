@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::rings::{Frame, Queue, frame_bytes};
-use super::{kernel, program};
+use super::{btf, kernel, program};
 use crate::nic;
 use crate::udp::{Endpoint, Settings, Totals, set_option};
 use std::io::{self, ErrorKind};
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// Options that `libc` does not have for each platform, of `asm-generic/socket.h`: packets of a call of busy polling.
 const SO_BUSY_POLL_BUDGET: i32 = 70;
 const BUSY_POLL_BUDGET: i32 = 64;
+
+/// The kernel's function that asks the card for the time of a frame, from Linux 6.3 on.
+const STAMP: &str = "bpf_xdp_metadata_rx_timestamp";
 
 /// How a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub(super) struct Attached {
     /// Name and index.
     interface: (String, u32),
     mode: Mode,
+    has_stamps: bool,
     /// Closed before the queues: nothing arrives in the rings any more.
     _link: OwnedFd,
     queues: Vec<Queue>,
@@ -53,14 +57,29 @@ impl Attached {
         }
         let addresses: Vec<SocketAddrV4> = endpoints.iter().map(|one| one.address).collect();
         let map = kernel::map().map_err(refused("making a map"))?;
-        let instructions = program::assemble(map.as_raw_fd(), &addresses);
-        let program = kernel::load(&instructions).map_err(refused("loading the program"))?;
+        let assemble = |stamp| program::assemble(map.as_raw_fd(), &addresses, stamp);
+        // With the card's time, if kernel and driver have it; the generic mode has none.
+        let stamped = settings.timestamps.then(|| btf::function(STAMP)).flatten();
+        let stamped = stamped.filter(|_| wanted == Mode::Driver);
+        let stamped =
+            stamped.and_then(|stamp| kernel::load(&assemble(Some(stamp)), Some(interface.1)).ok());
         let queues = queues(&interface, map.as_fd(), settings, wanted, patience)?;
-        let (link, mode) = attach(program.as_fd(), interface.1, wanted)
-            .map_err(refused("attaching the program"))?;
+        let stamped =
+            stamped.and_then(|program| kernel::attach(program.as_fd(), interface.1, false).ok());
+        let has_stamps = stamped.is_some();
+        let (link, mode) = match stamped {
+            Some(link) => (link, Mode::Driver),
+            None => {
+                let program = kernel::load(&assemble(None), None);
+                let program = program.map_err(refused("loading the program"))?;
+                let attached = attach(program.as_fd(), interface.1, wanted);
+                attached.map_err(refused("attaching the program"))?
+            }
+        };
         Ok(Attached {
             interface,
             mode,
+            has_stamps,
             _link: link,
             queues,
         })
@@ -78,6 +97,11 @@ impl Attached {
     /// How the program is attached.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Whether the program asks the card for the time of each frame.
+    pub fn has_stamps(&self) -> bool {
+        self.has_stamps
     }
 
     /// What the interface does not offer.
@@ -118,6 +142,13 @@ impl Attached {
     #[inline]
     pub fn bytes(&self, queue: usize, frame: Frame) -> &[u8] {
         self.queues[queue].bytes(frame)
+    }
+
+    /// The card's time of the last frame of a queue, nanoseconds of its clock; `None` if it has none.
+    #[inline]
+    pub fn stamp_ns(&self, queue: usize, frame: Frame) -> Option<u64> {
+        let stamp = self.has_stamps.then(|| self.queues[queue].before(frame))?;
+        Some(u64::from_ne_bytes(stamp)).filter(|ns| *ns != 0)
     }
 
     /// What the kernel counts for the rings.

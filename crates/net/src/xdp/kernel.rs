@@ -17,6 +17,8 @@ const LINK_CREATE: c_long = 28;
 const MAP_TYPE_XSKMAP: u32 = 17;
 const PROGRAM_TYPE_XDP: u32 = 6;
 const ATTACH_TYPE_XDP: u32 = 37;
+/// A program that may ask the driver of its interface.
+const BOUND_ONLY: u32 = 1 << 6;
 /// Of `linux/if_link.h`.
 const GENERIC: u32 = 1 << 1;
 const DRIVER: u32 = 1 << 2;
@@ -117,8 +119,8 @@ pub(super) fn set(map: BorrowedFd<'_>, queue: u32, socket: BorrowedFd<'_>) -> io
     bpf(MAP_UPDATE, &attributes).map(drop)
 }
 
-/// Loads a program.
-pub(super) fn load(instructions: &[Instruction]) -> io::Result<OwnedFd> {
+/// Loads a program; one that asks the card is for this interface alone.
+pub(super) fn load(instructions: &[Instruction], bound_to: Option<u32>) -> io::Result<OwnedFd> {
     let mut name = [0; 16];
     name[..9].copy_from_slice(b"touchline");
     let attributes = ProgramLoad {
@@ -130,9 +132,9 @@ pub(super) fn load(instructions: &[Instruction]) -> io::Result<OwnedFd> {
         log_bytes: 0,
         log: std::ptr::null_mut(),
         kernel_version: 0,
-        flags: 0,
+        flags: bound_to.map_or(0, |_| BOUND_ONLY),
         name,
-        interface: 0,
+        interface: bound_to.unwrap_or(0),
         attach_type: ATTACH_TYPE_XDP,
     };
     bpf(PROGRAM_LOAD, &attributes).map(owned)

@@ -35,6 +35,9 @@ mod code {
     pub(super) const JUMP_IF_ABOVE: u8 = 0x2d;
     pub(super) const JUMP_IF_EQUAL: u8 = 0x1d;
     pub(super) const JUMP_UNLESS: u8 = 0x55;
+    pub(super) const STORE_DOUBLE: u8 = 0x7a;
+    pub(super) const STORE_DOUBLE_OF: u8 = 0x7b;
+    pub(super) const LOAD_DOUBLE: u8 = 0x79;
     pub(super) const CALL: u8 = 0x85;
     pub(super) const EXIT: u8 = 0x95;
 }
@@ -43,6 +46,7 @@ mod code {
 mod context {
     pub(super) const DATA: i16 = 0;
     pub(super) const DATA_END: i16 = 4;
+    pub(super) const BEFORE: i16 = 8;
     pub(super) const QUEUE: i16 = 16;
 }
 
@@ -60,12 +64,26 @@ mod at {
 
 const XDP_PASS: i32 = 2;
 const REDIRECT_MAP: i32 = 51;
+const ADJUST_META: i32 = 54;
+
+/// Bytes before a frame with the card's time, 0 if it has none.
+pub(super) const STAMP_BYTES: i32 = 8;
+
+/// The frame pointer.
+const STACK: u8 = 10;
+/// Where the time is kept meanwhile.
+const STAMP: i16 = -8;
 
 /// Endpoints of a program: its jumps reach no further.
 pub(super) const ENDPOINTS_MAX: usize = 1_000;
 
-/// The program: `map` is the descriptor of the map from queues to sockets.
-pub(super) fn assemble(map: i32, endpoints: &[SocketAddrV4]) -> Vec<Instruction> {
+/// The program: `map` is the descriptor of the map from queues to sockets, `stamp` the number of the kernel's function that
+/// asks the card for the time of a frame, `bpf_xdp_metadata_rx_timestamp`.
+pub(super) fn assemble(
+    map: i32,
+    endpoints: &[SocketAddrV4],
+    stamp: Option<u32>,
+) -> Vec<Instruction> {
     assert!(endpoints.len() <= ENDPOINTS_MAX, "checked at the start");
     let mut program = Program::default();
     program.add(code::COPY, 6, 1, 0, 0);
@@ -94,6 +112,9 @@ pub(super) fn assemble(map: i32, endpoints: &[SocketAddrV4]) -> Vec<Instruction>
     program.pass_if(code::JUMP, 0, 0, 0);
     for take in takes {
         program.here(take);
+    }
+    if let Some(stamp) = stamp {
+        program.stamp(stamp);
     }
     program.add(code::LOAD_WORD, 2, 6, context::QUEUE, 0);
     program.constant(1, 1, u64::from(map.cast_unsigned()));
@@ -152,6 +173,28 @@ impl Program {
     fn pass_if(&mut self, code: u8, left: u8, right: u8, immediate: i32) {
         let jump = self.jump(code, left, right, immediate);
         self.passes.push(jump);
+    }
+
+    /// Writes the card's time, or 0, before the frame.
+    fn stamp(&mut self, function: u32) {
+        self.add(code::STORE_DOUBLE, STACK, 0, STAMP, 0);
+        self.add(code::COPY, 1, 6, 0, 0);
+        self.add(code::COPY, 2, STACK, 0, 0);
+        self.add(code::ADD, 2, 0, 0, STAMP.into());
+        // Source 2: a function of the kernel. It leaves the 0 if it has no time.
+        self.add(code::CALL, 0, 2, 0, function.cast_signed());
+        self.add(code::COPY, 1, 6, 0, 0);
+        self.add(code::SET, 2, 0, 0, -STAMP_BYTES);
+        self.add(code::CALL, 0, 0, 0, ADJUST_META);
+        // Without room there the packet is passed on.
+        self.pass_if(code::JUMP_UNLESS, 0, 0, 0);
+        self.add(code::LOAD_WORD, 2, 6, context::BEFORE, 0);
+        self.add(code::LOAD_WORD, 3, 6, context::DATA, 0);
+        self.add(code::COPY, 4, 2, 0, 0);
+        self.add(code::ADD, 4, 0, 0, STAMP_BYTES);
+        self.pass_if(code::JUMP_IF_ABOVE, 4, 3, 0);
+        self.add(code::LOAD_DOUBLE, 5, STACK, STAMP, 0);
+        self.add(code::STORE_DOUBLE_OF, 2, 5, 0, 0);
     }
 
     fn load_and_pass_unless(&mut self, load: u8, at: i16, value: i32) {
@@ -245,7 +288,7 @@ mod tests {
 
     #[test]
     fn packets_of_the_endpoints_are_taken_and_no_others() {
-        let program = assemble(5, &endpoints());
+        let program = assemble(5, &endpoints(), None);
         for endpoint in endpoints() {
             assert!(is_taken(&program, &frame(endpoint)), "{endpoint}");
         }
@@ -260,12 +303,12 @@ mod tests {
                 "{other}"
             );
         }
-        assert!(!is_taken(&assemble(5, &[]), &frame(endpoints()[0])));
+        assert!(!is_taken(&assemble(5, &[], None), &frame(endpoints()[0])));
     }
 
     #[test]
     fn frames_that_are_not_plain_are_passed_on() {
-        let program = assemble(5, &endpoints());
+        let program = assemble(5, &endpoints(), None);
         let plain = frame(endpoints()[0]);
         for (what, at, byte) in [
             ("ARP", 13, 0x06),
@@ -294,8 +337,9 @@ mod tests {
     #[test]
     fn the_longest_program_reaches_its_end() {
         let many = [endpoints()[0]; ENDPOINTS_MAX];
-        let program = assemble(5, &many);
+        let program = assemble(5, &many, Some(9));
         assert!(program.len() < 4_096, "the limit of older kernels");
-        assert!(!is_taken(&program, &frame(endpoints()[2])));
+        let plain = assemble(5, &many, None);
+        assert!(!is_taken(&plain, &frame(endpoints()[2])));
     }
 }

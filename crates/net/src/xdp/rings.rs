@@ -1,6 +1,6 @@
 //! The memory that is shared with the kernel: frames, the ring of those received, and the ring of those that are free.
 
-use super::kernel;
+use super::{kernel, program};
 use libc::{c_int, off_t, xdp_desc, xdp_ring_offset};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -232,6 +232,19 @@ impl Queue {
         // SAFETY: inside of the frames, of which every byte has a value; the kernel writes to this one only after it was
         // given back, which needs `self` exclusively.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), frame.bytes as usize) }
+    }
+
+    /// The bytes before that frame, which the program has written.
+    #[inline]
+    pub fn before(&self, frame: Frame) -> [u8; program::STAMP_BYTES as usize] {
+        assert_eq!(self.lent, Some(frame.at), "only the last frame is ours");
+        const BYTES: usize = program::STAMP_BYTES as usize;
+        let at = frame.at.checked_sub(BYTES as u64);
+        let start = self
+            .frames
+            .at(at.expect("frames begin behind the headroom"), BYTES);
+        // SAFETY: inside of the frames, as `bytes`.
+        unsafe { start.cast::<[u8; BYTES]>().read_unaligned() }
     }
 
     /// Puts a frame into the ring of free ones, which has a place for each.
