@@ -1,6 +1,7 @@
 """Says each event as a line, as the readers in the other languages do: one by one, or from the rows of arrays."""
 
 import os
+import signal
 import sys
 
 import touchline
@@ -8,6 +9,8 @@ import touchline
 # A number that is absent, as an array has it.
 NONE = 2**63 - 1
 MODE = os.environ.get("TOUCHLINE_TEST_MODE")
+# A test in the background has SIGINT ignored, and Python keeps that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 MODES = {"wait": {"wait": 60}, "lossless": {"name": "recorder", "lossless": True}}
 
 
