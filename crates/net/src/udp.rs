@@ -19,11 +19,11 @@ pub use error::{Error, Warning};
 pub use sender::{Sender, SenderSettings, Sent};
 pub use settings::{Endpoint, Settings, Totals};
 
+pub(crate) use control::Control;
 pub(crate) use interface::named as named_interface;
 pub(crate) use kernel::set_option;
 
 use crate::{Packet, PacketSource, Received, TimestampSource};
-use control::Control;
 use kernel::Slots;
 use membership::Membership;
 use socket::Socket;
@@ -71,7 +71,7 @@ const SET_BACK_NS: u64 = 1_000_000_000;
 
 /// Maximum difference of the card's clock from the kernel's. A larger one is another time scale,
 /// such as TAI.
-pub(crate) const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
+const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
 
 /// Checks that an interface of this host, by name or address, is up and takes multicast; without one routes decide.
 ///
@@ -320,7 +320,7 @@ impl Socket {
 
 /// The card's timestamp, else the kernel's, else the present time.
 #[inline]
-fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSource) {
+pub(crate) fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSource) {
     match (control.hardware_ns, control.kernel_ns) {
         (None, Some(kernel_ns)) => (kernel_ns, TimestampSource::Kernel),
         (Some(hardware_ns), kernel_ns) => {

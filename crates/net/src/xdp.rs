@@ -25,7 +25,8 @@ pub use rings::PACKET_BYTES_MAX;
 use crate::frame::locate;
 use crate::pcap::LinkType;
 use crate::udp::{
-    self, Endpoint, Latest, Settings, TIMESTAMPS_APART_MAX_NS, Totals, UdpSource, now_ns,
+    self, Control, Endpoint, Latest, Settings, Totals, UdpSource, best_timestamp, named_interface,
+    now_ns,
 };
 use crate::{Packet, PacketSource, Received, TimestampSource};
 use attached::Attached;
@@ -50,6 +51,7 @@ pub struct XdpSource {
     calls: u32,
     polled: Instant,
     had_packet: bool,
+    timestamps: bool,
     latest: Latest,
     /// Without those of the sockets and of the cards.
     totals: Totals,
@@ -92,13 +94,16 @@ impl XdpSource {
         let sockets = UdpSource::open(endpoints, settings)?;
         let mut warnings: Vec<_> = sockets.warnings().iter().map(ToString::to_string).collect();
         let endpoints = bound(endpoints, &sockets);
-        let mut of_card: BTreeMap<&str, Vec<Endpoint>> = BTreeMap::new();
+        // By index: a name and an address may be of one card, which takes one program.
+        let mut of_card: BTreeMap<u32, (&str, Vec<Endpoint>)> = BTreeMap::new();
         for endpoint in &endpoints {
             let interface = endpoint.interface.as_ref().or(settings.interface.as_ref());
             let interface = interface.ok_or(Error::NoInterface)?;
-            of_card.entry(interface).or_default().push(endpoint.clone());
+            let (_, index) = named_interface(Some(interface)).ok_or(Error::NoInterface)?;
+            let (_, own) = of_card.entry(index).or_insert((interface, Vec::new()));
+            own.push(endpoint.clone());
         }
-        let cards = of_card.into_iter();
+        let cards = of_card.into_values();
         let cards = cards.map(|(interface, own)| Card::open(interface, own, settings, mode));
         let cards = cards.collect::<Result<Vec<_>, _>>()?;
         warnings.extend(cards.iter().filter_map(Card::warning));
@@ -110,6 +115,7 @@ impl XdpSource {
             calls: 0,
             polled: Instant::now(),
             had_packet: false,
+            timestamps: settings.timestamps,
             latest: Latest::default(),
             totals: Totals::default(),
             warnings,
@@ -197,6 +203,19 @@ impl XdpSource {
         None
     }
 
+    /// The card's time, else that of the poll.
+    #[inline]
+    fn timestamp(&mut self, hardware_ns: Option<u64>) -> (u64, TimestampSource) {
+        if !self.timestamps {
+            return (now_ns(), TimestampSource::Poll);
+        }
+        let control = Control {
+            hardware_ns,
+            ..Control::default()
+        };
+        best_timestamp(&control, &mut self.totals)
+    }
+
     /// The next packet of the sockets.
     fn find_in_sockets(&mut self) -> Result<Option<udp::Found>, udp::Error> {
         self.calls = 0;
@@ -228,7 +247,7 @@ impl PacketSource for XdpSource {
             return Ok(Received::Packet(self.sockets.lend(&found)));
         }
         if let Some(found) = self.find() {
-            let (stamp_ns, timestamp) = best_timestamp(found.stamp_ns, &mut self.totals);
+            let (stamp_ns, timestamp) = self.timestamp(found.stamp_ns);
             let receive_ns = self.latest.raise(stamp_ns, &mut self.totals);
             return Ok(Received::Packet(Packet {
                 receive_ns,
@@ -254,22 +273,6 @@ impl PacketSource for XdpSource {
         let cards = self.cards.iter().map(Card::totals);
         let rings = cards.fold(self.totals, Totals::plus);
         rings.plus(self.sockets.tally())
-    }
-}
-
-/// The card's time if it is near ours, else the present time.
-#[inline]
-fn best_timestamp(stamp_ns: Option<u64>, totals: &mut Totals) -> (u64, TimestampSource) {
-    let now_ns = now_ns();
-    match stamp_ns {
-        Some(ns) if ns.abs_diff(now_ns) <= TIMESTAMPS_APART_MAX_NS => {
-            (ns, TimestampSource::Hardware)
-        }
-        Some(_) => {
-            totals.timestamps_implausible += 1;
-            (now_ns, TimestampSource::Poll)
-        }
-        None => (now_ns, TimestampSource::Poll),
     }
 }
 
@@ -321,26 +324,6 @@ fn judge(
 mod tests {
     use super::*;
     use crate::frame::udp_ipv4_frame;
-
-    #[test]
-    fn the_cards_time_is_taken_if_it_is_near_ours() {
-        let mut totals = Totals::default();
-        let near_ns = now_ns() - 900;
-        let best = best_timestamp(Some(near_ns), &mut totals);
-        assert_eq!(best, (near_ns, TimestampSource::Hardware));
-        // TAI, a clock that counts from the start of the card, and none.
-        for (stamp_ns, implausible) in [
-            (Some(now_ns() + 37_000_000_000), 1),
-            (Some(5), 2),
-            (None, 2),
-        ] {
-            let before_ns = now_ns();
-            let (ns, source) = best_timestamp(stamp_ns, &mut totals);
-            assert!((before_ns..=now_ns()).contains(&ns));
-            assert_eq!(source, TimestampSource::Poll);
-            assert_eq!(totals.timestamps_implausible, implausible);
-        }
-    }
 
     #[test]
     fn frames_of_strangers_and_damaged_ones_are_refused() {

@@ -8,6 +8,7 @@ use crate::udp::{Endpoint, Settings, Totals, set_option};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,8 +60,8 @@ impl Attached {
         let map = kernel::map().map_err(refused("making a map"))?;
         let assemble = |stamp| program::assemble(map.as_raw_fd(), &addresses, stamp);
         // With the card's time, if kernel and driver have it; the generic mode has none.
-        let stamped = settings.timestamps.then(|| btf::function(STAMP)).flatten();
-        let stamped = stamped.filter(|_| wanted == Mode::Driver);
+        let asks = settings.timestamps && wanted == Mode::Driver;
+        let stamped = asks.then(stamp_function).flatten();
         let stamped =
             stamped.and_then(|stamp| kernel::load(&assemble(Some(stamp)), Some(interface.1)).ok());
         let queues = queues(&interface, map.as_fd(), settings, wanted, patience)?;
@@ -163,6 +164,12 @@ impl Attached {
             ..sum
         })
     }
+}
+
+/// The number of the kernel's function; looked for once, since the description of a kernel has megabytes.
+fn stamp_function() -> Option<u32> {
+    static FOUND: OnceLock<Option<u32>> = OnceLock::new();
+    *FOUND.get_or_init(|| btf::function(STAMP))
 }
 
 /// A bound socket for each queue of the interface, in the map.

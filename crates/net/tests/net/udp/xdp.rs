@@ -67,6 +67,8 @@ fn packets_of_the_rings_are_those_that_were_sent() {
             (totals.packets, totals.dropped_kernel, totals.damaged),
             (6_000, 0, 0)
         );
+        // They have the time of the poll, and it is counted.
+        assert_eq!(totals.timestamps_missing, 6_000);
         drop(source);
         assert_eq!(programs(&network), 0);
     }
@@ -331,4 +333,27 @@ fn two_lines_have_a_card_each() {
     senders[0].send(GROUP, b"still").expect("it is sent");
     let still = take(&mut source, 1);
     assert!(is_of_the_rings(&still[0]) && still[0].payload == b"still");
+}
+
+#[test]
+fn a_card_that_is_named_twice_has_one_program() {
+    let Some(network) = Network::new("xdp-twice") else {
+        return;
+    };
+    let by_address = Endpoint {
+        address: SocketAddrV4::new(*GROUP.ip(), 14_311),
+        interface: Some(OURS.to_string()),
+        ..endpoint(GROUP)
+    };
+    let mut source = open(
+        &network,
+        &[of_the_venue(), by_address.clone()],
+        Mode::Driver,
+    );
+    let venue = network.sender(VENUE);
+    for to in [GROUP, by_address.address] {
+        venue.send(to, b"both").expect("it is sent");
+        let taken = take(&mut source, 1);
+        assert!(is_of_the_rings(&taken[0]) && taken[0].destination == to);
+    }
 }
