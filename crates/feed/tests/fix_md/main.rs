@@ -4,6 +4,7 @@ mod causes;
 mod definitions;
 mod entries;
 mod goes_on;
+mod one_walk;
 mod parts;
 mod quotes;
 mod rules;
