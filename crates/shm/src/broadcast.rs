@@ -18,7 +18,7 @@
 //!
 //! 1. *announce*: if `e + 8` is above the watermark, raise the watermark to the next whole block, then
 //!    a release fence. Blocks are coarse, so this line stays in the readers' caches.
-//! 2. write the payload, and zero the head at `e`: the frame after this one does not exist yet.
+//! 2. zero the head at `e`, because the frame after this one does not exist yet, and write the payload.
 //! 3. *commit*: store the header at `p` with release. It contains length, kind, and the low half of the
 //!    frame's sequence number.
 //!

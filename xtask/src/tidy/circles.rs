@@ -20,7 +20,6 @@ const LEFT: &[(&str, &str)] = &[
     // The layouts and the list of them, which their test compares with the schema.
     ("types", "native/layout"),
     // A ring in shared memory: its parts are proved together.
-    ("shm", "broadcast/claim"),
     ("shm", "broadcast/format"),
     // The steps of joining are those of a subscriber.
     ("transport", "market/subscriber"),

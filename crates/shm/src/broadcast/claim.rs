@@ -1,22 +1,49 @@
 //! Claim of room in the ring for one message.
 
-use super::head::{Flags, frame_bytes};
-use super::writer::Writer;
-use crate::Words;
+use super::geometry::WORD;
+use super::head::{BATCH_END, Flags, Head, Kind, frame_bytes};
+use super::join_point::JoinPoint;
 use crate::atomic::{AtomicU64, Ordering};
+use crate::prefetch;
+use crate::words::store_backwards;
+
+/// Words of a cache line.
+const LINE: usize = 8;
+/// Distance of the prefetch for writing, words: some two hundred nanoseconds of a stream at full speed, the time to
+/// take a line from a distant processor.
+const AHEAD: usize = 32 * LINE;
 
 /// Room for one message, not yet visible to readers. A claim dropped without a commit has no
 /// effect.
 #[must_use = "a claim that is not committed is not published"]
 #[derive(Debug)]
-pub struct Claim<'a, M: Words> {
-    pub(super) writer: &'a mut Writer<M>,
-    /// Index of its header in the data.
-    pub(super) index: usize,
-    pub(super) length: usize,
+pub struct Claim<'a> {
+    /// All data of the ring: a power of two of words.
+    data: &'a [AtomicU64],
+    /// Of the [`Writer`](super::Writer), which the commit moves. `at` is its value: the compiler would load it again
+    /// after each atomic store.
+    next: &'a mut JoinPoint,
+    at: JoinPoint,
+    length: usize,
 }
 
-impl<M: Words> Claim<'_, M> {
+impl<'a> Claim<'a> {
+    /// The next frame, with a payload of `length` bytes. There is room for it.
+    #[inline(always)]
+    pub(super) fn new(data: &'a [AtomicU64], next: &'a mut JoinPoint, length: usize) -> Claim<'a> {
+        debug_assert!(
+            data.len().is_power_of_two(),
+            "positions are masked with the size of the data"
+        );
+        let at = *next;
+        Claim {
+            data,
+            next,
+            at,
+            length,
+        }
+    }
+
     /// Bytes of the message.
     #[inline]
     pub fn len(&self) -> usize {
@@ -31,64 +58,114 @@ impl<M: Words> Claim<'_, M> {
 
     /// Position after the message once it is committed. Another claim of the same length has the
     /// same one.
-    #[inline]
+    #[inline(always)]
     pub fn end(&self) -> u64 {
-        let begin = self.writer.next().position;
-        begin.wrapping_add(frame_bytes(self.length as u64))
+        (self.at.position).wrapping_add(frame_bytes(self.length as u64))
     }
 
     /// The payload in place: store with relaxed ordering, the commit orders it.
     #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
-        let begin = self.index + 1;
-        &self.writer.data()[begin..begin + self.length.div_ceil(8)]
+        let begin = self.index(self.at.position) + 1;
+        &self.data[begin..begin + self.length.div_ceil(8)]
     }
 
     /// Writes the message from its start; bytes beyond its length are ignored.
+    ///
+    /// The first words are written last: a waiting reader polls their line, and takes it back from a writer that stores
+    /// there before it owns the other lines.
     #[inline(always)]
     pub fn write(&mut self, bytes: &[u8]) {
         let words = self.words();
         let (whole, rest) = bytes.as_chunks::<8>();
-        let whole = &whole[..whole.len().min(words.len())];
-        // Four words per step, because the compiler does not unroll loops over atomics.
-        let (steps, short_step) = whole.as_chunks::<4>();
-        let (places, _) = words.as_chunks::<4>();
-        for (place, step) in places.iter().zip(steps) {
-            for (word, chunk) in place.iter().zip(step) {
-                word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
-            }
-        }
-        for (word, chunk) in words[4 * steps.len()..].iter().zip(short_step) {
-            word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
-        }
         if let (Some(word), false) = (words.get(whole.len()), rest.is_empty()) {
             let mut last = [0; 8];
             last[..rest.len()].copy_from_slice(rest);
             word.store(u64::from_ne_bytes(last), Ordering::Relaxed);
         }
+        store_backwards(words, whole, u64::from_ne_bytes);
     }
 
-    /// Writes the message from its start as words in the host's byte order; words beyond its length
-    /// are ignored.
+    /// [`Self::write`] with words in the host's byte order; words beyond the length are ignored.
     #[inline(always)]
     pub fn write_words(&mut self, message: &[u64]) {
-        for (word, value) in self.words().iter().zip(message) {
-            word.store(*value, Ordering::Relaxed);
-        }
+        store_backwards(self.words(), message, |word| word);
     }
 
     /// Makes the message visible and returns the position after it.
     #[inline(always)]
     pub fn commit(self, flags: Flags) -> u64 {
-        let Claim { writer, length, .. } = self;
-        writer.commit(length, flags)
+        let sequence = self.at.sequence.wrapping_add(1);
+        self.commit_frame(Kind::Message, flags, sequence)
+    }
+
+    /// Commits a frame that is not counted in the sequence.
+    pub(super) fn commit_control(self, kind: Kind) {
+        let sequence = self.at.sequence;
+        self.commit_frame(kind, Flags::default(), sequence);
+    }
+
+    /// Zeroes the head behind the frame: no frame follows it yet.
+    #[inline(always)]
+    pub(super) fn zero_next_head(&self) {
+        // mutant: ring: the next head is not zeroed
+        self.data[self.index(self.end())].store(0, Ordering::Relaxed);
+    }
+
+    /// Commits a frame: stores its header.
+    #[inline(always)]
+    fn commit_frame(self, kind: Kind, flags: Flags, sequence_next: u64) -> u64 {
+        let begin = self.index(self.at.position);
+        let head = Head {
+            kind,
+            flags,
+            length: self.length as u64,
+            sequence: self.at.sequence as u32,
+        };
+        // SYNC POINT: payload and the zero behind it are visible to a reader of the header.
+        // mutant: ring ordering: the header may be visible before the payload
+        self.data[begin].store(head.word(), Ordering::Release);
+        if flags.0 & BATCH_END.0 == 0 {
+            prefetch_for_write(self.data, begin, self.length);
+        }
+        let position = self.end();
+        *self.next = JoinPoint {
+            position,
+            sequence: sequence_next,
+        };
+        position
+    }
+
+    #[inline(always)]
+    fn index(&self, position: u64) -> usize {
+        (position / WORD) as usize & (self.data.len() - 1)
+    }
+}
+
+/// Prefetches lines for writing. Readers have copies of the next lines from a lap ago, and stores retire in order,
+/// so in a stream the invalidations must start long before the stores. A message that ends its batch is followed by
+/// a pause: a prefetch would only delay the message itself.
+#[inline(always)]
+fn prefetch_for_write(data: &[AtomicU64], begin: usize, length: usize) {
+    let ahead = begin + AHEAD;
+    prefetch::to_write(data, ahead & (data.len() - 1));
+    prefetch::to_write(data, (ahead + LINE) & (data.len() - 1));
+    if length.div_ceil(8) >= 2 * LINE {
+        prefetch_more_for_write(data, ahead + 2 * LINE, length.div_ceil(8) + 1 - 2 * LINE);
+    }
+}
+
+#[inline(never)]
+fn prefetch_more_for_write(data: &[AtomicU64], ahead: usize, words: usize) {
+    for offset in (0..words).step_by(LINE) {
+        prefetch::to_write(data, (ahead + offset) & (data.len() - 1));
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::broadcast::Geometry;
+    use crate::broadcast::{Geometry, Writer};
     use crate::words::zeroed;
 
     /// Shorter, equal and longer input: each word is that of the bytes, and bytes beyond the length are ignored.

@@ -2,6 +2,7 @@
 
 use super::head::Flags;
 use crate::atomic::{AtomicU64, Ordering};
+use crate::words::load;
 
 /// A message in shared memory.
 ///
@@ -43,8 +44,6 @@ impl Frame<'_> {
     /// Copies as much of the message as fits; the last word may contain bytes beyond its end.
     #[inline]
     pub fn copy_to(&self, room: &mut [u64]) {
-        for (to, from) in room.iter_mut().zip(self.words) {
-            *to = from.load(Ordering::Relaxed);
-        }
+        load(self.words, room);
     }
 }

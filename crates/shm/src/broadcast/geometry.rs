@@ -141,6 +141,12 @@ impl Geometry {
         limit as usize
     }
 
+    /// The data of a ring in this memory.
+    #[inline(always)]
+    pub fn data(self, words: &[AtomicU64]) -> &[AtomicU64] {
+        &words[CONTROL_WORDS..self.words()]
+    }
+
     /// Index among the data of the word at a position.
     #[inline]
     pub const fn index(self, position: u64) -> usize {

@@ -1,20 +1,13 @@
 //! Writing side: exactly one writer per ring.
 
 use super::cursors::Cursors;
-use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
-use super::head::{BATCH_END, Flags, Head, Kind, frame_bytes};
+use super::geometry::{Geometry, Refused, WORD, place};
+use super::head::{Flags, Kind, frame_bytes};
 use super::join_point::JoinPoint;
 use super::{Claim, Reader};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
-use crate::prefetch;
 use std::fmt;
-
-/// Bytes of a cache line.
-const LINE: u64 = 64;
-/// Distance of the prefetch for writing: some two hundred nanoseconds of a stream at full speed,
-/// the time to take a line from a distant processor.
-const AHEAD: u64 = 32 * LINE;
 
 /// The writer of a ring.
 ///
@@ -206,9 +199,9 @@ impl<M: Words> Writer<M> {
     /// Stages a message of `length` bytes: a claim that is kept until [`Writer::commit_staged`], so that other memory,
     /// which readers match by the message's position, can be written in between.
     ///
-    /// The order of stores is that of a claim: the overwrite is announced here, before the payload is written; the zero
-    /// behind the message and its header are stored at the commit. A writer that dies in between leaves words behind a
-    /// zero header, as one that dies during a payload.
+    /// The order of stores is that of a claim: the overwrite is announced and the head behind the message zeroed here,
+    /// before the payload is written; its header is stored at the commit. A writer that dies in between leaves words
+    /// behind a zero header, as one that dies during a payload.
     ///
     /// # Errors
     /// There is no room; then nothing is staged.
@@ -219,6 +212,7 @@ impl<M: Words> Writer<M> {
     pub fn stage(&mut self, length: usize) -> Result<(), NoRoom> {
         assert!(self.staged.is_none(), "one message is staged at a time");
         self.make_room(length)?;
+        self.frame(length).zero_next_head();
         self.staged = Some(length);
         Ok(())
     }
@@ -237,7 +231,7 @@ impl<M: Words> Writer<M> {
     pub fn staged_words(&self) -> &[AtomicU64] {
         let begin = self.geometry.index(self.next.position) + 1;
         let words = self.staged.unwrap_or(0).div_ceil(8);
-        &self.data()[begin..begin + words]
+        &self.geometry.data(self.memory.words())[begin..begin + words]
     }
 
     /// Makes the staged message visible and returns the position after it.
@@ -247,7 +241,7 @@ impl<M: Words> Writer<M> {
     #[inline(always)]
     pub fn commit_staged(&mut self, flags: Flags) -> u64 {
         let length = self.staged.take().expect("a message is staged");
-        self.commit(length, flags)
+        self.frame(length).commit(flags)
     }
 
     /// Claims room for a message of `length` bytes.
@@ -255,18 +249,15 @@ impl<M: Words> Writer<M> {
     /// # Panics
     /// A message is staged: the claim would use its room.
     #[inline(always)]
-    pub fn claim(&mut self, length: usize) -> Result<Claim<'_, M>, NoRoom> {
+    pub fn claim(&mut self, length: usize) -> Result<Claim<'_>, NoRoom> {
         assert!(
             self.staged.is_none(),
             "nothing is staged where room is claimed"
         );
         self.make_room(length)?;
-        let index = self.geometry.index(self.next.position);
-        Ok(Claim {
-            writer: self,
-            index,
-            length,
-        })
+        let claim = self.frame(length);
+        claim.zero_next_head();
+        Ok(claim)
     }
 
     /// Publishes a message: claim, write, commit. Returns the position after it.
@@ -309,66 +300,11 @@ impl<M: Words> Writer<M> {
         &self.memory
     }
 
+    /// The next frame, with a payload of this size. There is room for it.
     #[inline(always)]
-    pub(super) fn data(&self) -> &[AtomicU64] {
-        &self.memory.words()[CONTROL_WORDS..]
-    }
-
-    #[inline(always)]
-    pub(super) fn commit(&mut self, length: usize, flags: Flags) -> u64 {
-        self.commit_frame(Kind::Message, length as u64, flags);
-        self.next.sequence = self.next.sequence.wrapping_add(1);
-        self.next.position
-    }
-
-    /// Commits a frame: first the zero behind it, then its header.
-    #[inline(always)]
-    fn commit_frame(&mut self, kind: Kind, length: u64, flags: Flags) {
-        let begin = self.next.position;
-        let end = begin.wrapping_add(frame_bytes(length));
-        let head = Head {
-            kind,
-            flags,
-            length,
-            sequence: self.next.sequence as u32,
-        };
-        let data = self.data();
-        // mutant: ring: the next head is not zeroed
-        // mutant: ring: the next head is zeroed after the commit
-        data[self.geometry.index(end)].store(0, Ordering::Relaxed);
-        // SYNC POINT: payload and the zero behind it are visible to a reader of the header.
-        // mutant: ring ordering: the header may be visible before the payload
-        data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
-        if flags.0 & BATCH_END.0 == 0 {
-            self.prefetch_for_write(begin, end);
-        }
-        self.next.position = end;
-    }
-
-    /// Prefetches lines for writing. Readers have copies of the next lines from a lap ago, and stores retire in order,
-    /// so in a stream the invalidations must start long before the stores. A message that ends its batch is followed by
-    /// a pause: a prefetch would only delay the message itself.
-    #[inline(always)]
-    fn prefetch_for_write(&self, begin: u64, end: u64) {
-        self.prefetch_line(begin.wrapping_add(AHEAD));
-        self.prefetch_line(begin.wrapping_add(AHEAD + LINE));
-        if end.wrapping_sub(begin) > 2 * LINE {
-            self.prefetch_more_for_write(begin.wrapping_add(2 * LINE), end);
-        }
-    }
-
-    #[inline(never)]
-    fn prefetch_more_for_write(&self, begin: u64, end: u64) {
-        for offset in (0..end.wrapping_sub(begin)).step_by(LINE as usize) {
-            self.prefetch_line(begin.wrapping_add(AHEAD + offset));
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_line(&self, position: u64) {
-        if let Some(word) = self.data().get(self.geometry.index(position)) {
-            prefetch::to_write(word);
-        }
+    fn frame(&mut self, length: usize) -> Claim<'_> {
+        let data = self.geometry.data(self.memory.words());
+        Claim::new(data, &mut self.next, length)
     }
 
     /// Provides room for a message of this size, in one piece and announced.
@@ -455,15 +391,19 @@ impl<M: Words> Writer<M> {
         }
         let rest = self.geometry.until_end(self.next.position);
         self.announce(rest)?;
-        self.commit_frame(Kind::Padding, rest - WORD, Flags::default());
+        let frame = self.frame((rest - WORD) as usize);
+        frame.zero_next_head();
+        frame.commit_control(Kind::Padding);
         Ok(())
     }
 
     /// Writes the frame that announces a new writer. There is room for it.
     fn generation_frame(&mut self) {
-        let index = self.geometry.index(self.next.position);
-        self.data()[index + 1].store(self.generation, Ordering::Relaxed);
-        self.commit_frame(Kind::Generation, WORD, Flags::default());
+        let generation = self.generation;
+        let frame = self.frame(WORD as usize);
+        frame.zero_next_head();
+        frame.words()[0].store(generation, Ordering::Relaxed);
+        frame.commit_control(Kind::Generation);
     }
 
     /// Publishes a join point at this position.
