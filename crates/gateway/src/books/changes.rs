@@ -1,5 +1,6 @@
 //! Changes of the open event, by instrument.
 
+use std::ops::Range;
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
 
 const NONE: u32 = u32::MAX;
@@ -21,19 +22,30 @@ pub struct InstrumentChanges {
     row: u32,
 }
 
-/// Changes of the open event in order of arrival, each with the row of its instrument.
+/// Changes of the open event in order of arrival, in runs of one instrument.
 #[derive(Debug)]
 pub struct EventChanges<T> {
     changes: Vec<T>,
-    /// Row of each change in `touched`, [`NONE`] if it was dropped.
-    owners: Vec<u32>,
+    runs: Vec<Run>,
     touched: Vec<InstrumentChanges>,
-    /// Row of each instrument in `touched`, [`NONE`] if the open event has not changed it.
+    /// Row of each instrument in `touched`; that of another one, or none, if the open event has not changed it.
     rows: Vec<u32>,
-    sorted: Vec<T>,
-    ends: Vec<u32>,
+    /// The changes by instrument, for an event in which an instrument has several runs.
+    joined: Vec<T>,
+    /// Changes of each instrument, by row.
+    parts: Vec<Range<usize>>,
     /// Security ids and rows, small enough for fast sorting.
     order: Vec<(i64, u32)>,
+}
+
+/// Consecutive changes of one instrument.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Row of the instrument in `touched`, [`NONE`] if the changes were dropped.
+    row: u32,
+    /// Its part of the changes.
+    begin: usize,
+    end: usize,
 }
 
 impl<T: Copy> EventChanges<T> {
@@ -41,11 +53,11 @@ impl<T: Copy> EventChanges<T> {
     pub fn new(changes_max: usize, instruments_max: usize) -> EventChanges<T> {
         EventChanges {
             changes: Vec::with_capacity(changes_max),
-            owners: Vec::with_capacity(changes_max),
+            runs: Vec::with_capacity(changes_max),
             touched: Vec::with_capacity(instruments_max),
             rows: Vec::with_capacity(instruments_max),
-            sorted: Vec::with_capacity(changes_max),
-            ends: Vec::with_capacity(instruments_max),
+            joined: Vec::with_capacity(changes_max),
+            parts: Vec::with_capacity(instruments_max),
             order: Vec::with_capacity(instruments_max),
         }
     }
@@ -84,8 +96,14 @@ impl<T: Copy> EventChanges<T> {
         change: impl FnOnce(&mut Vec<T>),
     ) -> &mut InstrumentChanges {
         let row = self.row(definition);
+        let begin = self.changes.len();
         change(&mut self.changes);
-        self.owners.resize(self.changes.len(), row);
+        let end = self.changes.len();
+        match self.runs.last_mut() {
+            Some(run) if run.row == row => run.end = end,
+            _ if begin == end => {}
+            _ => self.runs.push(Run { row, begin, end }),
+        }
         let touched = &mut self.touched[row as usize];
         touched.validity = validity;
         touched
@@ -94,15 +112,11 @@ impl<T: Copy> EventChanges<T> {
     /// Drops the changes of an instrument whose book was emptied and is `validity` now. The
     /// instrument stays in the event.
     pub fn forget(&mut self, instrument: Instrument, validity: Validity) {
-        let Some(&row) = self
-            .rows
-            .get(instrument.index())
-            .filter(|row| **row != NONE)
-        else {
+        let Some(row) = self.known_row(instrument) else {
             return;
         };
-        for owner in self.owners.iter_mut().filter(|owner| **owner == row) {
-            *owner = NONE;
+        for run in self.runs.iter_mut().filter(|run| run.row == row) {
+            run.row = NONE;
         }
         let touched = &mut self.touched[row as usize];
         *touched = InstrumentChanges {
@@ -116,22 +130,19 @@ impl<T: Copy> EventChanges<T> {
     /// so that no subscriber sees half of it.
     #[cold]
     pub fn spill(&mut self) {
-        for owner in self.owners.iter().filter(|owner| **owner != NONE) {
-            self.touched[*owner as usize].rebuilt = true;
+        for run in self.runs.iter().filter(|run| run.row != NONE) {
+            self.touched[run.row as usize].rebuilt = true;
         }
         self.changes.clear();
-        self.owners.clear();
+        self.runs.clear();
     }
 
     /// Drops everything.
     #[inline]
     pub fn clear(&mut self) {
-        for touched in &self.touched {
-            self.rows[touched.instrument.index()] = NONE;
-        }
         self.touched.clear();
         self.changes.clear();
-        self.owners.clear();
+        self.runs.clear();
     }
 
     /// Passes each changed instrument with its changes to `publish`, by ascending security id, and
@@ -139,45 +150,38 @@ impl<T: Copy> EventChanges<T> {
     #[inline]
     pub fn drain(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
         match self.touched.as_slice() {
-            // Most events change one instrument, and dropped nothing.
-            [touched] if self.owners.first() != Some(&NONE) => publish(touched, &self.changes),
-            _ => self.drain_sorted(publish),
+            // Most events change one instrument, and dropped nothing: its changes are passed on as they are.
+            [touched] if self.runs.first().is_none_or(|run| run.row != NONE) => {
+                publish(touched, &self.changes);
+            }
+            _ => self.drain_several(publish),
         }
         self.clear();
     }
 
-    /// Sorts the changes by instrument: count, prefix sums, placement.
-    fn drain_sorted(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
+    /// Passes on the changes of several instruments: each has one run, or its runs are joined first.
+    fn drain_several(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
+        self.runs.retain(|run| run.row != NONE);
+        self.parts.clear();
+        self.parts.resize(self.touched.len(), 0..0);
+        let mut is_joined = true;
+        for run in &self.runs {
+            let part = &mut self.parts[run.row as usize];
+            is_joined &= part.start == part.end;
+            *part = run.begin..run.end;
+        }
+        if !is_joined {
+            self.join_runs();
+        }
         let EventChanges {
             changes,
-            owners,
+            joined,
+            parts,
             touched,
-            sorted,
-            ends,
             order,
             ..
         } = self;
-        ends.clear();
-        ends.resize(touched.len(), 0);
-        for owner in owners.iter().filter(|owner| **owner != NONE) {
-            ends[*owner as usize] += 1;
-        }
-        let mut end = 0;
-        for count in ends.iter_mut() {
-            // First the start; placing the changes moves it to the end.
-            end += std::mem::replace(count, end);
-        }
-        sorted.clear();
-        sorted.extend_from_slice(changes);
-        for (change, owner) in changes
-            .iter()
-            .zip(owners.iter())
-            .filter(|(_, owner)| **owner != NONE)
-        {
-            let place = &mut ends[*owner as usize];
-            sorted[*place as usize] = *change;
-            *place += 1;
-        }
+        let changes = if is_joined { changes } else { joined };
         order.clear();
         order.extend(
             touched
@@ -187,21 +191,40 @@ impl<T: Copy> EventChanges<T> {
         order.sort_unstable();
         for (_, row) in order.iter() {
             let row = *row as usize;
-            let start = row.checked_sub(1).map_or(0, |before| ends[before]);
-            publish(&touched[row], &sorted[start as usize..ends[row] as usize]);
+            publish(&touched[row], &changes[parts[row].clone()]);
+        }
+    }
+
+    /// Copies the changes so that those of an instrument follow each other.
+    fn join_runs(&mut self) {
+        self.runs.sort_unstable_by_key(|run| (run.row, run.begin));
+        self.joined.clear();
+        for runs in self.runs.chunk_by(|run, next| run.row == next.row) {
+            let begin = self.joined.len();
+            for run in runs {
+                let changes = &self.changes[run.begin..run.end];
+                self.joined.extend_from_slice(changes);
+            }
+            self.parts[runs[0].row as usize] = begin..self.joined.len();
         }
     }
 
     #[inline]
     fn row(&mut self, definition: &InstrumentDefinition) -> u32 {
-        let index = definition.instrument.index();
-        match self.rows.get(index) {
-            Some(&row) if row != NONE => row,
-            _ => self.new_row(definition, index),
-        }
+        let row = self.known_row(definition.instrument);
+        row.unwrap_or_else(|| self.new_row(definition))
     }
 
-    fn new_row(&mut self, definition: &InstrumentDefinition, index: usize) -> u32 {
+    /// Row of an instrument that the open event has changed.
+    #[inline]
+    fn known_row(&self, instrument: Instrument) -> Option<u32> {
+        let row = *self.rows.get(instrument.index())?;
+        let touched = self.touched.get(row as usize)?;
+        (touched.instrument == instrument).then_some(row)
+    }
+
+    fn new_row(&mut self, definition: &InstrumentDefinition) -> u32 {
+        let index = definition.instrument.index();
         if index >= self.rows.len() {
             self.rows.resize(index + 1, NONE);
         }
