@@ -33,7 +33,7 @@ pub use decoder::{Decoder, Scratch, Unfit};
 pub use definition::DefinitionView;
 pub use encode::{
     FLAGS_AT, HEARTBEAT_BYTES, TOP_OF_BOOK_BYTES, encode, encode_heartbeat, encode_top_of_book,
-    encoded_len, mark_end_of_batch, mark_stale, write_heartbeat, write_top_of_book,
+    encoded_len, mark_end_of_batch, mark_stale, write_heartbeat, write_top_of_book, write_update,
 };
 pub use entry::Entry;
 pub use flags::Flags;

@@ -6,6 +6,7 @@ use super::files::{TableWriter, Writing};
 use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
 use super::{Activity, Flags, Frame, Layout, Root, Warning};
 use std::hint::spin_loop;
+use std::sync::atomic::AtomicU64;
 use touchline_shm::broadcast::{self, NoRoom};
 use touchline_shm::segment::{Mapping, WriterLock};
 
@@ -70,7 +71,7 @@ impl Publication {
             sequence: self.ring.next().sequence,
             end,
             length,
-            words: self.ring.staged_words(),
+            ring: &self.ring,
         })
     }
 
@@ -181,6 +182,13 @@ pub struct Staged<'a> {
     pub end: u64,
     /// Its bytes.
     pub length: usize,
+    ring: &'a broadcast::Writer<Mapping>,
+}
+
+impl<'a> Staged<'a> {
     /// Its words in place; the last one may be padded with zeros.
-    pub words: &'a [std::sync::atomic::AtomicU64],
+    #[inline]
+    pub fn words(&self) -> &'a [AtomicU64] {
+        self.ring.staged_words()
+    }
 }

@@ -8,8 +8,8 @@
 //! ```
 
 use super::reserved_table::ReservedTable;
-use super::stored::{PublishedMessage, Stored};
-use crate::bus::{Damage, Error, TableWriter};
+use super::stored::Stored;
+use crate::bus::{Damage, Error, Staged, TableWriter};
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::{
     Instrument, PacketInfo, Price, Quantity, Side, Statistic, StatisticKind, Timestamps, Trade,
@@ -231,7 +231,7 @@ impl LastValueTable {
         &mut self,
         update: &Update<'_>,
         timestamps: &Timestamps,
-        message: &PublishedMessage<'_>,
+        message: &Staged<'_>,
     ) -> Stored {
         let slot = match update {
             Update::Trade(trade) => Some(slot_of(trade.instrument)),

@@ -4,8 +4,8 @@ use super::order_image::{
     BOOK_WORDS, OrderBookImage, ROW_WORDS, number_of, write_none, write_order,
 };
 use super::reserved_table::ReservedTable;
-use super::stored::{PublishedMessage, Stored};
-use crate::bus::{Damage, Error, TableWriter};
+use super::stored::Stored;
+use crate::bus::{Damage, Error, Staged, TableWriter};
 use touchline_shm::last_value::Shape;
 use touchline_types::{Instrument, OrderAction, OrderChange, Timestamps, Validity};
 
@@ -77,7 +77,7 @@ impl OrderTables {
         &mut self,
         orders: &OrdersMessage<'_>,
         timestamps: &Timestamps,
-        message: &PublishedMessage<'_>,
+        message: &Staged<'_>,
     ) -> Stored {
         let instrument = orders.instrument;
         let Some(written) = self.written.get_mut(instrument.index()) else {

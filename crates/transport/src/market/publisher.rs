@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::counters::PublisherCounters;
-use super::stored::{PublishedMessage, Stored};
+use super::stored::Stored;
 use super::tables::Tables;
 use super::tops::Tops;
 use crate::bus::{
@@ -90,10 +90,21 @@ impl Publisher {
         self.counters.tops_published += 1;
     }
 
+    /// Publishes an update that is longer than a message as several.
+    #[cold]
+    #[inline(never)]
+    fn publish_parts(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        for part in native::parts(update, self.message_bytes_max) {
+            self.stage(part.len(), |sequence, frame| {
+                part.write(sequence, Flags::NONE, timestamps, frame);
+            });
+        }
+    }
+
     /// Writes one message in place after the released ones.
     #[inline(always)]
     fn stage(&mut self, length: usize, write: impl FnOnce(u64, &mut Frame<'_>)) {
-        self.release(Flags::NONE);
+        self.release(FrameFlags::default());
         let sequence = self.publication.sequence_next();
         self.publication.stage(length, |frame| {
             write(sequence, frame);
@@ -108,35 +119,33 @@ impl Publisher {
     fn store(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         let staged = self.publication.staged();
         let staged = staged.expect("an update has one message at least");
-        let message = PublishedMessage {
-            sequence: staged.sequence,
-            end: staged.end,
-            words: staged.words,
-            length: staged.length,
-        };
-        match self.tables.store(update, timestamps, &message) {
+        match self.tables.store(update, timestamps, &staged) {
             Stored::Whole => {}
             Stored::Cut => self.counters.images_cut += 1,
             Stored::Refused => self.counters.images_refused += 1,
         }
     }
 
-    /// Makes the staged message visible; returns whether there was one.
+    /// Makes the staged message visible as the last of its batch; returns whether there was one.
     #[inline]
-    fn release(&mut self, flags: Flags) -> bool {
-        let Some(staged) = self.publication.staged() else {
-            return false;
-        };
-        let mut frame = FrameFlags::default();
-        if flags.has(Flags::END_OF_BATCH) {
+    fn end_batch(&mut self) -> bool {
+        if let Some(staged) = self.publication.staged() {
             // The word was stored by this thread, and readers read it only after the header.
-            let word = &staged.words[FLAGS_AT / 8];
+            let word = &staged.words()[FLAGS_AT / 8];
             let bit = u64::from(Flags::END_OF_BATCH.0) << (FLAGS_AT % 8 * 8);
             let flagged = word.load(Ordering::Relaxed) | bit.to_le();
             word.store(flagged, Ordering::Relaxed);
-            frame = END_OF_BATCH;
         }
-        self.publication.release(frame);
+        self.release(END_OF_BATCH)
+    }
+
+    /// Makes the staged message visible, with these flags of its frame; returns whether there was one.
+    #[inline]
+    fn release(&mut self, flags: FrameFlags) -> bool {
+        if self.publication.staged().is_none() {
+            return false;
+        }
+        self.publication.release(flags);
         if let Some(flow) = self.publication.flow_counts() {
             self.counters.waits = flow.waits;
             self.counters.readers_dead = flow.readers_dead;
@@ -150,17 +159,20 @@ impl Publish for Publisher {
     #[inline]
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         self.publish_top(update, timestamps);
-        for part in native::parts(update, self.message_bytes_max) {
-            self.stage(part.len(), |sequence, frame| {
-                part.write(sequence, Flags::NONE, timestamps, frame);
+        let length = native::encoded_len(update);
+        if length <= self.message_bytes_max {
+            self.stage(length, |sequence, frame| {
+                native::write_update(update, sequence, Flags::NONE, timestamps, frame);
             });
+        } else {
+            self.publish_parts(update, timestamps);
         }
         self.store(update, timestamps);
     }
 
     #[inline]
     fn commit(&mut self) {
-        let is_any = self.release(Flags::END_OF_BATCH);
+        let is_any = self.end_batch();
         self.counters.batches_published += u64::from(is_any);
     }
 
@@ -168,7 +180,7 @@ impl Publish for Publisher {
         self.stage(native::HEARTBEAT_BYTES, |sequence, frame| {
             native::write_heartbeat(sequence, Flags::NONE, timestamps, frame);
         });
-        self.release(Flags::END_OF_BATCH);
+        self.end_batch();
     }
 
     /// A heartbeat takes the place of its message in the ring.

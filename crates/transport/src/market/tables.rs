@@ -5,8 +5,8 @@ use super::channel_image::{self, ChannelImage};
 use super::last_values::LastValueTable;
 use super::order_tables::{ORDER_BOOKS, ORDERS, OrderTables, OrdersMessage};
 use super::reserved_table::ReservedTable;
-use super::stored::{PublishedMessage, Stored};
-use crate::bus::{Damage, Error, TableWriter};
+use super::stored::Stored;
+use crate::bus::{Damage, Error, Staged, TableWriter};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use touchline_types::native;
@@ -75,7 +75,7 @@ impl Tables {
         &mut self,
         update: &Update<'_>,
         timestamps: &Timestamps,
-        message: &PublishedMessage<'_>,
+        message: &Staged<'_>,
     ) -> Stored {
         match update {
             Update::Book(book) => {
@@ -102,7 +102,7 @@ impl Tables {
         &mut self,
         update: &Update<'_>,
         timestamps: &Timestamps,
-        message: &PublishedMessage<'_>,
+        message: &Staged<'_>,
     ) -> Stored {
         match update {
             Update::BookSnapshot(book) => {
@@ -200,10 +200,10 @@ impl Tables {
         }
     }
 
-    fn define(&mut self, instrument: Instrument, message: &PublishedMessage<'_>) -> Stored {
+    fn define(&mut self, instrument: Instrument, message: &Staged<'_>) -> Stored {
         let index = instrument.index();
         let words = message.length.div_ceil(8).min(DEFINITION_WORDS - 1);
-        let words = message.words[..words].iter();
+        let words = message.words()[..words].iter();
         let words = words.map(|word| word.load(Ordering::Relaxed));
         if index >= self.written.len() && !self.admit(index, message.end) {
             if index < self.instruments_max {
@@ -281,7 +281,7 @@ pub const fn slot_of(instrument: Instrument) -> usize {
 }
 
 #[inline]
-fn moment(validity: Validity, timestamps: &Timestamps, message: &PublishedMessage<'_>) -> Moment {
+fn moment(validity: Validity, timestamps: &Timestamps, message: &Staged<'_>) -> Moment {
     Moment {
         validity,
         sequence: message.sequence,

@@ -230,7 +230,7 @@ fn a_message_is_written_once_with_its_flags() {
         frame.finish();
     });
     let staged = publication.staged().expect("it is staged");
-    let words: Vec<u64> = staged.words.iter().map(load).collect();
+    let words: Vec<u64> = staged.words().iter().map(load).collect();
     assert_eq!(words.len(), 2);
     assert_eq!(&words[1].to_le_bytes(), b"yte\0\0\0\0\0");
     assert_eq!(

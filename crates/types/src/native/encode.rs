@@ -27,7 +27,21 @@ pub fn encode(
     encode_part(update, &Tag::new(sequence, flags, timestamps), out)
 }
 
-/// Like [`write_update`], if `out` is long enough.
+/// Writes `update` as one message of [`encoded_len`] bytes. Like [`encode`]; the caller has checked that no group has
+/// more than 65,535 entries, as in a message of at most [`PART_BYTES_MAX`](super::PART_BYTES_MAX) bytes.
+#[inline]
+pub fn write_update(
+    update: &Update<'_>,
+    sequence: u64,
+    flags: Flags,
+    timestamps: &Timestamps,
+    out: &mut impl Sink,
+) {
+    let flags = flags.only(Flags::OF_PUBLISHER);
+    write_tagged(update, &Tag::new(sequence, flags, timestamps), out);
+}
+
+/// Like [`write_tagged`], if `out` is long enough.
 #[inline]
 pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     let length = encoded_len(update);
@@ -35,7 +49,7 @@ pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) ->
     if entries_max(update) > usize::from(u16::MAX) {
         return None;
     }
-    write_update(update, tag, &mut room);
+    write_tagged(update, tag, &mut room);
     Some(length)
 }
 
@@ -202,7 +216,7 @@ pub const fn encoded_len(update: &Update<'_>) -> usize {
 /// Writes an update, with the flags of the tag unchanged. No group may have more entries than its
 /// dimension can count; parts never do.
 #[inline]
-pub(super) fn write_update(update: &Update<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
+pub(super) fn write_tagged(update: &Update<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     match update {
         Update::Book(update) => book(update, tag, out),
         Update::Orders(update) => orders(update, tag, out),

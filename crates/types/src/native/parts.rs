@@ -1,6 +1,6 @@
 //! Updates that are too long for one message, as several.
 
-use super::encode::{encode_part, encoded_len, write_update};
+use super::encode::{encode_part, encoded_len, write_tagged};
 use super::layout::{self, Dimension};
 use super::schema::{PART_BYTES_MAX, PART_BYTES_MIN};
 use super::write::{Tag, fixed};
@@ -121,7 +121,7 @@ impl Part<'_> {
     #[inline]
     pub fn write(&self, sequence: u64, flags: Flags, timestamps: &Timestamps, out: &mut impl Sink) {
         let tag = self.tag(sequence, flags, timestamps);
-        write_update(self.update(), &tag, out);
+        write_tagged(self.update(), &tag, out);
     }
 
     #[inline(always)]
