@@ -48,8 +48,8 @@ pub const FIX: &[Mutant] = &[
     },
     Mutant {
         name: "fix session: a message that is not the next one is delivered",
-        find: "parsed.header.msg_seq_num == Some(link.sequencer().next_in())",
-        replace: "parsed.header.msg_seq_num >= Some(link.sequencer().next_in())",
+        find: "header.msg_seq_num == Some(link.sequencer().next_in())",
+        replace: "header.msg_seq_num >= Some(link.sequencer().next_in())",
         test: "-p touchline-session --test session the_result_does_not_depend_on_who_verifies_the_checksum",
     },
     Mutant {
@@ -60,9 +60,21 @@ pub const FIX: &[Mutant] = &[
     },
     Mutant {
         name: "fix market data: messages of an earlier connection count",
-        find: "Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,",
+        find: "if !self.subscriptions.is_up() {\n            return Step::Noted;\n        }",
         replace: "",
         test: "-p touchline-feed --test fix_md goes_on",
+    },
+    Mutant {
+        name: "fix market data: a body that was not read is not judged",
+        find: "if matches!(step, Step::Events) {",
+        replace: "    if matches!(step, Step::Events | Step::Noted) {",
+        test: "-p touchline-feed --test fix_md every_changed_field",
+    },
+    Mutant {
+        name: "fix market data: a message is of the instrument of the last one",
+        find: "if !self.rows.get(self.last).is_some_and(is_last) {",
+        replace: "        if !self.rows.get(self.last).is_some_and(|row| is_last(row) || !name.is_empty()) {",
+        test: "-p touchline-feed --test fix_md messages_of_several_instruments",
     },
     Mutant {
         name: "fix market data: a new connection makes every book live",

@@ -137,7 +137,7 @@ impl<S: Store> Feed for FixFeed<S> {
             if market_data.carry_out(step, session, *time, batch) {
                 return true;
             }
-            if step == Step::Idle && !market_data.has_pending() {
+            if matches!(step, Step::Idle) && !market_data.has_pending() {
                 market_data.ask(session, *time);
                 if !market_data.has_pending() {
                     return false;
@@ -179,7 +179,8 @@ impl<S: Store> Feed for FixFeed<S> {
 /// The session verifies all others before they have an effect.
 #[inline]
 fn verified<S: Store>(step: Step, session: &mut Session<S>, batch: &mut Batch) -> Step {
-    if step == Step::Events {
+    // mutant: fix market data: a body that was not read is not judged
+    if matches!(step, Step::Events) {
         session.body_is_read();
         return step;
     }

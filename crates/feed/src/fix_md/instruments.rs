@@ -59,7 +59,11 @@ pub struct Row {
 
 /// Rows by [`Instrument`], one for each entry of the instrument table.
 #[derive(Debug)]
-pub struct Rows(Vec<Row>);
+pub struct Rows {
+    rows: Vec<Row>,
+    /// The last one that was found by its name: most messages are of the same one.
+    last: usize,
+}
 
 /// Most sides of named quotes stored for one instrument.
 pub const QUOTES_MAX: usize = 1_024;
@@ -76,25 +80,39 @@ const DEPTH: Depth = Depth {
 impl Rows {
     /// Allocates memory for `max` rows.
     pub fn new(max: usize) -> Rows {
-        Rows(Vec::with_capacity(max))
+        Rows {
+            rows: Vec::with_capacity(max),
+            last: 0,
+        }
     }
 
     /// The row of an instrument.
     #[inline]
     pub fn row(&self, instrument: Instrument) -> &Row {
-        &self.0[instrument.index()]
+        &self.rows[instrument.index()]
     }
 
     /// The row of an instrument.
     #[inline]
     pub fn row_mut(&mut self, instrument: Instrument) -> &mut Row {
-        &mut self.0[instrument.index()]
+        &mut self.rows[instrument.index()]
+    }
+
+    /// The row of a name.
+    #[inline]
+    pub fn named(&mut self, name: &[u8], instruments: &Instruments) -> Option<&Row> {
+        let is_last = |row: &Row| row.name.as_bytes() == name;
+        // mutant: fix market data: a message is of the instrument of the last one
+        if !self.rows.get(self.last).is_some_and(is_last) {
+            self.last = instruments.find_symbol(name)?.index();
+        }
+        self.rows.get(self.last)
     }
 
     /// Instrument of this request, if the request has only one.
     pub fn asked_by(&self, request: u64) -> Option<Instrument> {
         let is_asked = |row: &&Row| row.request == request;
-        let mut rows = self.0.iter().filter(is_asked);
+        let mut rows = self.rows.iter().filter(is_asked);
         let row = rows.next().filter(|_| rows.next().is_none())?;
         let is_taken = matches!(row.book, Book::Awaited | Book::Live);
         is_taken.then_some(row.instrument)
@@ -102,19 +120,19 @@ impl Rows {
 
     /// All rows.
     pub fn iter(&self) -> std::slice::Iter<'_, Row> {
-        self.0.iter()
+        self.rows.iter()
     }
 
     /// All rows.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Row> {
-        self.0.iter_mut()
+        self.rows.iter_mut()
     }
 
     /// Instrument of a name, with its row, added to the table if it is new. `None`: the table is full, or the name is
     /// too long for the bus.
     pub fn add(&mut self, name: &str, instruments: &mut Instruments) -> Option<Instrument> {
         let instrument = instruments.add_symbol(name.as_bytes(), DEPTH)?;
-        if instrument.index() < self.0.len() {
+        if instrument.index() < self.rows.len() {
             return Some(instrument);
         }
         instruments.definition_mut(instrument).quantity_exponent = -(QUANTITY_DECIMALS as i8);
@@ -123,13 +141,13 @@ impl Rows {
     }
 
     /// Adds the row of the instrument that was added to the table last.
-    pub fn add_row(&mut self, name: &str, instrument: Instrument) {
+    fn add_row(&mut self, name: &str, instrument: Instrument) {
         assert_eq!(
-            self.0.len(),
+            self.rows.len(),
             instrument.index(),
             "an instrument has one row, in the order of its index"
         );
-        self.0.push(Row {
+        self.rows.push(Row {
             instrument,
             name: name.into(),
             multiplier: None,

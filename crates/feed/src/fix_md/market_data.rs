@@ -169,50 +169,66 @@ impl MarketData {
         instruments: &mut Instruments,
         batch: &mut Batch,
     ) -> Step {
+        let Said::Application(message, header, _) = said else {
+            return self.hear_session(&said);
+        };
+        // For a session that continues: messages from before this connection belong to subscriptions that ended
+        // with it.
+        // mutant: fix market data: messages of an earlier connection count
+        if !self.subscriptions.is_up() {
+            return Step::Noted;
+        }
+        // Messages behind a gap belong to an unknown state.
+        if self.failure.cause().is_some() {
+            return Step::Noted;
+        }
+        batch.packet_info = PacketInfo {
+            sequence: header.msg_seq_num.unwrap_or(0),
+            sending_ns: header.sending_time_ns.unwrap_or(0),
+            receive_ns: at.wall_ns,
+        };
+        if matches!(message.msg_type(), b"j" | b"Y") {
+            self.note_rejection(&message);
+        }
+        let mut decoder = Decoder {
+            rows: &mut self.rows,
+            counters: &mut self.counters,
+            out: batch.output(instruments),
+            unanswered: &mut self.unanswered,
+            parts: &mut self.parts,
+        };
+        messages::take(&message, &header, &self.settings, &mut decoder)
+    }
+
+    /// The venue's application rejected a message of ours.
+    #[cold]
+    fn note_rejection(&mut self, message: &Message<'_>) {
+        let password = self.settings.password.as_ref();
+        let printed = printed(message, password);
+        self.warning.get_or_insert(Warning::Rejected(printed));
+        if message.msg_type() == b"j" {
+            self.failure.say(messages::text(message, password));
+        }
+    }
+
+    /// An event of the session itself.
+    #[inline(never)]
+    fn hear_session(&mut self, said: &Said<'_>) -> Step {
         let password = self.settings.password.as_ref();
         match said {
-            // For a session that continues: messages from before this connection belong to subscriptions that ended
-            // with it.
-            // mutant: fix market data: messages of an earlier connection count
-            Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,
-            // Messages behind a gap belong to an unknown state.
-            Said::Application(..) if self.failure.cause().is_some() => Step::Noted,
-            Said::Application(message, header, _) => {
-                batch.packet_info = PacketInfo {
-                    sequence: header.msg_seq_num.unwrap_or(0),
-                    sending_ns: header.sending_time_ns.unwrap_or(0),
-                    receive_ns: at.wall_ns,
-                };
-                if matches!(message.msg_type(), b"j" | b"Y") {
-                    let text = messages::text(&message, password);
-                    let printed = printed(&message, password);
-                    self.warning.get_or_insert(Warning::Rejected(printed));
-                    if message.msg_type() == b"j" {
-                        self.failure.say(text);
-                    }
-                }
-                let mut decoder = Decoder {
-                    rows: &mut self.rows,
-                    counters: &mut self.counters,
-                    out: batch.output(instruments),
-                    unanswered: &mut self.unanswered,
-                    parts: &mut self.parts,
-                };
-                messages::take(&message, &header, &self.settings, &mut decoder)
-            }
             Said::LoggedOn { .. } => Step::LoggedOn,
             Said::Rejected(message) => {
                 self.counters.requests_refused += 1;
-                let printed = printed(&message, password);
+                let printed = printed(message, password);
                 self.warning.get_or_insert(Warning::Rejected(printed));
                 // It does not replace an earlier reason.
                 if self.failure.cause().is_none() {
-                    self.failure.say(messages::text(&message, password));
+                    self.failure.say(messages::text(message, password));
                 }
                 Step::AllInconsistent(Cause::Refused)
             }
             Said::LoggedOut(message) => {
-                self.failure.say(messages::text(&message, password));
+                self.failure.say(messages::text(message, password));
                 Step::Noted
             }
             // Messages that the session handles itself, or that never arrive, may have been changes of books.
@@ -220,13 +236,31 @@ impl MarketData {
             Said::Gap { .. } => Step::Missed(Cause::LeftOut),
             Said::Skipped { .. } => Step::Missed(Cause::Skipped),
             Said::Restarted => Step::Missed(Cause::Restarted),
-            Said::Logon(_) => Step::Noted,
+            Said::Logon(_) | Said::Application(..) => Step::Noted,
         }
     }
 
     /// Carries out the consequences of received messages. Returns whether the batch has events.
     #[inline]
     pub fn carry_out<S: Store>(
+        &mut self,
+        step: Step,
+        session: &mut Session<S>,
+        at: ReceiveTime,
+        batch: &mut Batch,
+    ) -> bool {
+        match step {
+            Step::Events if self.unanswered.is_none() => {
+                self.subscriptions.book_came();
+                true
+            }
+            Step::Idle if self.unanswered.is_none() => false,
+            step => self.carry_out_rest(step, session, at, batch),
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_rest<S: Store>(
         &mut self,
         step: Step,
         session: &mut Session<S>,
@@ -296,7 +330,15 @@ impl MarketData {
     }
 
     /// Sends what is due, after all received messages were processed.
+    #[inline]
     pub fn ask<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) {
+        if self.is_catching_up || self.subscriptions.is_due() {
+            self.ask_now(session, at);
+        }
+    }
+
+    #[inline(never)]
+    fn ask_now<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) {
         if self.is_catching_up && !session.is_catching_up() {
             if let Some(cause) = self.begin(session, at) {
                 self.give_up(cause, session);

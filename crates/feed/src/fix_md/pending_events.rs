@@ -45,7 +45,7 @@ impl PendingEvents {
             lost,
             is_inconsistent,
         } = self;
-        *is_begun || *is_ended || *is_inconsistent || lost.is_some()
+        *is_begun | *is_ended | *is_inconsistent | lost.is_some()
     }
 
     /// Publishes all pending events, and the state of the channel if it changed. Returns whether there were events.

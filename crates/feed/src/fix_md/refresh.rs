@@ -403,11 +403,10 @@ impl Decoder<'_> {
     /// The instrument of this name, if it was requested.
     #[inline]
     fn subject(&mut self, symbol: &[u8]) -> Option<Instrument> {
-        let is_asked =
-            |it: &Instrument| matches!(self.rows.row(*it).book, Book::Awaited | Book::Live);
-        let instrument = self.out.instruments.find_symbol(symbol).filter(is_asked);
-        self.counters.messages_unasked += u64::from(instrument.is_none());
-        instrument
+        let row = self.rows.named(symbol, self.out.instruments);
+        let row = row.filter(|row| matches!(row.book, Book::Awaited | Book::Live));
+        self.counters.messages_unasked += u64::from(row.is_none());
+        row.map(|row| row.instrument)
     }
 
     /// Drops the decoded part of the message, and marks its book unreliable.

@@ -141,6 +141,12 @@ impl Subscriptions {
         self.is_answered |= self.stage == Stage::Asking;
     }
 
+    /// Whether [`Subscriptions::ask`] has anything to do.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.is_due || self.is_answered || !self.inconsistent.is_empty()
+    }
+
     /// A request was answered.
     pub fn answered(&mut self, now_ns: u64) {
         (self.is_due, self.is_answered) = (true, true);

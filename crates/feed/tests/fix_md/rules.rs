@@ -348,6 +348,30 @@ fn a_venue_without_a_list_is_requested_for_the_configured_instruments() {
     assert_eq!(events.last(), Some(&Event::Download(Phase::Ended)));
 }
 
+/// Also of names that begin alike, and of none that is known.
+#[test]
+fn messages_of_several_instruments_alternate() {
+    let mut stage = live();
+    stage.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
+    for (symbol, expected) in [
+        ("BTC-PERPETUAL", Some(0)),
+        ("BTC-27SEP24", Some(1)),
+        ("BTC-27SEP24", Some(1)),
+        ("BTC-27SEP2", None),
+        ("BTC-27SEP240", None),
+        ("BTC-PERPETUAL", Some(0)),
+        ("BTC-27SEP24", Some(1)),
+    ] {
+        let change = format!("55={symbol}|268=1|279=0|269=0|270=99|271=1|");
+        let events = stage.send("X", &change);
+        let changed = events.iter().find_map(|event| match event {
+            Event::Level(level, _) => Some(level.instrument.0),
+            _ => None,
+        });
+        assert_eq!(changed, expected, "{symbol}");
+    }
+}
+
 #[test]
 fn only_live_books_are_live_after_a_feed_timeout() {
     let mut stage = live();

@@ -124,7 +124,17 @@ impl Applications {
     }
 }
 
+#[inline]
 fn padded(msg_type: &[u8]) -> Option<MsgType> {
+    match *msg_type {
+        [one] => Some([one, 0, 0, 0]),
+        [one, two] => Some([one, two, 0, 0]),
+        _ => long(msg_type),
+    }
+}
+
+#[cold]
+fn long(msg_type: &[u8]) -> Option<MsgType> {
     let mut padded = [0; TYPE_BYTES_MAX];
     padded.get_mut(..msg_type.len())?.copy_from_slice(msg_type);
     Some(padded)

@@ -2,7 +2,7 @@
 
 use super::parsed_header::{Fault, ParsedHeader};
 use super::{Checks, Settings};
-use touchline_wire::fix::{FIX44, Message, SessionRejectReason as Reason, tag, validate};
+use touchline_wire::fix::{FIX44, Header, Message, SessionRejectReason as Reason, tag, validate};
 
 /// Validates the message with the dictionary of the session.
 pub fn dictionary(settings: &Settings, message: &Message<'_>) -> Option<Fault> {
@@ -16,8 +16,8 @@ pub fn dictionary(settings: &Settings, message: &Message<'_>) -> Option<Fault> {
 }
 
 /// Checks SendingTime and CompIDs.
-pub fn time_or_name(settings: &Settings, wall_ns: u64, parsed: &ParsedHeader<'_>) -> Option<Fault> {
-    let header = &parsed.header;
+#[inline]
+pub fn time_or_name(settings: &Settings, wall_ns: u64, header: &Header<'_>) -> Option<Fault> {
     let sent_ns = header.sending_time_ns.unwrap_or(0);
     let most_ns = u64::from(settings.sending_time_s) * 1_000_000_000;
     if most_ns > 0 && sent_ns.abs_diff(wall_ns) > most_ns {
@@ -30,10 +30,13 @@ pub fn time_or_name(settings: &Settings, wall_ns: u64, parsed: &ParsedHeader<'_>
 
 /// First fault of the header: an invalid or missing field.
 pub fn header(parsed: &ParsedHeader<'_>) -> Option<Fault> {
-    let header = &parsed.header;
-    if parsed.fault.is_some() {
-        parsed.fault
-    } else if header.sender_comp_id.is_empty() {
+    parsed.fault.or_else(|| missing(&parsed.header))
+}
+
+/// First missing field of the header.
+#[inline]
+pub fn missing(header: &Header<'_>) -> Option<Fault> {
+    if header.sender_comp_id.is_empty() {
         Some(required(tag::SENDER_COMP_ID))
     } else if header.target_comp_id.is_empty() {
         Some(required(tag::TARGET_COMP_ID))

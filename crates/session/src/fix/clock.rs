@@ -23,6 +23,7 @@ impl Clock {
     }
 
     /// Advances the time.
+    #[inline]
     pub fn tick(&mut self, time: ReceiveTime) {
         let now_ns = time.mono_ns.max(self.now.mono_ns);
         assert!(

@@ -9,36 +9,42 @@ use touchline_wire::fix::{Frame, Message, frame, resync};
 /// The next complete message. Garbage is skipped; before the Logon it ends the connection.
 #[inline]
 pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Message<'a>> {
-    let limits = link.settings().limits;
     loop {
+        let rest = input.rest();
+        if rest.is_empty() {
+            return None;
+        }
         let state = link.phase().state();
         let is_new = matches!(state, State::Awaiting | State::LoggingOn);
         if !is_new && !link.phase().is_logged_on() {
             return None;
         }
+        let limits = &link.settings().limits;
         let most = match state {
             State::Awaiting => limits.logon_bytes_max,
             _ => limits.message_bytes_max,
         };
-        let rest = input.rest();
-        if rest.is_empty() {
-            return None;
-        }
         match frame(rest, most) {
             Ok(Frame::Whole(message)) => {
                 input.skip(message.len());
                 return Some(message);
             }
             Ok(Frame::Incomplete(_)) => return None,
-            Err(_) if is_new => {
-                link.count().messages_garbled += 1;
-                link.close(DisconnectReason::NotLogon);
-            }
-            Err(_) => {
-                let skipped = resync(rest, most)?;
-                link.count().messages_garbled += 1;
-                input.skip(skipped);
-            }
+            Err(_) => garbled(link, input, is_new, most)?,
         }
     }
+}
+
+/// Bytes that are not a message are skipped; before the Logon they end the connection. `None`: more bytes are needed.
+#[cold]
+fn garbled<S: Store>(link: &mut Link<S>, input: &Input, is_new: bool, most: usize) -> Option<()> {
+    if is_new {
+        link.count().messages_garbled += 1;
+        link.close(DisconnectReason::NotLogon);
+        return Some(());
+    }
+    let skipped = resync(input.rest(), most)?;
+    link.count().messages_garbled += 1;
+    input.skip(skipped);
+    Some(())
 }

@@ -11,7 +11,8 @@ use super::phase::State;
 use super::{Checks, DisconnectReason, Role, Settings, Store};
 use std::ops::Range;
 use touchline_wire::fix::{
-    Encoder, Frame, LastSecond, Message, SessionRejectReason as Reason, frame, tag, unsigned,
+    Encoder, Frame, Header, LastSecond, Message, SessionRejectReason as Reason, frame, tag,
+    unsigned,
 };
 
 /// Result of a message for the owner of the session.
@@ -94,6 +95,7 @@ impl Incoming {
     }
 
     /// Handles a message of the out-of-order queue.
+    #[cold]
     pub fn judge_kept<S: Store>(
         &self,
         link: &mut Link<S>,
@@ -106,6 +108,7 @@ impl Incoming {
     }
 
     /// A message of the queue, valid until another one is stored.
+    #[cold]
     pub fn kept(&self, range: Range<usize>) -> Message<'_> {
         match frame(self.out_of_order.bytes(range), usize::MAX) {
             Ok(Frame::Whole(message)) => message,
@@ -136,16 +139,16 @@ impl Incoming {
         &self,
         link: &Link<S>,
         message: &Message<'_>,
-        parsed: &ParsedHeader<'_>,
+        header: &Header<'_>,
     ) -> bool {
         let settings = link.settings();
         // mutant: fix session: a message that is not the next one is delivered
-        parsed.header.msg_seq_num == Some(link.sequencer().next_in())
+        header.msg_seq_num == Some(link.sequencer().next_in())
             && link.phase().state() == State::Up
             && matches!(settings.checks, Checks::Nothing)
             && message.begin_string() == settings.begin_string.as_bytes()
-            && checks::header(parsed).is_none()
-            && checks::time_or_name(settings, link.clock().wall_ns(), parsed).is_none()
+            && checks::missing(header).is_none()
+            && checks::time_or_name(settings, link.clock().wall_ns(), header).is_none()
             && !self.logons.is_resetting()
     }
 
@@ -269,7 +272,7 @@ impl Incoming {
             return reject(link, message, parsed, fault);
         }
         let wall_ns = link.clock().wall_ns();
-        if let Some(fault) = checks::time_or_name(link.settings(), wall_ns, parsed) {
+        if let Some(fault) = checks::time_or_name(link.settings(), wall_ns, &parsed.header) {
             link.reject(message, parsed, fault);
             link.log_out(b"");
             return Outcome::Invalid;

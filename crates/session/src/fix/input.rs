@@ -31,11 +31,13 @@ impl Input {
     }
 
     /// Unconsumed bytes.
+    #[inline]
     pub fn rest(&self) -> &[u8] {
         &self.bytes[self.start.get()..self.end]
     }
 
     /// Consumes this many bytes.
+    #[inline]
     pub fn skip(&self, bytes: usize) {
         let start = self.start.get() + bytes;
         assert!(start <= self.end, "input: what is looked at was received");
@@ -50,6 +52,7 @@ impl Input {
     }
 
     /// The last consumed bytes are a message.
+    #[inline]
     pub fn is_message(&self, bytes: usize) {
         let end = self.start.get();
         self.message.set((end - bytes, end));
@@ -72,7 +75,9 @@ impl Input {
             self.kept.extend_from_slice(&self.bytes[from..to]);
         }
         let start = self.start.replace(0);
-        if start > 0 {
+        if start == self.end {
+            self.end = 0;
+        } else if start > 0 {
             self.bytes.copy_within(start..self.end, 0);
             self.end -= start;
         }
@@ -80,6 +85,7 @@ impl Input {
     }
 
     /// Records that this many bytes of the space were filled.
+    #[inline]
     pub fn filled(&mut self, bytes: usize) {
         assert!(
             bytes <= self.bytes.len() - self.end,

@@ -48,7 +48,7 @@ impl Terms {
     ) -> Option<Terms> {
         let is_good = message.begin_string() == settings.begin_string.as_bytes()
             && checks::header(parsed).is_none()
-            && checks::time_or_name(settings, wall_ns, parsed).is_none();
+            && checks::time_or_name(settings, wall_ns, &parsed.header).is_none();
         let number = parsed.header.msg_seq_num.filter(|number| *number > 0);
         let number = number.filter(|_| is_good)?;
         let is_reset = field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y");

@@ -48,10 +48,16 @@ impl OutOfOrderQueue {
     }
 
     /// Removes and returns the message of this number; earlier ones are dropped.
+    #[inline]
     pub fn take(&mut self, number: u64) -> Option<std::ops::Range<usize>> {
-        if self.stored.is_empty() {
-            return None;
+        match self.stored.is_empty() {
+            true => None,
+            false => self.remove(number),
         }
+    }
+
+    #[cold]
+    fn remove(&mut self, number: u64) -> Option<std::ops::Range<usize>> {
         let mut of_number = self.stored.iter().filter(|stored| stored.number == number);
         let found = of_number.next().copied();
         assert!(

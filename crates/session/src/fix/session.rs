@@ -137,9 +137,7 @@ impl<S: Store> Session<S> {
                 }
             }
             let Some(message) = framing::take(link, input) else {
-                if link.phase().state() == State::Over && evidence.is_empty() {
-                    *evidence = evidence::printed(input.rest());
-                }
+                note_end(link, evidence, input.rest());
                 link.pump();
                 return None;
             };
@@ -148,13 +146,8 @@ impl<S: Store> Session<S> {
                 *unverified = Some(message.len());
                 return Some(shown);
             }
-            let parsed = ParsedHeader::read(&message, last_second);
-            let outcome = incoming.judge(link, &message, &parsed);
-            if link.phase().state() == State::Over && evidence.is_empty() {
-                *evidence = evidence::printed(message.bytes());
-            }
-            if outcome != Outcome::Nothing {
-                return Some(event(link, outcome, message, parsed));
+            if let Some(event) = judged(link, incoming, message, last_second, evidence) {
+                return Some(event);
             }
         };
         let message = incoming.kept(range);
@@ -367,18 +360,38 @@ fn show<'a, S: Store>(
 ) -> Option<Event<'a>> {
     let applications = &link.settings().applications;
     let application = applications.verifier(message.msg_type())?;
-    let header = Header::before_body(&message, last_second).ok()?;
-    let parsed = ParsedHeader {
-        header,
-        fault: None,
-    };
-    if !incoming.is_next(link, &message, &parsed) {
+    let mut header = Header::default();
+    header.fill_before_body(&message, last_second).ok()?;
+    if !incoming.is_next(link, &message, &header) {
         return None;
     }
     let number = link.sequencer().next_in();
     link.count().messages_received += 1;
     link.deliver(number);
     Some(Event::Application(message, header, Some(application)))
+}
+
+/// Any other message, in a function of its own: the common path stays small.
+#[inline(never)]
+fn judged<'a, S: Store>(
+    link: &mut Link<S>,
+    incoming: &mut Incoming,
+    message: Message<'a>,
+    last_second: &mut LastSecond,
+    evidence: &mut String,
+) -> Option<Event<'a>> {
+    let parsed = ParsedHeader::read(&message, last_second);
+    let outcome = incoming.judge(link, &message, &parsed);
+    note_end(link, evidence, message.bytes());
+    (outcome != Outcome::Nothing).then(|| event(link, outcome, message, parsed))
+}
+
+/// Keeps the bytes that ended the connection, if it is over.
+#[inline]
+fn note_end<S: Store>(link: &Link<S>, evidence: &mut String, bytes: &[u8]) {
+    if link.phase().state() == State::Over && evidence.is_empty() {
+        *evidence = evidence::printed(bytes);
+    }
 }
 
 #[inline(always)]

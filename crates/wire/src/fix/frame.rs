@@ -44,7 +44,11 @@ impl<'a> Message<'a> {
     }
 
     /// The version, as `FIX.4.4`.
+    #[inline]
     pub fn begin_string(&self) -> &'a [u8] {
+        if self.bytes.starts_with(b"8=FIX.4.4\x01") {
+            return &self.bytes[2..9];
+        }
         let end = self.bytes.iter().position(|byte| *byte == SOH);
         self.bytes.get(2..end.unwrap_or(2)).unwrap_or_default()
     }

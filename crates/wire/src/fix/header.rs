@@ -56,8 +56,22 @@ impl<'a> Header<'a> {
         last: &mut LastSecond,
     ) -> Result<Header<'a>, Malformed> {
         let mut header = Header::default();
-        Reader::new(&mut header, last).header(message.tokens::<Vectors>())?;
+        header.fill_before_body(message, last)?;
         Ok(header)
+    }
+
+    /// [`Header::before_body`] of a new header in its final place: moving it costs as much as reading a field.
+    ///
+    /// # Errors
+    /// As of [`Header::before_body`].
+    #[inline(always)]
+    pub fn fill_before_body(
+        &mut self,
+        message: &Message<'a>,
+        last: &mut LastSecond,
+    ) -> Result<(), Malformed> {
+        Reader::new(self, last).header(message.tokens::<Vectors>())?;
+        Ok(())
     }
 
     /// Reads the header, and walks the body to see that no field of the header is in it. `last` makes times faster to

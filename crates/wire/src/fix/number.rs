@@ -16,19 +16,34 @@ impl Decimal {
     ///
     /// # Errors
     /// The value is not a whole count, or does not fit.
+    #[inline]
     pub fn scaled(self, decimals: u8) -> Result<i64, Malformed> {
         if decimals >= self.decimals {
-            let factor = 10_i64.checked_pow(u32::from(decimals - self.decimals));
+            let factor = power(decimals - self.decimals);
             let scaled = factor.and_then(|factor| self.mantissa.checked_mul(factor));
             return scaled.ok_or(Malformed::Overflow);
         }
-        let divisor = 10_i64.checked_pow(u32::from(self.decimals - decimals));
+        let divisor = power(self.decimals - decimals);
         match divisor {
             Some(divisor) if self.mantissa % divisor == 0 => Ok(self.mantissa / divisor),
             None if self.mantissa == 0 => Ok(0),
             _ => Err(Malformed::Overflow),
         }
     }
+}
+
+/// A power of ten, if it fits.
+#[inline]
+fn power(of: u8) -> Option<i64> {
+    const POWERS: [i64; 19] = {
+        let (mut powers, mut at) = ([1; 19], 1);
+        while at < powers.len() {
+            powers[at] = powers[at - 1] * 10;
+            at += 1;
+        }
+        powers
+    };
+    POWERS.get(usize::from(of)).copied()
 }
 
 /// A number of FIX's float type: `-12.340`, `12`, `.5`, `12.`, `0012.5000`. No exponent.

@@ -30,10 +30,8 @@ impl Scan for Words {
 
     #[inline]
     fn sum(bytes: &[u8]) -> u8 {
-        let (words, rest) = bytes.as_chunks::<8>();
-        let word =
-            |sum: u8, word: &[u8; 8]| sum.wrapping_add(sum_of_word(u64::from_le_bytes(*word)));
-        words.iter().fold(sum_of_rest(rest), word)
+        let (words, _) = bytes.as_chunks::<8>();
+        words.iter().fold(sum_of_rest(bytes), add_word)
     }
 }
 
@@ -77,7 +75,11 @@ impl Scan for Vectors {
         let add = |lanes, block| add_i8_m128i(lanes, load_unaligned_m128i(block));
         let lanes: [u64; 2] = blocks.iter().fold(zeroed_m128i(), add).into();
         let lanes = sum_of_word(lanes[0]).wrapping_add(sum_of_word(lanes[1]));
-        lanes.wrapping_add(sum_of_rest(rest))
+        let sum = lanes.wrapping_add(sum_of_rest(bytes));
+        match rest.first_chunk() {
+            Some(word) => add_word(sum, word),
+            None => sum,
+        }
     }
 }
 
@@ -94,6 +96,11 @@ impl Scan for Vectors {
     }
 }
 
+#[inline]
+fn add_word(sum: u8, word: &[u8; 8]) -> u8 {
+    sum.wrapping_add(sum_of_word(u64::from_le_bytes(*word)))
+}
+
 /// The sum of a word's bytes, modulo 256.
 #[inline]
 fn sum_of_word(word: u64) -> u8 {
@@ -102,13 +109,14 @@ fn sum_of_word(word: u64) -> u8 {
     (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u8
 }
 
-/// The sum of fewer than sixteen bytes.
+/// The sum of the bytes behind the last whole word.
 #[inline]
 fn sum_of_rest(bytes: &[u8]) -> u8 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let words = words
-        .iter()
-        .map(|word| sum_of_word(u64::from_le_bytes(*word)));
-    let rest = rest.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
-    words.fold(rest, u8::wrapping_add)
+    let rest = bytes.len() % 8;
+    match bytes.last_chunk() {
+        // They are the highest of the last eight.
+        Some(word) if rest > 0 => sum_of_word(u64::from_le_bytes(*word) >> (64 - 8 * rest)),
+        Some(_) => 0,
+        None => bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte)),
+    }
 }
