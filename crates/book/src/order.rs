@@ -3,6 +3,7 @@
 use crate::order_index::{CHAIN_MAX, Chain, OrderIndex, Place};
 use crate::order_pool::{NONE, NodeIndex, Order, OrderPool};
 use std::hash::RandomState;
+use std::hint::black_box;
 use touchline_types::hash::HashKeys;
 use touchline_types::{
     Instrument, OrderAction, OrderChange, OrderEvent, OrderRow, Price, Quantity, Side,
@@ -132,6 +133,14 @@ impl OrderBooks {
         self.index.clear(&self.pool);
         self.pool.clear();
         self.books.fill(Book::EMPTY);
+    }
+
+    /// Reads the beginning of an instrument's list and the place of the next order, so that they are in the caches.
+    pub fn warm(&self, instrument: Instrument) {
+        if let Some(node) = self.nodes(instrument).next() {
+            black_box(self.pool.order(node).order_id);
+        }
+        self.pool.warm();
     }
 
     /// Number of orders in one instrument's book.

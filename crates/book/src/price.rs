@@ -3,6 +3,7 @@
 use crate::deep::{ApplyResult, DeepLevels};
 use crate::levels::{LevelList, Levels};
 use crate::touch::{Spread, Touch};
+use std::hint::black_box;
 use touchline_types::{
     BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
     UpdateAction,
@@ -251,6 +252,19 @@ pub struct PriceBooks {
 }
 
 impl PriceBooks {
+    /// Reads a book by position, so that it is in the caches.
+    pub fn warm(&self, instrument: Instrument) {
+        let book = self.books.get(instrument.index());
+        let Some(Stored::ByPosition(few)) = book.map(|book| &book.0) else {
+            return;
+        };
+        for levels in &few.direct {
+            // A cache line has two levels and a part of a third.
+            let lines = levels.as_slice().iter().step_by(2);
+            lines.for_each(|level| _ = black_box(level.price));
+        }
+    }
+
     /// Allocates `instruments_max` books. Instruments without a definition have `default_depth`; if that is
     /// [`Depth::ALL`], memory of the first [`SPARE_MAX`] books with `levels_max` a side is reserved at start. A further
     /// deep book reserves its memory when its instrument is first named or defined.

@@ -2,7 +2,7 @@
 
 use crate::{Feedback, QuoteBatch, Request};
 use touchline_instruments::Instruments;
-use touchline_types::{CounterInfo, Event, PacketInfo, ReceiveTime, Validity};
+use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, ReceiveTime, Validity};
 
 /// Batch: the events of one packet, in order.
 #[derive(Debug)]
@@ -133,6 +133,9 @@ pub trait Feed {
     /// The request failed: the feed continues without it, and wants none before `again_ns` (by the clock of
     /// [`ReceiveTime::mono_ns`]).
     fn request_failed(&mut self, _again_ns: u64) {}
+
+    /// Reads its state of an instrument, so that it is in the caches.
+    fn warm(&self, _instrument: Instrument) {}
 
     /// Result of the books for the last batch.
     fn feedback(&mut self, feedback: &Feedback);

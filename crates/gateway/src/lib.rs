@@ -26,6 +26,7 @@ mod latency_trace;
 pub mod live;
 mod pipeline;
 mod published;
+mod recent;
 pub mod replay;
 mod retransmission;
 mod routes;

@@ -55,6 +55,8 @@ struct Timers {
     control: Every,
     intact: Every,
     heartbeat: Every,
+    /// An instrument's data is read, if it is kept warm.
+    warm: Option<Every>,
     /// Messages published at the last heartbeat check.
     published: u64,
 }
@@ -129,6 +131,12 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.clocks.pass(now, work > 0);
         if self.timers.control.is_due(now) {
             self.run_timers(now, work == 0)?;
+        }
+        if let (0, Some(warm)) = (work, &mut self.timers.warm)
+            && warm.is_due(now)
+        {
+            warm.restart(now);
+            self.pipeline.warm();
         }
         Ok(work)
     }
@@ -333,6 +341,11 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.show(ticks());
     }
 
+    /// What packets come from.
+    pub fn link(&self) -> &L {
+        &self.link
+    }
+
     /// The path.
     pub fn pipeline(&self) -> &Pipeline<L::Feed, P> {
         &self.pipeline
@@ -352,6 +365,7 @@ impl Timers {
             control: every(duty.loop_timer_freq),
             intact: every(INTACT_EVERY),
             heartbeat: every(Duration::from_millis(duty.heartbeat_ms)),
+            warm: duty.warm_every().map(every),
             published: 0,
         }
     }

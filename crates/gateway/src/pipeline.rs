@@ -5,6 +5,7 @@ use crate::counters::Counters;
 use crate::incident::GapReport;
 use crate::latency_trace::LatencyTrace;
 use crate::published::{BookHealth, Noted, PublishedStates};
+use crate::recent::Recent;
 use touchline_book::{OrderBooks, PriceBooks};
 use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed, Warning};
 use touchline_instruments::Instruments;
@@ -20,6 +21,7 @@ pub struct Pipeline<F, P> {
     publisher: P,
     states: PublishedStates,
     batch: Batch,
+    recent: Recent,
 }
 
 impl<F: Feed, P: Publish> Pipeline<F, P> {
@@ -31,6 +33,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             publisher,
             states: PublishedStates::new(limits.instruments_max),
             batch: feed.batch(),
+            recent: Recent::new(),
             feed,
         }
     }
@@ -138,10 +141,12 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             publisher,
             states,
             batch,
+            recent,
         } = self;
         if batch.events.is_empty() && batch.quotes.is_empty() {
             return;
         }
+        recent.note(batch.events.first());
         books.timestamps.packet = batch.packet_info;
         if books.trace {
             books.timestamps.decoded = ticks();
@@ -157,6 +162,17 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             feedback.clear();
         }
         noted.commit();
+    }
+
+    /// Reads what a packet of one of the last instruments needs, so that it is in the caches when one comes after a pause.
+    /// Nothing changes. For a loop that has nothing else to do; it takes as long as a few dozen reads.
+    pub fn warm(&mut self) {
+        if let Some(instrument) = self.recent.next() {
+            self.feed.warm(instrument);
+            self.books.prices.warm(instrument);
+            self.books.orders.warm(instrument);
+            self.publisher.warm(instrument);
+        }
     }
 
     /// Published states of the books and the channel.

@@ -193,6 +193,10 @@ impl<P: Publish> Publish for Noted<'_, P> {
         self.publisher.state_activity(activity);
     }
 
+    fn warm(&self, instrument: Instrument) {
+        self.publisher.warm(instrument);
+    }
+
     fn counters(&self) -> Option<&PublisherCounters> {
         self.publisher.counters()
     }

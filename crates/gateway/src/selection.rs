@@ -3,7 +3,7 @@
 use touchline_instruments::{Admitted, Symbols};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Damage, PublisherCounters};
-use touchline_types::{Timestamps, Update};
+use touchline_types::{Instrument, Timestamps, Update};
 
 /// Publisher of the configured symbols only.
 ///
@@ -77,6 +77,10 @@ impl<P: Publish> Publish for Selected<P> {
 
     fn state_activity(&mut self, activity: Activity) {
         self.publisher.state_activity(activity);
+    }
+
+    fn warm(&self, instrument: Instrument) {
+        self.publisher.warm(instrument);
     }
 
     fn counters(&self) -> Option<&PublisherCounters> {

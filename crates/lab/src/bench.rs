@@ -6,6 +6,7 @@ pub mod dealers;
 pub mod endless;
 pub mod feed;
 pub mod ipc;
+pub mod market;
 pub mod receive;
 pub mod session;
 
@@ -47,6 +48,8 @@ impl Statistics {
             "unit": "ns",
             "count": self.histogram.len(),
             "min": self.histogram.min(),
+            "mean": self.histogram.mean(),
+            "p95": self.histogram.value_at_quantile(0.95),
         });
         for (name, quantile) in QUANTILES {
             line[name] = json!(self.histogram.value_at_quantile(quantile));

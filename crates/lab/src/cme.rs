@@ -4,6 +4,7 @@
 //! by construction. Everything depends on the seed only.
 
 pub mod config;
+pub mod crowded;
 pub mod encode;
 mod exchange;
 pub mod expected_books;

@@ -12,6 +12,7 @@ pub mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
 mod journal;
+mod market;
 mod publish;
 mod receive;
 mod relay;

@@ -8,6 +8,7 @@ mod guards;
 mod host;
 mod memory;
 mod network;
+mod preload;
 mod processors;
 mod rules;
 mod show;

@@ -12,6 +12,7 @@ use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness, timeliness};
 use super::wait_clock::WaitClock;
 use crate::health::{ChannelHealth, Condition};
 use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
+use std::hint::black_box;
 use touchline_instruments::Instruments;
 use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
@@ -345,6 +346,10 @@ impl Feed for CmeFeed {
     type Source = (FeedType, Line);
 
     const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE];
+
+    fn warm(&self, instrument: Instrument) {
+        black_box(self.last_rpt_seq(instrument));
+    }
 
     fn counted(&self) -> impl Iterator<Item = u64> {
         self.channel.counters.counts()

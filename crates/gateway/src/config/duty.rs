@@ -22,6 +22,9 @@ pub struct Duty {
     /// Maximum sleep of an idle round, 0..=1 s, for `idle` of `sleep` or `backoff`.
     #[serde(with = "LoopSleep")]
     pub loop_sleep: Duration,
+    /// Reads the data of the last 32 instruments while no packet comes, so that it stays in the caches; with `idle` of
+    /// `spin` only.
+    pub keep_warm: bool,
     /// Interval of the timers, 1 us..=1 s: gap timeouts, and all work besides packets.
     #[serde(with = "LoopTimer")]
     pub loop_timer_freq: Duration,
@@ -50,6 +53,13 @@ pub enum IdleKind {
 }
 
 impl Duty {
+    /// Interval between two reads of an instrument's data; `None` if it is not kept warm.
+    pub fn warm_every(&self) -> Option<Duration> {
+        // All of them in 64 us, and never more than a fraction of the time between two polls.
+        let is_spinning = matches!(self.idle, IdleKind::Spin);
+        (self.keep_warm && is_spinning).then_some(Duration::from_micros(2))
+    }
+
     /// The idle strategy of these settings.
     pub fn idle(&self) -> Idle {
         match self.idle {
@@ -74,6 +84,7 @@ impl Default for Duty {
             loop_cpu_affinity: None,
             idle: IdleKind::BackOff,
             loop_sleep: Duration::from_micros(500),
+            keep_warm: false,
             loop_timer_freq: Duration::from_millis(1),
             heartbeat_ms: 1_000,
             stale_after_ms: 45_000,

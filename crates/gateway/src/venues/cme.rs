@@ -21,7 +21,7 @@ use touchline_transport::Publish;
 
 pub use capture::{Capture, CaptureError, other_channel};
 pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
-pub use endpoints::{endpoints, socket_settings};
+pub use endpoints::{endpoints, open};
 pub use recovery::{Failure, Recovery, RecoveryCounters};
 pub use replay_section::{PASSWORD_VARIABLE, Replay};
 pub use section::{CmeVenue, Kind};
@@ -120,7 +120,7 @@ impl Venue for CmeVenue {
         let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
         let recovery = Recovery::open(config, &channel)?;
         let endpoints = endpoints(config, &channel);
-        let (source, warnings) = endpoints::open(config, &endpoints)?;
+        let (source, warnings) = open(config, &endpoints)?;
         let interface = venue.interfaces();
         let receive = endpoints::kind(&source);
         let reach = recovery.as_ref().map(Recovery::reach);

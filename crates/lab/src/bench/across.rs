@@ -4,6 +4,7 @@ use super::ipc::Failed;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::Command;
 
 /// Pairs of cards: one of each sends, the other receives. Removed when dropped.
@@ -48,6 +49,14 @@ impl Across {
             }
         }
         Ok(across)
+    }
+
+    /// A program in the namespace of one side.
+    pub fn program(&self, side: Side, program: &Path) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespaces[side as usize]]);
+        command.arg(program);
+        command
     }
 
     /// Runs a closure on a thread of one side: sockets that it opens stay there.

@@ -22,13 +22,20 @@ struct Recorded<C> {
 /// Part of an incremental feed; `C` names feed and line.
 #[derive(Clone, Debug)]
 pub struct Endless<C> {
+    /// What came before the first round, once.
+    opening: Vec<(C, Vec<u8>)>,
     packets: Vec<Recorded<C>>,
     /// SecurityID, first RptSeq and number of entries of each instrument.
     instruments: Vec<(i32, u32, u32)>,
     rows: BTreeMap<i32, usize>,
     sequences: (u32, u32),
     times: (u64, u64),
+    /// First packet number, that of the opening if there is one.
+    first: u32,
 }
+
+/// Packets between the two copies of a packet, at most.
+const COPY_DISTANCE_MAX: usize = 1_000;
 
 /// Offsets of SecurityID and RptSeq in the entries of a template's first group (CME templates).
 fn places(template: u16) -> Option<(usize, usize)> {
@@ -47,12 +54,32 @@ impl<C: Copy> Endless<C> {
     /// An empty recording.
     pub fn new() -> Endless<C> {
         Endless {
+            opening: Vec::new(),
             packets: Vec::new(),
             instruments: Vec::new(),
             rows: BTreeMap::new(),
             sequences: (u32::MAX, 0),
             times: (u64::MAX, 0),
+            first: u32::MAX,
         }
+    }
+
+    /// Adds a packet that comes once, before the first round. Refuses as [`Endless::add`].
+    pub fn add_opening(&mut self, channel: C, bytes: &[u8]) -> bool {
+        let Some(messages) = messages(bytes) else {
+            return false;
+        };
+        self.numbers(bytes, &messages, false);
+        self.first = self.first.min(u32_at(bytes, 0));
+        self.opening.push((channel, bytes.to_vec()));
+        true
+    }
+
+    /// Packets that come once, before the first round.
+    pub fn opening(&self) -> impl Iterator<Item = (C, &[u8])> {
+        self.opening
+            .iter()
+            .map(|(channel, bytes)| (*channel, bytes.as_slice()))
     }
 
     /// Adds a packet as received. Refuses a packet whose message sizes do not add up to its length.
@@ -66,12 +93,14 @@ impl<C: Copy> Endless<C> {
             .packets
             .iter()
             .rev()
+            .take(COPY_DISTANCE_MAX)
             .any(|old| old.bytes[..4] == bytes[..4]);
         let numbers = self.numbers(bytes, &messages, first_copy);
         self.sequences = (
             self.sequences.0.min(sequence),
             self.sequences.1.max(sequence),
         );
+        self.first = self.first.min(sequence);
         let last_ns = receive_ns.max(sending_ns);
         self.times = (self.times.0.min(sending_ns), self.times.1.max(last_ns));
         let messages = messages.len() as u64;
@@ -119,7 +148,7 @@ impl<C: Copy> Endless<C> {
         };
         let snapshot = |&(security_id, first, _): &(i32, u32, u32)| {
             let root = Block::new(59)
-                .u32(0, self.sequences.0 - 1)
+                .u32(0, self.first - 1)
                 .u32(4, total)
                 .i32(8, security_id)
                 .u32(12, first - 1)

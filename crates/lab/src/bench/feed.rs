@@ -1,11 +1,12 @@
 //! Sender of a feed benchmark: the incremental feed of a generated market, to multicast groups, at
 //! a given rate.
 
-use super::endless::Endless;
 use super::ipc::{Failed, pin};
+use super::market::Market;
+use super::receive::now_ns;
 use crate::capture::{Feed, Line};
-use crate::cme::{Options, config, generate};
-use crate::fault::{FaultPlan, deliver};
+use crate::cme::config;
+use crate::cme::header::set_sending_time;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ pub struct Sending {
     pub shares_cpu: bool,
     /// Network of groups: see [`group`].
     pub network: u8,
+    /// The market, of which line A is sent.
+    pub market: Market,
     /// Seed of the market.
     pub seed: u64,
     /// Number of packets.
@@ -41,27 +44,8 @@ pub struct SentReport {
     pub per_s: f64,
 }
 
-/// Events of a round; the rounds continue each other as one session.
-const EVENTS: usize = 4_000;
-
 /// Packets sent without a pause before the processor is yielded to a process that shares it.
 const SENT_IN_A_ROW: u64 = 16;
-
-/// The packets of line A, one round. Both sides generate the same packets from the same seed.
-pub fn stretch(seed: u64) -> Endless<()> {
-    let options = Options {
-        events: EVENTS,
-        ..Options::default()
-    };
-    let delivery = deliver(&generate(&options, seed), &FaultPlan::default(), seed);
-    let mut stretch = Endless::new();
-    for arrival in &delivery.arrivals {
-        if (arrival.feed, arrival.line) == (Feed::Incremental, Line::A) {
-            stretch.add((), arrival.time_ns, &arrival.payload);
-        }
-    }
-    stretch
-}
 
 /// Destination group of the packets: that of the generated channel, in a network of groups (the second byte of their
 /// addresses) of this run, because other simulators may run on this host.
@@ -84,19 +68,19 @@ pub fn config_xml(network: u8) -> String {
     config::config_xml().replace(&second(usual), &second(group(network)))
 }
 
-/// Sends the rounds after the first, which the receiving side has already. Calls `ready` when the
-/// preparation is done.
+/// Sends the rounds after the first, which the receiving side has already. Each packet says when it is sent. Calls
+/// `ready` when the preparation is done.
 pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Failed> {
     let sender = Sender::open(&SenderSettings {
         interface: Some(sending.interface.clone()),
         ..SenderSettings::default()
     })?;
     let to = group(sending.network);
-    let mut stretch = stretch(sending.seed);
+    let mut stretch = sending.market.rounds(sending.seed, &[Line::A]);
     stretch.next_round();
     pin(sending.cpu)?;
     ready();
-    let (mut packets, mut full) = (0, 0);
+    let (mut packets, mut full, mut packet) = (0, 0, Vec::new());
     let start = Instant::now();
     while packets < sending.packets {
         for (_, _, bytes, _) in stretch.packets() {
@@ -104,7 +88,10 @@ pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Faile
                 break;
             }
             wait_until(start + sending.every.mul_f64(packets as f64), sending);
-            while sender.send(to, bytes)? == Sent::Full {
+            packet.clear();
+            packet.extend_from_slice(bytes);
+            set_sending_time(&mut packet, now_ns());
+            while sender.send(to, &packet)? == Sent::Full {
                 full += 1;
                 std::thread::yield_now();
             }
@@ -168,7 +155,7 @@ mod tests {
 
     #[test]
     fn repeated_sessions_have_consecutive_packet_numbers() {
-        let mut stretch = stretch(1);
+        let mut stretch = Market::Mixed.rounds(1, &[Line::A]);
         let sequence = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().expect("a head"));
         let mut last = None;
         for _ in 0..2 {

@@ -5,6 +5,7 @@ use super::across::{Across, Side, card};
 use super::ipc::{Failed, pin};
 use hdrhistogram::Histogram;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Sent, Settings};
@@ -27,7 +28,7 @@ pub enum Network {
     /// Over one interface of this host, by name or address.
     Interface(String),
     /// Over virtual cards, a pair for each way.
-    Across(Across),
+    Across(Arc<Across>),
 }
 
 /// Parameters of sending and receiving.
@@ -295,7 +296,8 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("the bounds are in range")
 }
 
-fn now_ns() -> u64 {
+/// The host's clock, nanoseconds since 1970.
+pub(super) fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }

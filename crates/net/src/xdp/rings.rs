@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Frames of a queue, and places of each ring: a power of two.
 const FRAMES: u32 = 4_096;
 
+/// Bytes of a huge page of the usual size.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
 /// Bytes that the kernel leaves free before a packet (`XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: u32 = 256;
 
@@ -38,14 +41,40 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Maps private memory, or a part of a socket.
-    fn new(bytes: usize, of: Option<(BorrowedFd<'_>, off_t)>) -> io::Result<Mapping> {
-        let (fd, offset, flags) = match of {
-            Some((socket, offset)) => (socket.as_raw_fd(), offset, libc::MAP_SHARED),
-            None => (-1, 0, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS),
+    /// Maps a part of a socket.
+    fn of(socket: BorrowedFd<'_>, bytes: usize, offset: off_t) -> io::Result<Mapping> {
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        Mapping::new(bytes, flags, socket.as_raw_fd(), offset)
+    }
+
+    /// Maps private memory, in huge pages where the kernel gives them: in small ones, each frame would need an entry of its
+    /// own in the processor's table of pages.
+    fn private(bytes: usize) -> io::Result<Mapping> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let whole = Mapping::new(bytes + HUGE_PAGE_BYTES, flags, -1, 0)?;
+        let before = whole.start.as_ptr().align_offset(HUGE_PAGE_BYTES);
+        let start = whole.at(before as u64, bytes);
+        let unmap = |start: NonNull<u8>, bytes| {
+            // SAFETY: an end of our own mapping, which nothing borrows.
+            unsafe { libc::munmap(start.as_ptr().cast(), bytes) };
         };
+        unmap(whole.start, before);
+        unmap(
+            whole.at((before + bytes) as u64, 0),
+            HUGE_PAGE_BYTES - before,
+        );
+        std::mem::forget(whole);
+        // SAFETY: inside of our own mapping.
+        unsafe {
+            // A kernel without huge pages refuses, and small ones do.
+            libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE);
+            ptr::write_bytes(start.as_ptr(), 0, bytes);
+        }
+        Ok(Mapping { start, bytes })
+    }
+
+    fn new(bytes: usize, flags: c_int, fd: c_int, offset: off_t) -> io::Result<Mapping> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = flags | libc::MAP_POPULATE;
         // SAFETY: a new mapping at an address that the kernel chooses.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, fd, offset) };
         match NonNull::new(start.cast::<u8>()) {
@@ -97,7 +126,7 @@ impl<T: Copy> Ring<T> {
         let at = offsets(&kernel::offsets(socket)?);
         let places_bytes = FRAMES as usize * size_of::<T>();
         let bytes = usize::try_from(at.desc).expect("64 bits") + places_bytes;
-        let memory = Mapping::new(bytes, Some((socket, page)))?;
+        let memory = Mapping::of(socket, bytes, page)?;
         Ok(Ring {
             producer: memory.at(at.producer, 4).cast(),
             consumer: memory.at(at.consumer, 4).cast(),
@@ -154,7 +183,7 @@ impl Queue {
     pub fn new(frame_bytes: u32, wakes_always: bool) -> io::Result<Queue> {
         let socket = kernel::socket()?;
         let fd = socket.as_fd();
-        let frames = Mapping::new((FRAMES * frame_bytes) as usize, None)?;
+        let frames = Mapping::private((FRAMES * frame_bytes) as usize)?;
         let memory = libc::xdp_umem_reg {
             addr: frames.start.as_ptr().expose_provenance() as u64,
             len: u64::from(FRAMES * frame_bytes),

@@ -7,6 +7,7 @@ use super::join_point::JoinPoint;
 use super::{Claim, Reader};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::prefetch;
 use std::fmt;
 
 /// The writer of a ring.
@@ -305,6 +306,17 @@ impl<M: Words> Writer<M> {
     fn frame(&mut self, length: usize) -> Claim<'_> {
         let data = self.geometry.data(self.memory.words());
         Claim::new(data, &mut self.next, length)
+    }
+
+    /// Fetches the next bytes for writing, so that they are in the caches when a message comes; not their first line, which
+    /// waiting readers poll.
+    pub fn warm(&self, bytes: u64) {
+        const LINE: u64 = 64;
+        let data = self.geometry.data(self.memory.words());
+        for offset in (LINE..bytes).step_by(LINE as usize) {
+            let position = self.next.position.wrapping_add(offset);
+            prefetch::to_write(data, self.geometry.index(position));
+        }
     }
 
     /// Provides room for a message of this size, in one piece and announced.

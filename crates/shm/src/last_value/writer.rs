@@ -4,6 +4,7 @@ use super::shape::{MAGIC, place};
 use super::{HELD, POSITION, Refused, SLOT_HEAD, STAMP, Shape};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::prefetch;
 
 /// The writer of a table: exactly one.
 #[derive(Debug)]
@@ -101,6 +102,16 @@ impl<M: Words> Writer<M> {
     pub fn content(&self, slot: usize) -> Option<&[AtomicU64]> {
         let words = self.shape.slot(self.memory.words(), slot)?;
         Some(&words[SLOT_HEAD..])
+    }
+
+    /// Fetches a slot for writing, so that it is in the caches when it changes.
+    pub fn warm(&self, slot: usize) {
+        const LINE_WORDS: usize = 8;
+        let words = self.shape.slot(self.memory.words(), slot);
+        let words = words.unwrap_or_default();
+        for line in (0..words.len()).step_by(LINE_WORDS) {
+            prefetch::to_write(words, line);
+        }
     }
 
     /// The table's sizes.

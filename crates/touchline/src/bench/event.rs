@@ -11,6 +11,7 @@
 mod deribit;
 
 use super::ipc::failure;
+use super::market::MarketName;
 use super::run::{Common, Run};
 use crate::format::counted;
 use crate::output::Failure;
@@ -27,9 +28,8 @@ use touchline_gateway::venues::cme::{CmePipeline, build};
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::endless::Endless;
 use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::market::Market;
 use touchline_lab::capture;
-use touchline_lab::cme::{Options, generate};
-use touchline_lab::fault::{FaultPlan, deliver};
 use touchline_net::{PacketSource, PcapSource};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{self, Publisher, Root};
@@ -61,6 +61,9 @@ pub struct Arguments {
     /// The channel.
     #[arg(long, value_name = "N")]
     channel: Option<u32>,
+    /// The generated market.
+    #[arg(long, value_enum, default_value = "mixed", conflicts_with = "pcap")]
+    market: MarketName,
     /// Seed of the generated session.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -85,7 +88,7 @@ enum BenchVenue {
     Deribit,
 }
 
-type Stretch = Endless<(FeedType, Line)>;
+type Stretch = Endless<capture::Line>;
 type Path = CmePipeline<Local<Touch>>;
 type BusPath = CmePipeline<Publisher>;
 
@@ -129,15 +132,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn cme(arguments: &Arguments) -> Result<(), Failure> {
+    let market = arguments.market.market();
     let mut stretch = match (&arguments.config_xml, arguments.channel) {
         (Some(config_xml), Some(channel)) if !arguments.pcap.is_empty() => {
             recorded(&arguments.pcap, config_xml, channel)?
         }
-        _ => generated(arguments.seed),
+        _ => market.rounds(arguments.seed, &[capture::Line::A, capture::Line::B]),
     };
     let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;
-    let mut path = warm_path(&stretch, Local::new(Touch))?;
-    let mut bus = warm_path(&stretch, publisher(&folder)?)?;
+    let mut path = warm_path(&stretch, market, Local::new(Touch))?;
+    let mut bus = warm_path(&stretch, market, publisher(&folder, market)?)?;
     stretch.next_round();
     let run = Run::begin(&arguments.common);
     let rounds = measure(arguments, run.clock(), &mut stretch, &mut path, &mut bus);
@@ -147,15 +151,14 @@ fn cme(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// A bus with a gateway's settings, without readers.
-fn publisher(folder: &Folder) -> Result<Publisher, Failure> {
+fn publisher(folder: &Folder, market: Market) -> Result<Publisher, Failure> {
     let settings = shm::Settings {
-        instruments_max: INSTRUMENTS_MAX,
+        instruments_max: market.instruments_max(),
+        orders_max: market.orders_max(),
         ..shm::Settings::default()
     };
     Publisher::open(&Root::at(folder.path()), "event", &settings).map_err(Failure::run)
 }
-
-const INSTRUMENTS_MAX: usize = 4096;
 
 /// The incremental packets of captures.
 fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stretch, Failure> {
@@ -164,11 +167,11 @@ fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stre
     let mut stretch = Stretch::new();
     while let Some(packet) = source.receive().map_err(Failure::run)?.packet() {
         if let Some((FeedType::Incremental, line)) = channel.routes().find(packet.destination) {
-            stretch.add(
-                (FeedType::Incremental, line),
-                packet.receive_ns,
-                packet.payload,
-            );
+            let line = match line {
+                Line::A => capture::Line::A,
+                Line::B => capture::Line::B,
+            };
+            stretch.add(line, packet.receive_ns, packet.payload);
         }
     }
     if stretch.is_empty() {
@@ -179,54 +182,48 @@ fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stre
     Ok(stretch)
 }
 
-/// The incremental packets of a generated session, on both lines.
-fn generated(seed: u64) -> Stretch {
-    let options = Options {
-        events: 4000,
-        ..Options::default()
-    };
-    let delivery = deliver(&generate(&options, seed), &FaultPlan::default(), seed);
-    let mut stretch = Stretch::new();
-    for arrival in delivery
-        .arrivals
-        .iter()
-        .filter(|arrival| arrival.feed == capture::Feed::Incremental)
-    {
-        let line = match arrival.line {
-            capture::Line::A => Line::A,
-            capture::Line::B => Line::B,
-        };
-        stretch.add(
-            (FeedType::Incremental, line),
-            arrival.time_ns,
-            &arrival.payload,
-        );
-    }
-    stretch
-}
-
-/// A path after one round, with every instrument live.
-fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<P>, Failure> {
+/// A path after the opening and one round, with every instrument live.
+fn warm_path<P: Publish>(
+    stretch: &Stretch,
+    market: Market,
+    publisher: P,
+) -> Result<CmePipeline<P>, Failure> {
     let settings = Settings {
-        instruments_max: INSTRUMENTS_MAX,
+        instruments_max: market.instruments_max(),
         ..Settings::default()
     };
     let limits = Limits {
         instruments_max: settings.instruments_max,
-        orders_max: 65_536,
+        orders_max: market.orders_max(),
         event_changes_max: 4096,
         default_depth: settings.default_depth,
         levels_max: 0,
     };
     let mut path = build(settings, limits, Symbols::default(), publisher);
+    warm(&mut path, stretch);
+    still_live(&path)?;
+    Ok(path)
+}
+
+/// What comes before the measured rounds: the state of the middle of a day, and a first round.
+pub(super) fn warm<P: Publish>(path: &mut CmePipeline<P>, stretch: &Stretch) {
     for snapshot in stretch.snapshots() {
         path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);
     }
-    for (channel, receive_ns, bytes, _) in stretch.packets() {
-        path.packet(channel, bytes, receive_ns, 0);
+    for (line, bytes) in stretch.opening() {
+        path.packet(incremental(line), bytes, 0, 0);
     }
-    still_live(&path)?;
-    Ok(path)
+    for (line, receive_ns, bytes, _) in stretch.packets() {
+        path.packet(incremental(line), bytes, receive_ns, 0);
+    }
+}
+
+fn incremental(line: capture::Line) -> (FeedType, Line) {
+    let line = match line {
+        capture::Line::A => Line::A,
+        capture::Line::B => Line::B,
+    };
+    (FeedType::Incremental, line)
 }
 
 /// Checks that the path is live: the figures are of the live path only.
@@ -288,7 +285,8 @@ fn round<P: Publish>(
     samples: &mut Samples,
     packet: impl Fn(&mut CmePipeline<P>, (FeedType, Line), &[u8], u64, u64) -> bool,
 ) {
-    for (channel, receive_ns, bytes, messages) in stretch.packets() {
+    for (line, receive_ns, bytes, messages) in stretch.packets() {
+        let channel = incremental(line);
         let begin = ticks();
         let delivered = packet(path, channel, bytes, receive_ns, begin);
         let ns = clock.between_ns(begin, ticks());

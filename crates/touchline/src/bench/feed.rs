@@ -3,24 +3,32 @@
 mod consumer;
 mod gateway;
 mod report;
+mod sent;
+mod table;
 
 pub use gateway::GatewayArguments;
 
 use super::ipc::failure;
+use super::market::MarketName;
 use super::run::{Common, Run};
 use crate::output::Failure;
+use clap::ValueEnum;
 use consumer::{Consumed, consume, join};
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use report::Report;
 pub use report::histogram;
+use report::{Report, from_text};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
+use touchline_gateway::config::Receive;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::feed::{Sending, SentReport, send, stretch};
+use touchline_lab::bench::across::{Across, Side, card};
+use touchline_lab::bench::feed::{Sending, SentReport, send};
 use touchline_lab::bench::ipc::{Folder, Part, Peer, Role, lower_bound, pin, say_ready};
+use touchline_lab::capture::Line;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::{CountersView, Root};
 
@@ -28,11 +36,26 @@ use touchline_transport::shm::{CountersView, Root};
 ///
 /// Three processes: a sender of the incremental feed of a generated CME market to multicast groups, a live gateway on
 /// all eight groups of the channel, and a consumer of the bus. Three parts: packets with pauses, packets without, and a
-/// search for the highest rate without loss.
+/// search for the highest rate without loss. With --table, sockets and frames (AF_XDP) by turns, as vendors publish it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Packets of a single case; without it and --pause-us, both cases and the search for the rate.
+    /// The tables that vendors publish: application and network level, with pauses and without, for sockets and frames
+    /// (AF_XDP), over virtual cards and without a consumer. Needs root and `ip`.
+    #[arg(long, conflicts_with_all = ["pause_us", "rate", "search", "receive", "interface"])]
+    table: bool,
+    /// Cross a pair of virtual cards between two network namespaces, and receive in this way; times are from the sender's
+    /// clock. Needs root and `ip`.
+    #[arg(long, value_enum, conflicts_with = "interface")]
+    receive: Option<Reception>,
+    /// The gateway keeps the data of the last instruments in the caches.
+    #[arg(long, conflicts_with = "table")]
+    keep_warm: bool,
+    /// The generated market.
+    #[arg(long, value_enum, default_value = "mixed")]
+    market: MarketName,
+    /// Packets of a single case, or with pauses of each row of --table; without it and --pause-us, both cases and the
+    /// search for the rate.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
     /// Pause between two packets of a single case, microseconds; 0 is as fast as the kernel accepts
@@ -73,6 +96,7 @@ Examples:
   touchline bench feed
   touchline bench feed --packets 20000 --pause-us 5000 --cpus 2,3,4
   touchline bench feed --search --seconds 0.5
+  touchline bench feed --table --market channel-360
   touchline bench feed --packets 500000 --rate 100000 --batch 8 --json
 
 Exit status:
@@ -86,6 +110,37 @@ const PAUSED: (u64, Duration) = (20_000, Duration::from_millis(5));
 /// Packets of the case without pauses.
 const STREAM: u64 = 1_000_000;
 
+/// A way of receiving packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Reception {
+    /// Sockets of the kernel.
+    Sockets,
+    /// Frames of the interface (AF_XDP), by its driver.
+    Xdp,
+    /// Frames of the interface (AF_XDP), in the kernel's generic mode.
+    XdpGeneric,
+}
+
+impl Reception {
+    /// As in a configuration.
+    pub fn receive(self) -> Receive {
+        match self {
+            Reception::Sockets => Receive::Sockets,
+            Reception::Xdp => Receive::Xdp,
+            Reception::XdpGeneric => Receive::XdpGeneric,
+        }
+    }
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reception::Sockets => "sockets",
+            Reception::Xdp => "xdp",
+            Reception::XdpGeneric => "xdp-generic",
+        }
+    }
+}
+
 /// One case: packets and schedule.
 #[derive(Clone, Copy, Debug)]
 struct Case {
@@ -94,6 +149,8 @@ struct Case {
     every: Duration,
     /// Whether there is a consumer.
     consumed: bool,
+    reception: Reception,
+    keep_warm: bool,
 }
 
 /// Result of a case.
@@ -105,16 +162,28 @@ struct Outcome {
     /// Histograms of the gateway, by name, nanoseconds.
     histograms: Vec<(String, Histogram<u64>)>,
     consumed: Option<Consumed>,
+    /// From the sender's clock to the kernel's timestamp; empty over one interface, and of frames.
+    stamped_ns: Histogram<u64>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cpus = arguments.cpus.unwrap_or_else(default_cpus);
-    let bench = Bench { arguments, cpus };
+    let crosses = arguments.table || arguments.receive.is_some();
+    let across = crosses.then(|| Across::new(table::PAIRS)).transpose();
+    let round = arguments.market.market().rounds(arguments.seed, &[Line::A]);
+    let bench = Bench {
+        arguments,
+        cpus,
+        across: across.map_err(failure)?.map(Arc::new),
+        packet_bytes: round.packet_bytes(),
+    };
     let run = Run::begin(&arguments.common);
-    let mut report = Report::new(run, cpus, &stretch(arguments.seed));
+    let mut report = Report::new(run, cpus, &round);
+    drop(round);
     report.head(arguments, &bench.lower_bound()?);
     match arguments.one_case() {
+        _ if arguments.table => table::run(&bench, &mut report)?,
         Some(case) => report.case(&bench.case(case)?),
         None if arguments.search => bench.search(&mut report)?,
         None => bench.all(&mut report)?,
@@ -138,7 +207,13 @@ impl Arguments {
                 .unwrap_or(if paused { PAUSED.0 } else { STREAM }),
             every,
             consumed: true,
+            reception: self.reception(),
+            keep_warm: self.keep_warm,
         })
+    }
+
+    fn reception(&self) -> Reception {
+        self.receive.unwrap_or(Reception::Sockets)
     }
 }
 
@@ -147,6 +222,10 @@ struct Bench<'a> {
     arguments: &'a Arguments,
     /// Processors of the sender, the gateway and the consumer.
     cpus: [usize; 3],
+    /// Virtual cards that the packets cross; else one interface.
+    across: Option<Arc<Across>>,
+    /// Mean bytes of a packet.
+    packet_bytes: u64,
 }
 
 impl Bench<'_> {
@@ -157,6 +236,8 @@ impl Bench<'_> {
             packets,
             every,
             consumed: true,
+            reception: self.arguments.reception(),
+            keep_warm: self.arguments.keep_warm,
         };
         report.case(&self.case(case(packets, every))?);
         report.case(&self.case(case(STREAM, Duration::ZERO))?);
@@ -179,6 +260,8 @@ impl Bench<'_> {
                 packets: (rate * self.arguments.seconds.max(0.1)) as u64,
                 every: Duration::from_secs(1).div_f64(rate),
                 consumed: false,
+                reception: self.arguments.reception(),
+                keep_warm: self.arguments.keep_warm,
             })?;
             report.rate(rate, &outcome);
             let reached = outcome.sent.per_s;
@@ -236,7 +319,7 @@ impl Bench<'_> {
         // Before the gateway spins on this processor: a move away from it might never be scheduled
         // afterwards.
         pin(consumer_cpu).map_err(failure)?;
-        let gateway = self.start_gateway(folder.path())?;
+        let gateway = self.start_gateway(folder.path(), case)?;
         let subscriber = case.consumed.then(|| join(folder.path())).transpose()?;
         let shares_cpu = sender_cpu == consumer_cpu && case.consumed;
         let clock = Clock::calibrated();
@@ -249,7 +332,7 @@ impl Bench<'_> {
         });
         bar.finish_and_clear();
         let sent = sender.finish().map_err(failure)?;
-        gateway.finish().map_err(failure)?;
+        let stamped = gateway.finish().map_err(failure)?;
         let counters_file =
             CountersView::open(&Root::at(folder.path()), gateway::BUS).map_err(Failure::run)?;
         let counters_file =
@@ -266,28 +349,46 @@ impl Bench<'_> {
                 .map(|(what, view)| (what.name.clone(), histogram(&view)))
                 .collect(),
             consumed,
+            stamped_ns: from_text(&stamped)?,
         })
     }
 
-    fn start_gateway(&self, folder: &Path) -> Result<Peer, Failure> {
-        let mut command = this_program("feed-gateway")?;
+    /// A process of this benchmark, on its side of the virtual cards if there are any.
+    fn process(&self, role: &str, side: Side) -> Result<Command, Failure> {
+        let program = std::env::current_exe().map_err(Failure::run)?;
+        let (mut command, interface) = match &self.across {
+            Some(across) => (across.program(side, &program), card(side, table::GATEWAYS)),
+            None => (Command::new(program), self.arguments.interface.clone()),
+        };
+        command.args(["bench", role, "--interface", &interface]);
+        let market = self.arguments.market.to_possible_value();
+        let market = market.expect("each market has a name");
+        command.args(["--market", market.get_name()]);
+        number(&mut command, "--network", network());
+        number(&mut command, "--seed", self.arguments.seed);
+        Ok(command)
+    }
+
+    fn start_gateway(&self, folder: &Path, case: Case) -> Result<Peer, Failure> {
+        let mut command = self.process("feed-gateway", Side::Receives)?;
         let arguments = self.arguments;
         command.arg("--folder").arg(folder);
-        command.args(["--interface", &arguments.interface]);
+        command.args(["--receive", case.reception.name()]);
+        if case.keep_warm {
+            command.arg("--keep-warm");
+        }
+        if self.across.is_some() {
+            command.arg("--from-sender");
+        }
         number(&mut command, "--cpu", self.cpus[1]);
-        number(&mut command, "--network", network());
         number(&mut command, "--batch", arguments.batch);
         number(&mut command, "--buffer", arguments.receive_buffer_bytes);
-        number(&mut command, "--seed", arguments.seed);
         Peer::start(command).map_err(failure)
     }
 
     fn start_sender(&self, case: Case, shares_cpu: bool) -> Result<Peer, Failure> {
-        let mut command = this_program("feed-sender")?;
-        command.args(["--interface", &self.arguments.interface]);
+        let mut command = self.process("feed-sender", Side::Sends)?;
         number(&mut command, "--cpu", self.cpus[0]);
-        number(&mut command, "--network", network());
-        number(&mut command, "--seed", self.arguments.seed);
         number(&mut command, "--packets", case.packets);
         number(&mut command, "--every-ns", case.every.as_nanos());
         if shares_cpu {
@@ -320,6 +421,8 @@ pub struct SenderArguments {
     cpu: usize,
     #[arg(long)]
     network: u8,
+    #[arg(long, value_enum)]
+    market: MarketName,
     #[arg(long)]
     seed: u64,
     #[arg(long)]
@@ -337,6 +440,7 @@ pub fn run_sender(arguments: &SenderArguments) -> Result<(), Failure> {
         cpu: arguments.cpu,
         network: arguments.network,
         shares_cpu: arguments.shares_cpu,
+        market: arguments.market.market(),
         seed: arguments.seed,
         packets: arguments.packets,
         every: Duration::from_nanos(arguments.every_ns),
@@ -354,13 +458,6 @@ pub fn run_gateway(arguments: &GatewayArguments) -> Result<(), Failure> {
 /// Multicast groups of this run, by process id: see [`touchline_lab::bench::feed::group`].
 fn network() -> u8 {
     16 + (std::process::id() % 200) as u8
-}
-
-fn this_program(role: &str) -> Result<Command, Failure> {
-    let program = std::env::current_exe().map_err(Failure::run)?;
-    let mut command = Command::new(program);
-    command.args(["bench", role]);
-    Ok(command)
 }
 
 fn number(command: &mut Command, name: &str, value: impl ToString) {

@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let plan = Plan {
         network: match arguments.xdp {
-            true => Network::Across(Across::new(all.len() as u8).map_err(failure)?),
+            true => Network::Across(Across::new(all.len() as u8).map_err(failure)?.into()),
             false => Network::Interface(arguments.interface.clone()),
         },
         payload_bytes: usize::from(arguments.payload),

@@ -2,7 +2,7 @@
 
 use super::finding::{Asked, Finding, Status};
 use super::host::{Host, Unknown};
-use super::{aeron, memory, network, processors};
+use super::{aeron, memory, network, preload, processors};
 
 /// A finding with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,6 +171,11 @@ pub const RULES: &[Rule] = &[
         "nic_stamps",
         network::timestamps,
         "a hardware timestamp is the time on the wire; the kernel's timestamp is later by the interrupt latency",
+    ),
+    rule(
+        "socket_library",
+        preload::socket_library,
+        "a preloaded library reads the card without the kernel; one that is not loaded, or without the card's time, costs what it should save",
     ),
     rule(
         "xdp",

@@ -79,6 +79,8 @@ const WELL: &[(&str, &str)] = &[
     ("proc/sys/net/core/rmem_default", "212992\n"),
     ("proc/sys/net/core/netdev_max_backlog", "10000\n"),
     ("proc/sys/net/core/busy_read", "50\n"),
+    (MAPS, "7f00 r-xp /usr/lib/libc.so.6\n"),
+    (ENVIRON, "PATH=/usr/bin\0HOME=/root\0"),
     (FLAGS, "0x1003\n"),
     (
         PROTOCOLS,
@@ -114,6 +116,8 @@ const NO_TURBO: &str = "sys/devices/system/cpu/intel_pstate/no_turbo";
 const MEMINFO: &str = "proc/meminfo";
 const LIMITS: &str = "proc/self/limits";
 const STATUS: &str = "proc/self/status";
+const MAPS: &str = "proc/self/maps";
+const ENVIRON: &str = "proc/self/environ";
 const MOUNTS: &str = "proc/mounts";
 const FLAGS: &str = "sys/class/net/eth0/flags";
 const PROTOCOLS: &str = "proc/net/protocols";
@@ -286,6 +290,27 @@ const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
         "ip link set eth0 up",
     ),
     ("interface", Status::Bad, FLAGS, "0x3\n", "multicast on"),
+    (
+        "socket_library",
+        Status::Warn,
+        MAPS,
+        "7f00 r-xp /usr/lib64/libonload.so\n",
+        "EF_RX_TIMESTAMPING=1",
+    ),
+    (
+        "socket_library",
+        Status::Bad,
+        ENVIRON,
+        "PATH=/usr/bin\0LD_PRELOAD=libvma.so\0",
+        "Debian package",
+    ),
+    (
+        "socket_library",
+        Status::Warn,
+        "dev/onload",
+        "",
+        "onload --profile=latency",
+    ),
     ("xdp", Status::Warn, PROTOCOLS, "protocol  size\n", "5.9"),
     ("xdp", Status::Warn, MTU, "9000\n", "mtu 1500"),
     (

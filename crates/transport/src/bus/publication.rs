@@ -98,6 +98,11 @@ impl Publication {
         self.ring.geometry().message_max()
     }
 
+    /// Fetches the next bytes of the ring, so that they are in the caches when they are written.
+    pub fn warm(&self, bytes: u64) {
+        self.ring.warm(bytes);
+    }
+
     /// States that the duty cycle runs and that published data is current.
     pub fn state_activity(&mut self, activity: Activity) {
         self.ring.state_activity(activity);

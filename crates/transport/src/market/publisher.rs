@@ -12,8 +12,11 @@ use crate::bus::{
 use crate::{Publish, stats};
 use std::sync::atomic::Ordering;
 use touchline_types::native::{self, FLAGS_AT, Flags, Sink};
-use touchline_types::{Timestamps, Update};
+use touchline_types::{Instrument, Timestamps, Update};
 use zerocopy::{Immutable, IntoBytes};
+
+/// Bytes of the ring that a packet's messages take, mostly.
+const WARM_BYTES: u64 = 2_048;
 
 /// Publisher of a bus: messages to the ring, and values to the tables.
 ///
@@ -193,6 +196,14 @@ impl Publish for Publisher {
 
     fn state_activity(&mut self, activity: Activity) {
         self.publication.state_activity(activity);
+    }
+
+    fn warm(&self, instrument: Instrument) {
+        self.tables.warm(instrument);
+        if let Some(tops) = &self.tops {
+            tops.warm(instrument);
+        }
+        self.publication.warm(WARM_BYTES);
     }
 
     fn counters(&self) -> Option<&PublisherCounters> {

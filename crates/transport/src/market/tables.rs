@@ -155,6 +155,11 @@ impl Tables {
         }
     }
 
+    /// Fetches an instrument's price book, so that it is in the caches when it changes.
+    pub fn warm(&self, instrument: Instrument) {
+        self.images.table.warm(slot_of(instrument));
+    }
+
     /// Asks again for memory that was refused, once a second. Not for the path of a message.
     pub fn retry(&mut self) {
         self.definitions.retry();

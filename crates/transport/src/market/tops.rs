@@ -1,5 +1,6 @@
 //! Last published top of each book.
 
+use std::hint::black_box;
 use touchline_types::native::TopOfBook;
 use touchline_types::{Instrument, Update};
 
@@ -44,6 +45,11 @@ impl Tops {
         }
         *last = Some(top);
         Some(top)
+    }
+
+    /// Reads an instrument's top, so that it is in the caches.
+    pub fn warm(&self, instrument: Instrument) {
+        black_box(self.last.get(instrument.index()).map(Option::is_some));
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::PublisherCounters;
 use crate::bus::{Activity, Damage};
 use touchline_types::native::TopOfBook;
-use touchline_types::{Timestamps, Update};
+use touchline_types::{Instrument, Timestamps, Update};
 
 /// An update with number and times.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,9 @@ pub trait Publish {
     /// Stores a value for late joiners without publishing it: a known value, or one too old to publish.
     /// The default does nothing: no value is stored for late joiners.
     fn keep(&mut self, _update: &Update<'_>, _timestamps: &Timestamps) {}
+
+    /// Reads what an update of this instrument writes, so that it is in the caches. The default does nothing.
+    fn warm(&self, _instrument: Instrument) {}
 
     /// Counters, if it has any.
     fn counters(&self) -> Option<&PublisherCounters> {
@@ -144,6 +147,11 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.state_activity(activity);
     }
 
+    fn warm(&self, instrument: Instrument) {
+        self.0.warm(instrument);
+        self.1.warm(instrument);
+    }
+
     /// Counters of the first one that has any.
     fn counters(&self) -> Option<&PublisherCounters> {
         self.0.counters().or_else(|| self.1.counters())
@@ -175,6 +183,12 @@ impl<P: Publish> Publish for Option<P> {
     fn state_activity(&mut self, activity: Activity) {
         if let Some(publication) = self {
             publication.state_activity(activity);
+        }
+    }
+
+    fn warm(&self, instrument: Instrument) {
+        if let Some(publication) = self {
+            publication.warm(instrument);
         }
     }
 

@@ -19,6 +19,7 @@ use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::Folder;
+use touchline_lab::bench::market::Market;
 use touchline_lab::bench::session::{CONFIG, LEVELS, Stretch};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::{Local, Publish};
@@ -35,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stretch = Stretch::new(sender, target, CHANGES, arguments.seed);
     let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;
     let mut local = path(&config, Local::new(Touch))?;
-    let mut bus = path(&config, publisher(&folder)?)?;
+    let mut bus = path(&config, publisher(&folder, Market::Mixed)?)?;
     let (mut marked, mut bare, mut on_bus) = (
         latency_histogram(),
         latency_histogram(),

@@ -1,18 +1,21 @@
 //! Gateway of `bench feed`: sockets, path, bus and counters file of a live gateway.
 
+use super::super::event;
+use super::super::market::MarketName;
+use super::Reception;
+use super::report::to_text;
+use super::sent::Sent;
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use touchline_feed::cme::{CmeFeed, FeedType, Line};
-use touchline_gateway::config::{Config, Sources};
+use touchline_feed::cme::CmeFeed;
+use touchline_gateway::config::{Config, IdleKind, Sources};
 use touchline_gateway::live::{self, Gateway, Multicast};
-use touchline_gateway::venues::cme::{
-    self, ChannelConfig, CmeConfig, CmeMulticast, endpoints, socket_settings,
-};
+use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmeMulticast, endpoints};
 use touchline_gateway::{CountersFile, Selected, bus};
 use touchline_lab::bench::{feed, ipc};
+use touchline_lab::capture::Line;
 use touchline_lab::cme::config;
-use touchline_net::UdpSource;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
 
@@ -31,8 +34,17 @@ pub struct GatewayArguments {
     pub batch: usize,
     #[arg(long)]
     pub buffer: usize,
+    #[arg(long, value_enum)]
+    pub market: MarketName,
     #[arg(long)]
     pub seed: u64,
+    #[arg(long, value_enum)]
+    pub receive: Reception,
+    #[arg(long)]
+    pub keep_warm: bool,
+    /// Times are from the sender's reading of the clock.
+    #[arg(long)]
+    pub from_sender: bool,
 }
 
 /// Name of the bus.
@@ -70,35 +82,34 @@ pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
         }
     }
     gateway.finish();
+    println!("{}", to_text(gateway.link().source().stamped_ns()));
     Ok(())
 }
 
-type Measured = Gateway<CmeMulticast<UdpSource>, Selected<Publisher>>;
+type Measured = Gateway<CmeMulticast<Sent>, Selected<Publisher>>;
 
 fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     let config = configuration(arguments)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(Failure::run)?;
     let groups = endpoints(&config, &channel);
-    let source = UdpSource::open(&groups, &socket_settings(&config));
-    let source = source.map_err(|error| Failure::source(&error))?;
-    for warning in source.warnings() {
-        eprintln!("touchline: {warning}");
+    let opened = cme::open(&config, &groups);
+    let (source, warnings) = opened.map_err(|error| Failure::source(&error))?;
+    // Virtual cards have no zero copy, and each AF_XDP source says so.
+    if arguments.receive == Reception::Sockets {
+        for warning in warnings {
+            eprintln!("touchline: {warning}");
+        }
     }
+    let source = Sent::new(source, arguments.from_sender);
     let publisher = bus::open(&config).map_err(Failure::run)?;
     let clock = Clock::calibrated();
     let counters_file = CountersFile::create::<CmeFeed>(&publisher, clock, Measured::tables());
     let counters_file = counters_file.map_err(Failure::run)?;
     let mut path = cme::pipeline(&config, publisher);
-    // State of the middle of a day: every instrument is live after a first round.
-    let stretch = feed::stretch(arguments.seed);
-    for snapshot in stretch.snapshots() {
-        path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);
-    }
-    for (_, receive_ns, bytes, _) in stretch.packets() {
-        path.packet((FeedType::Incremental, Line::A), bytes, receive_ns, 0);
-    }
-    super::super::event::still_live(&path)?;
+    let market = arguments.market.market();
+    event::warm(&mut path, &market.rounds(arguments.seed, &[Line::A]));
+    event::still_live(&path)?;
     let link = Multicast::new(source, channel.routes().clone(), None);
     Ok(Gateway::new(
         link,
@@ -120,8 +131,12 @@ fn configuration(arguments: &GatewayArguments) -> Result<CmeConfig, Failure> {
     config.network.sources = Sources::Any;
     config.network.batch = arguments.batch;
     config.network.receive_buffer_bytes = arguments.buffer;
-    config.limits.instruments_max = 4_096;
-    config.limits.orders_max = 65_536;
+    config.network.receive = arguments.receive.receive();
+    config.duty.idle = IdleKind::Spin;
+    config.duty.keep_warm = arguments.keep_warm;
+    let market = arguments.market.market();
+    config.limits.instruments_max = market.instruments_max();
+    config.limits.orders_max = market.orders_max();
     config.limits.event_changes_max = 4_096;
     config.limits.queue_entries_max = 65_536;
     Ok(config)

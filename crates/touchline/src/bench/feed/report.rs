@@ -10,6 +10,7 @@ use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::endless::Endless;
+use touchline_lab::capture::Line;
 use touchline_transport::shm::HistogramView;
 
 /// Prints results as they arrive, and keeps them.
@@ -24,6 +25,8 @@ pub struct Report {
     statistics: Vec<Statistics>,
     /// Whether the header of the table of rates was printed.
     rates: bool,
+    /// Name of the schedule of the last table.
+    schedule: String,
 }
 
 /// Rows: JSON name, table name, and the gateway's histogram.
@@ -42,7 +45,7 @@ const OF_GATEWAY: [(&str, &str, &str); 3] = [
 ];
 
 impl Report {
-    pub fn new(run: Run, cpus: [usize; 3], round: &Endless<()>) -> Report {
+    pub fn new(run: Run, cpus: [usize; 3], round: &Endless<Line>) -> Report {
         let messages: u64 = round.packets().map(|(.., messages)| messages).sum();
         Report {
             run,
@@ -52,6 +55,7 @@ impl Report {
             known_packets: round.len() as u64,
             statistics: Vec::new(),
             rates: false,
+            schedule: String::new(),
         }
     }
 
@@ -67,18 +71,25 @@ impl Report {
     pub fn head(&mut self, arguments: &Arguments, round_trips: &Histogram<u64>) {
         let [sender, gateway, consumer] = self.cpus;
         if !self.run.is_json() {
+            let consumed = match sender == consumer {
+                _ if arguments.table => String::new(),
+                true => format!(
+                    ", the consumer on {consumer} as well: it waits for the processor while the sender has it"
+                ),
+                false => format!(", the consumer on {consumer}"),
+            };
             self.run.print_head(&format!(
-                "gateway on processor {gateway}, {} on {}; the sender on {sender}, the consumer on {consumer}{}",
+                "gateway on processor {gateway}, {} on {}; the sender on {sender}{consumed}",
                 match arguments.batch {
                     1 => "recvmsg".to_owned(),
                     batch => format!("recvmmsg of {batch}"),
                 },
-                arguments.interface,
-                match sender == consumer {
-                    true => " as well: it waits for the processor while the sender has it",
-                    false => "",
-                }
+                match arguments.receive.is_some() || arguments.table {
+                    true => "a pair of virtual cards",
+                    false => &arguments.interface,
+                },
             ));
+            self.run.print_placement(sender, gateway);
             println!(
                 "packets of {} bytes and {:.1} messages on average; latencies of whole packets\n\n{HEAD}",
                 self.packet_bytes, self.messages_per_packet
@@ -122,6 +133,25 @@ impl Report {
         self.account(outcome);
         self.value(&format!("rate-{name}"), "packets/s", outcome.sent.per_s);
         self.value(&format!("lost-{name}"), "packets", outcome.lost() as f64);
+    }
+
+    /// Title of a table of one level.
+    pub fn table(&mut self, level: &str, what: &str, every: Duration) {
+        self.schedule = case_name(every);
+        if !self.run.is_json() {
+            println!(
+                "\n{level} level: {what}; packets {}\n{HEAD}",
+                case_title(every)
+            );
+        }
+    }
+
+    /// A row of the last table; none if nothing was measured.
+    pub fn measured(&mut self, subject: &str, title: &str, histogram: &Histogram<u64>) {
+        if !histogram.is_empty() {
+            let subject = format!("{subject}-{}", self.schedule);
+            self.row(&subject, title, histogram.clone());
+        }
     }
 
     /// One step of the search for the highest rate.
@@ -256,9 +286,41 @@ pub fn histogram(view: &HistogramView) -> Histogram<u64> {
     histogram
 }
 
+/// A histogram as text, from process to process: values and their counts.
+pub fn to_text(histogram: &Histogram<u64>) -> String {
+    let pairs = histogram.iter_recorded();
+    let pairs = pairs.map(|step| {
+        let count = step.count_at_value();
+        format!("{} {count}", step.value_iterated_to())
+    });
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// Reads the text of [`to_text`].
+pub fn from_text(text: &str) -> Result<Histogram<u64>, Failure> {
+    let wrong = |_| Failure::run(format!("the gateway's process printed {text:?}"));
+    let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
+    let mut histogram = latency_histogram();
+    for pair in numbers.map_err(wrong)?.chunks_exact(2) {
+        histogram.saturating_record_n(pair[0], pair[1]);
+    }
+    Ok(histogram)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_histogram_passes_as_text() {
+        let mut histogram = latency_histogram();
+        for ns in [7, 7, 1_000, 123_456] {
+            histogram.saturating_record(ns);
+        }
+        assert!(from_text(&to_text(&histogram)).is_ok_and(|read| read == histogram));
+        assert!(from_text("").is_ok_and(|read| read.is_empty()));
+        assert!(from_text("7 x").is_err());
+    }
 
     #[test]
     fn columns_are_aligned_with_their_head() {
