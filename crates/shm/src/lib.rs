@@ -32,4 +32,4 @@ mod prefetch;
 pub mod segment;
 mod words;
 
-pub use words::{Words, zeroed};
+pub use words::{Words, store_backwards, zeroed};

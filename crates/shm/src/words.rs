@@ -32,39 +32,50 @@ pub fn zeroed(count: usize) -> Arc<[AtomicU64]> {
     (0..count).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Stores as many values as there are words, from the last to the first: eight, four, and one a step, because the
-/// compiler does not unroll loops over atomics.
+/// Stores as many values as there are words, from the last to the first: one, four, and eight a step, because the
+/// compiler does not unroll loops over atomics. Not with `zip`, which it inlines with LTO only.
 #[inline(always)]
 pub fn store_backwards<T: Copy>(words: &[AtomicU64], values: &[T], word: impl Fn(T) -> u64) {
     let count = words.len().min(values.len());
-    let (places8, places) = words[..count].as_chunks::<8>();
-    let (places4, places1) = places.as_chunks::<4>();
+    let (words8, words) = words[..count].as_chunks::<8>();
     let (values8, values) = values[..count].as_chunks::<8>();
+    let (words4, words1) = words.as_chunks::<4>();
     let (values4, values1) = values.as_chunks::<4>();
-    let store = |places: &[AtomicU64], values: &[T]| {
-        for (place, value) in places.iter().zip(values).rev() {
-            place.store(word(*value), Ordering::Relaxed);
+    let store = |place: &AtomicU64, value: T| place.store(word(value), Ordering::Relaxed);
+    for index in (0..words1.len()).rev() {
+        store(&words1[index], values1[index]);
+    }
+    for step in (0..words4.len()).rev() {
+        for index in (0..4).rev() {
+            store(&words4[step][index], values4[step][index]);
         }
-    };
-    store(places1, values1);
-    (places4.iter().zip(values4).rev()).for_each(|(places, values)| store(places, values));
-    (places8.iter().zip(values8).rev()).for_each(|(places, values)| store(places, values));
+    }
+    for step in (0..words8.len()).rev() {
+        for index in (0..8).rev() {
+            store(&words8[step][index], values8[step][index]);
+        }
+    }
 }
 
-/// Loads as many words as there is room for.
+/// Loads as many words as there is room for, eight, four, and one a step.
 #[inline(always)]
 pub fn load(words: &[AtomicU64], room: &mut [u64]) {
     let count = words.len().min(room.len());
     let (words8, words) = words[..count].as_chunks::<8>();
-    let (words4, words1) = words.as_chunks::<4>();
     let (room8, room) = room[..count].as_chunks_mut::<8>();
+    let (words4, words1) = words.as_chunks::<4>();
     let (room4, room1) = room.as_chunks_mut::<4>();
-    let load = |words: &[AtomicU64], room: &mut [u64]| {
-        for (word, to) in words.iter().zip(room) {
-            *to = word.load(Ordering::Relaxed);
+    for step in 0..words8.len() {
+        for index in 0..8 {
+            room8[step][index] = words8[step][index].load(Ordering::Relaxed);
         }
-    };
-    (words8.iter().zip(room8)).for_each(|(words, room)| load(words, room));
-    (words4.iter().zip(room4)).for_each(|(words, room)| load(words, room));
-    load(words1, room1);
+    }
+    for step in 0..words4.len() {
+        for index in 0..4 {
+            room4[step][index] = words4[step][index].load(Ordering::Relaxed);
+        }
+    }
+    for index in 0..words1.len() {
+        room1[index] = words1[index].load(Ordering::Relaxed);
+    }
 }

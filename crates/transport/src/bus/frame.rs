@@ -1,6 +1,7 @@
 //! Writes a message in place, piece by piece.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_shm::store_backwards;
 use zerocopy::{Immutable, IntoBytes};
 
 /// A message being written in place, from pieces of any length.
@@ -38,11 +39,7 @@ impl<'a> Frame<'a> {
         let (to, behind) = self.words.split_at(whole.len());
         self.words = behind;
         match self.bits {
-            0 => {
-                for (word, chunk) in to.iter().zip(whole) {
-                    word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
-                }
-            }
+            0 => store_backwards(to, whole, u64::from_ne_bytes),
             bits => {
                 for (word, chunk) in to.iter().zip(whole) {
                     let value = u64::from_le_bytes(*chunk);
