@@ -42,13 +42,14 @@ impl Shape {
         (SLOT_HEAD + self.content_words).next_multiple_of(8)
     }
 
-    /// The words of a slot, if the memory has it.
+    /// The words of a slot, if the memory has it. The table fits its memory, so no product overflows.
+    #[inline]
     pub(super) fn slot(self, words: &[AtomicU64], slot: usize) -> Option<&[AtomicU64]> {
         if slot >= self.slots {
             return None;
         }
-        let begin = CONTROL_WORDS.checked_add(slot.checked_mul(self.slot_words())?)?;
-        words.get(begin..begin.checked_add(SLOT_HEAD + self.content_words)?)
+        let begin = CONTROL_WORDS + slot * self.slot_words();
+        words.get(begin..)?.get(..SLOT_HEAD + self.content_words)
     }
 
     /// Reads the sizes from a table's memory.

@@ -191,14 +191,18 @@ impl<'a> SlotWriter<'a> {
                 self.put(list, count - 1 - index, &change.level)
             }
             LevelAction::Insert if index <= count && count < rows_of(list, self.levels_max) => {
-                (count - index..count)
-                    .rev()
-                    .for_each(|row| self.copy(list, row, row + 1));
+                let better = &self.rows(list)[count - index..=count];
+                for rows in better.windows(2).rev() {
+                    copy(&rows[0], &rows[1]);
+                }
                 self.put(list, count - index, &change.level);
                 self.written.counts[list] += 1;
             }
             LevelAction::Remove if index < count => {
-                (count - index..count).for_each(|row| self.copy(list, row, row - 1));
+                let better = &self.rows(list)[count - 1 - index..count];
+                for rows in better.windows(2) {
+                    copy(&rows[1], &rows[0]);
+                }
                 self.written.counts[list] -= 1;
             }
             LevelAction::Clear => {
@@ -211,10 +215,11 @@ impl<'a> SlotWriter<'a> {
         }
     }
 
+    /// The rows of a list, and those behind it.
     #[inline]
-    fn row(&self, list: usize, row: usize) -> &[AtomicU64] {
-        let begin = HEAD + (first_row(list, self.levels_max) + row) * ROW;
-        &self.content[begin..begin + ROW]
+    fn rows(&self, list: usize) -> &[[AtomicU64; ROW]] {
+        let (rows, _) = self.content[HEAD..].as_chunks::<ROW>();
+        &rows[first_row(list, self.levels_max)..]
     }
 
     #[inline]
@@ -222,16 +227,16 @@ impl<'a> SlotWriter<'a> {
         let known = if level.known { KNOWN } else { 0 };
         let orders = u64::from(level.orders as u32) | known;
         let values = [level.price.0 as u64, level.quantity.0 as u64, orders];
-        for (word, value) in self.row(list, row).iter().zip(values) {
+        for (word, value) in self.rows(list)[row].iter().zip(values) {
             word.store(value, Ordering::Relaxed);
         }
     }
+}
 
-    #[inline]
-    fn copy(&self, list: usize, from: usize, to: usize) {
-        for (from, to) in self.row(list, from).iter().zip(self.row(list, to)) {
-            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+#[inline]
+fn copy(from: &[AtomicU64; ROW], to: &[AtomicU64; ROW]) {
+    for (from, to) in from.iter().zip(to) {
+        to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 

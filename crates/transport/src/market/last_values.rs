@@ -100,8 +100,9 @@ fn store(
             (RECEIVE_NS, timestamps.packet.receive_ns),
             (SEQUENCE, sequence),
         ];
+        let content = &content[entry * ENTRY..][..ENTRY];
         for (word, value) in words {
-            content[entry * ENTRY + word].store(value, Ordering::Relaxed);
+            content[word].store(value, Ordering::Relaxed);
         }
     };
     match update {
