@@ -9,7 +9,8 @@ use touchline_types::{Event, Instrument, OrderEvent, Validity};
 
 impl Channel {
     /// An order entry of the incremental feed: applied if the order book is known, else queued.
-    #[inline]
+    // Always inline, as the level entries.
+    #[inline(always)]
     pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, out: &mut Output<'_>) {
         let packet = self.progress.packet();
         self.rows.see_orders();
@@ -25,10 +26,7 @@ impl Channel {
             }
             return;
         }
-        self.queue_order(order, packet, transact_ns);
-        if self.missing() == Validity::Natural {
-            out.push(Event::Order(order, Validity::Natural));
-        }
+        self.queue_order(order, packet, transact_ns, out);
     }
 
     /// An order with a negative quantity: no book has one, so the order book is unknown, until a snapshot of a later packet.
@@ -172,8 +170,16 @@ impl Channel {
         out.push(Event::OrdersRebuilt(instrument, Validity::Live));
     }
 
+    /// Queues an order until the order book is known; with natural refresh it is published as well.
     #[cold]
-    fn queue_order(&mut self, order: OrderEvent, packet: u32, transact_ns: u64) {
+    #[inline(never)]
+    fn queue_order(
+        &mut self,
+        order: OrderEvent,
+        packet: u32,
+        transact_ns: u64,
+        out: &mut Output<'_>,
+    ) {
         self.counters.entries_queued += 1;
         let entry = Queued {
             work: Work::Order(order),
@@ -183,6 +189,9 @@ impl Channel {
         };
         let queued = self.rows.queue_order(order.instrument, entry);
         self.note_queued(queued);
+        if self.missing() == Validity::Natural {
+            out.push(Event::Order(order, Validity::Natural));
+        }
     }
 
     fn note_queued(&mut self, queued: Result<(), QueueFull>) {
