@@ -159,6 +159,11 @@ impl OrderBooks {
         self.len() == 0
     }
 
+    /// Bytes of memory that the orders use: a node for each of the orders that there were at once, and the index.
+    pub fn bytes(&self) -> usize {
+        self.pool.bytes() + self.index.bytes()
+    }
+
     #[inline]
     fn insert(&mut self, event: &OrderEvent, chain: Chain) -> Result<OrderChange, OrdersFull> {
         let order = Order {
@@ -269,6 +274,24 @@ mod tests {
         let gathered: Vec<u64> = bids.map(|order| order.order_id).collect();
         assert_eq!(ids, gathered);
         ids
+    }
+
+    /// A removed order leaves its node for the next one.
+    #[test]
+    fn an_order_takes_a_node_and_its_part_of_the_index() {
+        let mut books = OrderBooks::new(4, 1_000);
+        let index = 1_024 * size_of::<u32>();
+        assert_eq!(books.bytes(), index);
+        let actions = [OrderAction::New, OrderAction::Delete, OrderAction::New];
+        for action in actions {
+            for order_id in 0..100 {
+                let event = event(action, order_id, 5, order_id);
+                books.apply(&event, &mut Vec::new()).unwrap();
+            }
+            assert_eq!(books.bytes(), index + 100 * 64);
+        }
+        books.clear_all();
+        assert_eq!(books.bytes(), index);
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl OrderIndex {
         self.len
     }
 
+    /// Bytes of the table of chains.
+    pub fn bytes(&self) -> usize {
+        self.heads.len() * size_of::<NodeIndex>()
+    }
+
     /// The chain of an order.
     #[inline]
     pub fn chain(&self, instrument: u32, order_id: u64) -> Chain {

@@ -27,7 +27,9 @@ pub struct Order {
     pub side: Side,
 }
 
+/// An order with its links. Aligned, so that it is one cache line and never parts of two.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Node {
     order: Order,
     /// Neighbours in the list of the instrument.
@@ -39,7 +41,7 @@ struct Node {
     number: u64,
 }
 
-const _: () = assert!(size_of::<Node>() == 64, "a node fits into one cache line");
+const _: () = assert!(size_of::<Node>() == 64, "a node is one cache line");
 
 /// The pool of order nodes.
 #[derive(Debug)]
@@ -109,6 +111,11 @@ impl OrderPool {
     /// Nodes taken since the last clear, including freed ones.
     pub fn used(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Bytes of the nodes taken since the last clear.
+    pub fn bytes(&self) -> usize {
+        self.nodes.len() * size_of::<Node>()
     }
 
     /// Orders of all nodes in use and of nodes freed since the last clear.

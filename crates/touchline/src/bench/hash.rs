@@ -24,7 +24,8 @@ Examples:
 
 Output:
   Each sample is the time of 32 hashes, each of which depends on the one before: a single hash
-  is too short for the clock. The subjects are measured alternately.
+  is too short for the clock. The subjects are measured alternately. The bytes of an order are
+  those of its node in the book and of its part of the index.
   fixed         a multiplication by a public constant; without a secret, an attacker can choose
                 ids that collide
   keyed         the hash of the order books
@@ -90,8 +91,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         })
         .collect();
     let head = format!(
-        "{} orders; {BATCH} hashes or changes in a row, on processor {}",
-        arguments.orders, arguments.cpus
+        "{} orders, {} bytes each; {BATCH} hashes or changes in a row, on processor {}",
+        arguments.orders,
+        subjects.books.bytes() / subjects.books.len(),
+        arguments.cpus
     );
     run.report(&head, &statistics)
 }
