@@ -28,6 +28,7 @@ mod java;
 pub mod licences;
 pub mod memory_model;
 pub mod mutants;
+pub mod pgo;
 pub mod picture;
 pub mod plot;
 pub mod public_api;

@@ -35,6 +35,7 @@ usage: cargo xtask <chore> [arguments]
                                  M from N on
   instructions [ARGS of bench event]
                                  count the instructions of the path under valgrind
+  pgo                            build the command guided by a profile and for newer processors, and compare
   picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
                                  draw what a command prints on a terminal; with frames, a screen that moves
   plot OUT.svg RESULTS.jsonl     draw the rounds of 'bench fx-compose --profile buses --json' over banks and updates
@@ -105,6 +106,7 @@ fn run() -> Result<()> {
         ["picture", ref options @ ..] => {
             xtask::picture::run(&xtask::picture::Options::parse(options)?)
         }
+        ["pgo"] => xtask::pgo::run(&root),
         ["plot", output, input] => xtask::plot::run(output.as_ref(), input.as_ref()),
         _ => bail!(
             "cannot run 'cargo xtask {}'\n\n{USAGE}",

@@ -1,0 +1,212 @@
+//! Builds the command for speed beyond the profile `dist`, and measures what it brings: guided by the profile of a run,
+//! and for newer processors.
+//!
+//! ```text
+//! instrumented ──► benchmarks as training ──► llvm-profdata ──► target/pgo/profile.profdata ──► guided
+//! ```
+//!
+//! The programs stay in `target/pgo/VARIANT/`. Counts are by alternating runs of one host.
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the profile is taken of: the paths of packets, of FIX, and of a bus.
+const TRAINING: [&[&str]; 5] = [
+    &["event", "--rounds", "40"],
+    &["event", "--market", "channel-384", "--rounds", "4"],
+    &["event", "--venue", "deribit", "--rounds", "40"],
+    &["decode-fix"],
+    &[
+        "fx-compose",
+        "--banks",
+        "20",
+        "--samples",
+        "20000",
+        "--rounds",
+        "1",
+    ],
+];
+
+/// What is compared: the benchmark, and the subject whose median and mean are printed.
+const COMPARED: [(&[&str], &str); 4] = [
+    (&["event"], "touchline-cme-packet"),
+    (&["event"], "touchline-cme-packet-bus"),
+    (&["event", "--venue", "deribit"], "touchline-deribit"),
+    (&["event", "--venue", "deribit"], "touchline-deribit-bus"),
+];
+
+/// Runs of each program, by turns.
+const ROUNDS: usize = 7;
+
+/// A build beside the profile `dist` itself.
+struct Variant {
+    name: &'static str,
+    flags: String,
+}
+
+/// Builds, trains and compares.
+///
+/// # Errors
+/// A build or a benchmark fails, or there is no `llvm-profdata` of the compiler's version.
+pub fn run(root: &Path) -> Result<()> {
+    let merge = profdata()?;
+    let folder = crate::target_folder(root).join("pgo");
+    let raw = folder.join("raw");
+    let _ = fs::remove_dir_all(&raw);
+    let instrumented = build(
+        root,
+        &folder,
+        &Variant {
+            name: "instrumented",
+            flags: format!("-Cprofile-generate={}", raw.display()),
+        },
+    )?;
+    for arguments in TRAINING {
+        println!("training: bench {}", arguments.join(" "));
+        bench(&instrumented, arguments)?;
+    }
+    let profile = folder.join("profile.profdata");
+    let merged = Command::new(&merge)
+        .args(["merge", "-o"])
+        .args([&profile, &raw])
+        .status()
+        .with_context(|| format!("cannot run {}", merge.display()))?;
+    if !merged.success() {
+        bail!(
+            "{} cannot merge the profiles of {}",
+            merge.display(),
+            raw.display()
+        );
+    }
+    let guided = format!("-Cprofile-use={}", profile.display());
+    let variants = [
+        ("dist", String::new()),
+        ("v3", "-Ctarget-cpu=x86-64-v3".to_owned()),
+        ("guided", guided),
+    ];
+    let mut programs = Vec::new();
+    for (name, flags) in variants {
+        programs.push((name, build(root, &folder, &Variant { name, flags })?));
+    }
+    compare(&programs)
+}
+
+/// The merging tool of the compiler's own LLVM: a profile of another version is refused.
+fn profdata() -> Result<PathBuf> {
+    let sysroot = output(Command::new("rustc").args(["--print", "target-libdir"]))?;
+    let tool = Path::new(sysroot.trim()).with_file_name("bin/llvm-profdata");
+    match tool.exists() {
+        true => Ok(tool),
+        false => bail!(
+            "{} is missing: rustup component add llvm-tools",
+            tool.display()
+        ),
+    }
+}
+
+/// Builds the command with further flags of the compiler, in a target folder of its own.
+fn build(root: &Path, folder: &Path, variant: &Variant) -> Result<PathBuf> {
+    println!("building: {}", variant.name);
+    let target = folder.join(variant.name);
+    let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    // Named, so that build scripts and derives are built without the flags.
+    let built = Command::new(env!("CARGO"))
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--profile",
+            "dist",
+            "--package",
+            "touchline",
+        ])
+        .args(["--target", host.trim()])
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", &variant.flags)
+        .current_dir(root)
+        .status()
+        .context("cannot run cargo")?;
+    if !built.success() {
+        bail!("the variant '{}' does not build; see above", variant.name);
+    }
+    Ok(target.join(host.trim()).join("dist/touchline"))
+}
+
+fn bench(program: &Path, arguments: &[&str]) -> Result<String> {
+    output(
+        Command::new(program)
+            .arg("bench")
+            .args(arguments)
+            .arg("--json"),
+    )
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let ran = command
+        .output()
+        .with_context(|| format!("cannot run {command:?}"))?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        bail!("{command:?} failed: {}", said.trim());
+    }
+    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+/// Prints the median over the rounds of each subject's mean, and its ratio to the first program.
+fn compare(programs: &[(&str, PathBuf)]) -> Result<()> {
+    println!(
+        "{:<26} {:<14} {:>9} {:>7}",
+        "subject", "build", "mean, ns", "ratio"
+    );
+    for (arguments, subject) in COMPARED {
+        let mut means = vec![Vec::new(); programs.len()];
+        for _ in 0..ROUNDS {
+            for ((_, program), means) in programs.iter().zip(&mut means) {
+                means.push(mean(&bench(program, arguments)?, subject)?);
+            }
+        }
+        let medians: Vec<f64> = means.into_iter().map(median).collect();
+        for ((name, _), value) in programs.iter().zip(&medians) {
+            println!(
+                "{subject:<26} {name:<14} {value:>9.1} {:>7.2}",
+                value / medians[0]
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The mean of a subject in the JSON lines of a benchmark.
+fn mean(json: &str, subject: &str) -> Result<f64> {
+    for line in json.lines() {
+        let line: Value = serde_json::from_str(line).context("the benchmark printed no JSON")?;
+        if line["subject"] == subject {
+            return line["mean"]
+                .as_f64()
+                .context("the benchmark printed no mean");
+        }
+    }
+    bail!("the benchmark has no subject '{subject}'")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_found_and_their_middle_is_taken() {
+        let json = "{\"subject\":\"a\",\"mean\":3.5}\n{\"subject\":\"b\",\"mean\":7}\n";
+        assert_eq!(mean(json, "b").unwrap(), 7.0);
+        assert!(mean(json, "c").is_err());
+        assert!(mean("no JSON", "a").is_err());
+        assert_eq!(median(vec![9.0, 1.0, 4.0]), 4.0);
+    }
+}
