@@ -15,6 +15,17 @@ pub struct Pacer {
     late_ns: Histogram<u64>,
 }
 
+/// Sleeps of a loop that polls its sockets: short behind work, then longer, so that a simulator that nobody uses costs
+/// little.
+#[derive(Debug)]
+pub struct IdleSleep {
+    next: Duration,
+}
+
+/// Sleep behind work, and the longest one: the delay of a client's next message.
+const SLEEP_MIN: Duration = Duration::from_micros(200);
+const SLEEP_MAX: Duration = Duration::from_millis(2);
+
 /// Longest sleep: the interval at which a waiting loop checks signals and commands.
 const TURN: Duration = Duration::from_millis(5);
 /// Largest recorded delay; longer ones are recorded as this.
@@ -75,5 +86,22 @@ impl Pacer {
     /// Delays, nanoseconds.
     pub fn late_ns(&self) -> &Histogram<u64> {
         &self.late_ns
+    }
+}
+impl Default for IdleSleep {
+    fn default() -> Self {
+        Self { next: SLEEP_MIN }
+    }
+}
+
+impl IdleSleep {
+    /// Behind a turn of the loop: returns at once if it was busy, else sleeps, but not beyond a due time.
+    pub fn turn(&mut self, is_busy: bool, due_in_ns: u64) {
+        if is_busy {
+            self.next = SLEEP_MIN;
+            return;
+        }
+        thread::sleep(self.next.min(Duration::from_nanos(due_in_ns)));
+        self.next = (self.next + self.next / 16).min(SLEEP_MAX);
     }
 }

@@ -12,10 +12,9 @@ use crate::sim::logged::logged;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use touchline_feed::ReceiveTime;
 use touchline_lab::fix::{Acceptor, Connection, Initiator, Orders, Totals};
-use touchline_lab::pacing::Pacer;
+use touchline_lab::pacing::{IdleSleep, Pacer};
 use touchline_session::access_control::Rules;
 use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
 use touchline_session::fix::Store;
@@ -139,8 +138,6 @@ Exit status:
   1  the run failed: the store cannot be used
   2  bad arguments";
 
-/// Sleep when idle. A longer sleep would delay heartbeats, a shorter one would load the host.
-const IDLE: Duration = Duration::from_micros(500);
 /// Maximum wait for counterparties to log out at the end.
 const FAREWELL_NS: u64 = 3_000_000_000;
 
@@ -177,11 +174,10 @@ impl AcceptorArguments {
         log: &mut Log,
     ) -> Result<(), Failure> {
         let clock = Clock::start(&self.session, interrupt);
+        let mut idle = IdleSleep::default();
         let mut clients = Clients::default();
         while !clock.is_over() {
-            if !acceptor.work(clock.receive_time()) {
-                std::thread::sleep(IDLE);
-            }
+            idle.turn(acceptor.work(clock.receive_time()), u64::MAX);
             clients.log(seen(&acceptor.totals()), log);
             acceptor.connections().iter().try_for_each(has_its_store)?;
         }
@@ -190,8 +186,7 @@ impl AcceptorArguments {
         let is_taken = |connection: &Connection| connection.is_taken();
         while acceptor.connections().iter().any(is_taken) && clock.receive_time().mono_ns < until_ns
         {
-            acceptor.work(clock.receive_time());
-            std::thread::sleep(IDLE);
+            idle.turn(acceptor.work(clock.receive_time()), u64::MAX);
         }
         let size = self.session.store_size(&self.sender, &self.target)?;
         say(&(summary(&acceptor.totals()) + &size))
@@ -234,10 +229,9 @@ impl InitiatorArguments {
         log: &mut Log,
     ) -> Result<(), Failure> {
         let clock = Clock::start(&self.session, interrupt);
+        let mut idle = IdleSleep::default();
         while !clock.is_over() {
-            if !initiator.work(clock.receive_time()) {
-                std::thread::sleep(IDLE);
-            }
+            idle.turn(initiator.work(clock.receive_time()), u64::MAX);
             has_its_store(initiator.connection())?;
             while let Some(news) = initiator.news() {
                 self.report(&news, log)?;
@@ -247,8 +241,7 @@ impl InitiatorArguments {
         initiator.log_out(clock.receive_time());
         let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
         while initiator.connection().is_taken() && clock.receive_time().mono_ns < until_ns {
-            initiator.work(clock.receive_time());
-            std::thread::sleep(IDLE);
+            idle.turn(initiator.work(clock.receive_time()), u64::MAX);
         }
         let size = self.session.store_size(&self.sender, &self.target)?;
         let orders = initiator

@@ -8,16 +8,12 @@ use crate::sim::expected_log::ExpectedLog;
 use crate::sim::logged::logged;
 use crate::sim::orders::{Orders, answer};
 use std::path::PathBuf;
-use std::time::Duration;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, expected_books};
-use touchline_lab::pacing::Pacer;
+use touchline_lab::pacing::{IdleSleep, Pacer};
 use touchline_session::access_control::ThrottleLimits;
 
-/// Sleep when idle. A longer sleep would delay heartbeats and slow connections, a shorter one would
-/// load the host.
-const IDLE_NS: u64 = 200_000;
 /// Time without faults before the stop, for outstanding messages to arrive.
 const HEALING_NS: u64 = 500_000_000;
 /// Maximum wait for clients to log out.
@@ -29,6 +25,7 @@ struct Running<'a> {
     arguments: &'a Arguments,
     exchange: Exchange,
     pacer: Pacer,
+    idle: IdleSleep,
     log: Option<ExpectedLog>,
     books: Option<PathBuf>,
 }
@@ -85,6 +82,7 @@ impl<'a> Running<'a> {
             arguments,
             exchange,
             pacer,
+            idle: IdleSleep::default(),
             log,
             books: arguments.truth_books.clone(),
         })
@@ -123,16 +121,9 @@ impl<'a> Running<'a> {
                 log.write(&mut states)?;
             }
         }
-        if !is_busy {
-            let now_ns = self.pacer.elapsed_ns();
-            let rest_ns = self
-                .exchange
-                .venue()
-                .due_ns()
-                .saturating_sub(now_ns)
-                .min(IDLE_NS);
-            std::thread::sleep(Duration::from_nanos(rest_ns));
-        }
+        let due_ns = self.exchange.venue().due_ns();
+        let due_in_ns = due_ns.saturating_sub(self.pacer.elapsed_ns());
+        self.idle.turn(is_busy, due_in_ns);
         Ok(())
     }
 
