@@ -66,7 +66,6 @@ pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
 impl MarketData {
     /// Allocates all memory; no request is sent yet. Request numbers start after `request`, so that none equals one of
     /// an earlier process whose session continues.
-    /// equals one of an earlier process whose session continues.
     pub fn new(settings: Settings, request: u64) -> MarketData {
         let mut rows = Rows::new(settings.instruments_max);
         let instruments = named(&settings, &mut rows);

@@ -264,6 +264,11 @@ impl<'a, S: Scan> Entries<'a, S> {
                     once(&mut seen, SIDE)?;
                     entry.side = Some(field.character(3)?);
                 }
+                // In each trade of Deribit: known before the rare ones are looked at.
+                _ if field.has_tag(*DERIBIT_TRADE_ID) => {
+                    once(&mut seen, TRADE_ID)?;
+                    entry.trade_id = field.value(7)?;
+                }
                 _ => {
                     let tag = match field.own_tag() {
                         Some(tag) => tag,
@@ -352,6 +357,9 @@ const ID: u32 = 1 << 8;
 const QUOTE_ID: u32 = 1 << 9;
 const TIME: u32 = 1 << 10;
 const POSITION: u32 = 1 << 11;
+
+/// The tag of [`tag::DERIBIT_TRADE_ID`] as it is written.
+const DERIBIT_TRADE_ID: &[u8; 7] = b"100009=";
 
 /// The other fields of an entry: their types, and the bits that identify them.
 #[inline(always)]

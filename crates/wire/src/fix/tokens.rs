@@ -46,6 +46,14 @@ impl<'a> Field<'a> {
         Some(Tag { number, width: 7 })
     }
 
+    /// Whether it has this tag, with the equals sign, and a value.
+    #[inline(always)]
+    pub(super) fn has_tag(&self, tag: [u8; 7]) -> bool {
+        let [a, b, c, d, e, f, g] = tag;
+        let tag = u64::from_le_bytes([a, b, c, d, e, f, g, 0]);
+        (self.head ^ tag) << 8 == 0 && self.bytes.len() >= 8
+    }
+
     /// The value behind a tag and equals sign of this length.
     #[inline(always)]
     pub(super) fn value(&self, width: usize) -> Result<&'a [u8], Malformed> {
