@@ -2,6 +2,7 @@
 
 use super::run::Common;
 use crate::output::Failure;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::Command;
 use touchline_lab::bench::ipc::rival::Rival;
@@ -49,6 +50,45 @@ impl Field {
             .into_iter()
             .flat_map(|(name, value)| [name.to_owned(), value])
             .collect()
+    }
+}
+
+/// Placements of the two processors, by the floor of a round in nanoseconds: 20 to 40 were seen between the threads of
+/// a core, 60 to 260 within a cache complex, 350 to 500 between two.
+const PLACEMENTS: [(&str, Range<u64>); 3] = [
+    ("one-core", 0..50),
+    ("same-l3", 50..300),
+    ("other-l3", 300..u64::MAX),
+];
+
+/// Rounds whose figures belong together.
+pub struct Group {
+    /// Added to the names of the subjects.
+    pub suffix: String,
+    /// Numbers of the rounds, from 0.
+    pub rounds: Vec<usize>,
+}
+
+impl Group {
+    /// All rounds and, if the host moved the virtual processors between them, those of each placement, by the floor of
+    /// each round.
+    pub fn all(floors_ns: &[u64]) -> Vec<Group> {
+        let group = |suffix, is_in: &dyn Fn(u64) -> bool| Group {
+            suffix,
+            rounds: (0..floors_ns.len())
+                .filter(|round| is_in(floors_ns[*round]))
+                .collect(),
+        };
+        let mut groups = vec![group(String::new(), &|_| true)];
+        let placed = PLACEMENTS
+            .iter()
+            .map(|(name, floors)| group(format!("@{name}"), &|floor| floors.contains(&floor)))
+            .filter(|group| !group.rounds.is_empty());
+        let placed: Vec<_> = placed.collect();
+        if placed.len() > 1 {
+            groups.extend(placed);
+        }
+        groups
     }
 }
 
@@ -127,4 +167,25 @@ fn part(name: &str) -> Result<Part, String> {
     found
         .map(|(_, part)| *part)
         .ok_or_else(|| "no such part".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_grouped_by_placement_if_the_host_moved_the_processors() {
+        let groups = |floors: &[u64]| -> Vec<_> {
+            let groups = Group::all(floors).into_iter();
+            groups.map(|group| (group.suffix, group.rounds)).collect()
+        };
+        assert_eq!(groups(&[90, 250]), [(String::new(), vec![0, 1])]);
+        let expected = [
+            ("", vec![0, 1, 2]),
+            ("@one-core", vec![1]),
+            ("@other-l3", vec![0, 2]),
+        ];
+        let expected = expected.map(|(suffix, rounds)| (suffix.to_owned(), rounds));
+        assert_eq!(groups(&[400, 30, 300]), expected);
+    }
 }

@@ -1,6 +1,6 @@
 //! `touchline bench ipc-rtt`: round trip of a message between two processes.
 
-use super::ipc::{Field, failure, start};
+use super::ipc::{Field, Group, failure, start};
 use super::run::Run;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             folder.clear();
         }
     }
-    arguments.report(measured, &run)
+    arguments.report(&measured, &run)
 }
 
 impl Arguments {
@@ -127,31 +127,43 @@ impl Arguments {
         Ok(())
     }
 
-    fn report(&self, measured: Vec<Measured>, run: &Run) -> Result<(), Failure> {
-        let means: Vec<Vec<f64>> = measured
-            .iter()
-            .map(|measured| measured.rounds.iter().map(middle_mean).collect())
+    fn report(&self, measured: &[Measured], run: &Run) -> Result<(), Failure> {
+        let floors: Vec<_> = (measured[0].rounds.iter())
+            .map(|round| round.value_at_quantile(0.5))
             .collect();
-        let lines: Vec<_> = measured
-            .into_iter()
-            .map(|Measured { subject, rounds }| Statistics {
-                bench: "ipc-rtt",
-                payload_bytes: match subject {
-                    Subject::LowerBound => 8,
-                    _ => self.payload as u64,
-                },
-                subject: subject.name().to_owned(),
-                histogram: merged(&rounds),
-            })
-            .collect();
+        let (mut lines, mut ratios) = (Vec::new(), Vec::new());
+        for Group { suffix, rounds } in Group::all(&floors) {
+            let means = |Measured { rounds: all, .. }: &Measured| -> Vec<f64> {
+                rounds
+                    .iter()
+                    .map(|round| middle_mean(&all[*round]))
+                    .collect()
+            };
+            let (floor, ours) = (means(&measured[0]), means(&measured[1]));
+            for measured in measured {
+                let means = means(measured);
+                let ratio_to = |other: &[f64]| median_ratio(&means, other);
+                ratios.push(format!(
+                    " {:>9.2} {:>9.2}",
+                    ratio_to(&floor),
+                    ratio_to(&ours)
+                ));
+                lines.push(Statistics {
+                    bench: "ipc-rtt",
+                    payload_bytes: match measured.subject {
+                        Subject::LowerBound => 8,
+                        _ => self.payload as u64,
+                    },
+                    subject: format!("{}{suffix}", measured.subject.name()),
+                    histogram: merged(rounds.iter().map(|round| &measured.rounds[*round])),
+                });
+            }
+        }
         let what = format!(
             "{} bytes there and back, processors {},{}, {} rounds, alternately",
             self.payload, self.field.cpus.0, self.field.cpus.1, self.field.rounds
         );
-        let ratios = |number: usize| {
-            let ratio_to = |other: &[f64]| median_ratio(&means[number], other);
-            format!(" {:>9.2} {:>9.2}", ratio_to(&means[0]), ratio_to(&means[1]))
-        };
+        let ratios = |number: usize| ratios[number].clone();
         let note = "ratios: mean of the middle nine tenths by that of the other in the same round; their median";
         let head = format!(" {:>9} {:>9}", "to floor", "to ours");
         run.report_with(&what, &lines, &head, ratios, &[note.to_owned()])
@@ -183,7 +195,7 @@ fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     ratios[ratios.len() / 2]
 }
 
-fn merged(rounds: &[Histogram<u64>]) -> Histogram<u64> {
+fn merged<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
     let mut all = latency_histogram();
     for round in rounds {
         all.add(round).expect("they have the same bounds");

@@ -1,6 +1,6 @@
 //! `touchline bench ipc-throughput`: a message stream to one or several processes.
 
-use super::ipc::{Field, failure, start};
+use super::ipc::{Field, Group, failure, start};
 use super::run::Run;
 use crate::format::counted;
 use crate::output::Failure;
@@ -59,6 +59,7 @@ enum Subject {
 }
 
 /// One round of a subject.
+#[derive(Clone, Copy)]
 struct Round {
     /// Messages per second of the slowest reader.
     rate: f64,
@@ -79,15 +80,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut run = Run::begin(&arguments.field.common);
     let folder = Folder::new().map_err(failure)?;
     let mut lower_bound = Histogram::new(3).expect("the precision is in range");
+    let mut floors = Vec::new();
     for _ in 0..arguments.field.rounds {
-        run.floor(arguments.measure_lower_bound(&folder, &mut lower_bound)?);
+        let floor = arguments.measure_lower_bound(&folder, &mut lower_bound)?;
+        run.floor(floor);
+        floors.push(floor);
         folder.clear();
         for (subject, rounds) in &mut measured {
             rounds.push(arguments.measure(subject, &folder)?);
             folder.clear();
         }
     }
-    arguments.report(&measured, lower_bound, &run)
+    arguments.report(&measured, &floors, lower_bound, &run)
 }
 
 impl Arguments {
@@ -169,6 +173,7 @@ impl Arguments {
     fn report(
         &self,
         measured: &[(Subject, Vec<Round>)],
+        floors: &[u64],
         floor: Histogram<u64>,
         run: &Run,
     ) -> Result<(), Failure> {
@@ -187,30 +192,8 @@ impl Arguments {
                 "subject", "min", "median", "max", "lost", "to ours"
             );
         }
-        let ours = median(&measured[0].1);
-        for (subject, rounds) in measured {
-            let rates = sorted(rounds);
-            let (min, median, max) = (rates[0], median(rounds), rates[rates.len() - 1]);
-            let lost: u64 = rounds.iter().map(|round| round.lost).sum();
-            if run.is_json() {
-                run.print_json(json!({
-                    "bench": "ipc-throughput", "subject": subject.name(),
-                    "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
-                    "count": self.messages, "value": median, "min": min, "max": max,
-                    "lost": lost, "floor_ns_p50": floor_ns,
-                }));
-                continue;
-            }
-            let million = |rate: f64| rate / 1e6;
-            println!(
-                "{:<28} {:>9.1} {:>9.1} {:>9.1} {:>13} {:>9.2}",
-                subject.name(),
-                million(min),
-                million(median),
-                million(max),
-                lost,
-                median / ours
-            );
+        for group in Group::all(floors) {
+            self.report_group(measured, &group, floors, run);
         }
         if !run.is_json() {
             run.print_caveats();
@@ -222,6 +205,46 @@ impl Arguments {
             payload_bytes: 8,
             histogram: floor,
         }])
+    }
+
+    fn report_group(
+        &self,
+        measured: &[(Subject, Vec<Round>)],
+        group: &Group,
+        floors: &[u64],
+        run: &Run,
+    ) {
+        let mut floors: Vec<_> = group.rounds.iter().map(|round| floors[*round]).collect();
+        floors.sort_unstable();
+        let floor_ns = floors[floors.len() / 2];
+        let of_group = |all: &[Round]| -> Vec<Round> {
+            group.rounds.iter().map(|round| all[*round]).collect()
+        };
+        let ours = median(&of_group(&measured[0].1));
+        for (subject, rounds) in measured {
+            let rounds = of_group(rounds);
+            let rates = sorted(&rounds);
+            let (min, median, max) = (rates[0], median(&rounds), rates[rates.len() - 1]);
+            let lost: u64 = rounds.iter().map(|round| round.lost).sum();
+            let subject = format!("{}{}", subject.name(), group.suffix);
+            if run.is_json() {
+                run.print_json(json!({
+                    "bench": "ipc-throughput", "subject": subject,
+                    "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
+                    "count": self.messages, "value": median, "min": min, "max": max,
+                    "lost": lost, "floor_ns_p50": floor_ns,
+                }));
+                continue;
+            }
+            let million = |rate: f64| rate / 1e6;
+            println!(
+                "{subject:<28} {:>9.1} {:>9.1} {:>9.1} {lost:>13} {:>9.2}",
+                million(min),
+                million(median),
+                million(max),
+                median / ours
+            );
+        }
     }
 }
 
