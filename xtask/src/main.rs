@@ -38,7 +38,7 @@ usage: cargo xtask <chore> [arguments]
   pgo                            build the command guided by a profile and for newer processors, and compare
   picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
                                  draw what a command prints on a terminal; with frames, a screen that moves
-  plot OUT.svg RESULTS.jsonl     draw the rounds of 'bench fx-compose --profile buses --json' over banks and updates
+  plot OUT.svg RESULTS.jsonl     draw 'bench fx-compose --profile buses --json' or 'bench feed --table --json'
   public-api [--write]           hold the public items of the client against the committed list, or write it
   site                           build the documentation site with mdBook, which is installed below target/";
 

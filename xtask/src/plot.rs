@@ -1,10 +1,12 @@
-//! `cargo xtask plot`: the cost of a round of the FX composer over banks and over updates, as a picture for the documents.
+//! `cargo xtask plot`: results of a benchmark as a picture for the documents.
 //!
 //! ```text
-//! bench fx-compose --profile buses --json, for each pair of --banks and --quotes ──► JSON lines ──► two charts: SVG
+//! bench fx-compose --profile buses --json, for each pair of --banks and --quotes ──► a round over banks, and over updates
+//! bench feed --table --json                                                      ──► latencies over their percentiles
 //! ```
 
 mod chart;
+mod feed;
 
 use anyhow::{Context, Result, bail};
 use chart::{Chart, Series};
@@ -16,17 +18,20 @@ use std::path::Path;
 /// Median of a round in nanoseconds, by number of banks and of quotes.
 type Medians = BTreeMap<(u64, u64), f64>;
 
-/// Draws the medians in a file of JSON lines.
+/// Draws a file of JSON lines.
 ///
 /// # Errors
 /// The file cannot be read or has other lines, or the picture cannot be written.
 pub fn run(output: &Path, input: &Path) -> Result<()> {
     let text =
         fs::read_to_string(input).with_context(|| format!("cannot read {}", input.display()))?;
-    let medians = medians(&text).with_context(|| input.display().to_string())?;
-    fs::write(output, draw(&medians))
-        .with_context(|| format!("cannot write {}", output.display()))?;
-    println!("drew {} medians to {}", medians.len(), output.display());
+    let drawn = match text.contains(feed::MARK) {
+        true => feed::draw(&text),
+        false => medians(&text).map(|medians| draw(&medians)),
+    };
+    let drawn = drawn.with_context(|| input.display().to_string())?;
+    fs::write(output, drawn).with_context(|| format!("cannot write {}", output.display()))?;
+    println!("drew {}", output.display());
     Ok(())
 }
 

@@ -31,16 +31,22 @@ pub struct Chart {
     pub series: Vec<Series>,
 }
 
-/// Draws charts in a row.
+/// Charts of a row.
+const COLUMNS: usize = 2;
+
+/// Draws charts in rows of two.
 pub fn side_by_side(charts: &[Chart]) -> String {
-    let width = WIDTH * charts.len() as f64;
+    let width = WIDTH * COLUMNS.min(charts.len()) as f64;
+    let height = HEIGHT * charts.len().div_ceil(COLUMNS) as f64;
     let mut svg = format!(
-        "<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{HEIGHT}' viewBox='0 0 {width} {HEIGHT}' \
+        "<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height}' viewBox='0 0 {width} {height}' \
          font-family='system-ui, sans-serif' font-size='12' fill='#222'>\n\
          <rect width='100%' height='100%' fill='#fff'/>\n"
     );
     for (index, chart) in charts.iter().enumerate() {
-        let _ = writeln!(svg, "<g transform='translate({} 0)'>", WIDTH * index as f64);
+        let (row, column) = (index / COLUMNS, index % COLUMNS);
+        let (x, y) = (WIDTH * column as f64, HEIGHT * row as f64);
+        let _ = writeln!(svg, "<g transform='translate({x} {y})'>");
         draw(&mut svg, chart);
         svg += "</g>\n";
     }

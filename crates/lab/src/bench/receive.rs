@@ -18,6 +18,8 @@ use touchline_shm::clock::{Clock, ticks};
 pub enum Method {
     /// Calls of the kernel, each for at most so many packets.
     Calls(usize),
+    /// One packet a call, which polls the card for so many microseconds itself.
+    BusyPoll(u32),
     /// Frames of the interface.
     Xdp(Mode),
 }
@@ -87,12 +89,16 @@ impl Plan {
                 interface: Some(interface),
                 batch: match method {
                     Method::Calls(packets) => packets,
-                    Method::Xdp(_) => 1,
+                    Method::BusyPoll(_) | Method::Xdp(_) => 1,
+                },
+                busy_poll_us: match method {
+                    Method::BusyPoll(us) => us,
+                    Method::Calls(_) | Method::Xdp(_) => 0,
                 },
                 ..Settings::default()
             };
             Ok(match method {
-                Method::Calls(_) => {
+                Method::Calls(_) | Method::BusyPoll(_) => {
                     let sockets = UdpSource::open(&groups, &settings)?;
                     let warnings = sockets.warnings().iter().map(ToString::to_string).collect();
                     (LiveSource::Sockets(sockets), warnings)

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// namespaces, which needs root and `ip`; at most 1472 bytes.
     #[arg(long, conflicts_with = "interface")]
     xdp: bool,
+    /// Compare with calls that poll the card themselves for so long (`busy_poll_us`).
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    busy_poll_us: Option<u32>,
     /// Bytes of a packet.
     #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u16).range(8..=9000))]
     payload: u16,
@@ -97,6 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .map(|batch| Method::Calls((*batch).into()))
         .collect();
+    all.extend(arguments.busy_poll_us.map(Method::BusyPoll));
     if arguments.xdp {
         all.extend([Mode::Driver, Mode::Generic].map(Method::Xdp));
     }
@@ -197,6 +201,7 @@ fn name(method: Method) -> String {
     match method {
         Method::Calls(1) => "recvmsg".to_owned(),
         Method::Calls(batch) => format!("recvmmsg-{batch}"),
+        Method::BusyPoll(_) => "recvmsg-busy-poll".to_owned(),
         Method::Xdp(Mode::Driver) => "xdp".to_owned(),
         Method::Xdp(Mode::Generic) => "xdp-generic".to_owned(),
     }
