@@ -30,7 +30,7 @@ const TRAINING: [&[&str]; 5] = [
     ],
 ];
 
-/// What is compared: the benchmark, and the subject whose median and mean are printed.
+/// What is compared: the benchmark, and the subject whose mean is printed.
 const COMPARED: [(&[&str], &str); 4] = [
     (&["event"], "touchline-cme-packet"),
     (&["event"], "touchline-cme-packet-bus"),
@@ -38,7 +38,7 @@ const COMPARED: [(&[&str], &str); 4] = [
     (&["event", "--venue", "deribit"], "touchline-deribit-bus"),
 ];
 
-/// Runs of each program, by turns.
+/// Runs of each program, alternating.
 const ROUNDS: usize = 7;
 
 /// A build beside the profile `dist` itself.
@@ -125,7 +125,8 @@ fn build(root: &Path, folder: &Path, variant: &Variant) -> Result<PathBuf> {
         ])
         .args(["--target", host.trim()])
         .env("CARGO_TARGET_DIR", &target)
-        .env("RUSTFLAGS", &variant.flags)
+        // Separated by a character that no path has.
+        .env("CARGO_ENCODED_RUSTFLAGS", &variant.flags)
         .current_dir(root)
         .status()
         .context("cannot run cargo")?;

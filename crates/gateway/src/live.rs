@@ -341,11 +341,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.show(ticks());
     }
 
-    /// What packets come from.
-    pub fn link(&self) -> &L {
-        &self.link
-    }
-
     /// The path.
     pub fn pipeline(&self) -> &Pipeline<L::Feed, P> {
         &self.pipeline

@@ -32,7 +32,7 @@ pub fn zeroed(count: usize) -> Arc<[AtomicU64]> {
     (0..count).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Stores as many values as there are words, from the last to the first: one, four, and eight a step, because the
+/// Stores values into words, as many as there are of both, from the last to the first: one, four, and eight a step, because the
 /// compiler does not unroll loops over atomics. Not with `zip`, which it inlines with LTO only.
 #[inline(always)]
 pub fn store_backwards<T: Copy>(words: &[AtomicU64], values: &[T], word: impl Fn(T) -> u64) {

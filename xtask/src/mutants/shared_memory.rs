@@ -297,6 +297,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "SEEDS=20 -p touchline-shm --test shm model::",
     },
     Mutant {
+        name: "ring: the head behind a staged message is not zeroed",
+        find: "self.frame(length).zero_next_head();\n        self.staged",
+        replace: "self.staged",
+        test: "-p touchline-shm --lib the_ring_is_consistent_after_two_crashes_between_any_stores",
+    },
+    Mutant {
         name: "ring: the head behind a frame is not announced",
         find: "wrapping_add(frame + WORD)",
         replace: "wrapping_add(frame)",

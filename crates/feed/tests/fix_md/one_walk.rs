@@ -326,7 +326,7 @@ fn fields(body: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Tags of the header, of data, of entries, and what is none.
+/// Tags of the header, of data, of entries, and some that no table has.
 const TAGS: [&str; 38] = [
     "8", "9", "10", "34", "35", "43", "49", "50", "52", "56", "57", "90", "91", "97", "115", "122",
     "128", "129", "144", "212", "347", "369", "627", "630", "89", "93", "95", "96", "354", "262",

@@ -22,8 +22,8 @@ pub struct Duty {
     /// Maximum sleep of an idle round, 0..=1 s, for `idle` of `sleep` or `backoff`.
     #[serde(with = "LoopSleep")]
     pub loop_sleep: Duration,
-    /// Reads the data of the last 32 instruments while no packet comes, so that it stays in the caches; with `idle` of
-    /// `spin` only.
+    /// Reads the data of the instruments of the last packets while none comes, so that it stays in the caches; has an effect with
+    /// `idle` of `spin` only.
     pub keep_warm: bool,
     /// Interval of the timers, 1 us..=1 s: gap timeouts, and all work besides packets.
     #[serde(with = "LoopTimer")]
@@ -55,7 +55,7 @@ pub enum IdleKind {
 impl Duty {
     /// Interval between two reads of an instrument's data; `None` if it is not kept warm.
     pub fn warm_every(&self) -> Option<Duration> {
-        // All of them in 64 us, and never more than a fraction of the time between two polls.
+        // All of them in 64 us; each takes some 0.1 us, by which a packet may be polled later.
         let is_spinning = matches!(self.idle, IdleKind::Spin);
         (self.keep_warm && is_spinning).then_some(Duration::from_micros(2))
     }

@@ -53,11 +53,6 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> Multicast<S, F, R> {
             drained_at: None,
         }
     }
-
-    /// The source of its packets.
-    pub fn source(&self) -> &S {
-        &self.source
-    }
 }
 
 impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F, R> {

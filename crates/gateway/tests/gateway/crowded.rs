@@ -1,30 +1,19 @@
 //! A channel with full books, as vendors describe theirs, through the path.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use touchline_feed::cme::{FeedType, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::config::Symbols;
 use touchline_gateway::venues::cme::{CmePipeline, build};
+use touchline_lab::bench::ipc::Folder;
 use touchline_lab::bench::market::Market;
 use touchline_lab::capture;
 use touchline_lab::cme::crowded::{CHANNEL_360, CHANNEL_384, ExpectedBook, Traits, generate};
-use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_transport::shm::{self, Publisher, Root};
+use touchline_transport::{Local, Publish};
 use touchline_types::{BookKind, Side};
 
-/// Everything that is published, as text.
-#[derive(Clone, Default)]
-struct Log(Rc<RefCell<Vec<String>>>);
-
-impl Subscribe for Log {
-    fn update(&mut self, envelope: &Envelope<'_>) {
-        let update = format!("{} {:?}", envelope.sequence, envelope.update);
-        self.0.borrow_mut().push(update);
-    }
-}
-
 /// Rounds of a channel; between packets the data is read as a loop without a packet does.
-fn run(traits: Traits, is_warm: bool) -> (CmePipeline<Local<Log>>, Log) {
+fn run<P: Publish>(traits: Traits, is_warm: bool, publisher: P) -> CmePipeline<P> {
     let market = Market::Crowded(traits);
     let settings = Settings {
         instruments_max: market.instruments_max(),
@@ -37,9 +26,9 @@ fn run(traits: Traits, is_warm: bool) -> (CmePipeline<Local<Log>>, Log) {
         default_depth: settings.default_depth,
         levels_max: 0,
     };
-    let log = Log::default();
-    let publisher = Local::new(log.clone());
     let mut path = build(settings, limits, Symbols::default(), publisher);
+    // No times of this host in the messages.
+    path.set_trace(false);
     let source = (FeedType::Incremental, Line::A);
     let mut rounds = market.rounds(1, &[capture::Line::A]);
     for snapshot in rounds.snapshots() {
@@ -61,10 +50,10 @@ fn run(traits: Traits, is_warm: bool) -> (CmePipeline<Local<Log>>, Log) {
         rounds.next_round();
     }
     assert_eq!(path.feed().counters().gaps, 0);
-    (path, log)
+    path
 }
 
-fn books(path: &CmePipeline<Local<Log>>) -> Vec<ExpectedBook> {
+fn books<P: Publish>(path: &CmePipeline<P>) -> Vec<ExpectedBook> {
     let book = |instrument| {
         let levels = |side| {
             let book = path.prices().get(instrument).expect("it has levels");
@@ -91,7 +80,7 @@ fn rounds_end_with_the_books_that_they_began_with() {
             ..traits
         };
         let expected = generate(traits, 1, 1).books;
-        assert_eq!(books(&run(traits, false).0), expected);
+        assert_eq!(books(&run(traits, false, Local::new(()))), expected);
     }
 }
 
@@ -101,7 +90,27 @@ fn reading_data_ahead_changes_nothing() {
         instruments: 40,
         ..CHANNEL_384
     };
-    let [read, unread] = [true, false].map(|is_warm| run(traits, is_warm).1.0.take());
-    assert!(read.len() > 40_000, "{}", read.len());
-    assert!(read == unread, "the updates differ");
+    let [read, unread] = [true, false].map(|is_warm| {
+        let folder = Folder::new().expect("a folder of its own");
+        let settings = shm::Settings {
+            instruments_max: 64,
+            ..shm::Settings::default()
+        };
+        let publisher = Publisher::open(&Root::at(folder.path()), "crowded", &settings);
+        drop(run(traits, is_warm, publisher.expect("a new bus")));
+        let files = std::fs::read_dir(folder.path().join("crowded")).expect("the bus");
+        let files = files.map(|file| file.expect("a file").path());
+        let contents = files.map(|path| {
+            let bytes = std::fs::read(&path).expect("it can be read");
+            (path.file_name().map(ToOwned::to_owned), bytes)
+        });
+        let mut contents: Vec<_> = contents.collect();
+        contents.retain(|(name, _)| name.as_ref().is_some_and(|name| name != "lock"));
+        contents.sort();
+        contents
+    });
+    assert!(read.len() >= 5, "a ring and its tables");
+    for ((name, read), (_, unread)) in read.iter().zip(&unread) {
+        assert!(read == unread, "{name:?} differs");
+    }
 }

@@ -6,7 +6,7 @@
 //! every instrument `live` at the start, as in the middle of a day.
 
 use crate::cme::encode::{Block, Group, Template, Version, message, packet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One packet of the recording.
 #[derive(Clone, Debug)]
@@ -22,9 +22,11 @@ struct Recorded<C> {
 /// Part of an incremental feed; `C` names feed and line.
 #[derive(Clone, Debug)]
 pub struct Endless<C> {
-    /// What came before the first round, once.
+    /// Packets before the first round, which come once.
     opening: Vec<(C, Vec<u8>)>,
     packets: Vec<Recorded<C>>,
+    /// Numbers of the packets.
+    seen: BTreeSet<u32>,
     /// SecurityID, first RptSeq and number of entries of each instrument.
     instruments: Vec<(i32, u32, u32)>,
     rows: BTreeMap<i32, usize>,
@@ -33,9 +35,6 @@ pub struct Endless<C> {
     /// First packet number, that of the opening if there is one.
     first: u32,
 }
-
-/// Packets between the two copies of a packet, at most.
-const COPY_DISTANCE_MAX: usize = 1_000;
 
 /// Offsets of SecurityID and RptSeq in the entries of a template's first group (CME templates).
 fn places(template: u16) -> Option<(usize, usize)> {
@@ -56,6 +55,7 @@ impl<C: Copy> Endless<C> {
         Endless {
             opening: Vec::new(),
             packets: Vec::new(),
+            seen: BTreeSet::new(),
             instruments: Vec::new(),
             rows: BTreeMap::new(),
             sequences: (u32::MAX, 0),
@@ -89,12 +89,7 @@ impl<C: Copy> Endless<C> {
         };
         let (sequence, sending_ns) = (u32_at(bytes, 0), u64_at(bytes, 4));
         // A second copy has the same numbers, which are counted once.
-        let first_copy = !self
-            .packets
-            .iter()
-            .rev()
-            .take(COPY_DISTANCE_MAX)
-            .any(|old| old.bytes[..4] == bytes[..4]);
+        let first_copy = self.seen.insert(sequence);
         let numbers = self.numbers(bytes, &messages, first_copy);
         self.sequences = (
             self.sequences.0.min(sequence),

@@ -2,7 +2,7 @@
 //!
 //! Vendors publish the traits of the channels that they measure with: instruments, bytes of a packet, operations of a
 //! message, levels and orders of a book. [`Traits`] are these; how often an instrument changes is not published, and
-//! here every packet is of an instrument drawn anew, which uses the caches as badly as possible.
+//! here every packet is of an instrument drawn at random, which uses the caches as badly as possible.
 //!
 //! Unlike a session of [`generate`](super::generate), a round ends with the books that it began with, so that it can be
 //! repeated without end, and no state is kept for each packet: a book of a thousand orders costs nothing to check.

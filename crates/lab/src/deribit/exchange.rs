@@ -116,6 +116,12 @@ impl Exchange {
         self.venue.take_states()
     }
 
+    /// Whether bytes wait: for a client that does not read, or for their time if a fault makes its connection slow.
+    pub fn is_sending(&self) -> bool {
+        let mut connections = self.connections.iter();
+        connections.any(|connection| !connection.client.transport.is_empty())
+    }
+
     /// Runs due work; returns whether there was any.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let is_listed = |from| self.venue.credentials.takes(from);

@@ -171,11 +171,11 @@ mod tests {
     /// Shorter, equal and longer input: each word is that of the bytes, and bytes beyond the length are ignored.
     #[test]
     fn messages_of_every_length_are_written() {
-        let geometry = Geometry::new(1024).expect("a power of two");
+        let geometry = Geometry::new(4096).expect("a power of two");
         let mut writer = Writer::create(zeroed(geometry.words()), geometry).expect("room");
-        let bytes: Vec<u8> = (1..=100).collect();
-        for length in 0..100_usize {
-            for count in 0..100 {
+        let bytes: Vec<u8> = (1..=200).collect();
+        for length in 0..200_usize {
+            for count in 0..200 {
                 let mut claim = writer.claim(length).expect("it fits");
                 let there = length.div_ceil(8);
                 (claim.words().iter()).for_each(|word| word.store(0, Ordering::Relaxed));

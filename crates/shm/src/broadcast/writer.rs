@@ -213,6 +213,7 @@ impl<M: Words> Writer<M> {
     pub fn stage(&mut self, length: usize) -> Result<(), NoRoom> {
         assert!(self.staged.is_none(), "one message is staged at a time");
         self.make_room(length)?;
+        // mutant: ring: the head behind a staged message is not zeroed
         self.frame(length).zero_next_head();
         self.staged = Some(length);
         Ok(())
@@ -308,12 +309,12 @@ impl<M: Words> Writer<M> {
         Claim::new(data, &mut self.next, length)
     }
 
-    /// Fetches the next bytes for writing, so that they are in the caches when a message comes; not their first line, which
-    /// waiting readers poll.
+    /// Fetches the next bytes for writing, so that they are in the caches when a message comes; not the first lines, which
+    /// a waiting reader polls and prefetches.
     pub fn warm(&self, bytes: u64) {
         const LINE: u64 = 64;
         let data = self.geometry.data(self.memory.words());
-        for offset in (LINE..bytes).step_by(LINE as usize) {
+        for offset in (3 * LINE..bytes).step_by(LINE as usize) {
             let position = self.next.position.wrapping_add(offset);
             prefetch::to_write(data, self.geometry.index(position));
         }

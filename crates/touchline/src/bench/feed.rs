@@ -36,13 +36,13 @@ use touchline_transport::shm::{CountersView, Root};
 ///
 /// Three processes: a sender of the incremental feed of a generated CME market to multicast groups, a live gateway on
 /// all eight groups of the channel, and a consumer of the bus. Three parts: packets with pauses, packets without, and a
-/// search for the highest rate without loss. With --table, sockets and frames (AF_XDP) by turns, as vendors publish it.
+/// search for the highest rate without loss. With --table, sockets and frames (AF_XDP) alternating, as vendors publish it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
     /// The tables that vendors publish: application and network level, with pauses and without, for sockets and frames
     /// (AF_XDP), over virtual cards and without a consumer. Needs root and `ip`.
-    #[arg(long, conflicts_with_all = ["pause_us", "rate", "search", "receive", "interface"])]
+    #[arg(long, conflicts_with_all = ["pause_us", "rate", "search", "seconds", "receive", "interface"])]
     table: bool,
     /// Cross a pair of virtual cards between two network namespaces, and receive in this way; times are from the sender's
     /// clock. Needs root and `ip`.
@@ -179,7 +179,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         packet_bytes: round.packet_bytes(),
     };
     let run = Run::begin(&arguments.common);
-    let mut report = Report::new(run, cpus, &round);
+    let mut report = Report::new(run, cpus, &round, crosses);
     drop(round);
     report.head(arguments, &bench.lower_bound()?);
     match arguments.one_case() {

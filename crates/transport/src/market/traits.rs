@@ -37,7 +37,8 @@ pub trait Publish {
     /// The default does nothing: no value is stored for late joiners.
     fn keep(&mut self, _update: &Update<'_>, _timestamps: &Timestamps) {}
 
-    /// Reads what an update of this instrument writes, so that it is in the caches. The default does nothing.
+    /// Fetches for writing what most updates of this instrument write, so that it is in the caches: its price book's slot, its
+    /// top, the next bytes of the ring. The default does nothing.
     fn warm(&self, _instrument: Instrument) {}
 
     /// Counters, if it has any.

@@ -106,7 +106,7 @@ impl Book {
         let price = &mut self.sides[side as usize][place];
         price.quantity += order.quantity;
         price.orders.push(order);
-        self.told(side, place, order, NEW, levels)
+        self.order_message(side, place, order, NEW, levels)
     }
 
     /// An order has another quantity.
@@ -116,7 +116,7 @@ impl Book {
         let held = held.expect("a changed order is at its price");
         price.quantity += order.quantity - held.quantity;
         *held = order;
-        self.told(side, place, order, CHANGE, levels)
+        self.order_message(side, place, order, CHANGE, levels)
     }
 
     /// An order comes as a new best price.
@@ -165,14 +165,21 @@ impl Book {
                     .orders
                     .remove(held.expect("an order that came is at its price"));
                 price.quantity -= order.quantity;
-                self.told(side, place, order, DELETE, levels)
+                self.order_message(side, place, order, DELETE, levels)
             }
             Open::Changed(.., order) => self.changed(side, place, order, levels),
         }
     }
 
     /// A change of one order: with its level where that is published, alone behind it.
-    fn told(&mut self, side: Side, place: usize, order: Order, action: u8, levels: usize) -> Body {
+    fn order_message(
+        &mut self,
+        side: Side,
+        place: usize,
+        order: Order,
+        action: u8,
+        levels: usize,
+    ) -> Body {
         if place >= levels {
             let price = self.sides[side as usize][place].price;
             return Body::Orders(vec![self.order_entry(side, price, order, action)]);

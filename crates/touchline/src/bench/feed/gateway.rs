@@ -4,13 +4,14 @@ use super::super::event;
 use super::super::market::MarketName;
 use super::Reception;
 use super::report::to_text;
-use super::sent::Sent;
+use super::sent::{Sent, Stamped};
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::config::{Config, IdleKind, Sources};
 use touchline_gateway::live::{self, Gateway, Multicast};
+use touchline_gateway::replay::latency_histogram;
 use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmeMulticast, endpoints};
 use touchline_gateway::{CountersFile, Selected, bus};
 use touchline_lab::bench::{feed, ipc};
@@ -61,7 +62,8 @@ const IDLE_ROUNDS: u32 = 4_096;
 
 /// Runs the process until no packets arrive; its counters stay on the bus.
 pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
-    let mut gateway = open(arguments)?;
+    let stamped_ns = Stamped::new(latency_histogram().into());
+    let mut gateway = open(arguments, Stamped::clone(&stamped_ns))?;
     live::bind_to(arguments.cpu).map_err(Failure::run)?;
     ipc::say_ready();
     let (mut idle, mut limit, mut since) = (0, PATIENCE, Instant::now());
@@ -82,13 +84,13 @@ pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
         }
     }
     gateway.finish();
-    println!("{}", to_text(gateway.link().source().stamped_ns()));
+    println!("{}", to_text(&stamped_ns.borrow()));
     Ok(())
 }
 
 type Measured = Gateway<CmeMulticast<Sent>, Selected<Publisher>>;
 
-fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
+fn open(arguments: &GatewayArguments, stamped_ns: Stamped) -> Result<Measured, Failure> {
     let config = configuration(arguments)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(Failure::run)?;
@@ -101,7 +103,7 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
             eprintln!("touchline: {warning}");
         }
     }
-    let source = Sent::new(source, arguments.from_sender);
+    let source = Sent::new(source, arguments.from_sender, stamped_ns);
     let publisher = bus::open(&config).map_err(Failure::run)?;
     let clock = Clock::calibrated();
     let counters_file = CountersFile::create::<CmeFeed>(&publisher, clock, Measured::tables());

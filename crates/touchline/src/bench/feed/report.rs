@@ -27,6 +27,8 @@ pub struct Report {
     rates: bool,
     /// Name of the schedule of the last table.
     schedule: String,
+    /// Whether times are from the sender's clock, in place of the timestamps.
+    is_from_sender: bool,
 }
 
 /// Rows: JSON name, table name, and the gateway's histogram.
@@ -45,17 +47,18 @@ const OF_GATEWAY: [(&str, &str, &str); 3] = [
 ];
 
 impl Report {
-    pub fn new(run: Run, cpus: [usize; 3], round: &Endless<Line>) -> Report {
+    pub fn new(run: Run, cpus: [usize; 3], round: &Endless<Line>, is_from_sender: bool) -> Report {
         let messages: u64 = round.packets().map(|(.., messages)| messages).sum();
         Report {
             run,
             cpus,
             packet_bytes: round.packet_bytes(),
             messages_per_packet: messages as f64 / round.len() as f64,
-            known_packets: round.len() as u64,
+            known_packets: (round.len() + round.opening().count()) as u64,
             statistics: Vec::new(),
             rates: false,
             schedule: String::new(),
+            is_from_sender,
         }
     }
 
@@ -100,7 +103,14 @@ impl Report {
 
     /// One case.
     pub fn case(&mut self, outcome: &Outcome) {
-        let name = case_name(outcome.case.every);
+        let schedule = case_name(outcome.case.every);
+        let (name, from) = match self.is_from_sender {
+            true => (
+                format!("{}-{schedule}", outcome.case.reception.name()),
+                "sent",
+            ),
+            false => (schedule, "stamp"),
+        };
         if !self.run.is_json() {
             println!(
                 "\n{} packets, {}",
@@ -114,8 +124,17 @@ impl Report {
                 .iter()
                 .find(|(name, _)| name == of_gateway);
             if let Some((_, histogram)) = found {
-                self.row(&format!("{subject}-{name}"), title, histogram.clone());
+                let title = title.replace("stamp", from);
+                self.row(&format!("{subject}-{name}"), &title, histogram.clone());
             }
+        }
+        if !outcome.stamped_ns.is_empty() {
+            let title = "network: sent -> kernel's stamp";
+            self.row(
+                &format!("stamped-{name}"),
+                title,
+                outcome.stamped_ns.clone(),
+            );
         }
         if let Some(consumed) = &outcome.consumed {
             let rows = [
@@ -127,7 +146,8 @@ impl Report {
                 ("bus", "published -> consumer", &consumed.bus_ns),
             ];
             for (subject, title, histogram) in rows {
-                self.row(&format!("{subject}-{name}"), title, histogram.clone());
+                let title = title.replace("stamp", from);
+                self.row(&format!("{subject}-{name}"), &title, histogram.clone());
             }
         }
         self.account(outcome);

@@ -2,7 +2,8 @@
 //! receiving.
 
 use hdrhistogram::Histogram;
-use touchline_gateway::replay::latency_histogram;
+use std::cell::RefCell;
+use std::rc::Rc;
 use touchline_lab::cme::header::sending_time;
 use touchline_net::udp::Totals;
 use touchline_net::{Error, LiveSource, PacketSource, Received, TimestampSource};
@@ -12,21 +13,19 @@ pub struct Sent {
     source: LiveSource,
     is_from_sender: bool,
     /// From the sender's reading of the clock to the timestamp of card or kernel.
-    stamped_ns: Histogram<u64>,
+    stamped_ns: Stamped,
 }
 
+/// Times to the timestamp, nanoseconds: empty if there is none or the receive time was kept.
+pub type Stamped = Rc<RefCell<Histogram<u64>>>;
+
 impl Sent {
-    pub fn new(source: LiveSource, is_from_sender: bool) -> Sent {
+    pub fn new(source: LiveSource, is_from_sender: bool, stamped_ns: Stamped) -> Sent {
         Sent {
             source,
             is_from_sender,
-            stamped_ns: latency_histogram(),
+            stamped_ns,
         }
-    }
-
-    /// Times to the timestamp, empty if there is none or the receive time was kept.
-    pub fn stamped_ns(&self) -> &Histogram<u64> {
-        &self.stamped_ns
     }
 }
 
@@ -41,7 +40,7 @@ impl PacketSource for Sent {
             let sent_ns = sending_time(packet.payload);
             if packet.timestamp != TimestampSource::Poll {
                 let since_ns = packet.receive_ns.saturating_sub(sent_ns);
-                self.stamped_ns.saturating_record(since_ns);
+                self.stamped_ns.borrow_mut().saturating_record(since_ns);
             }
             packet.receive_ns = sent_ns;
             packet.timestamp = TimestampSource::Kernel;

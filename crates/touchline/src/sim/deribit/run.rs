@@ -14,6 +14,8 @@ use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, expect
 use touchline_lab::pacing::{IdleSleep, Pacer};
 use touchline_session::access_control::ThrottleLimits;
 
+/// Longest sleep while bytes wait: a slow connection gets one in each millisecond.
+const SENDING_NS: u64 = 200_000;
 /// Time without faults before the stop, for outstanding messages to arrive.
 const HEALING_NS: u64 = 500_000_000;
 /// Maximum wait for clients to log out.
@@ -122,7 +124,10 @@ impl<'a> Running<'a> {
             }
         }
         let due_ns = self.exchange.venue().due_ns();
-        let due_in_ns = due_ns.saturating_sub(self.pacer.elapsed_ns());
+        let due_in_ns = match self.exchange.is_sending() {
+            true => SENDING_NS,
+            false => due_ns.saturating_sub(self.pacer.elapsed_ns()),
+        };
         self.idle.turn(is_busy, due_in_ns);
         Ok(())
     }

@@ -75,15 +75,38 @@ fn bench_receive_measures_each_way_of_receiving() {
     }
 }
 
-#[test]
-fn bench_receive_measures_frames_of_virtual_cards() {
-    let name = format!("touchline-probe-{}", std::process::id());
+/// Whether this user may make network namespaces; else the test is counted as skipped.
+fn makes_namespaces(test: &str) -> bool {
+    let name = format!("touchline-probe-{test}-{}", std::process::id());
     let ip = |what| Command::new("ip").args(["netns", what, &name]).output();
-    if !ip("add").is_ok_and(|output| output.status.success()) {
-        touchline_testing::skip("this user makes no network namespaces");
+    let is_made = ip("add").is_ok_and(|output| output.status.success());
+    match is_made {
+        true => drop(ip("delete").expect("it was made")),
+        false => touchline_testing::skip("this user makes no network namespaces"),
+    }
+    is_made
+}
+
+#[test]
+fn bench_feed_receives_frames_of_a_crowded_channel() {
+    if !makes_namespaces("feed") {
         return;
     }
-    ip("delete").expect("it was made");
+    let arguments =
+        "--receive xdp --keep-warm --market channel-384 --packets 200 --rate 1000 --json";
+    let lines = lines("feed-xdp", &format!("bench feed {arguments}"));
+    let subject = |what: &str| format!("touchline-{what}-xdp-pause1000us");
+    assert_eq!(of(&lines, &subject("lost"), "value"), 0.0);
+    for what in ["application", "poll", "network", "consumer"] {
+        assert_eq!(of(&lines, &subject(what), "count"), 200, "{what}");
+    }
+}
+
+#[test]
+fn bench_receive_measures_frames_of_virtual_cards() {
+    if !makes_namespaces("receive") {
+        return;
+    }
     let arguments =
         "--rounds 1 --packets 5 --stream-packets 500 --batch 1 --pause-us 50 --xdp --json";
     let lines = lines("receive-xdp", &format!("bench receive {arguments}"));
