@@ -80,6 +80,7 @@ stamps = false
 loop_cpu_affinity = 3
 idle = "sleep"
 loop_sleep = "500ns"
+keep_warm = true
 loop_timer_freq = "2500ns"
 heartbeat_ms = 10
 stale_after_ms = 0
