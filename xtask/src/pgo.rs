@@ -30,12 +30,16 @@ const TRAINING: [&[&str]; 5] = [
     ],
 ];
 
-/// What is compared: the benchmark, and the subject whose mean is printed.
-const COMPARED: [(&[&str], &str); 4] = [
-    (&["event"], "touchline-cme-packet"),
-    (&["event"], "touchline-cme-packet-bus"),
-    (&["event", "--venue", "deribit"], "touchline-deribit"),
-    (&["event", "--venue", "deribit"], "touchline-deribit-bus"),
+/// What is compared: the benchmark, and the subjects whose means are printed.
+const COMPARED: [(&[&str], [&str; 2]); 2] = [
+    (
+        &["event"],
+        ["touchline-cme-packet", "touchline-cme-packet-bus"],
+    ),
+    (
+        &["event", "--venue", "deribit"],
+        ["touchline-deribit", "touchline-deribit-bus"],
+    ),
 ];
 
 /// Runs of each program, alternating.
@@ -162,19 +166,21 @@ fn compare(programs: &[(&str, PathBuf)]) -> Result<()> {
         "{:<26} {:<14} {:>9} {:>7}",
         "subject", "build", "mean, ns", "ratio"
     );
-    for (arguments, subject) in COMPARED {
-        let mut means = vec![Vec::new(); programs.len()];
+    for (arguments, subjects) in COMPARED {
+        let mut runs = vec![Vec::new(); programs.len()];
         for _ in 0..ROUNDS {
-            for ((_, program), means) in programs.iter().zip(&mut means) {
-                means.push(mean(&bench(program, arguments)?, subject)?);
+            for ((_, program), runs) in programs.iter().zip(&mut runs) {
+                runs.push(bench(program, arguments)?);
             }
         }
-        let medians: Vec<f64> = means.into_iter().map(median).collect();
-        for ((name, _), value) in programs.iter().zip(&medians) {
-            println!(
-                "{subject:<26} {name:<14} {value:>9.1} {:>7.2}",
-                value / medians[0]
-            );
+        for subject in subjects {
+            let mut first = None;
+            for ((name, _), runs) in programs.iter().zip(&runs) {
+                let means: Result<_> = runs.iter().map(|json| mean(json, subject)).collect();
+                let value = median(means?);
+                let ratio = value / *first.get_or_insert(value);
+                println!("{subject:<26} {name:<14} {value:>9.1} {ratio:>7.2}");
+            }
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 mod aeron;
 mod buses;
-mod cpu_list;
+pub mod cpu_list;
 mod finding;
 mod guards;
 mod host;

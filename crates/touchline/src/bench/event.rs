@@ -61,9 +61,9 @@ pub struct Arguments {
     /// The channel.
     #[arg(long, value_name = "N")]
     channel: Option<u32>,
-    /// The generated market.
-    #[arg(long, value_enum, default_value = "mixed", conflicts_with = "pcap")]
-    market: MarketName,
+    /// The generated market; default: mixed.
+    #[arg(long, value_enum, conflicts_with = "pcap")]
+    market: Option<MarketName>,
     /// Seed of the generated session.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -124,15 +124,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     match arguments.venue {
         BenchVenue::Cme => cme(arguments),
-        BenchVenue::Deribit if arguments.pcap.is_empty() => deribit::run(arguments),
+        BenchVenue::Deribit if arguments.pcap.is_empty() && arguments.market.is_none() => {
+            deribit::run(arguments)
+        }
         BenchVenue::Deribit => Err(Failure::usage(
-            "--pcap needs --venue cme; --venue deribit measures a generated session, without --pcap",
+            "--pcap and --market need --venue cme; --venue deribit measures a generated session of its own",
         )),
     }
 }
 
 fn cme(arguments: &Arguments) -> Result<(), Failure> {
-    let market = arguments.market.market();
+    let market = arguments.market.unwrap_or(MarketName::Mixed).market();
     let mut stretch = match (&arguments.config_xml, arguments.channel) {
         (Some(config_xml), Some(channel)) if !arguments.pcap.is_empty() => {
             recorded(&arguments.pcap, config_xml, channel)?

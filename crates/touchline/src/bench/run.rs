@@ -1,5 +1,6 @@
 //! A run of a benchmark: its conditions, and disturbances.
 
+use crate::doctor::cpu_list::CpuList;
 use crate::format::utc;
 use crate::output::Failure;
 use crate::version;
@@ -91,9 +92,10 @@ impl Run {
     pub fn print_placement(&self, one: usize, other: usize) {
         let siblings = format!("/sys/devices/system/cpu/cpu{one}/topology/core_cpus_list");
         let siblings = std::fs::read_to_string(siblings).unwrap_or_default();
+        let siblings = CpuList::of_kernel(&siblings).unwrap_or_default();
         if one == other {
             println!("SHARED: both processes run on processor {one}, and wait for each other");
-        } else if listed(&siblings, other) {
+        } else if siblings.iter().any(|sibling| sibling == other) {
             println!("SHARED: processors {one} and {other} are threads of one core");
         }
     }
@@ -169,15 +171,6 @@ impl Run {
     }
 }
 
-/// Whether a list as `0-3,8` has this number.
-fn listed(list: &str, number: usize) -> bool {
-    list.trim().split(',').any(|part| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let bounds = (first.parse::<usize>(), last.parse::<usize>());
-        matches!(bounds, (Ok(first), Ok(last)) if (first..=last).contains(&number))
-    })
-}
-
 fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(folder).and_then(|()| {
         let mut lines = statistics.iter();
@@ -189,22 +182,4 @@ fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), F
             "{folder}: cannot be written ({error}); give a folder that you may write to"
         ))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_of_processors_is_read() {
-        for (list, number, is_in) in [
-            ("0\n", 0, true),
-            ("0\n", 1, false),
-            ("0-1\n", 1, true),
-            ("0,8-9", 9, true),
-            ("", 0, false),
-        ] {
-            assert_eq!(listed(list, number), is_in, "{list} {number}");
-        }
-    }
 }
