@@ -69,6 +69,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_writer_with_other_sizes",
     },
     Mutant {
+        name: "bus: a new table is named before it has its shape",
+        find: "reset(draft.mapping(), shape)?;",
+        replace: "",
+        test: "-p touchline-transport --test bus a_reader_that_joins_during_a_start_waits",
+    },
+    Mutant {
         name: "image: a read waits for a dead writer",
         find: "get_or_insert(now + WAIT_MAX)",
         replace: "get_or_insert(now + WAIT_MAX * 10_000)",

@@ -194,7 +194,11 @@ impl<const N: usize> Files<N> {
         }
         let options = table_options(settings);
         let tables = each(sizes.tables, |(file, shape)| {
-            create(file, &options, shape.words())?.publish()
+            let draft = create(file, &options, shape.words())?;
+            // Readers may open it from here on: they see a table of no writer, and wait.
+            // mutant: bus: a new table is named before it has its shape
+            reset(draft.mapping(), shape)?;
+            Ok::<_, Error>(draft.publish()?)
         })?;
         let draft = create(RING, &ring_options(settings), sizes.ring.words())?;
         let ring = broadcast::Writer::create(draft.mapping(), sizes.ring)
@@ -222,8 +226,7 @@ impl<const N: usize> Files<N> {
         let mut shapes = sizes.tables.into_iter();
         let mut tables = each(self.tables, |mapping: Mapping| {
             let (_, shape) = shapes.next().expect("as many shapes as tables");
-            last_value::Writer::create(mapping.clone(), shape)
-                .map_err(|refused| Error::contents(&mapping, refused))
+            reset(mapping, shape)
         })?;
         let ring = match self.ring {
             Ring::New(ring) => match &registered {
@@ -246,6 +249,12 @@ impl<const N: usize> Files<N> {
             policy: registered.map(|registered| registered.policy),
         })
     }
+}
+
+/// Empties a table, which belongs to no writer afterwards.
+fn reset(table: Mapping, shape: Shape) -> Result<TableWriter, Error> {
+    last_value::Writer::create(table.clone(), shape)
+        .map_err(|refused| Error::contents(&table, refused))
 }
 
 /// Maps each element of an array, up to the first error.

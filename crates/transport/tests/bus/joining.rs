@@ -1,7 +1,7 @@
 //! Joining at any moment returns the books of that moment, and every later message once.
 
-use crate::stage::{Market, Stage, counts, mirror};
-use touchline_transport::shm::{Item, Join, Publisher, Subscriber};
+use crate::stage::{Market, Stage, counts, mirror, small};
+use touchline_transport::shm::{Error, Item, Join, Publisher, SegmentError, Settings, Subscriber};
 use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::{Instrument, Phase, Side, Timestamps, Update};
 
@@ -239,4 +239,46 @@ fn a_slow_join_reports_the_phases_of_downloads_in_order() {
         }
         assert_eq!(told, said, "SEED={seed}");
     }
+}
+
+/// A bus that is created, or created again with other sizes, is absent or starting until it can be joined: never damaged.
+#[test]
+fn a_reader_that_joins_during_a_start_waits() {
+    let stage = Stage::new();
+    let root = stage.root();
+    let start = std::sync::Barrier::new(2);
+    std::thread::scope(|threads| {
+        let reader = threads.spawn(|| {
+            let mut refusals = Vec::new();
+            for round in 0..ROUNDS {
+                start.wait();
+                loop {
+                    match Subscriber::try_join(&root, &bus_of(round), Join::default()) {
+                        Ok(_) => break,
+                        Err(Error::HalfStarted { .. }) => {}
+                        Err(Error::Segment(SegmentError::Missing { .. })) => {}
+                        Err(error) => break refusals.push(error.to_string()),
+                    }
+                }
+            }
+            refusals
+        });
+        for round in 0..ROUNDS {
+            let settings = Settings {
+                ring_bytes: (64 * 1024) << (round % 2),
+                ..small()
+            };
+            start.wait();
+            Publisher::open(&root, &bus_of(round), &settings).expect("no other process writes it");
+        }
+        let refusals = reader.join().expect("it ends");
+        assert!(refusals.is_empty(), "{refusals:#?}");
+    });
+}
+
+const ROUNDS: usize = 400;
+
+/// In every second round the bus exists, with a ring of another size.
+fn bus_of(round: usize) -> String {
+    format!("start-{}", round / 2)
 }
