@@ -14,6 +14,12 @@ use touchline_types::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrdersFull;
 
+/// Orders up to which a core's caches hold them all: half a mebibyte of nodes.
+const CACHED_MAX: usize = 8_192;
+
+/// Orders of a packet that are read ahead: a processor waits for about as many lines at once.
+const READ_AHEAD_MAX: usize = 8;
+
 /// The order books of all instruments, indexed by [`Instrument`].
 ///
 /// An update of a missing order inserts it; a delete of one has no effect.
@@ -54,6 +60,28 @@ impl OrderBooks {
             pool: OrderPool::new(orders_max),
             index: OrderIndex::new(orders_max, keys),
             books: Vec::with_capacity(instruments_max),
+        }
+    }
+
+    /// Whether there are more orders than the caches hold.
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.len() > CACHED_MAX
+    }
+
+    /// Reads the first order of each event's chain. One by one each event would wait for two lines of memory in turn; these
+    /// reads wait together. Reading the order's neighbours too is no faster.
+    #[inline]
+    pub fn read_ahead<'a>(&self, events: impl Iterator<Item = &'a OrderEvent>) {
+        let mut heads = [NONE; READ_AHEAD_MAX];
+        for (head, event) in heads.iter_mut().zip(events) {
+            let chain = self.index.chain(event.instrument.0, event.order_id);
+            *head = self.index.head(chain);
+        }
+        for head in heads {
+            if head != NONE {
+                black_box(self.pool.order(head).order_id);
+            }
         }
     }
 

@@ -67,6 +67,12 @@ impl OrderIndex {
         Chain((hash >> self.shift) as usize)
     }
 
+    /// The first node of a chain, [`NONE`] if it is empty.
+    #[inline]
+    pub fn head(&self, chain: Chain) -> NodeIndex {
+        self.heads[chain.0]
+    }
+
     /// The place of an order.
     ///
     /// # Errors

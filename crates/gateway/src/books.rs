@@ -123,6 +123,13 @@ impl MarketBooks {
         if self.announced < instruments.len() {
             self.announce_instruments(instruments, out);
         }
+        if self.orders.is_large() {
+            self.orders
+                .read_ahead(events.iter().filter_map(|event| match event {
+                    Event::Order(order, _) => Some(order),
+                    _ => None,
+                }));
+        }
         for event in events {
             self.event(event, instruments, out);
         }
