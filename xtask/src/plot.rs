@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use touchline_chart::Scale;
 
 /// Median of a round in nanoseconds, by number of banks and of quotes.
 type Medians = BTreeMap<(u64, u64), f64>;
@@ -63,6 +64,7 @@ fn draw(medians: &Medians) -> String {
         title: "A round, over the number of banks",
         x: "buses of banks that the round polls",
         y: "round, median, µs",
+        scale: Scale::Linear,
         series: series(
             medians,
             |(banks, quotes)| (quotes, banks),
@@ -77,6 +79,7 @@ fn draw(medians: &Medians) -> String {
         title: "The same, over the number of updates",
         x: "updates in the round",
         y: "round, median, µs",
+        scale: Scale::Linear,
         series: series(
             medians,
             |place| place,

@@ -1,4 +1,4 @@
-//! Line charts with linear axes from zero, as static SVG.
+//! Line charts as static SVG.
 
 use std::fmt::Write;
 use touchline_chart::{Axis, Scale, colour, escape};
@@ -27,6 +27,8 @@ pub struct Chart {
     pub x: &'static str,
     /// Label of the vertical axis, above it.
     pub y: &'static str,
+    /// Scale of both axes.
+    pub scale: Scale,
     /// The lines.
     pub series: Vec<Series>,
 }
@@ -56,8 +58,8 @@ pub fn side_by_side(charts: &[Chart]) -> String {
 fn draw(svg: &mut String, chart: &Chart) {
     let points = || chart.series.iter().flat_map(|series| &series.points);
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    let x = Axis::of(Scale::Linear, points().map(|point| point.0), LEFT, right);
-    let y = Axis::of(Scale::Linear, points().map(|point| point.1), bottom, TOP);
+    let x = Axis::of(chart.scale, points().map(|point| point.0), LEFT, right);
+    let y = Axis::of(chart.scale, points().map(|point| point.1), bottom, TOP);
     text(svg, (LEFT, 16.0), "start' font-weight='600", chart.title);
     text(svg, (LEFT, 32.0), "start' fill='#666", chart.y);
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;

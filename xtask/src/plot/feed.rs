@@ -3,6 +3,7 @@
 use super::chart::{self, Chart, Series};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use touchline_chart::Scale;
 
 /// What lines of this benchmark contain.
 pub const MARK: &str = "\"bench\":\"feed\"";
@@ -40,8 +41,9 @@ pub fn draw(text: &str) -> Result<String> {
         }
         charts.push(Chart {
             title,
-            x: "percentile",
+            x: "one packet in … is slower",
             y: "µs",
+            scale: Scale::Log,
             series,
         });
     }
@@ -52,7 +54,10 @@ fn series(line: &Value, level: &str, schedule: &str) -> Option<Series> {
     let subject = line["subject"].as_str()?;
     let name = subject.strip_prefix("touchline-")?.strip_prefix(level)?;
     let name = name.strip_suffix(schedule)?.strip_prefix('-')?;
-    let point = |(at, key): (f64, &str)| Some((at, line[key].as_f64()? / 1_000.0));
+    let point = |(percentile, key): (f64, &str)| {
+        let one_in = 100.0 / (100.0 - percentile);
+        Some((one_in, line[key].as_f64()? / 1_000.0))
+    };
     Some(Series {
         name: name.to_owned(),
         points: PERCENTILES.into_iter().filter_map(point).collect(),
