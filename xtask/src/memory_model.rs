@@ -7,7 +7,6 @@
 use crate::changed;
 use anyhow::{Context, Result, bail};
 use std::{
-    fs,
     path::Path,
     process::{Command, Stdio},
     time::Instant,
@@ -15,10 +14,6 @@ use std::{
 
 /// The tests with threads. Ring and last-value tables are safe Rust, so these tools can find nothing else in them.
 const RACES: &[&str] = &["threads::", "middle_of_a_read"];
-
-/// The standard library is not instrumented. Its channel in the test harness, which carries the end of a test, is
-/// reported wrongly.
-const SUPPRESSIONS: &str = "race:test::event::CompletedTest\n";
 
 /// Seeds of Miri; each is another interleaving.
 const SEEDS: usize = 8;
@@ -159,14 +154,7 @@ fn loom(root: &Path, options: Options) -> Result<Run, String> {
 }
 
 fn miri(root: &Path, options: Options) -> Result<Run, String> {
-    let is_there = has_miri() || installs_miri() && has_miri();
-    if !is_there {
-        return Err(
-            "there is no Miri and it cannot be installed; try 'rustup toolchain install nightly --component \
-             miri,rust-src'"
-                .to_owned(),
-        );
-    }
+    has_nightly()?;
     let (first, end) = options.seeds;
     let mut command = cargo(root, "miri");
     command
@@ -182,6 +170,16 @@ fn miri(root: &Path, options: Options) -> Result<Run, String> {
         ),
         command,
     })
+}
+
+/// A nightly toolchain with Miri and the sources of the standard library, or the reason why there is none.
+fn has_nightly() -> Result<(), String> {
+    if has_miri() || installs_miri() && has_miri() {
+        return Ok(());
+    }
+    Err("there is no Miri and it cannot be installed; try 'rustup toolchain install nightly --component \
+         miri,rust-src'"
+        .to_owned())
 }
 
 fn has_miri() -> bool {
@@ -203,34 +201,24 @@ fn succeeds(mut command: Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// It does not know fences, and need not: words are atomic to it in any order, everything else must be in order.
+/// It does not know fences, and need not: words are atomic to it in any order, everything else must be in order. The
+/// standard library is built with it, since the locks and counters of one that is not instrumented order nothing for
+/// it: it then finds races in the test harness.
 fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
     let host = crate::host().map_err(|error| error.to_string())?;
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(format!("not tried on {host}"));
     }
-    let folder = crate::target_folder(root).join("memory-model");
-    let suppressions = folder.join("tsan.suppressions");
-    fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(&suppressions, SUPPRESSIONS))
-        .map_err(|error| format!("{}: {error}", suppressions.display()))?;
+    has_nightly()?;
     let messages = options.choose("500000", "10000000");
     let mut command = cargo(root, "tsan");
     command
-        .args(["test", "--quiet", "--target", &host])
+        .args(["+nightly", "test", "-Zbuild-std", "--quiet"])
+        .args(["--target", &host])
         .args(["-p", "touchline-shm", "--test", "shm"])
         .args(["--", "--test-threads=1"])
         .args(RACES)
-        // The sanitizer is there on stable, behind a flag that the compiler wants to be asked for.
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env(
-            "RUSTFLAGS",
-            "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
-        )
-        .env(
-            "TSAN_OPTIONS",
-            format!("suppressions={}", suppressions.display()),
-        )
+        .env("RUSTFLAGS", "-Zsanitizer=thread")
         .env("MESSAGES", messages)
         .env("CHANGES", options.choose("500000", "10000000"))
         .env("FLIPS", options.choose("20000", "1000000"));
