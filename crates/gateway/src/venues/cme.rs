@@ -8,7 +8,7 @@ mod replay_section;
 mod section;
 
 use super::{Opened, Opening, StartError, Venue};
-use crate::config::{self, CONFIGURATION, Config, ConfigError, Guide, Network, Symbols};
+use crate::config::{self, CONFIGURATION, Config, ConfigError, Guide, Network, Receive, Symbols};
 use crate::live::Multicast;
 use crate::replay::Report;
 use crate::selection::Selected;
@@ -16,7 +16,7 @@ use crate::{Limits, Pipeline};
 use std::path::Path;
 use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
 use touchline_net::LiveSource;
-use touchline_net::udp::check_interface;
+use touchline_net::udp::{Endpoint, check_interface};
 use touchline_transport::Publish;
 
 pub use capture::{Capture, CaptureError, other_channel};
@@ -96,7 +96,9 @@ impl Venue for CmeVenue {
             Some(_) => "TCP replay, then snapshots",
             None => "snapshots",
         };
-        let groups = endpoints(config, &channel).len();
+        let endpoints = endpoints(config, &channel);
+        is_of_interfaces(config, &endpoints).map_err(alone)?;
+        let groups = endpoints.len();
         let interface = match venue.interfaces() {
             None => "the interface of the route".to_owned(),
             Some(names) => format!("interface {names}"),
@@ -135,6 +137,24 @@ impl Venue for CmeVenue {
                 receive,
             },
         })
+    }
+}
+
+/// Frames are those of an interface that is named; who also accepts sockets needs none.
+fn is_of_interfaces(config: &CmeConfig, endpoints: &[Endpoint]) -> Result<(), ConfigError> {
+    let needs_names = matches!(config.network.receive, Receive::Xdp | Receive::XdpGeneric);
+    let has_names = config.venue.interface.is_some()
+        || endpoints
+            .iter()
+            .all(|endpoint| endpoint.interface.is_some());
+    match needs_names && !has_names {
+        false => Ok(()),
+        true => Err(ConfigError {
+            file: "[network]".into(),
+            line: None,
+            what: "`receive` reads the frames of an interface, and none is named".to_owned(),
+            fix: "set `interface` in [venue], or receive = \"sockets\"".to_owned(),
+        }),
     }
 }
 

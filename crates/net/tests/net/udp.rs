@@ -1,6 +1,7 @@
 //! Sockets over the loopback interface, without privileges; and over a pair of virtual cards in
 //! network namespaces, if permitted.
 
+mod frames;
 mod loopback;
 mod overflow;
 mod refusal;

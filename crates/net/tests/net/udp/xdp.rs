@@ -1,5 +1,6 @@
 //! Frames of virtual cards, taken by a program: the same packets as from sockets, in both modes.
 
+use super::frames::{send_frame, with_tag};
 use super::veth::{GROUP, Network, OTHER, OURS, VENUE, ip, of_the_venue, settings};
 use crate::udp::{PATIENCE, QUIET, Taken, endpoint, take, take_rest};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -119,7 +120,7 @@ fn with_option(payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn fragments_and_options_come_by_the_sockets() {
+fn fragments_tags_and_options_come_by_the_sockets() {
     let Some(network) = Network::new("xdp-plain") else {
         return;
     };
@@ -139,7 +140,7 @@ fn fragments_and_options_come_by_the_sockets() {
         venue.send(GROUP, &long).expect("it is sent in fragments");
         raw.send_to(&with_option(b"option"), &SocketAddr::V4(GROUP).into())
             .expect("it is sent");
-        let taken = take(&mut source, 2);
+        let mut taken = take(&mut source, 2);
         assert_eq!(
             taken
                 .iter()
@@ -147,6 +148,9 @@ fn fragments_and_options_come_by_the_sockets() {
                 .collect::<Vec<_>>(),
             [&long[..], b"option"]
         );
+        send_frame(&network, &with_tag(b"tagged"));
+        taken.extend(take(&mut source, 1));
+        assert_eq!(taken[2].payload, b"tagged");
         assert!(taken.iter().all(|packet| !is_of_the_rings(packet)));
         venue.send(GROUP, b"plain again").expect("it is sent");
         assert!(is_of_the_rings(&take(&mut source, 1)[0]));

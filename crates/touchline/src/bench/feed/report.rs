@@ -174,6 +174,12 @@ impl Report {
         }
     }
 
+    /// Packets that were sent and not received, of a row of the last table.
+    pub fn lost(&self, subject: &str, packets: u64) {
+        let subject = format!("lost-{subject}-{}", self.schedule);
+        self.value(&subject, "packets", packets as f64);
+    }
+
     /// One step of the search for the highest rate.
     pub fn rate(&mut self, rate: f64, outcome: &Outcome) {
         if !self.run.is_json() && !std::mem::replace(&mut self.rates, true) {

@@ -133,6 +133,7 @@ impl Tables {
                 &title,
                 &latencies.application_ns,
             );
+            report.lost(name, latencies.lost);
         }
         report.table("network", "the sender's clock -> published", self.every);
         report.measured("floor", "recvmsg alone: sent -> bytes", &self.bare_ns);

@@ -155,6 +155,25 @@ fn what_this_host_lacks_of_a_valid_file_is_named() {
 }
 
 /// All mistakes of a file are shown at once, each with its line.
+/// Frames have no route: without an interface there is nothing to read, on every host.
+#[test]
+fn frames_need_an_interface() {
+    let desk = Desk::bare("config-frames");
+    let with = |venue: &str, network: &str| {
+        let text = desk.read("cme.toml").replace("[venue]", venue);
+        desk.write("g.toml", format!("{text}\n[network]\n{network}\n"));
+        desk.run("config --check g.toml")
+    };
+    for receive in ["receive = \"xdp\"", "receive = \"xdp-generic\""] {
+        let refused = ["[network]: `receive`", "set `interface` in [venue]"];
+        with("[venue]", receive).refused(2, &refused);
+        // Line A has none.
+        with("[venue]\ninterface_b = \"lo\"", receive).refused(2, &refused);
+        with("[venue]\ninterface = \"lo\"", receive).done();
+    }
+    with("[venue]", "receive = \"xdp-or-sockets\"").done();
+}
+
 #[test]
 fn several_mistakes_of_a_file_are_shown_together() {
     let desk = Desk::bare("config-several");
