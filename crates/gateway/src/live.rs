@@ -318,6 +318,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             packets_damaged: totals.damaged,
             xdp_no_frame: totals.ring_empty,
             xdp_detached: u64::from(totals.is_detached),
+            xdp_by_sockets: totals.by_sockets,
             groups_lost: totals.groups_lost,
             groups_rejoined: totals.groups_rejoined,
             books_known: book_health.known,

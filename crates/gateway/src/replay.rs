@@ -138,7 +138,7 @@ where
         loop {
             let packet = match source.receive() {
                 Ok(Received::Packet(packet)) => packet,
-                Ok(Received::Nothing) => continue,
+                Ok(Received::Nothing | Received::Refused) => continue,
                 Ok(Received::End) => return Ok(()),
                 Err(error) if error.is_truncation() => {
                     self.report.truncations.push(error);

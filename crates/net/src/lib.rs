@@ -84,6 +84,8 @@ pub enum Received<'a> {
     Packet(Packet<'a>),
     /// No packet at present: poll again.
     Nothing,
+    /// Packets were refused, and more may wait: poll again at once.
+    Refused,
     /// The source has ended; sockets never end.
     End,
 }
@@ -93,9 +95,17 @@ impl<'a> Received<'a> {
     pub fn packet(self) -> Option<Packet<'a>> {
         match self {
             Received::Packet(packet) => Some(packet),
-            Received::Nothing | Received::End => None,
+            Received::Nothing | Received::Refused | Received::End => None,
         }
     }
+}
+
+/// What a look at sockets or rings found.
+enum Look<T> {
+    Found(T),
+    Nothing,
+    /// A number of packets, none of them ours; more may wait.
+    Refused,
 }
 
 /// One UDP packet over IPv4 with its receive time.

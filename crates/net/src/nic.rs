@@ -17,6 +17,14 @@ pub struct Timestamps {
     pub clock: Option<u32>,
 }
 
+/// Whether an interface is a bond, whose cards have the frames.
+pub fn is_bond(interface: &str) -> bool {
+    std::path::Path::new("/sys/class/net")
+        .join(interface)
+        .join("bonding")
+        .exists()
+}
+
 /// Maximum length of an interface's name, bytes, without the final zero (`IFNAMSIZ` - 1).
 const NAME_BYTES_MAX: usize = 15;
 /// Command of `SIOCETHTOOL` that returns `struct ethtool_ts_info` (`linux/ethtool.h`).

@@ -23,7 +23,7 @@ pub(crate) use control::Control;
 pub(crate) use interface::named as named_interface;
 pub(crate) use kernel::set_option;
 
-use crate::{Packet, PacketSource, Received, TimestampSource};
+use crate::{Look, Packet, PacketSource, Received, TimestampSource};
 use kernel::Slots;
 use membership::Membership;
 use socket::Socket;
@@ -248,22 +248,22 @@ pub(crate) struct Found {
 impl UdpSource {
     /// The next accepted packet.
     #[inline]
-    pub(crate) fn find(&mut self) -> Result<Option<Found>, Error> {
+    pub(crate) fn find(&mut self) -> Result<Look<Found>, Error> {
         for _ in 0..DISCARDED_MAX {
             if self.next == self.count && !self.poll()? {
-                return Ok(None);
+                return Ok(Look::Nothing);
             }
             let index = self.next;
             self.next += 1;
             if let Some((receive_ns, timestamp)) = self.judge(index) {
-                return Ok(Some(Found {
+                return Ok(Look::Found(Found {
                     index,
                     receive_ns,
                     timestamp,
                 }));
             }
         }
-        Ok(None)
+        Ok(Look::Refused)
     }
 
     /// The packet that was found last.
@@ -281,13 +281,14 @@ impl UdpSource {
 }
 
 impl PacketSource for UdpSource {
-    /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+    /// The next packet, [`Received::Nothing`] or [`Received::Refused`]; never [`Received::End`].
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
-        let found = self.find()?;
-        Ok(found.map_or(Received::Nothing, |found| {
-            Received::Packet(self.lend(&found))
-        }))
+        Ok(match self.find()? {
+            Look::Found(found) => Received::Packet(self.lend(&found)),
+            Look::Nothing => Received::Nothing,
+            Look::Refused => Received::Refused,
+        })
     }
 
     fn look_after(&mut self) {

@@ -1,9 +1,9 @@
 //! UDP packets from the frames of an interface, without the kernel's network stack (AF_XDP).
 //!
-//! A program at the driver takes the plain packets of our endpoints out, and puts them into rings that this process reads.
-//! Sockets stay open beside them: they hold the memberships of the groups, and receive what the program passes on, fragments,
-//! tagged frames, packets with options, and everything while no program is attached. The program is attached by a
-//! descriptor, so that the end of the process, however it comes, detaches it.
+//! A program at the driver takes the plain packets of our endpoints and their sources out, and puts them into rings that this
+//! process reads. Sockets stay open beside them: they hold the memberships of the groups, and receive what the program passes
+//! on (fragments, packets with options, frames with a tag of VLAN 0, queues without a ring), and everything while no program
+//! is attached. The program is attached by a descriptor, so that the end of the process, however it comes, detaches it.
 //!
 //! Needs Linux 5.9, and `CAP_NET_ADMIN`, `CAP_BPF`, `CAP_NET_RAW`. `docs/design/sockets.md` has the reasons and figures.
 
@@ -28,7 +28,7 @@ use crate::udp::{
     self, Control, Endpoint, Latest, Settings, Totals, UdpSource, best_timestamp, named_interface,
     now_ns,
 };
-use crate::{Packet, PacketSource, Received, TimestampSource};
+use crate::{Look, Packet, PacketSource, Received, TimestampSource};
 use attached::Attached;
 use card::Card;
 use rings::Frame;
@@ -177,16 +177,18 @@ impl XdpSource {
 
     /// The next packet of the rings that is ours.
     #[inline]
-    fn find(&mut self) -> Option<Found> {
+    fn find(&mut self) -> Look<Found> {
         for _ in 0..DISCARDED_MAX {
-            let (card, queue, frame) = self.next()?;
+            let Some((card, queue, frame)) = self.next() else {
+                return Look::Nothing;
+            };
             match judge(self.bytes(card, queue, frame), &self.endpoints) {
                 Ok((source, destination, payload)) => {
                     self.totals.packets += 1;
                     self.totals.bytes += payload.len() as u64;
                     let attached = self.cards[card].attached();
                     let stamp_ns = attached.and_then(|one| one.stamp_ns(queue, frame));
-                    return Some(Found {
+                    return Look::Found(Found {
                         card,
                         queue,
                         frame,
@@ -200,7 +202,7 @@ impl XdpSource {
                 Err(Refusal::Damaged) => self.totals.damaged += 1,
             }
         }
-        None
+        Look::Refused
     }
 
     /// The card's time, else that of the poll.
@@ -217,51 +219,60 @@ impl XdpSource {
     }
 
     /// The next packet of the sockets.
-    fn find_in_sockets(&mut self) -> Result<Option<udp::Found>, udp::Error> {
+    fn find_in_sockets(&mut self) -> Result<Look<udp::Found>, udp::Error> {
         self.calls = 0;
         self.polled = Instant::now();
-        let mut found = self.sockets.find()?;
-        self.had_packet = found.is_some();
-        if let Some(found) = &mut found {
+        let mut look = self.sockets.find()?;
+        self.had_packet = !matches!(look, Look::Nothing);
+        if let Look::Found(found) = &mut look {
+            self.totals.by_sockets +=
+                u64::from(self.cards.iter().all(|card| card.attached().is_some()));
             let arrived_ns = found.receive_ns;
             found.receive_ns = self.latest.raise(arrived_ns, &mut self.totals);
             if found.receive_ns != arrived_ns {
-                // The time at which a later packet was polled.
+                // The time of a packet that arrived later and was read before.
                 found.timestamp = TimestampSource::Poll;
             }
         }
-        Ok(found)
+        Ok(look)
     }
 }
 
 impl PacketSource for XdpSource {
-    /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+    /// The next packet, [`Received::Nothing`] or [`Received::Refused`]; never [`Received::End`].
     ///
     /// With nothing in the rings the sockets are polled, too, unless they had nothing a moment ago.
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
         self.calls += 1;
         if self.calls >= SOCKETS_EACH
-            && let Some(found) = self.find_in_sockets()?
+            && let Look::Found(found) = self.find_in_sockets()?
         {
             return Ok(Received::Packet(self.sockets.lend(&found)));
         }
-        if let Some(found) = self.find() {
-            let (stamp_ns, timestamp) = self.timestamp(found.stamp_ns);
-            let receive_ns = self.latest.raise(stamp_ns, &mut self.totals);
-            return Ok(Received::Packet(Packet {
-                receive_ns,
-                timestamp,
-                destination: found.destination,
-                source: found.source,
-                payload: &self.bytes(found.card, found.queue, found.frame)[found.payload],
-            }));
+        match self.find() {
+            Look::Found(found) => {
+                let (stamp_ns, timestamp) = self.timestamp(found.stamp_ns);
+                let receive_ns = self.latest.raise(stamp_ns, &mut self.totals);
+                return Ok(Received::Packet(Packet {
+                    receive_ns,
+                    timestamp,
+                    destination: found.destination,
+                    source: found.source,
+                    payload: &self.bytes(found.card, found.queue, found.frame)[found.payload],
+                }));
+            }
+            Look::Refused => return Ok(Received::Refused),
+            Look::Nothing => {}
         }
-        let is_due = self.had_packet || self.polled.elapsed() > SOCKETS_WITHIN;
-        if is_due && let Some(found) = self.find_in_sockets()? {
-            return Ok(Received::Packet(self.sockets.lend(&found)));
+        if !self.had_packet && self.polled.elapsed() <= SOCKETS_WITHIN {
+            return Ok(Received::Nothing);
         }
-        Ok(Received::Nothing)
+        Ok(match self.find_in_sockets()? {
+            Look::Found(found) => Received::Packet(self.sockets.lend(&found)),
+            Look::Nothing => Received::Nothing,
+            Look::Refused => Received::Refused,
+        })
     }
 
     fn look_after(&mut self) {

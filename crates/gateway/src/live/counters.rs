@@ -7,9 +7,9 @@ pub const OF_A_LIVE_GATEWAY: [&str; 3] = ["ready", "books_live", "order_books_li
 touchline_types::counters! {
     /// Counters of the sockets and the duty cycle. A unit that ends in `now` is a gauge.
     pub struct LiveCounters {
-        packets_received: "packets" = "Packets received from the sockets.",
+        packets_received: "packets" = "Packets received.",
         bytes_received: "bytes" = "Payload bytes of these packets.",
-        packets_dropped_kernel: "packets" = "Packets that the kernel dropped because a socket's buffer was full.",
+        packets_dropped_kernel: "packets" = "Packets that the kernel dropped because a socket's buffer was full, or no frame of AF_XDP was free.",
         packets_foreign: "packets" = "Packets of a source that the venue does not publish; dropped.",
         packets_truncated: "packets" = "Packets longer than a receive buffer; dropped.",
         packets_without_timestamp: "packets" = "Packets without a timestamp of the card or the kernel: they have the time of the poll.",
@@ -18,6 +18,7 @@ touchline_types::counters! {
         packets_damaged: "packets" = "Frames of AF_XDP with a wrong length or checksum; dropped, as the kernel does for sockets.",
         xdp_no_frame: "times" = "Times that the card found no free frame of AF_XDP: the gateway reads too slowly.",
         xdp_detached: "yes/no now" = "Sockets receive although AF_XDP is configured: its program cannot be attached now.",
+        xdp_by_sockets: "packets" = "Packets of sockets while AF_XDP receives: fragments, IP options, queues of the card without a ring.",
         groups_lost: "groups now" = "Groups whose interface is gone; the gateway tries to join them again each second.",
         groups_rejoined: "groups" = "Groups joined again after their interface came back.",
         rounds_busy: "rounds" = "Rounds of the loop that found a packet.",

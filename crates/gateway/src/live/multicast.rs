@@ -74,8 +74,10 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
         pipeline: &mut Pipeline<F, P>,
         clocks: &Clocks,
     ) -> Result<Work, Error> {
-        let Received::Packet(packet) = self.source.receive()? else {
-            return Ok(Work::None);
+        let packet = match self.source.receive()? {
+            Received::Packet(packet) => packet,
+            Received::Refused => return Ok(Work::Done),
+            Received::Nothing | Received::End => return Ok(Work::None),
         };
         let polled = ticks();
         let is_latest = packet.receive_ns > self.latest_ns;

@@ -82,6 +82,8 @@ pub struct Totals {
     pub ring_empty: u64,
     /// Whether AF_XDP is wanted, and sockets receive because its program cannot be attached now.
     pub is_detached: bool,
+    /// Packets of the sockets although a program is attached to each interface: fragments, options, queues without a ring.
+    pub by_sockets: u64,
 }
 
 impl Totals {
@@ -101,6 +103,7 @@ impl Totals {
             damaged: self.damaged + other.damaged,
             ring_empty: self.ring_empty + other.ring_empty,
             is_detached: self.is_detached || other.is_detached,
+            by_sockets: self.by_sockets + other.by_sockets,
         }
     }
 }

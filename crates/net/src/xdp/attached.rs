@@ -1,12 +1,11 @@
 //! A program that is attached to an interface, with a socket for each of its queues.
 
-use super::error::Error;
+use super::error::{ATTACHING, Error};
 use super::rings::{Frame, Queue, frame_bytes};
 use super::{btf, kernel, program};
 use crate::nic;
 use crate::udp::{Endpoint, Settings, Totals, set_option};
 use std::io::{self, ErrorKind};
-use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::thread;
@@ -51,14 +50,18 @@ impl Attached {
     ) -> Result<Attached, Error> {
         let name = interface.0.as_str();
         let refused = |what| move |error| Error::refused(what, name, error);
-        if endpoints.len() > program::ENDPOINTS_MAX {
+        if program::comparisons(endpoints) > program::COMPARISONS_MAX {
             return Err(Error::TooManyEndpoints {
-                max: program::ENDPOINTS_MAX,
+                max: program::COMPARISONS_MAX,
             });
         }
-        let addresses: Vec<SocketAddrV4> = endpoints.iter().map(|one| one.address).collect();
+        if wanted == Mode::Driver && nic::is_bond(name) {
+            return Err(Error::Bond {
+                interface: name.to_owned(),
+            });
+        }
         let map = kernel::map().map_err(refused("making a map"))?;
-        let assemble = |stamp| program::assemble(map.as_raw_fd(), &addresses, stamp);
+        let assemble = |stamp| program::assemble(map.as_raw_fd(), endpoints, stamp);
         // With the card's time, if kernel and driver have it; the generic mode has none.
         let asks = settings.timestamps && wanted == Mode::Driver;
         let stamped = asks.then(stamp_function).flatten();
@@ -74,7 +77,7 @@ impl Attached {
                 let program = kernel::load(&assemble(None), None);
                 let program = program.map_err(refused("loading the program"))?;
                 let attached = attach(program.as_fd(), interface.1, wanted);
-                attached.map_err(refused("attaching the program"))?
+                attached.map_err(refused(ATTACHING))?
             }
         };
         Ok(Attached {
@@ -113,11 +116,10 @@ impl Attached {
                 "the driver of interface {name} runs no XDP program, so the kernel does (generic mode); 'ethtool -i {name}' names the driver"
             ));
         }
-        let copies = self
-            .queues
-            .iter()
-            .any(|queue| !kernel::is_zero_copy(queue.fd()));
-        copies.then(|| {
+        let mut queues = self.queues.iter();
+        let copies = queues.any(|queue| !kernel::is_zero_copy(queue.fd()));
+        // The generic mode always copies.
+        (copies && wanted == Mode::Driver).then(|| {
             format!("the driver of interface {name} has no zero copy: the kernel copies each packet once")
         })
     }
@@ -157,9 +159,9 @@ impl Attached {
         let all = self.queues.iter();
         let each = all.filter_map(|queue| kernel::statistics(queue.fd()).ok());
         each.fold(Totals::default(), |sum, one| Totals {
-            // A card that writes into the frames itself drops without a count here: then only missing frames tell of it.
-            dropped_kernel: sum.dropped_kernel
-                + (one.rx_dropped + one.rx_ring_full).max(one.rx_fill_ring_empty_descs),
+            // Packets alone: a card that writes into the frames itself counts the looks at which none was free, and what it
+            // drops meanwhile it counts itself (`ethtool -S`).
+            dropped_kernel: sum.dropped_kernel + one.rx_dropped + one.rx_ring_full,
             ring_empty: sum.ring_empty + one.rx_fill_ring_empty_descs,
             ..sum
         })

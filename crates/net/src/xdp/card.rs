@@ -108,8 +108,9 @@ impl Card {
         let (endpoints, settings) = (&self.endpoints, &self.settings);
         let attached = Attached::new(found, endpoints, settings, self.wanted, Duration::ZERO);
         self.attached = attached.ok();
-        if self.attached.is_none() {
-            self.pause = (2 * self.pause).min(LOOK_EACH_MAX);
-        }
+        self.pause = match self.attached {
+            Some(_) => LOOK_EACH,
+            None => (2 * self.pause).min(LOOK_EACH_MAX),
+        };
     }
 }

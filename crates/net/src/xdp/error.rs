@@ -10,13 +10,21 @@ pub enum Error {
         "receive = \"xdp\" reads the frames of one interface, and none of this host is named; set interface"
     )]
     NoInterface,
-    /// More endpoints than a program compares.
+    /// More endpoints and sources than a program compares.
     #[error(
-        "an XDP program has at most {max} endpoints; split the channel, or set receive = \"sockets\""
+        "an XDP program has at most {max} endpoints with their sources; split the channel, or set receive = \"sockets\""
     )]
     TooManyEndpoints {
         /// The limit.
         max: usize,
+    },
+    /// The program of a bond runs at its cards, and frames of its cards reach no socket of the bond: all would be lost.
+    #[error(
+        "interface {interface} is a bond, whose frames AF_XDP does not deliver; name its card in use ('cat /proc/net/bonding/{interface}'), or set receive = \"xdp-generic\" or \"sockets\""
+    )]
+    Bond {
+        /// Its name.
+        interface: String,
     },
     /// A packet may be longer than a page.
     #[error(
@@ -44,14 +52,20 @@ pub enum Error {
     },
 }
 
+/// The last step, at which drivers refuse.
+pub(super) const ATTACHING: &str = "attaching the program";
+
 impl Error {
     /// A call that the kernel refused.
     pub(super) fn refused(what: &'static str, interface: &str, error: io::Error) -> Error {
         let fix = match error.raw_os_error() {
+            Some(libc::EINVAL | libc::ENOMEM) if what == ATTACHING => format!(
+                "the driver refuses programs with long packets, with LRO or with few queues: 'ip link set {interface} mtu 1500', 'ethtool -K {interface} lro off', or set receive = \"xdp-generic\""
+            ),
             Some(libc::EPERM | libc::EACCES) => {
                 "give the program CAP_NET_ADMIN, CAP_BPF, CAP_NET_RAW (before Linux 6.7 CAP_PERFMON, too) and the call bpf".to_owned()
             }
-            Some(libc::EBUSY) => format!(
+            Some(libc::EBUSY | libc::EEXIST) => format!(
                 "another program has it: 'ip link show {interface}' names its XDP program, 'ip link set dev {interface} xdp off' removes one without an owner"
             ),
             Some(libc::ENOBUFS | libc::ENOMEM) => {
@@ -77,7 +91,10 @@ impl Error {
     pub fn is_of_a_setting(&self) -> bool {
         matches!(
             self,
-            Error::NoInterface | Error::TooManyEndpoints { .. } | Error::Mtu { .. }
+            Error::NoInterface
+                | Error::TooManyEndpoints { .. }
+                | Error::Bond { .. }
+                | Error::Mtu { .. }
         )
     }
 }

@@ -2,10 +2,11 @@
 //! everything else on.
 //!
 //! Assembled by hand, <https://www.rfc-editor.org/rfc/rfc9669>: no compiler and no object file. Only plain packets are taken:
-//! Ethernet without VLAN tags, IPv4 without options, whole UDP datagrams. Others go to the kernel, which delivers them to the
-//! sockets.
+//! Ethernet without VLAN tags, IPv4 without options, whole UDP datagrams of a source that the endpoint accepts. Others go to
+//! the kernel, which filters as for sockets. A tag that the card strips is not seen.
 
-use std::net::SocketAddrV4;
+use crate::udp::Endpoint;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// An instruction, as the kernel reads it (`struct bpf_insn`).
 #[repr(C)]
@@ -56,6 +57,7 @@ mod at {
     pub(super) const VERSION_AND_LENGTH: i16 = 14;
     pub(super) const FRAGMENT: i16 = 20;
     pub(super) const PROTOCOL: i16 = 23;
+    pub(super) const SOURCE: i16 = 26;
     pub(super) const DESTINATION: i16 = 30;
     pub(super) const PORT: i16 = 36;
     /// The end of the UDP header.
@@ -74,17 +76,21 @@ const STACK: u8 = 10;
 /// Where the time is kept meanwhile.
 const STAMP: i16 = -8;
 
-/// Endpoints of a program: its jumps reach no further.
-pub(super) const ENDPOINTS_MAX: usize = 1_000;
+/// Comparisons of a program: older kernels take 4,096 instructions.
+pub(super) const COMPARISONS_MAX: usize = 1_000;
+
+/// Comparisons for these endpoints and their sources.
+pub(super) fn comparisons(endpoints: &[Endpoint]) -> usize {
+    endpoints.iter().map(|one| 1 + one.sources.len()).sum()
+}
 
 /// The program: `map` is the descriptor of the map from queues to sockets, `stamp` the number of the kernel's function that
 /// asks the card for the time of a frame, `bpf_xdp_metadata_rx_timestamp`.
-pub(super) fn assemble(
-    map: i32,
-    endpoints: &[SocketAddrV4],
-    stamp: Option<u32>,
-) -> Vec<Instruction> {
-    assert!(endpoints.len() <= ENDPOINTS_MAX, "checked at the start");
+pub(super) fn assemble(map: i32, endpoints: &[Endpoint], stamp: Option<u32>) -> Vec<Instruction> {
+    assert!(
+        comparisons(endpoints) <= COMPARISONS_MAX,
+        "checked at the start"
+    );
     let mut program = Program::default();
     program.add(code::COPY, 6, 1, 0, 0);
     program.add(code::LOAD_WORD, 2, 1, context::DATA, 0);
@@ -104,12 +110,26 @@ pub(super) fn assemble(
     program.add(code::LOAD_HALF, 7, 2, at::PORT, 0);
     program.add(code::SHIFT_LEFT, 7, 0, 0, 32);
     program.add(code::OR, 5, 7, 0, 0);
-    let takes = endpoints.iter().map(|endpoint| {
-        program.constant(8, 0, key(*endpoint));
-        program.jump(code::JUMP_IF_EQUAL, 5, 8, 0)
+    program.add(code::LOAD_WORD, 9, 2, at::SOURCE, 0);
+    let found = endpoints.iter().map(|endpoint| {
+        program.constant(8, 0, key(endpoint.address));
+        (program.jump(code::JUMP_IF_EQUAL, 5, 8, 0), endpoint)
     });
-    let takes: Vec<usize> = takes.collect();
+    let found: Vec<(usize, &Endpoint)> = found.collect();
     program.pass_if(code::JUMP, 0, 0, 0);
+    let mut takes = Vec::new();
+    for (jump, endpoint) in found {
+        if endpoint.sources.is_empty() {
+            takes.push(jump);
+            continue;
+        }
+        program.here(jump);
+        for source in &endpoint.sources {
+            program.constant(8, 0, word(*source));
+            takes.push(program.jump(code::JUMP_IF_EQUAL, 9, 8, 0));
+        }
+        program.pass_if(code::JUMP, 0, 0, 0);
+    }
     for take in takes {
         program.here(take);
     }
@@ -132,8 +152,12 @@ pub(super) fn assemble(
 
 /// Address in the low 32 bits and port above, as a load finds them in a packet.
 fn key(endpoint: SocketAddrV4) -> u64 {
-    let address = u32::from_ne_bytes(endpoint.ip().octets());
-    u64::from(swapped(endpoint.port())) << 32 | u64::from(address)
+    u64::from(swapped(endpoint.port())) << 32 | word(*endpoint.ip())
+}
+
+/// As a load finds it in a packet.
+fn word(address: Ipv4Addr) -> u64 {
+    u64::from(u32::from_ne_bytes(address.octets()))
 }
 
 fn swapped(number: u16) -> u16 {
@@ -205,7 +229,8 @@ impl Program {
     /// The next instruction is the target of a jump.
     fn here(&mut self, jump: usize) {
         let distance = self.instructions.len() - jump - 1;
-        let distance = i16::try_from(distance).expect("1,000 endpoints are 3,000 instructions");
+        let distance =
+            i16::try_from(distance).expect("1,000 comparisons are at most 3,501 instructions");
         self.instructions[jump].offset = distance;
     }
 }
@@ -275,13 +300,22 @@ mod tests {
         }
     }
 
-    fn endpoints() -> [SocketAddrV4; 3] {
-        ["239.1.2.3:14310", "239.1.2.3:14311", "10.0.0.7:255"].map(|text| text.parse().unwrap())
+    fn endpoints() -> [Endpoint; 3] {
+        ["239.1.2.3:14310", "239.1.2.3:14311", "10.0.0.7:255"].map(|text| Endpoint {
+            address: text.parse().unwrap(),
+            sources: Vec::new(),
+            interface: None,
+            urgent: false,
+        })
     }
 
     fn frame(to: SocketAddrV4) -> Vec<u8> {
+        from_to("10.1.1.1:9", to)
+    }
+
+    fn from_to(from: &str, to: SocketAddrV4) -> Vec<u8> {
         let mut frame = Vec::new();
-        let from = "10.1.1.1:9".parse().unwrap();
+        let from = from.parse().unwrap();
         udp_ipv4_frame(&mut frame, from, to, b"payload").expect("a short payload");
         frame
     }
@@ -290,7 +324,8 @@ mod tests {
     fn packets_of_the_endpoints_are_taken_and_no_others() {
         let program = assemble(5, &endpoints(), None);
         for endpoint in endpoints() {
-            assert!(is_taken(&program, &frame(endpoint)), "{endpoint}");
+            let to = endpoint.address;
+            assert!(is_taken(&program, &frame(to)), "{to}");
         }
         for other in [
             "239.1.2.4:14310",
@@ -303,13 +338,34 @@ mod tests {
                 "{other}"
             );
         }
-        assert!(!is_taken(&assemble(5, &[], None), &frame(endpoints()[0])));
+        let to = endpoints()[0].address;
+        assert!(!is_taken(&assemble(5, &[], None), &frame(to)));
+    }
+
+    #[test]
+    fn packets_of_other_sources_are_passed_on() {
+        let mut endpoints = endpoints();
+        let sources = ["10.1.1.1", "10.1.1.2"].map(|text| text.parse().unwrap());
+        endpoints[0].sources = sources.to_vec();
+        endpoints[2].sources = sources[1..].to_vec();
+        let program = assemble(5, &endpoints, None);
+        for (from, accepted) in [
+            ("10.1.1.1:9", [true, true, false]),
+            ("10.1.1.2:7", [true, true, true]),
+            ("10.1.1.3:9", [false, true, false]),
+            ("1.1.1.10:9", [false, true, false]),
+        ] {
+            for (endpoint, is_accepted) in endpoints.iter().zip(accepted) {
+                let frame = from_to(from, endpoint.address);
+                assert_eq!(is_taken(&program, &frame), is_accepted, "{from}");
+            }
+        }
     }
 
     #[test]
     fn frames_that_are_not_plain_are_passed_on() {
         let program = assemble(5, &endpoints(), None);
-        let plain = frame(endpoints()[0]);
+        let plain = frame(endpoints()[0].address);
         for (what, at, byte) in [
             ("ARP", 13, 0x06),
             ("IPv6", 12, 0x86),
@@ -336,10 +392,17 @@ mod tests {
 
     #[test]
     fn the_longest_program_reaches_its_end() {
-        let many = [endpoints()[0]; ENDPOINTS_MAX];
-        let program = assemble(5, &many, Some(9));
-        assert!(program.len() < 4_096, "the limit of older kernels");
-        let plain = assemble(5, &many, None);
-        assert!(!is_taken(&plain, &frame(endpoints()[2])));
+        let [one, .., other] = endpoints();
+        let all = vec![one.clone(); COMPARISONS_MAX];
+        let half = Endpoint {
+            sources: vec![Ipv4Addr::LOCALHOST],
+            ..one
+        };
+        for many in [all, vec![half; COMPARISONS_MAX / 2]] {
+            let program = assemble(5, &many, Some(9));
+            assert!(program.len() < 4_096, "the limit of older kernels");
+            let plain = assemble(5, &many, None);
+            assert!(!is_taken(&plain, &frame(other.address)));
+        }
     }
 }

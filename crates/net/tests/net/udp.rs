@@ -120,7 +120,7 @@ fn poll(source: &mut impl PacketSource) -> Option<Taken> {
             source: *packet.source.ip(),
             payload: packet.payload.to_vec(),
         }),
-        Received::Nothing => None,
+        Received::Nothing | Received::Refused => None,
         Received::End => panic!("a socket never ends"),
     }
 }

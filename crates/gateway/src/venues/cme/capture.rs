@@ -61,7 +61,7 @@ impl<P: Publish> Capture<P> {
     pub fn step(&mut self) -> Result<bool, CaptureError> {
         let packet = match self.source.receive() {
             Ok(Received::Packet(packet)) => packet,
-            Ok(Received::Nothing) => return Ok(true),
+            Ok(Received::Nothing | Received::Refused) => return Ok(true),
             Ok(Received::End) => return self.end(),
             Err(error) if error.is_truncation() => {
                 self.report.truncations.push(error);

@@ -160,7 +160,9 @@ fn truncated_files_are_reported_after_the_packets_of_all_files() {
     loop {
         match source.receive() {
             Ok(Received::Packet(packet)) => all.push(packet.receive_ns),
-            Ok(Received::Nothing) => panic!("a capture has a packet or its end"),
+            Ok(Received::Nothing | Received::Refused) => {
+                panic!("a capture has a packet or its end")
+            }
             Ok(Received::End) => break,
             Err(error) => {
                 assert!(error.is_truncation(), "{error}");

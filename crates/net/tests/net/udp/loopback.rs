@@ -6,7 +6,7 @@ use crate::udp::{
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_net::udp::{Endpoint, Sender, Sent, Settings};
-use touchline_net::{TimestampSource, UdpSource};
+use touchline_net::{PacketSource, Received, TimestampSource, UdpSource};
 
 /// Both receive modes, with two batch sizes.
 const BATCHES: [usize; 3] = [1, 8, 32];
@@ -73,6 +73,30 @@ fn another_source_is_counted_and_not_seen_where_the_group_is_joined_for_all() {
         assert!(taken.iter().all(|packet| packet.source == A), "{taken:?}");
         let totals = source.totals();
         assert_eq!((totals.packets, totals.foreign_source), (10, 10));
+    }
+}
+
+/// Packets that are refused are no idle moment: behind them others may wait.
+#[test]
+fn a_call_that_only_refused_packets_says_so() {
+    for batch in BATCHES {
+        let only_a = Endpoint {
+            sources: vec![A],
+            ..group(5)
+        };
+        let settings = Settings {
+            any_source_joins: true,
+            ..settings(batch)
+        };
+        let mut source = open(&[only_a], &settings);
+        let to = addresses(&source)[0];
+        (0..100).for_each(|number| send(&sender(B), to, &[number]));
+        send(&sender(A), to, b"a");
+        std::thread::sleep(QUIET);
+        assert_eq!(source.receive().expect("a socket"), Received::Refused);
+        let packet = source.receive().expect("a socket").packet();
+        assert_eq!(packet.map(|packet| packet.payload), Some(&b"a"[..]));
+        assert_eq!(source.receive().expect("a socket"), Received::Nothing);
     }
 }
 

@@ -94,7 +94,18 @@ fn other_hosts_are_refused_and_other_ports_are_left_to_the_kernel() {
         }
         let taken = take(&mut source, 20);
         assert!(taken.len() == 20 && taken.iter().all(|packet| packet.source == VENUE));
-        assert_eq!(source.tally().foreign_source, 20);
+        // The sockets did not join for that source, and the program takes no packet of it.
+        let totals = source.tally();
+        assert_eq!((totals.foreign_source, totals.packets), (0, 20));
+        // A flood of it costs the venue no frame.
+        for number in 0..9_000_u32 {
+            let flood = number.to_be_bytes();
+            other.send(GROUP, &flood).expect("it is sent");
+        }
+        venue.send(GROUP, b"after").expect("it is sent");
+        assert_eq!(take(&mut source, 1)[0].payload, b"after");
+        let totals = source.tally();
+        assert_eq!((totals.dropped_kernel, totals.ring_empty), (0, 0));
         for number in 0..20 {
             let mut bytes = [0; 8];
             let (len, _) = socket.recv_from(&mut bytes).expect("it was passed on");
@@ -165,6 +176,7 @@ fn fragments_tags_and_options_come_by_the_sockets() {
             let received = source.receive().expect("the card is there");
             assert!(received.packet().is_some(), "{left} more wait");
         }
+        assert_eq!(source.tally().by_sockets, 8, "the others were not plain");
     }
 }
 

@@ -100,7 +100,7 @@ impl<'a> Playback<'a> {
         loop {
             match source.receive().map_err(Failure::run)? {
                 Received::Packet(packet) => self.packet(&packet)?,
-                Received::Nothing => {}
+                Received::Nothing | Received::Refused => {}
                 Received::End => break,
             }
             if self.is_stopped {
