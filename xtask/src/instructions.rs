@@ -2,10 +2,12 @@
 //!
 //! Runs `touchline bench event` under valgrind's callgrind, which collects inside the measured function only, and
 //! divides by the number of messages and of packets: those of CME, or with `--venue deribit` of FIX. Once for the path
-//! without a bus, and once for the path that publishes on one.
+//! without a bus, and once for the path that publishes on one. The table below each has the source files, with the lines
+//! that a simulated first cache of this processor's size does not have.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::{fs, path::Path, process::Command};
 
 /// Rounds under callgrind: enough to make the cost per round small.
@@ -71,6 +73,11 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
         let printed = count(&target.join("dist/touchline"), arguments, measured, &output)?;
         let text = fs::read_to_string(&output).context("callgrind wrote no result")?;
         println!("{}", summary(measured, collected(&text)?, &printed)?);
+        let divisor = match measured.packets {
+            [] => counted(&printed, measured.messages)?,
+            packets => counted(&printed, packets)?,
+        };
+        print!("{}", table(&by_file(&text), divisor.max(1)));
         println!("by function: callgrind_annotate {}", output.display());
     }
     Ok(())
@@ -79,7 +86,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
 /// Runs the benchmark under callgrind and returns what it prints.
 fn count(program: &Path, arguments: &[&str], measured: &Measured, output: &Path) -> Result<String> {
     let run = Command::new("valgrind")
-        .arg("--tool=callgrind")
+        .args(["--tool=callgrind", "--cache-sim=yes"])
         .arg(format!("--toggle-collect={}", measured.function))
         .arg(format!("--callgrind-out-file={}", output.display()))
         .arg(program)
@@ -110,15 +117,94 @@ fn summary(measured: &Measured, collected: u64, json: &str) -> Result<String> {
     Ok(line)
 }
 
-/// Total of a callgrind file.
+/// Instructions of a callgrind file, its first event.
 fn collected(text: &str) -> Result<u64> {
     let totals = text.lines().find_map(|line| {
         line.strip_prefix("totals:")
             .or(line.strip_prefix("summary:"))
     });
     totals
-        .and_then(|total| total.trim().parse().ok())
+        .and_then(|total| total.split_whitespace().next()?.parse().ok())
         .context("callgrind's result has no total")
+}
+
+/// Instructions, and lines missed in the first cache, of the code of a source file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Cost {
+    instructions: u64,
+    missed: u64,
+}
+
+/// Cost of each source file, inlined code where it was written; the most expensive first. Format:
+/// <https://valgrind.org/docs/manual/cl-format.html>.
+fn by_file(text: &str) -> Vec<(String, Cost)> {
+    let mut names: HashMap<&str, &str> = HashMap::new();
+    let mut costs: HashMap<String, Cost> = HashMap::new();
+    let mut missed = Vec::new();
+    let (mut file, mut is_of_callee) = (String::new(), false);
+    for line in text.lines() {
+        if let Some(events) = line.strip_prefix("events:") {
+            let is_missed = |(_, name): &(usize, &str)| ["D1mr", "D1mw"].contains(name);
+            let events = events.split_whitespace().enumerate();
+            missed = events.filter(is_missed).map(|(index, _)| index).collect();
+        } else if let Some(("fl" | "fi" | "fe", name)) = line.split_once('=') {
+            // A name is written once, with its number, and then the number alone.
+            let (number, name) = name.split_once(' ').unwrap_or((name, ""));
+            if !name.is_empty() {
+                names.insert(number, name);
+            }
+            file = short(names.get(number).unwrap_or(&"?"));
+        } else if line.starts_with("calls=") {
+            is_of_callee = true;
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            let cost = |index: usize| -> u64 {
+                let word = line.split_whitespace().nth(1 + index);
+                word.and_then(|word| word.parse().ok()).unwrap_or(0)
+            };
+            if !std::mem::take(&mut is_of_callee) {
+                let of_file = costs.entry(file.clone()).or_default();
+                of_file.instructions += cost(0);
+                of_file.missed += missed.iter().map(|index| cost(*index)).sum::<u64>();
+            }
+        }
+    }
+    let mut costs: Vec<(String, Cost)> = costs.into_iter().collect();
+    costs.sort_by(|a, b| (b.1.instructions, &a.0).cmp(&(a.1.instructions, &b.0)));
+    costs
+}
+
+/// Path in `crates`, or what is not ours.
+fn short(path: &str) -> String {
+    match path.rsplit_once("crates/") {
+        Some((_, ours)) if !path.contains("/registry/") => ours.replace("/src/", "/"),
+        _ if path.contains("/library/") => "the standard library".to_owned(),
+        _ => "libraries".to_owned(),
+    }
+}
+
+/// Files with at least a hundredth of all instructions, for each packet or message.
+fn table(files: &[(String, Cost)], divisor: u64) -> String {
+    let all: u64 = files.iter().map(|(_, cost)| cost.instructions).sum();
+    let (large, small): (Vec<_>, Vec<_>) = files
+        .iter()
+        .partition(|(_, cost)| 100 * cost.instructions >= all);
+    let rest = small.iter().fold(Cost::default(), |sum, (_, one)| Cost {
+        instructions: sum.instructions + one.instructions,
+        missed: sum.missed + one.missed,
+    });
+    let rest = (format!("{} other files", small.len()), rest);
+    let mut text = format!(
+        "{:<44}{:>13}{:>14}\n",
+        "file", "instructions", "lines missed"
+    );
+    for (name, cost) in large.into_iter().chain([&rest]) {
+        text += &format!(
+            "{name:<44}{:>13}{:>14.1}\n",
+            cost.instructions / divisor,
+            cost.missed as f64 / divisor as f64
+        );
+    }
+    text
 }
 
 /// Samples of all rounds in the lines of these subjects.
@@ -145,6 +231,41 @@ mod tests {
             7
         );
         assert!(collected("events: Ir\n").is_err());
+    }
+
+    #[test]
+    fn costs_are_those_of_the_files_in_which_code_was_written() {
+        let text = "events: Ir Dr Dw I1mr D1mr D1mw\n\
+            fl=(1) /r/crates/feed/src/cme.rs\nfn=(1) a\n12 10 1 1 0 2 1\n\
+            fi=(2) /rustc/1/library/core/src/mem.rs\n+3 4\nfe=(1)\n-1 5\n\
+            cfn=(2)\ncalls=7 20\n* 1000 9 9 9 9 9\n* 1\n\
+            fl=(3) /root/registry/src/x/crates/src/y.rs\n1 2\n";
+        let cost = |instructions, missed| Cost {
+            instructions,
+            missed,
+        };
+        let files = by_file(text);
+        assert_eq!(
+            files,
+            [
+                ("feed/cme.rs".to_owned(), cost(16, 3)),
+                ("the standard library".to_owned(), cost(4, 0)),
+                ("libraries".to_owned(), cost(2, 0)),
+            ]
+        );
+        let printed = table(&[files[0].clone(), ("x".to_owned(), cost(0, 3))], 2);
+        let rows: Vec<Vec<&str>> = printed
+            .lines()
+            .skip(1)
+            .map(|row| row.split_whitespace().collect())
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                vec!["feed/cme.rs", "8", "1.5"],
+                vec!["1", "other", "files", "0", "1.5"]
+            ]
+        );
     }
 
     /// Each path is divided by its own messages and packets.
