@@ -12,6 +12,8 @@ use std::net::SocketAddrV4;
 pub enum LiveSource {
     /// Sockets of the kernel.
     Sockets(UdpSource),
+    /// Sockets of the kernel in place of frames, which the host refused.
+    SocketsInstead(UdpSource),
     /// Frames of an interface.
     Frames(XdpSource),
 }
@@ -20,7 +22,7 @@ impl LiveSource {
     /// Each bound address; urgent ones first.
     pub fn addresses(&self) -> Vec<SocketAddrV4> {
         match self {
-            LiveSource::Sockets(sockets) => {
+            LiveSource::Sockets(sockets) | LiveSource::SocketsInstead(sockets) => {
                 sockets.endpoints().map(|(address, _)| address).collect()
             }
             LiveSource::Frames(frames) => frames.endpoints().collect(),
@@ -32,14 +34,16 @@ impl PacketSource for LiveSource {
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, Error> {
         match self {
-            LiveSource::Sockets(sockets) => sockets.receive(),
+            LiveSource::Sockets(sockets) | LiveSource::SocketsInstead(sockets) => sockets.receive(),
             LiveSource::Frames(frames) => frames.receive(),
         }
     }
 
     fn look_after(&mut self) {
         match self {
-            LiveSource::Sockets(sockets) => sockets.look_after(),
+            LiveSource::Sockets(sockets) | LiveSource::SocketsInstead(sockets) => {
+                sockets.look_after()
+            }
             LiveSource::Frames(frames) => frames.look_after(),
         }
     }
@@ -47,6 +51,10 @@ impl PacketSource for LiveSource {
     fn tally(&mut self) -> Totals {
         match self {
             LiveSource::Sockets(sockets) => sockets.tally(),
+            LiveSource::SocketsInstead(sockets) => Totals {
+                is_detached: true,
+                ..sockets.tally()
+            },
             LiveSource::Frames(frames) => frames.tally(),
         }
     }

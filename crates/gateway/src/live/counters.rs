@@ -17,7 +17,7 @@ touchline_types::counters! {
         receive_errors: "times" = "Receive calls that failed on a working socket, for example while its interface is down.",
         packets_damaged: "packets" = "Frames of AF_XDP with a wrong length or checksum; dropped, as the kernel does for sockets.",
         xdp_no_frame: "times" = "Times that the card found no free frame of AF_XDP: the gateway reads too slowly.",
-        xdp_detached: "yes/no now" = "Sockets receive although AF_XDP is configured: its program cannot be attached now.",
+        xdp_detached: "yes/no now" = "Sockets receive although AF_XDP is configured: its program was refused at the start, or is gone with its interface.",
         xdp_by_sockets: "packets" = "Packets of sockets while AF_XDP receives: fragments, IP options, queues of the card without a ring.",
         groups_lost: "groups now" = "Groups whose interface is gone; the gateway tries to join them again each second.",
         groups_rejoined: "groups" = "Groups joined again after their interface came back.",

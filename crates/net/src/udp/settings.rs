@@ -80,7 +80,7 @@ pub struct Totals {
     pub damaged: u64,
     /// Times that no frame of AF_XDP was free.
     pub ring_empty: u64,
-    /// Whether AF_XDP is wanted, and sockets receive because its program cannot be attached now.
+    /// Whether AF_XDP is wanted, and sockets receive because its program is not attached.
     pub is_detached: bool,
     /// Packets of the sockets although a program is attached to each interface: fragments, options, queues without a ring.
     pub by_sockets: u64,

@@ -152,8 +152,8 @@ events! {
         "multicast groups are not joined because their interface is gone"
         "bring the interface back (ip link); the groups are joined again by themselves";
     XDP_DETACHED = Warn Each "xdp_detached" []
-        "packets come from sockets: the program of AF_XDP is gone with its interface, or cannot be attached to it again"
-        "touchline doctor --interface; the gateway tries again each second to minute";
+        "packets come from sockets although AF_XDP is configured: its program was refused at the start, or is gone with its interface"
+        "refused at the start (see socket_warning): remove the cause and restart the gateway; gone: the gateway tries again each second to minute; touchline doctor --interface";
     GROUP_REJOINED = Info Limited "group_rejoined" [groups]
         "the interface is back and the groups are joined again"
         "nothing";

@@ -15,7 +15,7 @@ fn loss_on_one_line_changes_no_book() {
     let mut struck = 0;
     for seed in seeds(3) {
         let faults = faults_of_one_line(&mut Random::from_seed(seed));
-        let run = session(&Stage::new("one-line"), seed, LOOPBACK, &faults);
+        let run = session(&Stage::new("one-line"), seed, LOOPBACK, &faults, || ());
         assert_eq!((run.lost, run.gaps), (0, 0), "seed {seed}: {faults:?}");
         struck += run.late_or_first_b;
     }
@@ -29,7 +29,7 @@ fn loss_on_both_lines_is_recovered() {
     let mut gaps = 0;
     for seed in seeds(5) {
         let faults = faults_of_both_lines(&mut Random::from_seed(seed));
-        gaps += session(&Stage::new("both-lines"), seed, LOOPBACK, &faults).gaps;
+        gaps += session(&Stage::new("both-lines"), seed, LOOPBACK, &faults, || ()).gaps;
     }
     assert!(gaps > 0, "nothing was lost: no test");
 }
@@ -47,8 +47,8 @@ fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
         for receive in ["sockets", "xdp", "xdp-generic"] {
             let faults = faults_of_both_lines(&mut Random::from_seed(seed));
             let stage = Stage::within("veth", namespaces.prefixes());
-            gaps += session(&stage, seed, ("veth", receive), &faults).gaps;
-            assert!(!namespaces.has_program(), "{receive}");
+            gaps += session(&stage, seed, Link::of("veth", receive), &faults, || ()).gaps;
+            assert_eq!(namespaces.programs(), 0, "{receive}");
         }
     }
     assert!(gaps > 0, "nothing was lost: no test");
@@ -67,25 +67,70 @@ fn a_killed_gateway_leaves_no_program_attached() {
         let stage = Stage::within("killed", namespaces.prefixes());
         let _exchange = exchange(&stage, 77, "veth", &[]);
         for _ in 0..5 {
-            let gateway = gateway_by(&stage, ("veth", receive));
-            assert!(namespaces.has_program(), "{receive}");
+            let gateway = gateway_by(&stage, Link::of("veth", receive));
+            assert_eq!(namespaces.programs(), 1, "{receive}");
             thread::sleep(Duration::from_millis(random.below(200)));
             drop(gateway);
-            assert!(!namespaces.has_program(), "{receive}");
+            assert_eq!(namespaces.programs(), 0, "{receive}");
         }
     }
 }
 
-/// Interface and way of receiving of a gateway.
-type Link<'a> = (&'a str, &'a str);
+/// An interface takes one program, and another channel's has it: sockets receive, with a warning and a counter.
+#[test]
+fn a_gateway_whose_program_is_refused_receives_from_sockets() {
+    let Some(namespaces) = Namespaces::create() else {
+        touchline_testing::skip("network namespaces are not allowed here");
+        return;
+    };
+    let _together = together();
+    let other = Stage::within("other", namespaces.prefixes());
+    let _exchange = exchange(&other, 78, "veth", &[]);
+    let first = gateway_by(&other, Link::of("veth", "xdp"));
+    let either = Link::of("veth", "xdp-or-sockets");
+    let stage = Stage::within("refused", namespaces.prefixes());
+    let run = session(&stage, 79, either, &[], || ());
+    assert_eq!((run.xdp_detached, namespaces.programs()), (1, 1));
+    let log = stage.read("gateway.err");
+    let warned = |line: &str| {
+        line.contains("WARN socket_warning")
+            && line.contains("packets come from sockets: AF_XDP on interface veth")
+    };
+    assert_eq!(log.lines().filter(|line| warned(line)).count(), 1, "{log}");
+    assert!(log.contains("WARN xdp_detached"), "{log}");
+    drop(first);
+    let stage = Stage::within("granted", namespaces.prefixes());
+    let granted = || assert_eq!(namespaces.programs(), 1);
+    assert_eq!(session(&stage, 80, either, &[], granted).xdp_detached, 0);
+}
 
-const LOOPBACK: Link<'static> = ("127.0.0.1", "sockets");
+/// Interfaces and way of receiving of a gateway.
+#[derive(Clone, Copy)]
+struct Link<'a> {
+    interface: &'a str,
+    interface_b: Option<&'a str>,
+    receive: &'a str,
+}
+
+impl<'a> Link<'a> {
+    /// Both lines on one interface.
+    const fn of(interface: &'a str, receive: &'a str) -> Link<'a> {
+        Link {
+            interface,
+            interface_b: None,
+            receive,
+        }
+    }
+}
+
+const LOOPBACK: Link<'static> = Link::of("127.0.0.1", "sockets");
 
 /// Result of a session.
 struct Run {
     lost: u64,
     gaps: u64,
     late_or_first_b: u64,
+    xdp_detached: u64,
 }
 
 /// Duration of the market.
@@ -94,9 +139,16 @@ const SECONDS: u64 = 3;
 /// Subscribers of a session.
 const SUBSCRIBERS: usize = 3;
 
-fn session(stage: &Stage, seed: u64, link: Link<'_>, faults: &[String]) -> Run {
+/// Runs a session; `trouble` is after the last subscriber has joined.
+fn session(
+    stage: &Stage,
+    seed: u64,
+    link: Link<'_>,
+    faults: &[String],
+    trouble: impl FnOnce(),
+) -> Run {
     let mut random = Random::from_seed(seed ^ 0x6a6f_696e);
-    let mut exchange = exchange(stage, seed, link.0, faults);
+    let mut exchange = exchange(stage, seed, link.interface, faults);
     let mut gateway = gateway_by(stage, link);
     let mut subscribers: Vec<Actor> = Vec::new();
     let reset_at = random.index(SUBSCRIBERS);
@@ -109,6 +161,7 @@ fn session(stage: &Stage, seed: u64, link: Link<'_>, faults: &[String]) -> Run {
         }
         subscribers.push(subscriber(stage, number));
     }
+    trouble();
     thread::sleep(Duration::from_secs(SECONDS).saturating_sub(start.elapsed()));
     let counters_file = settled(stage, &mut exchange);
     exchange.tell("quit");
@@ -140,6 +193,7 @@ fn session(stage: &Stage, seed: u64, link: Link<'_>, faults: &[String]) -> Run {
         lost: counter("packets_lost"),
         gaps: counter("gaps"),
         late_or_first_b: counter("packets_first_b"),
+        xdp_detached: counter("xdp_detached"),
     }
 }
 
@@ -187,24 +241,29 @@ fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Act
 }
 
 pub fn gateway(stage: &Stage, interface: &str) -> Actor {
-    gateway_by(stage, (interface, "sockets"))
+    gateway_by(stage, Link::of(interface, "sockets"))
 }
 
-fn gateway_by(stage: &Stage, (interface, receive): Link<'_>) -> Actor {
+fn gateway_by(stage: &Stage, link: Link<'_>) -> Actor {
+    let mut gateway = start_gateway(stage, link);
+    gateway.wait_for("listening");
+    gateway
+}
+
+fn start_gateway(stage: &Stage, link: Link<'_>) -> Actor {
+    let Link {
+        interface, receive, ..
+    } = link;
+    let of_b = |name| format!("interface_b = \"{name}\"\n");
+    let line_b = link.interface_b.map(of_b).unwrap_or_default();
     let config = format!(
         "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
-         interface = \"{interface}\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
+         interface = \"{interface}\"\n{line_b}[limits]\ninstruments_max = 256\norders_max = 65536\n\
          hold_packets_max = 1024\n[network]\nreceive = \"{receive}\"\n[publication]\nring_bytes = 4194304\n"
     );
     std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
-    let mut gateway = stage.start(
-        Place::Firm,
-        "gateway",
-        "gateway --until-eof --config @/live.toml",
-        &[],
-    );
-    gateway.wait_for("listening");
-    gateway
+    let line = "gateway --until-eof --config @/live.toml";
+    stage.start(Place::Firm, "gateway", line, &[])
 }
 
 /// A subscriber that prints each live price book, and writes each live order book to `sN.orders` at its end.

@@ -44,14 +44,12 @@ impl Namespaces {
         assert!(ip(&line), "{line}");
     }
 
-    /// Whether an XDP program is attached at the firm.
-    pub fn has_program(&self) -> bool {
+    /// XDP programs that are attached at the firm.
+    pub fn programs(&self) -> usize {
         let mut show = Command::new("ip");
-        let output = show
-            .args(["-n", &self.names[1], "link", "show", "veth"])
-            .output();
+        let output = show.args(["-n", &self.names[1], "link", "show"]).output();
         let output = output.expect("ip made it").stdout;
-        String::from_utf8_lossy(&output).contains("prog/xdp")
+        String::from_utf8_lossy(&output).matches("prog/xdp").count()
     }
 
     /// Limits what the exchange sends to this rate with a token bucket, behind a queue of three seconds; `false` without `tc`.

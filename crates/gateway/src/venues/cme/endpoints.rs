@@ -59,18 +59,18 @@ pub fn open(
         let warnings = frames.warnings().to_vec();
         Ok((LiveSource::Frames(frames), warnings))
     };
-    let sockets = || {
+    let sockets = |kind: fn(UdpSource) -> LiveSource| {
         let sockets = UdpSource::open(endpoints, &settings)?;
-        let warnings = sockets.warnings().iter().map(ToString::to_string).collect();
-        Ok((LiveSource::Sockets(sockets), warnings))
+        let warnings: Vec<_> = sockets.warnings().iter().map(ToString::to_string).collect();
+        Ok((kind(sockets), warnings))
     };
     match config.network.receive {
-        Receive::Sockets => sockets(),
+        Receive::Sockets => sockets(LiveSource::Sockets),
         Receive::Xdp => frames(Mode::Driver),
         Receive::XdpGeneric => frames(Mode::Generic),
         Receive::XdpOrSockets => match frames(Mode::Driver) {
             Err(Error::Xdp(error)) => {
-                let (source, mut warnings): (_, Vec<String>) = sockets()?;
+                let (source, mut warnings) = sockets(LiveSource::SocketsInstead)?;
                 warnings.push(format!("packets come from sockets: {error}"));
                 Ok((source, warnings))
             }
@@ -82,7 +82,7 @@ pub fn open(
 /// How packets come, for the log.
 pub fn kind(source: &LiveSource) -> &'static str {
     match source {
-        LiveSource::Sockets(_) => "sockets",
+        LiveSource::Sockets(_) | LiveSource::SocketsInstead(_) => "sockets",
         LiveSource::Frames(frames) => match frames.mode() {
             Some(Mode::Driver) | None => "xdp",
             Some(Mode::Generic) => "xdp-generic",
