@@ -104,6 +104,59 @@ fn a_gateway_whose_program_is_refused_receives_from_sockets() {
     assert_eq!(session(&stage, 80, either, &[], granted).xdp_detached, 0);
 }
 
+/// Lines A and B on an interface each: while either fails, nothing is lost.
+#[test]
+fn an_interface_of_two_that_fails_changes_no_book() {
+    let Some(namespaces) = Namespaces::with_two_cards() else {
+        touchline_testing::skip("network namespaces with a bridge are not allowed here");
+        return;
+    };
+    let _together = together();
+    for (receive, programs) in [("sockets", 0), ("xdp", 2)] {
+        let stage = Stage::within("cards", namespaces.prefixes());
+        let link = Link {
+            interface_b: Some("veth-b"),
+            ..Link::of("veth", receive)
+        };
+        let both_fail_in_turn = || {
+            assert_eq!(namespaces.programs(), programs, "{receive}");
+            for (card, own, other) in [
+                ("veth-b", "packets_b", "packets_a"),
+                ("veth-a", "packets_a", "packets_b"),
+            ] {
+                namespaces.set_card_up(card, false);
+                // What was under way.
+                thread::sleep(Duration::from_millis(100));
+                let before = counter(&stage, own);
+                grows(&stage, other);
+                assert_eq!(counter(&stage, own), before, "{receive}: {card} is down");
+                namespaces.set_card_up(card, true);
+                grows(&stage, own);
+            }
+        };
+        let run = session(&stage, 81, link, &[], both_fail_in_turn);
+        assert_eq!((run.lost, run.gaps), (0, 0), "{receive}");
+        assert_eq!(namespaces.programs(), 0, "{receive}");
+    }
+}
+
+/// A counter of the gateway, at most some 100 ms old.
+fn counter(stage: &Stage, name: &str) -> u64 {
+    let shown = stage.run("stat live --json").stdout;
+    let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap_or_default();
+    shown["counters"][name].as_u64().expect(name)
+}
+
+/// Waits until a counter has grown by a fair number.
+#[track_caller]
+fn grows(stage: &Stage, name: &str) {
+    let (start, before) = (Instant::now(), counter(stage, name));
+    while counter(stage, name) < before + 100 {
+        assert!(start.elapsed() < PATIENCE, "{name} stays {before}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Interfaces and way of receiving of a gateway.
 #[derive(Clone, Copy)]
 struct Link<'a> {

@@ -1,4 +1,4 @@
-//! Two network namespaces of the test, with a pair of virtual Ethernet devices between them.
+//! Two network namespaces of the test, with one or two pairs of virtual Ethernet devices between them.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,10 +37,48 @@ impl Namespaces {
         Some(namespaces)
     }
 
+    /// The same with two interfaces at the firm, `veth` and `veth-b`. The exchange's `veth` is a bridge, which sends each
+    /// packet to both, by its ports `veth-a` and `veth-b`. `None` if this process may not, or the kernel has no bridge.
+    pub fn with_two_cards() -> Option<Namespaces> {
+        let namespaces = Namespaces::create()?;
+        let [exchange, firm] = &namespaces.names;
+        for line in [
+            format!("-n {exchange} link set veth down"),
+            format!("-n {exchange} address flush dev veth"),
+            format!("-n {exchange} link set veth name veth-a"),
+        ] {
+            assert!(ip(&line), "{line}");
+        }
+        let bridge = format!("-n {exchange} link add veth type bridge mcast_snooping 0");
+        if !ip(&bridge) {
+            return None;
+        }
+        for line in [
+            format!("-n {exchange} link add veth-b type veth peer name veth-b netns {firm}"),
+            format!("-n {exchange} link set veth-a master veth up"),
+            format!("-n {exchange} link set veth-b master veth up"),
+            format!("-n {exchange} address add 10.77.0.1/24 dev veth"),
+            format!("-n {exchange} link set veth up"),
+            format!("-n {firm} address add 10.78.0.2/24 dev veth-b"),
+            format!("-n {firm} link set veth-b up"),
+        ] {
+            assert!(ip(&line), "{line}");
+        }
+        // The exchange is not of the network of `veth-b`; a strict filter, which some systems set, would drop its packets.
+        let loose = "sysctl -qw net.ipv4.conf.veth-b.rp_filter=2";
+        ip(&format!("netns exec {firm} {loose}"));
+        Some(namespaces)
+    }
+
     /// Takes the Ethernet between them down, or up again.
     pub fn set_up(&self, is_up: bool) {
+        self.set_card_up("veth", is_up);
+    }
+
+    /// Takes one interface of the exchange down, or up again.
+    pub fn set_card_up(&self, card: &str, is_up: bool) {
         let state = if is_up { "up" } else { "down" };
-        let line = format!("-n {} link set veth {state}", self.names[0]);
+        let line = format!("-n {} link set {card} {state}", self.names[0]);
         assert!(ip(&line), "{line}");
     }
 
