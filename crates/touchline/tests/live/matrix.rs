@@ -76,6 +76,45 @@ fn a_killed_gateway_leaves_no_program_attached() {
     }
 }
 
+/// The same at any moment of the start: while it reads its files, opens sockets, attaches its program.
+#[test]
+fn a_gateway_killed_at_its_start_leaves_no_program_attached() {
+    let Some(namespaces) = Namespaces::create() else {
+        touchline_testing::skip("network namespaces are not allowed here");
+        return;
+    };
+    let _together = together();
+    let mut early = 0;
+    for seed in seeds(1) {
+        let mut random = Random::from_seed(seed);
+        for receive in ["xdp", "xdp-generic"] {
+            let link = Link::of("veth", receive);
+            let stage = Stage::within("killed", namespaces.prefixes());
+            let _exchange = exchange(&stage, seed, "veth", &[]);
+            let start = Instant::now();
+            drop(gateway_by(&stage, link));
+            let whole = start.elapsed();
+            for permille in [0; 12].map(|_| random.below(1_200) as u32) {
+                let gateway = start_gateway(&stage, link);
+                thread::sleep(whole * permille / 1_000);
+                let is_early = !gateway.said("err").contains("listening");
+                gateway.kill();
+                println!("seed {seed}: {receive} killed at {permille} permille of {whole:?}");
+                assert_eq!(
+                    namespaces.programs(),
+                    0,
+                    "seed {seed}: {receive}, {permille}"
+                );
+                early += u32::from(is_early);
+            }
+            let gateway = gateway_by(&stage, link);
+            assert_eq!(namespaces.programs(), 1, "seed {seed}: {receive}");
+            drop(gateway);
+        }
+    }
+    assert!(early > 0, "each was killed after its start: no test");
+}
+
 /// An interface takes one program, and another channel's has it: sockets receive, with a warning and a counter.
 #[test]
 fn a_gateway_whose_program_is_refused_receives_from_sockets() {
