@@ -12,7 +12,11 @@ type Look = Result<Finding, Unknown>;
 /// `CAP_NET_ADMIN` of `linux/capability.h`.
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_NET_RAW: u32 = 13;
+const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
+/// Version that can attach a program by a descriptor; the first that checks our program without `CAP_PERFMON`.
+const XDP_FROM: (u32, u32) = (5, 9);
+const NO_PERFMON_FROM: (u32, u32) = (6, 7);
 /// Packets of a burst of a busy channel that an interface queues.
 const BACKLOG_PACKETS: u64 = 5_000;
 /// Default of the kernel. A channel has eight groups on one socket each.
@@ -192,6 +196,14 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
 /// For `receive = "xdp"` alone: so a capability that this process lacks is told, and is no fault of the host.
 pub fn xdp(host: &Host, asked: &Asked) -> Look {
     let name = chosen(host, asked)?;
+    let (release, version) = kernel(host)?;
+    if version < XDP_FROM {
+        let fix = "a kernel of 5.9 or later, or receive = \"sockets\"";
+        return Ok(Finding::warn(
+            format!("kernel {release} is too old for AF_XDP"),
+            fix,
+        ));
+    }
     let protocols = host.text("/proc/net/protocols")?;
     if !protocols.lines().any(|line| line.starts_with("XDP ")) {
         let fix = "a kernel of 5.9 or later with CONFIG_XDP_SOCKETS, or receive = \"sockets\"";
@@ -206,16 +218,30 @@ pub fn xdp(host: &Host, asked: &Asked) -> Look {
         ));
     }
     let needed = [
-        ("CAP_NET_ADMIN", CAP_NET_ADMIN),
-        ("CAP_BPF", CAP_BPF),
-        ("CAP_NET_RAW", CAP_NET_RAW),
+        ("CAP_NET_ADMIN", CAP_NET_ADMIN, true),
+        ("CAP_BPF", CAP_BPF, true),
+        ("CAP_NET_RAW", CAP_NET_RAW, true),
+        ("CAP_PERFMON", CAP_PERFMON, version < NO_PERFMON_FROM),
     ];
-    let missing = needed.iter().filter(|(_, one)| !has_capability(host, *one));
-    let missing: Vec<_> = missing.map(|(name, _)| *name).collect();
+    let missing = needed
+        .iter()
+        .filter(|(_, one, is_needed)| *is_needed && !has_capability(host, *one));
+    let missing: Vec<_> = missing.map(|(name, ..)| *name).collect();
     Ok(Finding::ok(match missing.is_empty() {
         true => format!("{name} can be read by AF_XDP"),
         false => format!("{name} can be read by AF_XDP with {}", missing.join(", ")),
     }))
+}
+
+/// Release of the kernel, with its version.
+fn kernel(host: &Host) -> Result<(String, (u32, u32)), Unknown> {
+    let release = host.text("/proc/sys/kernel/osrelease")?;
+    let mut numbers = release.split(|one: char| !one.is_ascii_digit());
+    let mut number = || numbers.next()?.parse().ok();
+    match (number(), number()) {
+        (Some(major), Some(minor)) => Ok((release, (major, minor))),
+        _ => Err(Unknown::because("the kernel's release has no version")),
+    }
 }
 
 /// The given interface, or the one that the kernel would select.

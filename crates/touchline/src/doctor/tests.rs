@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use touchline_lab::random::{Random, seeds};
 use touchline_net::nic::Timestamps;
 
+mod xdp;
+
 /// Files of a host that passes: processors 0 to 3, with --cpus 2,3.
 const WELL: &[(&str, &str)] = &[
     (
@@ -87,6 +89,7 @@ const WELL: &[(&str, &str)] = &[
         "protocol  size sockets\nXDP       1024      0\nUDP       1024      9\n",
     ),
     (MTU, "1500\n"),
+    (RELEASE, "6.8.0-40-generic\n"),
     (
         ROUTE,
         "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
@@ -122,6 +125,7 @@ const MOUNTS: &str = "proc/mounts";
 const FLAGS: &str = "sys/class/net/eth0/flags";
 const PROTOCOLS: &str = "proc/net/protocols";
 const MTU: &str = "sys/class/net/eth0/mtu";
+const RELEASE: &str = "proc/sys/kernel/osrelease";
 const ROUTE: &str = "proc/net/route";
 
 const ANSWERS: Answers = Answers {
@@ -313,6 +317,7 @@ const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
     ),
     ("xdp", Status::Warn, PROTOCOLS, "protocol  size\n", "5.9"),
     ("xdp", Status::Warn, MTU, "9000\n", "mtu 1500"),
+    ("xdp", Status::Warn, RELEASE, "5.4.0-216-generic\n", "5.9"),
     (
         "reverse_path",
         Status::Warn,
