@@ -7,7 +7,11 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Command;
 
-/// Pairs of cards: one of each sends, the other receives. Removed when dropped.
+/// Beginning of the names of namespaces: a process and a side follow.
+const PREFIX: &str = "touchline-bench-";
+
+/// Pairs of cards: one of each sends, the other receives. Removed when dropped; those of a process that was killed, by the next
+/// one.
 #[derive(Debug)]
 pub struct Across {
     namespaces: [String; 2],
@@ -28,9 +32,10 @@ impl Across {
     /// # Errors
     /// This user may not make namespaces, or there is no `ip`.
     pub fn new(pairs: u8) -> Result<Across, Failed> {
+        remove_left_over();
         let id = std::process::id();
         let across = Across {
-            namespaces: ["s", "r"].map(|side| format!("touchline-bench-{id}-{side}")),
+            namespaces: ["s", "r"].map(|side| format!("{PREFIX}{id}-{side}")),
         };
         let [sends, receives] = &across.namespaces;
         for name in &across.namespaces {
@@ -97,6 +102,26 @@ impl Drop for Across {
     }
 }
 
+/// Removes the namespaces of benchmarks whose process has ended: a signal leaves them.
+fn remove_left_over() {
+    let names = std::fs::read_dir("/run/netns").into_iter().flatten();
+    let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    for name in names.filter(|name| process_of(name).is_some_and(has_ended)) {
+        // Another benchmark may be removing it, too.
+        let _ = ip(&format!("netns delete {name}"));
+    }
+}
+
+/// Process that made a namespace of this name; `None` if no benchmark did.
+fn process_of(name: &str) -> Option<u32> {
+    let (process, side) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    process.parse().ok().filter(|_| ["s", "r"].contains(&side))
+}
+
+fn has_ended(process: u32) -> bool {
+    !Path::new(&format!("/proc/{process}")).exists()
+}
+
 fn ip(line: &str) -> Result<(), Failed> {
     let output = Command::new("ip").args(line.split_whitespace()).output();
     let output = output.map_err(|error| Failed(format!("ip: {error}; install iproute2")))?;
@@ -106,5 +131,40 @@ fn ip(line: &str) -> Result<(), Failed> {
             "'ip {line}' fails ({}); run it as root",
             String::from_utf8_lossy(&output.stderr).trim()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_namespaces_of_benchmarks_name_a_process() {
+        assert_eq!(process_of("touchline-bench-17-s"), Some(17));
+        for other in ["touchline-bench-17", "touchline-bench-17-x", "vpn-17-s"] {
+            assert_eq!(process_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn namespaces_of_dead_processes_are_removed_at_the_next_start() {
+        let mut dead = Command::new("true").spawn().expect("it starts");
+        let ended = format!("{PREFIX}{}-s", dead.id());
+        dead.wait().expect("it ends");
+        let running = format!("{PREFIX}{}-r", std::os::unix::process::parent_id());
+        if ip(&format!("netns add {ended}")).is_err() {
+            touchline_testing::skip("this user makes no network namespaces");
+            return;
+        }
+        ip(&format!("netns add {running}")).expect("the other was made");
+        let exists = |name: &str| Path::new("/run/netns").join(name).exists();
+        let across = Across::new(1).expect("this user makes namespaces");
+        let own = across.namespaces.clone();
+        let left = [exists(&ended), exists(&running)];
+        assert!(own.iter().all(|name| exists(name)));
+        drop(across);
+        ip(&format!("netns delete {running}")).expect("it was kept");
+        assert_eq!(left, [false, true]);
+        assert!(!own.iter().any(|name| exists(name)));
     }
 }
