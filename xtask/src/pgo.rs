@@ -1,5 +1,5 @@
 //! Builds the command for speed beyond the profile `dist`, and measures what it brings: guided by the profile of a run,
-//! and for newer processors.
+//! and for newer processors, if this host is one.
 //!
 //! ```text
 //! instrumented ──► benchmarks as training ──► llvm-profdata ──► target/pgo/profile.profdata ──► guided
@@ -45,7 +45,7 @@ const COMPARED: [(&[&str], [&str; 2]); 2] = [
 /// Runs of each program, alternating.
 const ROUNDS: usize = 7;
 
-/// A build beside the profile `dist` itself.
+/// A build of the command.
 struct Variant {
     name: &'static str,
     flags: String,
@@ -85,17 +85,55 @@ pub fn run(root: &Path) -> Result<()> {
             raw.display()
         );
     }
-    let guided = format!("-Cprofile-use={}", profile.display());
-    let variants = [
-        ("dist", String::new()),
-        ("v3", "-Ctarget-cpu=x86-64-v3".to_owned()),
-        ("guided", guided),
-    ];
     let mut programs = Vec::new();
-    for (name, flags) in variants {
-        programs.push((name, build(root, &folder, &Variant { name, flags })?));
+    for variant in compared(&profile, runs_v3()) {
+        programs.push((variant.name, build(root, &folder, &variant)?));
     }
-    compare(&programs)
+    compare(&programs)?;
+    for (name, program) in programs {
+        println!("{name:<14} {}", program.display());
+    }
+    Ok(())
+}
+
+/// The builds that are compared; that for newer processors only if this host runs it.
+fn compared(profile: &Path, runs_v3: bool) -> Vec<Variant> {
+    let mut variants = vec![Variant {
+        name: "dist",
+        flags: String::new(),
+    }];
+    match runs_v3 {
+        true => variants.push(Variant {
+            name: "v3",
+            flags: "-Ctarget-cpu=x86-64-v3".to_owned(),
+        }),
+        false => println!("left out: v3, because this host does not run x86-64-v3"),
+    }
+    variants.push(Variant {
+        name: "guided",
+        flags: format!("-Cprofile-use={}", profile.display()),
+    });
+    variants
+}
+
+/// Whether this host has the instructions of x86-64-v3, as the psABI lists them.
+#[cfg(target_arch = "x86_64")]
+fn runs_v3() -> bool {
+    // All of them: hypervisors hide single ones.
+    is_x86_feature_detected!("avx")
+        && is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("f16c")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("movbe")
+        && is_x86_feature_detected!("xsave")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn runs_v3() -> bool {
+    false
 }
 
 /// The merging tool of the compiler's own LLVM: a profile of another version is refused.
@@ -215,5 +253,15 @@ mod tests {
         assert!(mean(json, "c").is_err());
         assert!(mean("no JSON", "a").is_err());
         assert_eq!(median(vec![9.0, 1.0, 4.0]), 4.0);
+    }
+
+    #[test]
+    fn a_build_that_the_host_does_not_run_is_left_out() {
+        let names = |runs_v3| {
+            let variants = compared(Path::new("profile"), runs_v3);
+            variants.iter().map(|it| it.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(true), ["dist", "v3", "guided"]);
+        assert_eq!(names(false), ["dist", "guided"]);
     }
 }
