@@ -13,7 +13,7 @@
 //!
 //! Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
 //! and the bill of materials from cargo. The same commit and compiler give the same archives. Only what is for pip, and
-//! `--check`, need tools and a network; what is left out for want of one is named.
+//! `--check`, need tools and a network; what is left out because one is missing is printed.
 
 mod check;
 mod debian;

@@ -187,7 +187,7 @@ impl Replay {
     }
 }
 
-/// Processes packets until there are so many events; false at the end.
+/// Processes packets until there are at least `limit` events, or for a number of packets; false at the end of the capture.
 fn step(capture: &mut Capture<Local<Collector>>, limit: usize) -> Result<bool, CaptureError> {
     for _ in 0..PACKETS {
         if capture.publisher_mut().subscriber.rows.events() >= limit {

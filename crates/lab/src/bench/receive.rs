@@ -16,9 +16,9 @@ use touchline_shm::clock::{Clock, ticks};
 /// A way of receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Calls of the kernel, each for at most so many packets.
+    /// Calls of the kernel, each for at most this number of packets.
     Calls(usize),
-    /// One packet a call, which polls the card for so many microseconds itself.
+    /// One packet a call, which polls the card itself for this number of microseconds.
     BusyPoll(u32),
     /// Frames of the interface.
     Xdp(Mode),

@@ -434,7 +434,6 @@ impl<const N: usize> Reading<N> {
     }
 }
 
-/// Checks that a ring has a layout that this program can read.
 /// Schema of the messages of a bus. Market data has versions below [`FOREIGN_SCHEMA`].
 ///
 /// # Errors
@@ -456,6 +455,7 @@ pub const FOREIGN_SCHEMA: u64 = 900;
 /// Schema of the drop copy of a trading engine, and of the answers of its standby.
 pub const DROP_COPY_SCHEMA: u16 = FOREIGN_SCHEMA as u16;
 
+/// Checks that a ring has a layout that this program can read.
 fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
     match Format::read(ring.words()) {
         Some(format) if !format.is_readable() => Err(Error::Format {

@@ -231,7 +231,7 @@ pub fn best(side: Side) -> i64 {
     }
 }
 
-/// The price so many ticks worse than another.
+/// The price that is worse than another by a number of ticks.
 pub fn beyond(side: Side, price: i64, ticks: i64) -> i64 {
     match side {
         Side::Bid => price - ticks * TICK,
