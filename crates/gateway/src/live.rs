@@ -92,11 +92,12 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     /// A gateway before its first packet. `clock` is that of the counters file.
     pub fn new(
         link: L,
-        pipeline: Pipeline<L::Feed, P>,
+        mut pipeline: Pipeline<L::Feed, P>,
         counters_file: Option<CountersFile>,
         clock: Clock,
         duty: &Duty,
     ) -> Gateway<L, P> {
+        pipeline.set_keep_warm(duty.warm_every().is_some());
         Gateway {
             link,
             pipeline,

@@ -21,7 +21,8 @@ pub struct Pipeline<F, P> {
     publisher: P,
     states: PublishedStates,
     batch: Batch,
-    recent: Recent,
+    /// Instruments whose data is kept in the caches, if any is.
+    recent: Option<Recent>,
 }
 
 impl<F: Feed, P: Publish> Pipeline<F, P> {
@@ -33,7 +34,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             publisher,
             states: PublishedStates::new(limits.instruments_max),
             batch: feed.batch(),
-            recent: Recent::new(),
+            recent: None,
             feed,
         }
     }
@@ -146,7 +147,9 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         if batch.events.is_empty() && batch.quotes.is_empty() {
             return;
         }
-        recent.note(batch.events.first());
+        if let Some(recent) = recent {
+            recent.note(&batch.events);
+        }
         books.timestamps.packet = batch.packet_info;
         if books.trace {
             books.timestamps.decoded = ticks();
@@ -164,10 +167,15 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         noted.commit();
     }
 
+    /// Sets whether [`Pipeline::warm`] has an effect; the default is no. If so, each packet's instruments are noted.
+    pub fn set_keep_warm(&mut self, keep_warm: bool) {
+        self.recent = keep_warm.then(Recent::new);
+    }
+
     /// Reads what a packet of one of the last instruments needs, so that it is in the caches when one comes after a pause.
     /// Nothing changes. For a loop that has nothing else to do; it takes as long as a few dozen reads.
     pub fn warm(&mut self) {
-        if let Some(instrument) = self.recent.next() {
+        if let Some(instrument) = self.recent.as_mut().and_then(Recent::next) {
             self.feed.warm(instrument);
             self.books.prices.warm(instrument);
             self.books.orders.warm(instrument);

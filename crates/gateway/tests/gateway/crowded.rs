@@ -29,6 +29,7 @@ fn run<P: Publish>(traits: Traits, is_warm: bool, publisher: P) -> CmePipeline<P
     let mut path = build(settings, limits, Symbols::default(), publisher);
     // No times of this host in the messages.
     path.set_trace(false);
+    path.set_keep_warm(is_warm);
     let source = (FeedType::Incremental, Line::A);
     let mut rounds = market.rounds(1, &[capture::Line::A]);
     for snapshot in rounds.snapshots() {
