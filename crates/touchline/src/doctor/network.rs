@@ -217,6 +217,15 @@ pub fn xdp(host: &Host, asked: &Asked) -> Look {
             format!("ip link set {name} mtu 1500, if no venue sends longer ones"),
         ));
     }
+    if host.has_directory(&format!("/sys/class/net/{name}/bonding")) {
+        let fix = format!(
+            "its card in use ('cat /proc/net/bonding/{name}'), or receive = \"xdp-generic\""
+        );
+        return Ok(Finding::warn(
+            format!("{name} is a bond, whose frames are those of its cards"),
+            fix,
+        ));
+    }
     let needed = [
         ("CAP_NET_ADMIN", CAP_NET_ADMIN, true),
         ("CAP_BPF", CAP_BPF, true),

@@ -30,6 +30,9 @@ fn capabilities_that_af_xdp_needs_are_named() {
         let found = only(&host.check(), "xdp", Status::Ok);
         assert_eq!(found.seen, format!("{can}{missing}"), "{release}");
     }
+    host.write("sys/class/net/eth0/bonding/mode", "active-backup 1");
+    let found = only(&host.check(), "xdp", Status::Warn);
+    assert!(found.seen.starts_with("eth0 is a bond"), "{found:?}");
     host.write(RELEASE, "5.8.18");
     let found = only(&host.check(), "xdp", Status::Warn);
     assert_eq!(found.seen, "kernel 5.8.18 is too old for AF_XDP");
