@@ -25,6 +25,8 @@ pub struct IdleSleep {
 /// Sleep behind work, and the longest one: the delay of a client's next message.
 const SLEEP_MIN: Duration = Duration::from_micros(200);
 const SLEEP_MAX: Duration = Duration::from_millis(2);
+/// Longest sleep without connections: the delay of the first connection, of commands and signals.
+const SLEEP_MAX_UNCONNECTED: Duration = Duration::from_millis(10);
 
 /// Longest sleep: the interval at which a waiting loop checks signals and commands.
 const TURN: Duration = Duration::from_millis(5);
@@ -97,11 +99,21 @@ impl Default for IdleSleep {
 impl IdleSleep {
     /// Behind a turn of the loop: returns at once if it was busy, else sleeps, but not beyond a due time.
     pub fn turn(&mut self, is_busy: bool, due_in_ns: u64) {
+        self.sleep(is_busy, Duration::from_nanos(due_in_ns), SLEEP_MAX);
+    }
+
+    /// Behind a turn of a loop that has no connection: returns at once if it was busy, else sleeps up to 10 ms. Due times
+    /// do not end the sleep, because nobody waits for them.
+    pub fn turn_unconnected(&mut self, is_busy: bool) {
+        self.sleep(is_busy, Duration::MAX, SLEEP_MAX_UNCONNECTED);
+    }
+
+    fn sleep(&mut self, is_busy: bool, due_in: Duration, longest: Duration) {
         if is_busy {
             self.next = SLEEP_MIN;
             return;
         }
-        thread::sleep(self.next.min(Duration::from_nanos(due_in_ns)));
-        self.next = (self.next + self.next / 16).min(SLEEP_MAX);
+        thread::sleep(self.next.min(longest).min(due_in));
+        self.next = (self.next + self.next / 16).min(longest);
     }
 }

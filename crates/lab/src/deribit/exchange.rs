@@ -122,7 +122,13 @@ impl Exchange {
         connections.any(|connection| !connection.client.transport.is_empty())
     }
 
-    /// Runs due work; returns whether there was any.
+    /// Whether anybody is connected, logged on or not.
+    pub fn is_connected(&self) -> bool {
+        !self.connections.is_empty() || self.port.queue.count() > 0
+    }
+
+    /// Runs due work; returns whether there was any. Without connections events do not count as work, unless more of them
+    /// are due than one call takes.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let is_listed = |from| self.venue.credentials.takes(from);
         let mut is_busy = self.port.accept(self.connections.len(), time, is_listed);
@@ -130,15 +136,17 @@ impl Exchange {
         for connection in &mut self.connections {
             is_busy |= connection.read(&mut self.venue, time);
         }
+        let is_connected = self.is_connected();
         for _ in 0..EVENTS {
             let Some(occurrence) = self.venue.next(time.mono_ns) else {
                 break;
             };
-            is_busy = true;
+            is_busy |= is_connected;
             for connection in &mut self.connections {
                 connection.client.hear(&occurrence, &mut self.venue, time);
             }
         }
+        is_busy |= self.venue.due_ns() <= time.mono_ns;
         let (venue, given_up) = (&mut self.venue, &mut self.given_up);
         self.connections.retain_mut(|connection| {
             let stands = connection.write(venue, time);

@@ -56,6 +56,11 @@ impl Acceptor {
         self.port.queue.count()
     }
 
+    /// Whether anybody is connected, logged on or not.
+    pub fn is_connected(&self) -> bool {
+        self.unauthenticated() > 0 || self.connections.iter().any(Connection::is_taken)
+    }
+
     /// Starts the logout of all sessions.
     pub fn log_out(&mut self, time: ReceiveTime) {
         for connection in &mut self.connections {

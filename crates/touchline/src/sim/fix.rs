@@ -177,7 +177,11 @@ impl AcceptorArguments {
         let mut idle = IdleSleep::default();
         let mut clients = Clients::default();
         while !clock.is_over() {
-            idle.turn(acceptor.work(clock.receive_time()), u64::MAX);
+            let is_busy = acceptor.work(clock.receive_time());
+            match acceptor.is_connected() {
+                true => idle.turn(is_busy, u64::MAX),
+                false => idle.turn_unconnected(is_busy),
+            }
             clients.log(seen(&acceptor.totals()), log);
             acceptor.connections().iter().try_for_each(has_its_store)?;
         }

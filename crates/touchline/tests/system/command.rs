@@ -213,6 +213,14 @@ impl Run {
     }
 }
 
+/// Times that a process has waited so far: unlike its processor time, the number does not depend on other load.
+fn waits(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count.expect("a count").trim().parse().expect("a number")
+}
+
 /// Sends a signal by name.
 fn signal(child: &Child, name: &str) {
     let kill = format!("kill -{name} {}", child.id());

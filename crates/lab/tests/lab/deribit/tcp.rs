@@ -162,3 +162,40 @@ fn unauthenticated_connections_are_closed_and_closed_ones_removed() {
     assert_eq!(exchange.served().turned_away, 3);
     assert_eq!(exchange.clients().count(), 0);
 }
+
+/// Without connections the simulator sleeps through due events and takes them together; with one, each event is work, so
+/// that the loop does not sleep.
+#[test]
+fn events_count_as_work_with_connections_and_behind_a_backlog() {
+    let pacer = Pacer::start();
+    let mut exchange = exchange(&pacer);
+    let work_after = |exchange: &mut Exchange, ms: u64| {
+        let ns = ms * 1_000_000;
+        let time = ReceiveTime {
+            wall_ns: pacer.wall_ns() + ns,
+            mono_ns: pacer.elapsed_ns() + ns,
+        };
+        let before = exchange.totals().events;
+        let is_busy = exchange.work(time);
+        (is_busy, exchange.totals().events - before)
+    };
+    let (is_busy, events) = work_after(&mut exchange, 20);
+    assert!(!is_busy && events > 1, "{events} events at once");
+    let mut rounds = 0;
+    while work_after(&mut exchange, 2_000).0 {
+        rounds += 1;
+    }
+    assert!(
+        rounds > 5,
+        "some 4,000 events, of which each round takes 256"
+    );
+    let mut stream = Stream::connect(exchange.address(), u64::MAX).expect("it begins");
+    while !stream.is_connected(0).expect("it is taken") {}
+    let start = Instant::now();
+    while !exchange.is_connected() {
+        assert!(start.elapsed() < Duration::from_secs(20), "never accepted");
+        work_after(&mut exchange, 2_000);
+    }
+    let (is_busy, events) = work_after(&mut exchange, 2_100);
+    assert!(is_busy && events > 1);
+}

@@ -123,6 +123,11 @@ impl<'a> Running<'a> {
                 log.write(&mut states)?;
             }
         }
+        if !self.exchange.is_connected() {
+            // Nobody receives the events: all that are due after a sleep are taken together.
+            self.idle.turn_unconnected(is_busy);
+            return Ok(());
+        }
         let due_ns = self.exchange.venue().due_ns();
         let due_in_ns = match self.exchange.is_sending() {
             true => SENDING_NS,

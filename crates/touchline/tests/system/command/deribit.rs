@@ -1,6 +1,6 @@
 //! `touchline sim deribit`, alone and with a gateway and a subscriber of it.
 
-use crate::command::Desk;
+use crate::command::{Desk, waits};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
@@ -78,6 +78,24 @@ fn number(summary: &str, name: &str) -> u64 {
         .lines()
         .find_map(of)
         .unwrap_or_else(|| panic!("{name}: {summary}"))
+}
+
+/// An exchange without clients sleeps for 10 ms at a time; the events that are due by then happen together.
+#[test]
+fn a_simulated_exchange_without_clients_is_idle() {
+    let desk = Desk::bare("deribit-idle");
+    let exchange = Exchange::start(&desk, "--write sim");
+    let before = waits(exchange.child.id());
+    std::thread::sleep(Duration::from_secs(4));
+    let count = waits(exchange.child.id()) - before;
+    // 400, and the shorter sleeps of the start.
+    assert!((1..=500).contains(&count), "{count} waits in 4 s");
+    let summary = exchange.end();
+    let mut lines = summary.lines();
+    let events = lines.find_map(|line| line.split_once(" events in "));
+    let events = events.expect("a count").0.replace(',', "");
+    let events: u64 = events.parse().expect("a number");
+    assert!(events > 4_000, "of some 8,000: {summary}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Banks, gateways, composer and readers, each a command, as a user starts them.
 
 use super::PAIRS;
-use crate::command::Desk;
 use crate::command::deribit::{Ended, until};
+use crate::command::{Desk, waits};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -222,14 +222,6 @@ fn two_hundred_banks_are_composed_and_listed() {
     let stat = desk.run("stat").done().stdout;
     assert!(stat.contains("lp199"), "{stat}");
     end(composer);
-}
-
-/// Times that a process has waited so far: unlike its processor time, the number does not depend on other load.
-fn waits(process: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
-    let mut lines = status.lines();
-    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    count.expect("a count").trim().parse().expect("a number")
 }
 
 /// Banks that nobody is connected to sleep, each time for 50 ms.
