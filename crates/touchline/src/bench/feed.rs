@@ -37,6 +37,7 @@ use touchline_transport::shm::{CountersView, Root};
 /// Three processes: a sender of the incremental feed of a generated CME market to multicast groups, a live gateway on
 /// all eight groups of the channel, and a consumer of the bus. Three parts: packets with pauses, packets without, and a
 /// search for the highest rate without loss. With --table, sockets and frames (AF_XDP) alternating, as vendors publish it.
+/// Over virtual cards there is no consumer: sender and gateway have a processor each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -44,8 +45,8 @@ pub struct Arguments {
     /// (AF_XDP), over virtual cards and without a consumer. Needs root and `ip`.
     #[arg(long, conflicts_with_all = ["pause_us", "rate", "search", "seconds", "receive", "interface"])]
     table: bool,
-    /// Cross a pair of virtual cards between two network namespaces, and receive in this way; times are from the sender's
-    /// clock. Needs root and `ip`.
+    /// Cross a pair of virtual cards between two network namespaces, and receive in this way, without a consumer; times are
+    /// from the sender's clock. Needs root and `ip`.
     #[arg(long, value_enum, conflicts_with = "interface")]
     receive: Option<Reception>,
     /// The gateway keeps the data of the last instruments in the caches.
@@ -58,6 +59,12 @@ pub struct Arguments {
     /// search for the rate.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
+    /// Packets of the case without pauses, and of each row of --table without them.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    stream_packets: u64,
+    /// Rounds of --table, which alternate between the rows.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..), requires = "table")]
+    rounds: u64,
     /// Pause between two packets of a single case, microseconds; 0 is as fast as the kernel accepts
     /// them.
     #[arg(long, value_name = "US")]
@@ -106,9 +113,6 @@ Exit status:
 
 /// Packets of the case with pauses, and the time between them.
 const PAUSED: (u64, Duration) = (20_000, Duration::from_millis(5));
-
-/// Packets of the case without pauses.
-const STREAM: u64 = 1_000_000;
 
 /// A way of receiving packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -169,7 +173,7 @@ struct Outcome {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cpus = arguments.cpus.unwrap_or_else(default_cpus);
-    let crosses = arguments.table || arguments.receive.is_some();
+    let crosses = arguments.crosses();
     let across = crosses.then(|| Across::new(table::PAIRS)).transpose();
     let round = arguments.market.market().rounds(arguments.seed, &[Line::A]);
     let bench = Bench {
@@ -179,9 +183,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         packet_bytes: round.packet_bytes(),
     };
     let run = Run::begin(&arguments.common);
-    let mut report = Report::new(run, cpus, &round, crosses);
+    let mut report = Report::new(run, &round, crosses);
     drop(round);
-    report.head(arguments, &bench.lower_bound()?);
+    report.head(arguments, cpus, &bench.lower_bound()?);
     match arguments.one_case() {
         _ if arguments.table => table::run(&bench, &mut report)?,
         Some(case) => report.case(&bench.case(case)?),
@@ -201,19 +205,32 @@ impl Arguments {
         };
         let is_asked = self.packets.is_some() || self.rate.is_some() || self.pause_us.is_some();
         let paused = every >= Duration::from_millis(1);
-        is_asked.then_some(Case {
-            packets: self
-                .packets
-                .unwrap_or(if paused { PAUSED.0 } else { STREAM }),
-            every,
-            consumed: true,
-            reception: self.reception(),
-            keep_warm: self.keep_warm,
-        })
+        let usual = match paused {
+            true => PAUSED.0,
+            false => self.stream_packets,
+        };
+        is_asked.then(|| self.case(self.packets.unwrap_or(usual), every))
     }
 
-    fn reception(&self) -> Reception {
-        self.receive.unwrap_or(Reception::Sockets)
+    /// A case with a consumer, unless packets cross virtual cards.
+    fn case(&self, packets: u64, every: Duration) -> Case {
+        Case {
+            packets,
+            every,
+            consumed: !self.crosses(),
+            reception: self.receive.unwrap_or(Reception::Sockets),
+            keep_warm: self.keep_warm,
+        }
+    }
+
+    /// Whether packets cross virtual cards.
+    fn crosses(&self) -> bool {
+        self.table || self.receive.is_some()
+    }
+
+    /// Whether a case has a consumer.
+    fn has_consumer(&self) -> bool {
+        !self.crosses() && !self.search
     }
 }
 
@@ -231,16 +248,10 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Both cases and the search.
     fn all(&self, report: &mut Report) -> Result<(), Failure> {
-        let (packets, every) = PAUSED;
-        let case = |packets, every| Case {
-            packets,
-            every,
-            consumed: true,
-            reception: self.arguments.reception(),
-            keep_warm: self.arguments.keep_warm,
-        };
-        report.case(&self.case(case(packets, every))?);
-        report.case(&self.case(case(STREAM, Duration::ZERO))?);
+        let stream = (self.arguments.stream_packets, Duration::ZERO);
+        for (packets, every) in [PAUSED, stream] {
+            report.case(&self.case(self.arguments.case(packets, every))?);
+        }
         self.search(report)
     }
 
@@ -256,12 +267,11 @@ impl Bench<'_> {
                 None => f64::max(FIRST, kept * 2.0),
                 Some(lost) => f64::midpoint(kept, lost),
             };
+            let packets = (rate * self.arguments.seconds.max(0.1)) as u64;
+            let every = Duration::from_secs(1).div_f64(rate);
             let outcome = self.case(Case {
-                packets: (rate * self.arguments.seconds.max(0.1)) as u64,
-                every: Duration::from_secs(1).div_f64(rate),
                 consumed: false,
-                reception: self.arguments.reception(),
-                keep_warm: self.arguments.keep_warm,
+                ..self.arguments.case(packets, every)
             })?;
             report.rate(rate, &outcome);
             let reached = outcome.sent.per_s;

@@ -35,6 +35,14 @@ pub struct Run {
     load: Load,
     /// Medians of the lower bound, one a round.
     floors_ns: Vec<u64>,
+    placement: Option<Placement>,
+}
+
+/// Processors of the busy processes of a benchmark.
+struct Placement {
+    what: String,
+    /// Processors or cores that two of the processes share, a sentence each.
+    shared: Vec<String>,
 }
 
 impl Run {
@@ -51,6 +59,7 @@ impl Run {
             begun: utc(now.map_or(0, |now| now.as_nanos() as u64)),
             load: Load::now(),
             floors_ns: Vec::new(),
+            placement: None,
         }
     }
 
@@ -88,16 +97,18 @@ impl Run {
         println!("times in nanoseconds; {resolution}");
     }
 
-    /// Prints a warning if two busy processes share a processor, or a core as Linux knows it.
-    pub fn print_placement(&self, one: usize, other: usize) {
-        let siblings = format!("/sys/devices/system/cpu/cpu{one}/topology/core_cpus_list");
-        let siblings = std::fs::read_to_string(siblings).unwrap_or_default();
-        let siblings = CpuList::of_kernel(&siblings).unwrap_or_default();
-        if one == other {
-            println!("SHARED: both processes run on processor {one}, and wait for each other");
-        } else if siblings.iter().any(|sibling| sibling == other) {
-            println!("SHARED: processors {one} and {other} are threads of one core");
-        }
+    /// Sets the processors of the busy processes; `what` says which process runs where. JSON lines have both from now on.
+    pub fn place(&mut self, what: &str, cpus: &[usize]) {
+        self.placement = Some(Placement {
+            what: what.to_owned(),
+            shared: shared(cpus, siblings),
+        });
+    }
+
+    /// Prints a warning for each two busy processes that share a processor, or a core as Linux knows it.
+    pub fn print_shared(&self) {
+        let sentences = self.placement.iter().flat_map(|placed| &placed.shared);
+        sentences.for_each(|sentence| println!("SHARED: {sentence}"));
     }
 
     /// Prints below a table why its figures are not to be quoted, if so: disturbances of the run, and a build that is not
@@ -127,6 +138,10 @@ impl Run {
             "reading_ns": self.resolution.reading_ns,
         });
         line["disturbed"] = json!(self.disturbed());
+        if let Some(Placement { what, shared }) = &self.placement {
+            line["placement"] = json!(what);
+            line["shared"] = json!(!shared.is_empty());
+        }
         line["host"] = self.host.to_json();
         println!("{line}");
     }
@@ -171,6 +186,31 @@ impl Run {
     }
 }
 
+/// Threads of a processor's core, as Linux knows them.
+fn siblings(cpu: usize) -> CpuList {
+    let list = format!("/sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list");
+    let list = std::fs::read_to_string(list).unwrap_or_default();
+    CpuList::of_kernel(&list).unwrap_or_default()
+}
+
+/// A sentence for each two processes on one processor or on threads of one core.
+fn shared(cpus: &[usize], siblings: impl Fn(usize) -> CpuList) -> Vec<String> {
+    let pairs = cpus.iter().enumerate();
+    let pairs =
+        pairs.flat_map(|(index, one)| cpus[index + 1..].iter().map(move |other| (one, other)));
+    pairs
+        .filter_map(|(&one, &other)| match one == other {
+            true => Some(format!(
+                "two processes run on processor {one}, and wait for each other"
+            )),
+            false => siblings(one)
+                .iter()
+                .any(|sibling| sibling == other)
+                .then(|| format!("processors {one} and {other} are threads of one core")),
+        })
+        .collect()
+}
+
 fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(folder).and_then(|()| {
         let mut lines = statistics.iter();
@@ -182,4 +222,22 @@ fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), F
             "{folder}: cannot be written ({error}); give a folder that you may write to"
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_two_processes_of_a_processor_or_core_are_reported() {
+        let siblings = |cpu| CpuList::of_kernel(["0,2", "1", "0,2"][cpu]).expect("a list");
+        let shared = |cpus: &[usize]| shared(cpus, siblings);
+        assert!(shared(&[1, 0]).is_empty());
+        let on_one = "two processes run on processor 1, and wait for each other";
+        assert_eq!(shared(&[1, 0, 1]), [on_one]);
+        assert_eq!(
+            shared(&[1, 0, 2]),
+            ["processors 0 and 2 are threads of one core"]
+        );
+    }
 }

@@ -16,8 +16,6 @@ use touchline_transport::shm::HistogramView;
 /// Prints results as they arrive, and keeps them.
 pub struct Report {
     run: Run,
-    /// Processors of the sender, the gateway and the consumer.
-    cpus: [usize; 3],
     packet_bytes: u64,
     messages_per_packet: f64,
     /// Packets that the gateway received before the first one was sent.
@@ -47,11 +45,10 @@ const OF_GATEWAY: [(&str, &str, &str); 3] = [
 ];
 
 impl Report {
-    pub fn new(run: Run, cpus: [usize; 3], round: &Endless<Line>, is_from_sender: bool) -> Report {
+    pub fn new(run: Run, round: &Endless<Line>, is_from_sender: bool) -> Report {
         let messages: u64 = round.packets().map(|(.., messages)| messages).sum();
         Report {
             run,
-            cpus,
             packet_bytes: round.packet_bytes(),
             messages_per_packet: messages as f64 / round.len() as f64,
             known_packets: (round.len() + round.opening().count()) as u64,
@@ -70,29 +67,33 @@ impl Report {
         self.run.write_distributions(&self.statistics)
     }
 
-    /// Processors and the latency of a cache line between them.
-    pub fn head(&mut self, arguments: &Arguments, round_trips: &Histogram<u64>) {
-        let [sender, gateway, consumer] = self.cpus;
+    /// Processors of the sender, the gateway and the consumer, and the latency of a cache line between them.
+    pub fn head(
+        &mut self,
+        arguments: &Arguments,
+        [sender, gateway, consumer]: [usize; 3],
+        round_trips: &Histogram<u64>,
+    ) {
+        let mut placement = format!(
+            "gateway on processor {gateway}, {} on {}; the sender on {sender}",
+            match arguments.batch {
+                1 => "recvmsg".to_owned(),
+                batch => format!("recvmmsg of {batch}"),
+            },
+            match arguments.crosses() {
+                true => "a pair of virtual cards",
+                false => &arguments.interface,
+            },
+        );
+        let mut cpus = vec![sender, gateway];
+        if arguments.has_consumer() {
+            placement += &format!(", the consumer on {consumer}");
+            cpus.push(consumer);
+        }
+        self.run.place(&placement, &cpus);
         if !self.run.is_json() {
-            let consumed = match sender == consumer {
-                _ if arguments.table => String::new(),
-                true => format!(
-                    ", the consumer on {consumer} as well: it waits for the processor while the sender has it"
-                ),
-                false => format!(", the consumer on {consumer}"),
-            };
-            self.run.print_head(&format!(
-                "gateway on processor {gateway}, {} on {}; the sender on {sender}{consumed}",
-                match arguments.batch {
-                    1 => "recvmsg".to_owned(),
-                    batch => format!("recvmmsg of {batch}"),
-                },
-                match arguments.receive.is_some() || arguments.table {
-                    true => "a pair of virtual cards",
-                    false => &arguments.interface,
-                },
-            ));
-            self.run.print_placement(sender, gateway);
+            self.run.print_head(&placement);
+            self.run.print_shared();
             println!(
                 "packets of {} bytes and {:.1} messages on average; latencies of whole packets\n\n{HEAD}",
                 self.packet_bytes, self.messages_per_packet

@@ -6,7 +6,7 @@
 
 use super::super::ipc::failure;
 use super::report::Report;
-use super::{Bench, Case, PAUSED, Reception, STREAM};
+use super::{Bench, Case, PAUSED, Reception};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -20,7 +20,6 @@ pub const PAIRS: u8 = 2;
 pub const GATEWAYS: u8 = 0;
 const BARE: u8 = 1;
 
-const ROUNDS: u64 = 3;
 /// Names of the rows, with the way of receiving, and whether the gateway keeps its data in the caches.
 const ROWS: [(&str, Reception, bool); 5] = [
     ("sockets", Reception::Sockets, false),
@@ -50,11 +49,12 @@ struct Latencies {
 
 /// Measures and prints all tables.
 pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
-    let paused = bench.arguments.packets.unwrap_or(PAUSED.0);
-    for (packets, every) in [(paused, PAUSED.1), (STREAM, Duration::ZERO)] {
+    let arguments = bench.arguments;
+    let paused = (arguments.packets.unwrap_or(PAUSED.0), PAUSED.1);
+    for (packets, every) in [paused, (arguments.stream_packets, Duration::ZERO)] {
         let mut tables = Tables::new(every);
-        for _ in 0..ROUNDS {
-            tables.round(bench, packets.div_ceil(ROUNDS))?;
+        for _ in 0..arguments.rounds {
+            tables.round(bench, packets.div_ceil(arguments.rounds))?;
         }
         tables.print(report);
     }
@@ -136,7 +136,7 @@ impl Tables {
             report.lost(name, latencies.lost);
         }
         report.table("network", "the sender's clock -> published", self.every);
-        report.measured("floor", "recvmsg alone: sent -> bytes", &self.bare_ns);
+        report.measured("recvmsg", "recvmsg alone: sent -> bytes", &self.bare_ns);
         for ((name, ..), latencies) in ROWS.iter().zip(self.rows) {
             report.measured(
                 &format!("stamped-{name}"),

@@ -38,8 +38,15 @@ fn of<'a>(lines: &'a [Value], subject: &str, figure: &str) -> &'a Value {
 
 #[test]
 fn bench_feed_brings_every_packet_to_the_bus_and_the_consumer() {
-    let lines = lines("feed", "bench feed --packets 300 --rate 1000 --json");
+    let arguments = "--packets 300 --rate 1000 --cpus 1,0,1 --json";
+    let lines = lines("feed", &format!("bench feed {arguments}"));
     assert_eq!(of(&lines, "touchline-lost-pause1000us", "value"), 0.0);
+    // Sender and consumer are on one processor.
+    for line in &lines {
+        assert_eq!(line["shared"], true, "{line}");
+        let placement = "gateway on processor 0, recvmsg on lo; the sender on 1, the consumer on 1";
+        assert_eq!(line["placement"], placement, "{line}");
+    }
     assert_eq!(
         of(&lines, "touchline-application-pause1000us", "count"),
         300
@@ -97,8 +104,45 @@ fn bench_feed_receives_frames_of_a_crowded_channel() {
     let lines = lines("feed-xdp", &format!("bench feed {arguments}"));
     let subject = |what: &str| format!("touchline-{what}-xdp-pause1000us");
     assert_eq!(of(&lines, &subject("lost"), "value"), 0.0);
-    for what in ["application", "poll", "network", "consumer"] {
+    for what in ["application", "poll", "network"] {
         assert_eq!(of(&lines, &subject(what), "count"), 200, "{what}");
+    }
+    for line in &lines {
+        let is_of = |what: &str| line["subject"].as_str().is_some_and(|it| it.contains(what));
+        assert!(!is_of("consumer") && !is_of("bus"), "{line}");
+        // Sender and gateway are on two processors, which may be threads of one core.
+        assert!(line["shared"].is_boolean(), "{line}");
+        let placement = line["placement"].as_str().unwrap_or_default();
+        assert!(
+            placement.ends_with("virtual cards; the sender on 1"),
+            "{line}"
+        );
+    }
+}
+
+/// Each row of each table accounts for every packet: measured or lost. Whether packets without pauses are lost depends on the
+/// host.
+#[test]
+fn bench_feed_prints_the_tables_of_all_ways_of_receiving() {
+    if !makes_namespaces("table") {
+        return;
+    }
+    let arguments = "--table --packets 20 --stream-packets 600 --rounds 1 --json";
+    let lines = lines("feed-table", &format!("bench feed {arguments}"));
+    for (schedule, packets) in [("pause5000us", 20), ("stream", 600)] {
+        let count = |row: &str| {
+            let count = of(&lines, &format!("touchline-{row}-{schedule}"), "count");
+            count.as_u64().expect("a number")
+        };
+        assert!((1..=packets).contains(&count("recvmsg")), "{lines:?}");
+        for way in ["sockets", "sockets-warm", "xdp", "xdp-warm", "xdp-generic"] {
+            let lost = of(&lines, &format!("touchline-lost-{way}-{schedule}"), "value");
+            let lost = lost.as_f64().expect("a number") as u64;
+            for level in ["application", "polled", "network"] {
+                let count = count(&format!("{level}-{way}"));
+                assert_eq!(count + lost, packets, "{level} {way} {schedule}");
+            }
+        }
     }
 }
 
