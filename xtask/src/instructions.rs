@@ -239,7 +239,7 @@ mod tests {
             fl=(1) /r/crates/feed/src/cme.rs\nfn=(1) a\n12 10 1 1 0 2 1\n\
             fi=(2) /rustc/1/library/core/src/mem.rs\n+3 4\nfe=(1)\n-1 5\n\
             cfn=(2)\ncalls=7 20\n* 1000 9 9 9 9 9\n* 1\n\
-            fl=(3) /root/registry/src/x/crates/src/y.rs\n1 2\n";
+            fl=(3) /r/registry/src/x/crates/src/y.rs\n1 2\n";
         let cost = |instructions, missed| Cost {
             instructions,
             missed,
