@@ -12,6 +12,27 @@ const LINE: usize = 8;
 /// Distance of the prefetch for writing, words: some two hundred nanoseconds of a stream at full speed, the time to
 /// take a line from a distant processor.
 const AHEAD: usize = 32 * LINE;
+/// Distance of the eviction, words: farther, and readers' own prefetch brings lines back.
+const EVICT_AHEAD: usize = 64 * LINE;
+/// Messages of a batch from which on it is a stream, whose rate the transfer of lines limits.
+const STREAM: u32 = 32;
+
+/// Length of the present batch, as far as it decides how the next lines are made ready.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    messages: u32,
+    /// Messages from which on lines are evicted; never on processors that do not gain from it.
+    evict_from: u32,
+}
+
+impl Pace {
+    pub(super) fn new() -> Pace {
+        Pace {
+            messages: 0,
+            evict_from: if prefetch::evicts() { STREAM } else { u32::MAX },
+        }
+    }
+}
 
 /// Room for one message, not yet visible to readers. A claim dropped without a commit has no
 /// effect.
@@ -24,13 +45,19 @@ pub struct Claim<'a> {
     /// after each atomic store.
     next: &'a mut JoinPoint,
     at: JoinPoint,
+    pace: &'a mut Pace,
     length: usize,
 }
 
 impl<'a> Claim<'a> {
     /// The next frame, with a payload of `length` bytes. There is room for it.
     #[inline(always)]
-    pub(super) fn new(data: &'a [AtomicU64], next: &'a mut JoinPoint, length: usize) -> Claim<'a> {
+    pub(super) fn new(
+        data: &'a [AtomicU64],
+        next: &'a mut JoinPoint,
+        pace: &'a mut Pace,
+        length: usize,
+    ) -> Claim<'a> {
         debug_assert!(
             data.len().is_power_of_two(),
             "positions are masked with the size of the data"
@@ -40,6 +67,7 @@ impl<'a> Claim<'a> {
             data,
             next,
             at,
+            pace,
             length,
         }
     }
@@ -125,8 +153,14 @@ impl<'a> Claim<'a> {
         // SYNC POINT: payload and the zero behind it are visible to a reader of the header.
         // mutant: ring ordering: the header may be visible before the payload
         self.data[begin].store(head.word(), Ordering::Release);
-        if flags.0 & BATCH_END.0 == 0 {
-            prefetch_for_write(self.data, begin, self.length);
+        if flags.0 & BATCH_END.0 != 0 {
+            self.pace.messages = 0;
+        } else {
+            self.pace.messages = self.pace.messages.saturating_add(1);
+            match self.pace.messages > self.pace.evict_from {
+                false => prefetch_for_write(self.data, begin, self.length),
+                true => evict_for_write(self.data, begin, self.length),
+            }
         }
         let position = self.end();
         *self.next = JoinPoint {
@@ -155,6 +189,17 @@ fn prefetch_for_write(data: &[AtomicU64], begin: usize, length: usize) {
     }
 }
 
+/// Evicts the lines that begin in the place of a message of this length, that far ahead.
+#[inline(always)]
+fn evict_for_write(data: &[AtomicU64], begin: usize, length: usize) {
+    let ahead = begin + EVICT_AHEAD;
+    let mut line = ahead.next_multiple_of(LINE);
+    while line < ahead + 1 + length.div_ceil(8) {
+        prefetch::evict(data, line & (data.len() - 1));
+        line += LINE;
+    }
+}
+
 #[inline(never)]
 fn prefetch_more_for_write(data: &[AtomicU64], ahead: usize, words: usize) {
     for offset in (0..words).step_by(LINE) {
@@ -165,8 +210,37 @@ fn prefetch_more_for_write(data: &[AtomicU64], ahead: usize, words: usize) {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::broadcast::{Geometry, Writer};
+    use crate::broadcast::{Geometry, Reader, Writer};
     use crate::words::zeroed;
+
+    /// A stream whose lines are evicted ahead is read as it was written, over many laps of the smallest and a larger ring.
+    #[test]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    fn eviction_changes_no_message() {
+        if !prefetch::has_eviction() {
+            return;
+        }
+        for capacity in [64, 4096, 65_536] {
+            let geometry = Geometry::new(capacity).expect("a power of two");
+            let memory = zeroed(geometry.words());
+            let mut writer = Writer::create(memory.clone(), geometry).expect("room");
+            writer.pace.evict_from = STREAM;
+            let mut reader = Reader::attach(memory).expect("a ring");
+            for number in 0..20_000_u64 {
+                let length = number as usize % (geometry.message_max() + 1);
+                let message: Vec<u8> = (0..length).map(|at| (number as usize + at) as u8).collect();
+                let ends = number % 1_000 == 999;
+                let flags = if ends { BATCH_END } else { Flags::default() };
+                writer.publish(&message, flags).expect("it fits");
+                assert_eq!(writer.pace.messages == 0, ends, "a batch ends");
+                let read = reader.read(|frame| {
+                    let bytes = (0..frame.len()).map(|at| frame.word(at / 8).to_ne_bytes()[at % 8]);
+                    bytes.collect::<Vec<u8>>()
+                });
+                assert_eq!(read, Ok(Some(message)), "{capacity} {number}");
+            }
+        }
+    }
 
     /// Shorter, equal and longer input: each word is that of the bytes, and bytes beyond the length are ignored.
     #[test]

@@ -1,5 +1,6 @@
 //! Writing side: exactly one writer per ring.
 
+use super::claim::Pace;
 use super::cursors::Cursors;
 use super::geometry::{Geometry, Refused, WORD, place};
 use super::head::{Flags, Kind, frame_bytes};
@@ -36,6 +37,8 @@ pub struct Writer<M> {
     allowed: u64,
     /// Bytes of the staged message.
     staged: Option<usize>,
+    /// How the next lines are made ready.
+    pub(super) pace: Pace,
 }
 
 /// A staged message.
@@ -174,6 +177,7 @@ impl<M: Words> Writer<M> {
             registered,
             allowed: watermark,
             staged: None,
+            pace: Pace::new(),
         };
         match writer.make_room(WORD as usize) {
             Ok(()) => {}
@@ -306,7 +310,7 @@ impl<M: Words> Writer<M> {
     #[inline(always)]
     fn frame(&mut self, length: usize) -> Claim<'_> {
         let data = self.geometry.data(self.memory.words());
-        Claim::new(data, &mut self.next, length)
+        Claim::new(data, &mut self.next, &mut self.pace, length)
     }
 
     /// Fetches the next bytes for writing, so that they are in the caches when a message comes; not the first lines, which

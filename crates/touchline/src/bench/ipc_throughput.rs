@@ -31,9 +31,10 @@ pub struct Arguments {
     /// Bytes of the ring: a power of two.
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     ring_bytes: u64,
-    /// Spins of a reader that finds the ring empty, so that several messages are ready at its next read.
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    gather: u32,
+    /// Spins of a reader that finds the ring empty, so that many messages are ready at its next read; 1,000, and 100 for
+    /// several readers, which yield.
+    #[arg(long, value_name = "N")]
+    gather: Option<u32>,
     #[command(flatten)]
     field: Field,
 }
@@ -102,7 +103,7 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages,
-            gather: self.gather,
+            gather: (self.gather).unwrap_or(if self.readers == 1 { 1_000 } else { 100 }),
             shares_cpu: self.readers > 1,
         }
     }
