@@ -2,11 +2,12 @@
 //!
 //! Runs `touchline bench event` under valgrind's callgrind, which collects inside the measured function only, and
 //! divides by the number of messages and of packets: those of CME, or with `--venue deribit` of FIX. Once for the path
-//! without a bus, and once for the path that publishes on one. The table below each has the source files, with the lines
-//! that a simulated first cache of this processor's size does not have.
+//! without a bus, and once for the path that publishes on one. The table below each has the crates, with the lines that a
+//! simulated first cache of this processor's size does not have.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::{fs, path::Path, process::Command};
 
@@ -77,7 +78,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
             [] => counted(&printed, measured.messages)?,
             packets => counted(&printed, packets)?,
         };
-        print!("{}", table(&by_file(&text), divisor.max(1)));
+        print!("{}", table(&by_crate(&text), divisor.max(1)));
         println!("by function: callgrind_annotate {}", output.display());
     }
     Ok(())
@@ -128,32 +129,40 @@ fn collected(text: &str) -> Result<u64> {
         .context("callgrind's result has no total")
 }
 
-/// Instructions, and lines missed in the first cache, of the code of a source file.
+/// Functions of no crate of ours.
+const LIBRARIES: &str = "libraries";
+
+/// Instructions, and lines missed in the first cache, of the code of a crate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Cost {
     instructions: u64,
     missed: u64,
 }
 
-/// Cost of each source file, inlined code where it was written; the most expensive first. Format:
+/// Cost of each crate, the most expensive first: inlined code of ours where it was written, of libraries where it is used.
+/// Format:
 /// <https://valgrind.org/docs/manual/cl-format.html>.
-fn by_file(text: &str) -> Vec<(String, Cost)> {
+fn by_crate(text: &str) -> Vec<(&str, Cost)> {
     let mut names: HashMap<&str, &str> = HashMap::new();
-    let mut costs: HashMap<String, Cost> = HashMap::new();
+    let mut costs: HashMap<&str, Cost> = HashMap::new();
     let mut missed = Vec::new();
-    let (mut file, mut is_of_callee) = (String::new(), false);
+    let (mut place, mut is_of_callee) = (LIBRARIES, false);
     for line in text.lines() {
         if let Some(events) = line.strip_prefix("events:") {
             let is_missed = |(_, name): &(usize, &str)| ["D1mr", "D1mw"].contains(name);
             let events = events.split_whitespace().enumerate();
             missed = events.filter(is_missed).map(|(index, _)| index).collect();
-        } else if let Some(("fl" | "fi" | "fe", name)) = line.split_once('=') {
+        } else if let Some((kind @ ("fl" | "fi" | "fe"), name)) = line.split_once('=') {
             // A name is written once, with its number, and then the number alone.
             let (number, name) = name.split_once(' ').unwrap_or((name, ""));
             if !name.is_empty() {
                 names.insert(number, name);
             }
-            file = short(names.get(number).unwrap_or(&"?"));
+            match own(names.get(number).unwrap_or(&"?")) {
+                Some(own) => place = own,
+                None if kind == "fl" => place = LIBRARIES,
+                None => {}
+            }
         } else if line.starts_with("calls=") {
             is_of_callee = true;
         } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
@@ -162,62 +171,38 @@ fn by_file(text: &str) -> Vec<(String, Cost)> {
                 word.and_then(|word| word.parse().ok()).unwrap_or(0)
             };
             if !std::mem::take(&mut is_of_callee) {
-                let of_file = costs.entry(file.clone()).or_default();
-                of_file.instructions += cost(0);
-                of_file.missed += missed.iter().map(|index| cost(*index)).sum::<u64>();
+                let of_place = costs.entry(place).or_default();
+                of_place.instructions += cost(0);
+                of_place.missed += missed.iter().map(|index| cost(*index)).sum::<u64>();
             }
         }
     }
-    let mut costs: Vec<(String, Cost)> = costs.into_iter().collect();
-    costs.sort_by(|a, b| (b.1.instructions, &a.0).cmp(&(a.1.instructions, &b.0)));
+    let mut costs: Vec<(&str, Cost)> = costs.into_iter().collect();
+    costs.sort_by_key(|(name, cost)| (Reverse(cost.instructions), *name));
     costs
 }
 
-/// Path in `crates`, or what is not ours.
-fn short(path: &str) -> String {
-    match path.rsplit_once("crates/") {
-        Some((_, ours)) if !path.contains("/registry/") => ours.replace("/src/", "/"),
-        _ if path.contains("/library/") => "the standard library".to_owned(),
-        _ => "libraries".to_owned(),
-    }
+/// The crate, if a file is ours.
+fn own(path: &str) -> Option<&str> {
+    let (before, own) = path.rsplit_once("/crates/")?;
+    let is_foreign = before.contains("/registry/") || before.contains("/library/");
+    own.split('/').next().filter(|_| !is_foreign)
 }
 
-/// Files with at least a hundredth of all instructions, for each packet or message.
-fn table(files: &[(String, Cost)], divisor: u64) -> String {
-    let all: u64 = files.iter().map(|(_, cost)| cost.instructions).sum();
-    let (large, small): (Vec<_>, Vec<_>) = files
-        .iter()
-        .partition(|(_, cost)| 100 * cost.instructions >= all);
-    let rest = small.iter().fold(Cost::default(), |sum, (_, one)| Cost {
-        instructions: sum.instructions + one.instructions,
-        missed: sum.missed + one.missed,
-    });
-    let rest = (format!("{} other files", small.len()), rest);
+/// Costs of each packet or message.
+fn table(costs: &[(&str, Cost)], divisor: u64) -> String {
     let mut text = format!(
-        "{:<44}{:>13}{:>14}\n",
-        "file", "instructions", "lines missed"
+        "{:<16}{:>13}{:>14}\n",
+        "crate", "instructions", "lines missed"
     );
-    for (name, cost) in large.into_iter().chain([&rest]) {
+    for (name, cost) in costs {
         text += &format!(
-            "{name:<44}{:>13}{:>14.1}\n",
+            "{name:<16}{:>13}{:>14.1}\n",
             cost.instructions / divisor,
             cost.missed as f64 / divisor as f64
         );
     }
     text
-}
-
-/// Samples of all rounds in the lines of these subjects.
-fn counted(json: &str, subjects: &[&str]) -> Result<u64> {
-    let mut samples = 0;
-    for line in json.lines() {
-        let line: Value = serde_json::from_str(line).context("the benchmark printed no JSON")?;
-        let subject = line["subject"].as_str().unwrap_or_default();
-        if subjects.contains(&subject) {
-            samples += line["count"].as_u64().unwrap_or(0);
-        }
-    }
-    Ok(samples)
 }
 
 #[cfg(test)]
@@ -234,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_those_of_the_files_in_which_code_was_written() {
+    fn costs_are_those_of_our_crates() {
         let text = "events: Ir Dr Dw I1mr D1mr D1mw\n\
             fl=(1) /r/crates/feed/src/cme.rs\nfn=(1) a\n12 10 1 1 0 2 1\n\
             fi=(2) /rustc/1/library/core/src/mem.rs\n+3 4\nfe=(1)\n-1 5\n\
@@ -244,27 +229,14 @@ mod tests {
             instructions,
             missed,
         };
-        let files = by_file(text);
         assert_eq!(
-            files,
-            [
-                ("feed/cme.rs".to_owned(), cost(16, 3)),
-                ("the standard library".to_owned(), cost(4, 0)),
-                ("libraries".to_owned(), cost(2, 0)),
-            ]
+            by_crate(text),
+            [("feed", cost(19, 3)), (LIBRARIES, cost(2, 0))]
         );
-        let printed = table(&[files[0].clone(), ("x".to_owned(), cost(0, 3))], 2);
-        let rows: Vec<Vec<&str>> = printed
-            .lines()
-            .skip(1)
-            .map(|row| row.split_whitespace().collect())
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                vec!["feed/cme.rs", "8", "1.5"],
-                vec!["1", "other", "files", "0", "1.5"]
-            ]
+        let printed = table(&[("feed", cost(19, 3))], 2);
+        assert!(
+            printed.ends_with("feed                        9           1.5\n"),
+            "{printed}"
         );
     }
 

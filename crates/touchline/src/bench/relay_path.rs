@@ -128,6 +128,7 @@ impl Measured {
 
     fn round(&mut self, samples: u64, run: &mut Run) -> Result<(), Failure> {
         let mut round = latency_histogram();
+        self.links.connect_all()?;
         for _ in 0..samples {
             for (link, histogram) in self.histograms.iter_mut().enumerate() {
                 let took_ns = self.links.measure(link, Sample::Message)?.total_ns;

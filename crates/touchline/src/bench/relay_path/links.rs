@@ -86,23 +86,27 @@ impl Links {
             receivers,
             clock,
         };
-        for link in 0..links.senders.len() {
-            links.connect(link)?;
-        }
+        links.connect_all()?;
         links.park();
         Ok(links)
+    }
+
+    /// Connects each link, again after a pause: nobody stepped them, so a relay may have stopped its bus.
+    pub fn connect_all(&mut self) -> Result<(), Failure> {
+        (0..self.senders.len()).try_for_each(|link| self.connect(link))
     }
 
     /// Until a message arrives: links connect, and the second bus of a relay restarts with the first batch.
     fn connect(&mut self, link: usize) -> Result<(), Failure> {
         let start = Instant::now();
-        self.receivers.request(link, 1)?;
+        let number = self.senders[link].published + 1;
+        self.receivers.request(link, number)?;
         while start.elapsed() < ARRIVAL_MAX {
             let sender = &mut self.senders[link];
             sender.published = sender.side.publish()?;
             for _ in 0..TURNS_OF_A_TRY {
                 sender.side.turn()?;
-                if self.receivers.arrival(link, 1)?.is_some() {
+                if self.receivers.arrival(link, number)?.is_some() {
                     // Earlier messages may be lost: one more proves the connection.
                     self.measure(link, Sample::Message)?;
                     return Ok(());
