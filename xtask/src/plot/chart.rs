@@ -4,10 +4,10 @@ use std::fmt::Write;
 use touchline_chart::{Axis, Scale, colour, escape};
 
 /// Size of a chart, and its margins, pixels.
-const WIDTH: f64 = 460.0;
+const WIDTH: f64 = 540.0;
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 52.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 124.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 46.0;
 
@@ -99,25 +99,17 @@ fn draw(svg: &mut String, chart: &Chart) {
     legend(svg, chart);
 }
 
-/// Names of the lines at the top left, the highest line first, where lines that rise leave room.
+/// Names of the lines beside them, the highest line first.
 fn legend(svg: &mut String, chart: &Chart) {
-    let rows = chart.series.len() as f64;
-    let _ = writeln!(
-        svg,
-        "<rect x='{}' y='{}' width='104' height='{}' fill='#fff' fill-opacity='0.85'/>",
-        LEFT + 6.0,
-        TOP + 4.0,
-        rows * 18.0 + 4.0
-    );
+    let left = WIDTH - RIGHT + 12.0;
     for (row, (index, series)) in chart.series.iter().enumerate().rev().enumerate() {
         let at = TOP + 16.0 + 18.0 * row as f64;
         let _ = writeln!(
             svg,
-            "<path d='M{} {at}h20' stroke='{}' stroke-width='3'/>",
-            LEFT + 12.0,
+            "<path d='M{left} {at}h14' stroke='{}' stroke-width='3'/>",
             colour(index)
         );
-        text(svg, (LEFT + 38.0, at + 4.0), "start", &series.name);
+        text(svg, (left + 20.0, at + 4.0), "start", &series.name);
     }
 }
 
