@@ -146,22 +146,30 @@ fn by_crate(text: &str) -> Vec<(&str, Cost)> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     let mut costs: HashMap<&str, Cost> = HashMap::new();
     let mut missed = Vec::new();
-    let (mut place, mut is_of_callee) = (LIBRARIES, false);
+    let (mut function, mut place, mut is_of_callee) = (LIBRARIES, LIBRARIES, false);
     for line in text.lines() {
         if let Some(events) = line.strip_prefix("events:") {
             let is_missed = |(_, name): &(usize, &str)| ["D1mr", "D1mw"].contains(name);
             let events = events.split_whitespace().enumerate();
             missed = events.filter(is_missed).map(|(index, _)| index).collect();
-        } else if let Some((kind @ ("fl" | "fi" | "fe"), name)) = line.split_once('=') {
+        } else if let Some((kind @ ("fl" | "fi" | "fe" | "cfl" | "cfi"), name)) =
+            line.split_once('=')
+        {
             // A name is written once, with its number, and then the number alone.
             let (number, name) = name.split_once(' ').unwrap_or((name, ""));
             if !name.is_empty() {
                 names.insert(number, name);
             }
-            match own(names.get(number).unwrap_or(&"?")) {
-                Some(own) => place = own,
-                None if kind == "fl" => place = LIBRARIES,
-                None => {}
+            let own = own(names.get(number).unwrap_or(&"?"));
+            match kind {
+                "fl" => {
+                    function = own.unwrap_or(LIBRARIES);
+                    place = function;
+                }
+                "fe" => place = own.unwrap_or(function),
+                "fi" => place = own.unwrap_or(place),
+                // The file of a callee, whose name may be written here.
+                _ => {}
             }
         } else if line.starts_with("calls=") {
             is_of_callee = true;
@@ -236,7 +244,8 @@ mod tests {
         let text = "events: Ir Dr Dw I1mr D1mr D1mw\n\
             fl=(1) /r/crates/feed/src/cme.rs\nfn=(1) a\n12 10 1 1 0 2 1\n\
             fi=(2) /rustc/1/library/core/src/mem.rs\n+3 4\nfe=(1)\n-1 5\n\
-            cfn=(2)\ncalls=7 20\n* 1000 9 9 9 9 9\n* 1\n\
+            cfi=(9) /r/crates/wire/src/sbe.rs\ncfn=(2)\ncalls=7 20\n* 1000 9 9 9 9 9\n* 1\n\
+            fi=(9)\n+1 7\n\
             fl=(3) /r/registry/src/x/crates/src/y.rs\n1 2\n";
         let cost = |instructions, missed| Cost {
             instructions,
@@ -244,7 +253,11 @@ mod tests {
         };
         assert_eq!(
             by_crate(text),
-            [("feed", cost(20, 3)), (LIBRARIES, cost(2, 0))]
+            [
+                ("feed", cost(20, 3)),
+                ("wire", cost(7, 0)),
+                (LIBRARIES, cost(2, 0))
+            ]
         );
         let printed = table(&[("feed", cost(20, 3))], 2);
         assert!(

@@ -14,6 +14,9 @@ use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
+/// Calls in a row that only refused packets, before a round counts as idle.
+const REFUSED_MAX: u32 = 64;
+
 /// Sockets `S` of one channel of any venue's feed, and its retransmission client.
 #[derive(Debug)]
 pub struct Multicast<S, F: Feed, R> {
@@ -23,6 +26,8 @@ pub struct Multicast<S, F: Feed, R> {
     counters: MulticastCounters,
     /// Latest receive timestamp.
     latest_ns: u64,
+    /// Calls in a row that only refused packets.
+    refused: u32,
     /// Packets delivered in sequence on arrival.
     delivered: u64,
     /// Their number when the sockets were found empty after a pause.
@@ -49,6 +54,7 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> Multicast<S, F, R> {
             retransmission,
             counters: MulticastCounters::default(),
             latest_ns: 0,
+            refused: 0,
             delivered: 0,
             drained_at: None,
         }
@@ -76,9 +82,17 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
     ) -> Result<Work, Error> {
         let packet = match self.source.receive()? {
             Received::Packet(packet) => packet,
-            Received::Refused => return Ok(Work::Done),
-            Received::Nothing | Received::End => return Ok(Work::None),
+            // More may wait, so this is no idle moment; but a flood of strangers does not stop the timeouts.
+            Received::Refused if self.refused < REFUSED_MAX => {
+                self.refused += 1;
+                return Ok(Work::Done);
+            }
+            Received::Refused | Received::Nothing | Received::End => {
+                self.refused = 0;
+                return Ok(Work::None);
+            }
         };
+        self.refused = 0;
         let polled = ticks();
         let is_latest = packet.receive_ns > self.latest_ns;
         self.latest_ns = packet.receive_ns;

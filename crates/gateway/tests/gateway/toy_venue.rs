@@ -15,7 +15,7 @@ use touchline_gateway::live::{FeedLink, Multicast, Work};
 use touchline_gateway::replay::{Speed, replay};
 use touchline_gateway::venues::{Entry, Opening, StartEvent, VENUES, Venues};
 use touchline_gateway::{Clocks, Pipeline};
-use touchline_net::Packet;
+use touchline_net::{Error, Packet, PacketSource, Received};
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::{Images, Root};
 use touchline_transport::{Local, Mirror};
@@ -113,6 +113,30 @@ fn sockets_and_retransmission_serve_any_venue() {
         (path_alone.feed().packets, path_alone.feed().copies),
         (4, 0)
     );
+}
+
+/// Packets of strangers, without end.
+struct Strangers;
+
+impl PacketSource for Strangers {
+    fn receive(&mut self) -> Result<Received<'_>, Error> {
+        Ok(Received::Refused)
+    }
+}
+
+/// A call that only refused packets is work, since more may wait; but timeouts run in idle rounds, so a flood leaves some.
+#[test]
+fn a_flood_of_strangers_leaves_idle_rounds() {
+    let clocks = Clocks::new(Clock::calibrated(), Duration::from_millis(1));
+    let mut flooded = Multicast::<_, ToyFeed, Infallible>::new(Strangers, routes(), None);
+    let mut path = path();
+    for _ in 0..3 {
+        for round in 0..=64 {
+            let work = flooded.receive(&mut path, &clocks).expect("no error");
+            let expected = if round < 64 { Work::Done } else { Work::None };
+            assert_eq!(work, expected, "{round}");
+        }
+    }
 }
 
 const LEAST: &str = "bus = \"toy\"\n[venue]\nkind = \"toy\"\nport = 8\n";

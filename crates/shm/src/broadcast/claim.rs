@@ -26,10 +26,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new() -> Pace {
+    /// Of a ring with this number of words; a small one is in the caches as a whole.
+    pub(super) fn new(words: usize) -> Pace {
+        let gains = prefetch::evicts() && words >= 16 * EVICT_AHEAD;
         Pace {
             messages: 0,
-            evict_from: if prefetch::evicts() { STREAM } else { u32::MAX },
+            evict_from: if gains { STREAM } else { u32::MAX },
         }
     }
 }

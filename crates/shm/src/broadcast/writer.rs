@@ -177,7 +177,7 @@ impl<M: Words> Writer<M> {
             registered,
             allowed: watermark,
             staged: None,
-            pace: Pace::new(),
+            pace: Pace::new((geometry.capacity() / WORD) as usize),
         };
         match writer.make_room(WORD as usize) {
             Ok(()) => {}
