@@ -294,11 +294,11 @@ impl Rows {
         self.row(instrument).wanted
     }
 
-    /// Whether the ring has reached the position of the tables, for the first time.
-    pub fn has_caught_up(&mut self, position: u64) -> bool {
+    /// Whether the ring has reached the position of the tables, for the first time, or `is_over`: nothing more comes.
+    pub fn has_caught_up(&mut self, position: u64, is_over: bool) -> bool {
         let caught_up = self
             .ahead_until
-            .is_some_and(|until| !is_before(position, until));
+            .is_some_and(|until| is_over || !is_before(position, until));
         if caught_up {
             self.ahead_until = None;
         }
