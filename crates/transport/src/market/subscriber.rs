@@ -497,7 +497,10 @@ impl Subscriber {
     fn nothing<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         // A publisher that died between the tables and the message of a change has left tables ahead of its ring.
         let is_gone = self.watch.gone_seen || self.watch.gone_notified;
-        if self.rows.has_caught_up(self.reading.ring.next().position, is_gone) {
+        if self
+            .rows
+            .has_caught_up(self.reading.ring.next().position, is_gone)
+        {
             return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::CaughtUp)));
         }
         if std::mem::take(&mut self.watch.gone_seen) {
