@@ -35,8 +35,8 @@ pub fn to_write(words: &[AtomicU64], index: usize) {
     let _ = word;
 }
 
-/// Evicts the line of a word from all caches, without waiting; [`evicts`] tells whether it has an effect. The index may not be
-/// beyond the end.
+/// Evicts the line of a word from all caches, without waiting. For processors that have it ([`has_eviction`]); the index may not
+/// be beyond the end.
 #[inline(always)]
 pub fn evict(words: &[AtomicU64], index: usize) {
     let word = &raw const words[index];

@@ -70,7 +70,7 @@ impl Budget {
         self.left += PER_MESSAGE * UNIT;
     }
 
-    /// A question for all orders left, and the answer may name so many.
+    /// A question for all orders left, and the answer may name `orders` of them.
     pub fn grant_all(&mut self, orders: u64, mono_ns: u64) {
         let more = orders * UNIT;
         self.all = (more, mono_ns.saturating_add(ALL_NS));

@@ -68,7 +68,7 @@ pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), E
     }
 }
 
-/// Whether the file system has room for so many more bytes, or states no limit.
+/// Whether the file system has room for this number of bytes more, or states no limit.
 pub fn has_room(file: impl AsFd, bytes: u64) -> bool {
     free_bytes(file).is_none_or(|free_bytes| bytes <= free_bytes)
 }

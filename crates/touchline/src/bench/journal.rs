@@ -301,7 +301,7 @@ impl Bench<'_> {
     }
 }
 
-/// Measures writes of so many bytes with their `fdatasync`, in a new file of zeros that is removed afterwards.
+/// Measures writes of this number of bytes with their `fdatasync`, in a new file of zeros that is removed afterwards.
 pub fn bare_fdatasync(
     path: &Path,
     bytes: usize,

@@ -93,7 +93,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Room of the terminal below so many other lines.
+    /// Room of the terminal below this number of other lines.
     pub fn of_terminal(ledger: &Ledger, live: &Live, above: usize) -> Room {
         let (_, height) = screen::size();
         Room::of(height, ledger, live, above)

@@ -37,8 +37,7 @@ fn loss_on_both_lines_is_recovered() {
 /// The same with an Ethernet between exchange and gateway.
 #[test]
 fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
-    let Some(namespaces) = Namespaces::create() else {
-        touchline_testing::skip("network namespaces are not allowed here");
+    let Some(namespaces) = Namespaces::create_or_skip() else {
         return;
     };
     let mut gaps = 0;
@@ -57,8 +56,7 @@ fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
 /// The kernel detaches the program of a process that is killed, and the next one attaches its own.
 #[test]
 fn a_killed_gateway_leaves_no_program_attached() {
-    let Some(namespaces) = Namespaces::create() else {
-        touchline_testing::skip("network namespaces are not allowed here");
+    let Some(namespaces) = Namespaces::create_or_skip() else {
         return;
     };
     let _together = together();
@@ -79,8 +77,7 @@ fn a_killed_gateway_leaves_no_program_attached() {
 /// The same at any moment of the start: while it reads its files, opens sockets, attaches its program.
 #[test]
 fn a_gateway_killed_at_its_start_leaves_no_program_attached() {
-    let Some(namespaces) = Namespaces::create() else {
-        touchline_testing::skip("network namespaces are not allowed here");
+    let Some(namespaces) = Namespaces::create_or_skip() else {
         return;
     };
     let _together = together();
@@ -118,8 +115,7 @@ fn a_gateway_killed_at_its_start_leaves_no_program_attached() {
 /// An interface takes one program, and another channel's has it: sockets receive, with a warning and a counter.
 #[test]
 fn a_gateway_whose_program_is_refused_receives_from_sockets() {
-    let Some(namespaces) = Namespaces::create() else {
-        touchline_testing::skip("network namespaces are not allowed here");
+    let Some(namespaces) = Namespaces::create_or_skip() else {
         return;
     };
     let _together = together();

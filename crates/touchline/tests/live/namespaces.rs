@@ -37,7 +37,16 @@ impl Namespaces {
         Some(namespaces)
     }
 
-    /// The same with two interfaces at the firm, `veth` and `veth-b`. The exchange's `veth` is a bridge, which sends each
+    /// [`Namespaces::create`]; `None` is reported as a skipped test.
+    pub fn create_or_skip() -> Option<Namespaces> {
+        let namespaces = Namespaces::create();
+        if namespaces.is_none() {
+            touchline_testing::skip("network namespaces are not allowed here");
+        }
+        namespaces
+    }
+
+    /// The same as [`Namespaces::create`] with two interfaces at the firm, `veth` and `veth-b`. The exchange's `veth` is a bridge, which sends each
     /// packet to both, by its ports `veth-a` and `veth-b`. `None` if this process may not, or the kernel has no bridge.
     pub fn with_two_cards() -> Option<Namespaces> {
         let namespaces = Namespaces::create()?;

@@ -93,8 +93,7 @@ struct Pair {
 }
 
 fn survives(name: &str, send: &str, receive: &str) {
-    let Some(namespaces) = Namespaces::create() else {
-        touchline_testing::skip("network namespaces are not allowed here");
+    let Some(namespaces) = Namespaces::create_or_skip() else {
         return;
     };
     let _together = together();
@@ -151,8 +150,7 @@ fn survives(name: &str, send: &str, receive: &str) {
 
 /// A steady flow for `SOAK_SECONDS`: books stay equal, and memory, descriptors and the driver's files do not grow.
 fn does_not_grow(name: &str, send: &str, receive: &str) {
-    let Some(namespaces) = Namespaces::create() else {
-        touchline_testing::skip("network namespaces are not allowed here");
+    let Some(namespaces) = Namespaces::create_or_skip() else {
         return;
     };
     let _together = together();

@@ -213,7 +213,14 @@ impl Run {
     }
 }
 
-/// Times that a process has waited so far: unlike its processor time, the number does not depend on other load.
+/// Times that a process waits in 4 s: unlike its processor time, the number does not depend on other load.
+fn waits_in_4_s(process: u32) -> u64 {
+    let before = waits(process);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    waits(process) - before
+}
+
+/// Times that a process has waited so far.
 fn waits(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
     let mut lines = status.lines();

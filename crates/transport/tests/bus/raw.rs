@@ -91,7 +91,7 @@ fn take_latest(subscription: &Subscription<1>) -> Held {
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("it has so many bytes"))
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("it has 8 bytes"))
 }
 
 /// Reads the ring to its end; skips messages contained in the tables. Returns messages and losses.

@@ -18,6 +18,19 @@ fn open(endpoints: &[Endpoint], settings: &Settings) -> UdpSource {
     UdpSource::open(endpoints, settings).expect("the loopback interface takes groups")
 }
 
+/// A group that is joined for all sources, and of which A is accepted.
+fn joined_for_all(number: u8, batch: usize) -> UdpSource {
+    let only_a = Endpoint {
+        sources: vec![A],
+        ..group(number)
+    };
+    let settings = Settings {
+        any_source_joins: true,
+        ..settings(batch)
+    };
+    open(&[only_a], &settings)
+}
+
 fn send(sender: &Sender, to: SocketAddrV4, payload: &[u8]) {
     let sent = sender.send(to, payload).expect("the group is reachable");
     assert_eq!(sent, Sent::Yes);
@@ -54,15 +67,7 @@ fn two_groups_on_one_port_do_not_see_each_other() {
 #[test]
 fn another_source_is_counted_and_not_seen_where_the_group_is_joined_for_all() {
     for batch in BATCHES {
-        let only_a = Endpoint {
-            sources: vec![A],
-            ..group(3)
-        };
-        let settings = Settings {
-            any_source_joins: true,
-            ..settings(batch)
-        };
-        let mut source = open(&[only_a], &settings);
+        let mut source = joined_for_all(3, batch);
         let to = addresses(&source)[0];
         let (a, b) = (sender(A), sender(B));
         for number in 0..10 {
@@ -80,15 +85,7 @@ fn another_source_is_counted_and_not_seen_where_the_group_is_joined_for_all() {
 #[test]
 fn a_call_that_only_refused_packets_says_so() {
     for batch in BATCHES {
-        let only_a = Endpoint {
-            sources: vec![A],
-            ..group(5)
-        };
-        let settings = Settings {
-            any_source_joins: true,
-            ..settings(batch)
-        };
-        let mut source = open(&[only_a], &settings);
+        let mut source = joined_for_all(5, batch);
         let to = addresses(&source)[0];
         (0..100).for_each(|number| send(&sender(B), to, &[number]));
         send(&sender(A), to, b"a");

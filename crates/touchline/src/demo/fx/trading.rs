@@ -124,7 +124,7 @@ impl Trading {
         Ok(())
     }
 
-    /// The blotter as text, for the whole terminal below so many other lines.
+    /// The blotter as text, for the whole terminal below this number of other lines.
     pub fn screen(&self, above: usize, paint: Paint) -> String {
         let (ledger, live) = (self.ledger.now(), self.live());
         let room = Room::of_terminal(ledger, &live, above);

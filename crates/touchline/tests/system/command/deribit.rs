@@ -1,6 +1,6 @@
 //! `touchline sim deribit`, alone and with a gateway and a subscriber of it.
 
-use crate::command::{Desk, waits};
+use crate::command::{Desk, waits_in_4_s};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
@@ -85,9 +85,7 @@ fn number(summary: &str, name: &str) -> u64 {
 fn a_simulated_exchange_without_clients_is_idle() {
     let desk = Desk::bare("deribit-idle");
     let exchange = Exchange::start(&desk, "--write sim");
-    let before = waits(exchange.child.id());
-    std::thread::sleep(Duration::from_secs(4));
-    let count = waits(exchange.child.id()) - before;
+    let count = waits_in_4_s(exchange.child.id());
     // 400, and the shorter sleeps of the start.
     assert!((1..=500).contains(&count), "{count} waits in 4 s");
     let summary = exchange.end();

@@ -1,6 +1,6 @@
 //! `touchline sim fix-acceptor` and `fix-initiator` over TCP.
 
-use crate::command::{Desk, signal, waits};
+use crate::command::{Desk, signal, waits_in_4_s};
 use std::io::{BufRead, BufReader, ErrorKind, Lines, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
@@ -332,9 +332,7 @@ fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
 fn a_simulated_acceptor_without_clients_is_idle() {
     let desk = Desk::bare("fix-idle");
     let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
-    let before = waits(acceptor.child.id());
-    std::thread::sleep(Duration::from_secs(4));
-    let count = waits(acceptor.child.id()) - before;
+    let count = waits_in_4_s(acceptor.child.id());
     // 400, and the shorter sleeps of the start.
     assert!((1..=500).contains(&count), "{count} waits in 4 s");
     acceptor.end();

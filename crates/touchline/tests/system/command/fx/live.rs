@@ -2,7 +2,7 @@
 
 use super::PAIRS;
 use crate::command::deribit::{Ended, until};
-use crate::command::{Desk, waits};
+use crate::command::{Desk, waits_in_4_s};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -237,9 +237,7 @@ fn banks_without_clients_are_idle() {
     let line = "sim bank --config banks.toml --write fx --commands --until-eof";
     let banks = start(&desk, line, "banks.txt");
     until("the banks' files", || desk.path("fx/compose.toml").exists());
-    let before = waits(banks.0.id());
-    std::thread::sleep(std::time::Duration::from_secs(4));
-    let count = waits(banks.0.id()) - before;
+    let count = waits_in_4_s(banks.0.id());
     assert!((1..=200).contains(&count), "{count} waits in 4 s");
     end(banks);
 }
