@@ -34,7 +34,8 @@ pub struct Times {
     pub send_ns: u64,
     /// Turns of the receiving side; 0 with two threads.
     pub receive_ns: u64,
-    /// Until the last message has arrived.
+    /// Until the last message has arrived. With two threads the difference of two processors' counters: 0 if they differ by more
+    /// than the message took.
     pub total_ns: u64,
 }
 
@@ -489,7 +490,9 @@ mod tests {
             for number in 0..50 {
                 let times = links.measure(number % 2, Sample::Message);
                 let times = times.expect("it arrives");
-                assert!(times.total_ns > 0, "{times:?}");
+                // Counters of two processors may differ by more than a cache line takes.
+                assert_eq!(times.send_ns > 0 || times.receive_ns > 0, cpu.is_none());
+                assert!(times.total_ns > 0 || cpu.is_some(), "{times:?}");
             }
         }
     }
