@@ -75,6 +75,15 @@ fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     })
 }
 
+/// Imports numpy, once: it takes 20 ms and more, in which events would wait for their array.
+pub(crate) fn prepare(py: Python<'_>) {
+    static TRIED: PyOnceLock<()> = PyOnceLock::new();
+    TRIED.get_or_init(py, || {
+        // Without numpy a batch has its counts and other fields, and says what is missing when an array is asked for.
+        let _ = py.import("numpy");
+    });
+}
+
 /// Type of an array, which no other array has.
 fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
     let kind = R::kind(form).get_or_try_init(py, || first_kind_of::<R>(py, form))?;

@@ -45,6 +45,17 @@ def test_an_unknown_bus_is_named_with_those_that_exist():
     assert touchline.buses(directory=DIRECTORY) == ["demo"]
 
 
+def test_the_first_read_imports_numpy_before_it_waits():
+    program = '''
+import sys, touchline
+bus = touchline.Bus("demo")
+assert "numpy" not in sys.modules
+bus.read(timeout=0)
+assert "numpy" in sys.modules
+'''
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [

@@ -57,12 +57,14 @@ pub fn cargo(words: &str) -> Command {
 /// They do not compile.
 pub fn build(selection: &str) -> PathBuf {
     let folder = folder();
-    let profile = if folder.ends_with("release") {
-        "--release"
-    } else {
-        ""
+    let name = folder.file_name().and_then(|name| name.to_str());
+    // Cargo's folder of a profile has its name, but for this one.
+    let profile = match name.expect("cargo's folders") {
+        "debug" => "dev",
+        name => name,
     };
-    let mut cargo = cargo(&format!("build --quiet --locked {profile} {selection}"));
+    let words = format!("build --quiet --locked --profile {profile} {selection}");
+    let mut cargo = cargo(&words);
     let status = cargo.status().expect("cargo has built this test");
     assert!(status.success(), "{cargo:?}: {status}");
     folder

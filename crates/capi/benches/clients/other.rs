@@ -127,7 +127,7 @@ fn package(file: &str) -> PathBuf {
 fn c_program(folder: &Path) -> Option<Command> {
     let built = built::build("-p touchline-capi");
     let program = folder.with_extension("reader");
-    let status = Command::new("gcc")
+    let compiled = Command::new("gcc")
         .args(["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(package("include"))
         .arg(package("benches/programs/reader.c"))
@@ -136,9 +136,12 @@ fn c_program(folder: &Path) -> Option<Command> {
         .arg(built.join("libtouchline.so"))
         .arg(format!("-Wl,-rpath,{}", built.display()))
         .status();
-    if !status.is_ok_and(|status| status.success()) {
-        println!("left out: no gcc");
-        return None;
+    match compiled {
+        Ok(status) => assert!(status.success(), "gcc has said why"),
+        Err(error) => {
+            println!("left out: cannot run gcc: {error}");
+            return None;
+        }
     }
     Some(Command::new(program))
 }
