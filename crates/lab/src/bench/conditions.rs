@@ -161,7 +161,7 @@ impl Disturbance {
         if self.floor_ratio > FLOOR_RATIO_MAX {
             let ratio = self.floor_ratio;
             sentences.push(format!(
-                "the floor moved by a factor of {ratio:.2} between rounds"
+                "the lower bound moved by a factor of {ratio:.2} between rounds"
             ));
         }
         sentences
@@ -202,7 +202,7 @@ mod tests {
         let expected = [
             "the scheduler took the processor 51 times in 10.0 s",
             "the hypervisor gave 1.1 % of the processor time to others",
-            "the floor moved by a factor of 1.26 between rounds",
+            "the lower bound moved by a factor of 1.26 between rounds",
         ];
         assert_eq!(all, expected);
     }

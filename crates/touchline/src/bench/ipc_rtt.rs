@@ -165,7 +165,7 @@ impl Arguments {
         );
         let ratios = |number: usize| ratios[number].clone();
         let note = "ratios: mean of the middle nine tenths by that of the other in the same round; their median";
-        let head = format!(" {:>9} {:>9}", "to floor", "to ours");
+        let head = format!(" {:>9} {:>9}", "to bound", "to ours");
         run.report_with(&what, &lines, &head, ratios, &[note.to_owned()])
     }
 }

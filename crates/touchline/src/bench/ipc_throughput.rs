@@ -181,7 +181,7 @@ impl Arguments {
         let floor_ns = floor.value_at_quantile(0.5);
         if !run.is_json() {
             run.print_head(&format!(
-                "{} bytes, 1 writer, {}, {} messages a round, processors {},{}, floor {floor_ns} ns; rates in million messages a second",
+                "{} bytes, 1 writer, {}, {} messages a round, processors {},{}, lower bound {floor_ns} ns; rates in million messages a second",
                 self.payload,
                 counted(self.readers.into(), "reader"),
                 self.messages,

@@ -6,7 +6,7 @@ use touchline_lab::cme::crowded;
 /// A generated market.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum MarketName {
-    /// Ten instruments of all kinds, with trades and statistics: 383 bytes a packet.
+    /// Ten instruments of all kinds, with trades and statistics: 399 bytes a packet.
     Mixed,
     /// As OnixS describes channel 360: 4,069 instruments, 429 bytes, 794 orders a book.
     #[value(name = "channel-360")]

@@ -99,7 +99,11 @@ impl Report {
                 self.packet_bytes, self.messages_per_packet
             );
         }
-        self.row("floor", "cache line, there and back", round_trips.clone());
+        self.row(
+            "lower-bound",
+            "cache line, there and back",
+            round_trips.clone(),
+        );
     }
 
     /// One case.

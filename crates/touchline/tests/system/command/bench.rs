@@ -369,7 +369,7 @@ fn tables_have_units_clock_and_separated_columns() {
             .lines()
             .skip_while(|line| !line.starts_with("subject "));
         let head = rows.next().expect("a head");
-        let columns = ["p50 ratio", "p99.9 ratio", "to floor", "to ours"]
+        let columns = ["p50 ratio", "p99.9 ratio", "to bound", "to ours"]
             .iter()
             .fold(head.to_owned(), |head, words| head.replace(words, "ratio"))
             .split_whitespace()
