@@ -1,21 +1,27 @@
-//! A gateway whose host's clock is set.
+//! A gateway whose host's clock is set, and one that keeps its data in the caches.
 
 use super::*;
+use crate::config::IdleKind;
 use crate::host_time::Now;
 use crate::incident::incidents;
 use crate::{Limits, Pipeline};
+use std::cell::Cell;
 use touchline_feed::{Batch, BookRules, Feed, Feedback, ReceiveTime};
 use touchline_instruments::Instruments;
 use touchline_net::udp::Totals;
 use touchline_transport::{Envelope, Local, Subscribe};
-use touchline_types::{Code, Depth, Validity};
+use touchline_types::{
+    BookKind, Code, Depth, Event, Instrument, LevelEvent, Place, Price, Quantity, Side,
+    UpdateAction, Validity,
+};
 
-/// A feed that records steps and the wall times of its timeouts.
+/// A feed that records steps, the wall times of its timeouts and reads ahead. Each packet is a level of its one instrument.
 #[derive(Debug, Default)]
 struct Recorded {
     steps_ns: Vec<i64>,
     /// Wall times of timeouts, each with the number of steps before it.
     walls: Vec<(u64, usize)>,
+    reads_ahead: Cell<u64>,
 }
 
 impl Feed for Recorded {
@@ -31,7 +37,7 @@ impl Feed for Recorded {
     }
 
     fn batch(&self) -> Batch {
-        Batch::new(1)
+        Batch::new(2)
     }
 
     fn book_rules(&self) -> BookRules {
@@ -46,10 +52,27 @@ impl Feed for Recorded {
         (): (),
         bytes: &[u8],
         _: ReceiveTime,
-        _: &mut Instruments,
-        _: &mut Batch,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
     ) -> usize {
+        let instrument = instruments.add_symbol(b"T", LIMITS.default_depth);
+        let level = LevelEvent {
+            instrument: instrument.expect("there is room"),
+            orders: -1,
+            price: Price(1),
+            quantity: Quantity(1),
+            place: Place::Position(1),
+            action: UpdateAction::New,
+            side: Side::Bid,
+            book: BookKind::Direct,
+        };
+        batch.events.push(Event::Level(level, Validity::Live));
+        batch.events.push(Event::EndOfEvent { transact_ns: 0 });
         bytes.len()
+    }
+
+    fn warm(&self, _: Instrument) {
+        self.reads_ahead.set(self.reads_ahead.get() + 1);
     }
 
     fn poll(&mut self, _: &mut Instruments, _: &mut Batch) -> bool {
@@ -115,32 +138,58 @@ impl Subscribe for Nobody {
     fn update(&mut self, _: &Envelope<'_>) {}
 }
 
+const LIMITS: Limits = Limits {
+    instruments_max: 1,
+    orders_max: 1,
+    event_changes_max: 1,
+    default_depth: Depth {
+        direct: 1,
+        implied: 0,
+    },
+    levels_max: 1,
+};
+
+fn gateway(duty: &Duty) -> Gateway<Alone, Local<Nobody>> {
+    let pipeline = Pipeline::new(Recorded::default(), Local::new(Nobody), LIMITS);
+    Gateway::new(Alone, pipeline, None, Clock::calibrated(), duty)
+}
+
+/// Idle rounds for 20 ms.
+fn run(gateway: &mut Gateway<Alone, Local<Nobody>>) {
+    let until = std::time::Instant::now() + Duration::from_millis(20);
+    while std::time::Instant::now() < until {
+        gateway.do_work().expect("nothing fails");
+    }
+}
+
+#[test]
+fn a_spinning_loop_reads_data_ahead_if_it_is_to_keep_it_warm() {
+    for (keep_warm, idle) in [
+        (true, IdleKind::Spin),
+        (true, IdleKind::BackOff),
+        (false, IdleKind::Spin),
+    ] {
+        let mut gateway = gateway(&Duty {
+            keep_warm,
+            idle,
+            ..Duty::default()
+        });
+        gateway.pipeline.packet((), b"x", 0, 0);
+        run(&mut gateway);
+        let reads = gateway.pipeline.feed().reads_ahead.get();
+        let is_expected = keep_warm && idle == IdleKind::Spin;
+        assert_eq!(reads > 0, is_expected, "{keep_warm} {idle:?}");
+    }
+}
+
 /// A step either way is counted, an alarm, and told to the feed before any time has it; the times of the feed then are those of the
 /// wall clock.
 #[test]
 fn a_step_of_the_wall_clock_is_counted_logged_and_told_to_the_feed_first() {
     const HOUR_NS: i64 = 3_600_000_000_000;
-    let limits = Limits {
-        instruments_max: 1,
-        orders_max: 1,
-        event_changes_max: 1,
-        default_depth: Depth {
-            direct: 1,
-            implied: 0,
-        },
-        levels_max: 1,
-    };
-    let pipeline = Pipeline::new(Recorded::default(), Local::new(Nobody), limits);
-    let clock = Clock::calibrated();
-    let mut gateway = Gateway::new(Alone, pipeline, None, clock, &Duty::default());
+    let mut gateway = gateway(&Duty::default());
     let (sender, log) = incidents();
     gateway.report_to(sender);
-    let run = |gateway: &mut Gateway<Alone, _>| {
-        let until = std::time::Instant::now() + Duration::from_millis(20);
-        while std::time::Instant::now() < until {
-            gateway.do_work().expect("nothing fails");
-        }
-    };
     run(&mut gateway);
     assert_eq!(gateway.counters().wall_clock_steps, 0, "it was not set");
     for (count, step_ns) in [(1, HOUR_NS), (2, -HOUR_NS), (3, 200_000_000)] {
@@ -151,7 +200,9 @@ fn a_step_of_the_wall_clock_is_counted_logged_and_told_to_the_feed_first() {
             .advance_at(gateway.clocks.now(ticks()).time);
         run(&mut gateway);
         assert_eq!(gateway.counters().wall_clock_steps, count);
-        let Recorded { steps_ns, walls } = gateway.pipeline.feed();
+        let Recorded {
+            steps_ns, walls, ..
+        } = gateway.pipeline.feed();
         assert_eq!(steps_ns.len() as u64, count);
         let told_ns = *steps_ns.last().expect("it was told");
         assert!(
