@@ -6,7 +6,7 @@ use crate::errors::exception;
 use crate::event::Event;
 use crate::held::Held;
 use crate::number::Form;
-use crate::rows::prepare;
+use crate::rows::import_numpy;
 use crate::view::View;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -149,7 +149,7 @@ impl Bus {
             return Err(PyValueError::new_err("limit 0: give 1 or more events"));
         }
         let until = until(timeout)?;
-        prepare(py);
+        import_numpy(py)?;
         self.held.with(|state| {
             let mut rows = Filling::new(state.view.form);
             let mut next = state.wait(py, until)?;

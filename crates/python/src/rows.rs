@@ -1,6 +1,7 @@
 //! Rows of arrays: one form in memory, its columns, and the object that numpy reads them from.
 
 use crate::number::{Form, Number};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
@@ -67,6 +68,9 @@ impl fmt::Debug for Array {
 
 fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("numpy").map_err(|error| {
+        if is_interrupt(py, &error) {
+            return error;
+        }
         let missing = pyo3::exceptions::PyImportError::new_err(
             "arrays need numpy: pip install 'touchline[numpy]'",
         );
@@ -75,13 +79,23 @@ fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     })
 }
 
-/// Imports numpy, once: it takes 20 ms and more, in which events would wait for their array.
-pub(crate) fn prepare(py: Python<'_>) {
+/// Imports numpy before a wait, once: the first import takes 20 ms and more, in which events would wait for their array. Without
+/// numpy a batch has its other fields, and its arrays say what is missing.
+///
+/// # Errors
+/// Ctrl-C during the import.
+pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<()> {
     static TRIED: PyOnceLock<()> = PyOnceLock::new();
-    TRIED.get_or_init(py, || {
-        // Without numpy a batch has its counts and other fields, and says what is missing when an array is asked for.
-        let _ = py.import("numpy");
-    });
+    let import = || match numpy(py) {
+        Err(error) if is_interrupt(py, &error) => Err(error),
+        _ => Ok(()),
+    };
+    TRIED.get_or_try_init(py, import).copied()
+}
+
+/// Whether it ends the program, as Ctrl-C does, and says nothing about the import.
+fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
+    !error.is_instance_of::<PyException>(py)
 }
 
 /// Type of an array, which no other array has.

@@ -57,6 +57,30 @@ assert "numpy" in sys.modules
 
 
 @pytest.mark.parametrize(
+    ("raised", "attempt"),
+    [("ImportError", "batch.tops"), ("KeyboardInterrupt", "bus.read(timeout=0)")],
+)
+def test_a_missing_numpy_is_named_with_the_first_array_and_ctrl_c_ends_its_import(raised, attempt):
+    program = f'''
+import sys, touchline
+class Finder:
+    def find_spec(name, *_):
+        if name == "numpy":
+            raise {raised}
+sys.meta_path.insert(0, Finder)
+bus = touchline.Bus("demo")
+batch = bus.read(timeout=0) if {raised} is ImportError else None
+try:
+    {attempt}
+except {raised} as error:
+    assert {raised} is KeyboardInterrupt or "pip install" in str(error)
+else:
+    sys.exit("no {raised}")
+'''
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
     ("options", "why"),
     [
         ({"events": ["top"]}, 'events "top" is unknown: give tops, trades'),

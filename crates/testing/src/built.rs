@@ -58,7 +58,7 @@ pub fn cargo(words: &str) -> Command {
 pub fn build(selection: &str) -> PathBuf {
     let folder = folder();
     let name = folder.file_name().and_then(|name| name.to_str());
-    // Cargo's folder of a profile has its name, but for this one.
+    // The folder of a profile has the profile's name, but that of `dev` is `debug`.
     let profile = match name.expect("cargo's folders") {
         "debug" => "dev",
         name => name,

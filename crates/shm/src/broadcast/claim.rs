@@ -245,6 +245,13 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_ring_that_fits_the_caches_is_not_evicted() {
+        let [small, large] = [16 * EVICT_AHEAD - 1, 16 * EVICT_AHEAD].map(Pace::new);
+        assert_eq!(small.evict_from, u32::MAX);
+        assert_eq!(large.evict_from == STREAM, prefetch::evicts());
+    }
+
     /// Shorter, equal and longer input: each word is that of the bytes, and bytes beyond the length are ignored.
     #[test]
     fn messages_of_every_length_are_written() {

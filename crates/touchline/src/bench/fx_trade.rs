@@ -289,7 +289,7 @@ fn failed(failed: Failed) -> Failure {
     Failure::run(failed.to_string())
 }
 
-/// The floor of the stage `sent`: a connection of each bank, of which any may be next and nobody reads while it is measured.
+/// The lower bound of the stage `sent`: a connection of each bank, of which any may be next and nobody reads while it is measured.
 struct BareSend {
     connections: Vec<(TcpStream, TcpStream)>,
     random: Random,

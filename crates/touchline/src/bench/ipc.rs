@@ -53,7 +53,7 @@ impl Field {
     }
 }
 
-/// Placements of the two processors, by the floor of a round in nanoseconds: 20 to 40 were seen between the threads of
+/// Placements of the two processors, by the lower bound of a round in nanoseconds: 20 to 40 were seen between the threads of
 /// a core, 60 to 260 within a cache complex, 350 to 500 between two.
 const PLACEMENTS: [(&str, Range<u64>); 3] = [
     ("one-core", 0..50),
@@ -70,8 +70,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// All rounds and, if the host moved the virtual processors between them, those of each placement, by the floor of
-    /// each round.
+    /// All rounds and, if the host moved the virtual processors between them, those of each placement, by the lower
+    /// bound of each round.
     pub fn all(floors_ns: &[u64]) -> Vec<Group> {
         let group = |suffix, is_in: &dyn Fn(u64) -> bool| Group {
             suffix,

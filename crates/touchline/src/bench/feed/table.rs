@@ -104,7 +104,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The floor of the network level: one thread sends, one calls the kernel for each packet.
+    /// The lower bound of the network level: one thread sends, one calls the kernel for each packet.
     fn bare(&mut self, bench: &Bench<'_>, packets: u64) -> Result<(), Failure> {
         let ([sender, gateway, _], across) = (bench.cpus, bench.across.clone());
         let plan = Plan {
