@@ -40,4 +40,10 @@ pub const RELAY: &[Mutant] = &[
         replace: "if is_answer && self.freshness.is_due(head.sent_ns, u64::MAX) {",
         test: "-p touchline-relay --test relay core::a_number_far_ahead_does_not_blind_the_receiver",
     },
+    Mutant {
+        name: "relay: a new instrument has no books after a reset",
+        find: "let lacks = !known.values\n            || match message.body {",
+        replace: "let lacks = !known.values\n            && !matches!(message.body, Body::BookSnapshot(_) | Body::OrdersSnapshot(_))\n            || match message.body {",
+        test: "-p touchline-relay --test relay core::readers_have_the_books_of_instruments_that_are_defined_after_a_reset",
+    },
 ];

@@ -186,12 +186,16 @@ impl Receiver {
         {
             return self.break_refresh();
         }
+        // A definition is published with its books, as by any publisher. A reset or a loss of the channel alone may have made them
+        // known: then this bus has no slot for them, and readers that join it later would take them for unknown.
+        // mutant: relay: a new instrument has no books after a reset
         let known = self.books.trust.of(instrument);
-        let lacks = match message.body {
-            Body::BookSnapshot(_) => !known.price,
-            Body::OrdersSnapshot(_) => !known.orders,
-            _ => !known.values,
-        };
+        let lacks = !known.values
+            || match message.body {
+                Body::BookSnapshot(_) => !known.price,
+                Body::OrdersSnapshot(_) => !known.orders,
+                _ => false,
+            };
         if lacks {
             self.apply_refreshed(message, arrived, out);
         }

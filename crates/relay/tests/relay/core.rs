@@ -1,6 +1,6 @@
 //! Rules of the receiver, batch by batch: applied, rejected, stale, requested.
 
-use crate::stage::{MS, Market, Stage, receiver, times};
+use crate::stage::{INSTRUMENTS, MS, Market, Stage, receiver, seen, times};
 use std::cell::RefCell;
 use std::rc::Rc;
 use touchline_relay::batch::{Batch, Received};
@@ -11,25 +11,35 @@ use touchline_relay::{
     Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Sender, SenderSettings,
     Source, Taken,
 };
-use touchline_transport::{Local, Mirror};
+use touchline_transport::{Local, Mirror, Publish};
 use touchline_types::native::{Flags, parts};
 use touchline_types::{
     BookSnapshot, Gap, Instrument, Level, OrderAction, OrderChange, OrderRow, OrdersSnapshot,
     OrdersUpdate, Price, Quantity, Side, State, Update, Validity,
 };
 
-/// A receiver that publishes into a mirror, with a clock that the test sets.
-struct Stand {
+/// A receiver that publishes into a mirror or a bus, with a clock that the test sets.
+struct Stand<P = Local<Mirror>> {
     receiver: Receiver,
-    out: Local<Mirror>,
+    out: P,
     now: Now,
 }
 
 impl Stand {
     fn new(settings: ReceiverSettings) -> Stand {
+        Stand::with(settings, Local::new(Mirror::new(64, 64)))
+    }
+
+    fn validity(&self) -> Validity {
+        self.out.subscriber.validity(Instrument(0))
+    }
+}
+
+impl<P: Publish> Stand<P> {
+    fn with(settings: ReceiverSettings, out: P) -> Stand<P> {
         let mut stand = Stand {
             receiver: Receiver::new(settings),
-            out: Local::new(Mirror::new(64, 64)),
+            out,
             now: Now {
                 mono_ns: 1_000 * MS,
                 wall_ns: 0,
@@ -69,10 +79,6 @@ impl Stand {
         };
         self.receiver
             .take(&batch(answer, &[]), self.now, 7, &mut self.out);
-    }
-
-    fn validity(&self) -> Validity {
-        self.out.subscriber.validity(Instrument(0))
     }
 
     fn wait_ms(&mut self, ms: u64) -> Option<Head> {
@@ -116,8 +122,12 @@ const LEVEL: Level = Level {
 };
 
 fn book() -> Update<'static> {
+    book_of(Instrument(0))
+}
+
+fn book_of(instrument: Instrument) -> Update<'static> {
     Update::BookSnapshot(BookSnapshot {
-        instrument: Instrument(0),
+        instrument,
         validity: Validity::Live,
         bids: &[LEVEL],
         asks: &[],
@@ -309,6 +319,12 @@ impl SendLink for Shared {
 }
 
 impl Shared {
+    /// The batches of what the bus has now.
+    fn stream(&self, sender: &mut impl Work) -> Vec<Vec<u8>> {
+        while sender.work().expect("the link works") > 0 {}
+        self.0.borrow_mut().batches.drain(..).collect()
+    }
+
     /// The batches of a round of refreshes that a receiver asked for.
     fn round(&self, sender: &mut impl Work) -> Vec<Vec<u8>> {
         self.0.borrow_mut().requests += 1;
@@ -352,6 +368,55 @@ fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
             stand.receiver.take(batch, stand.now, 7, &mut stand.out);
         }
         assert!(stand.receiver.is_complete(), "after a whole round");
+    }
+}
+
+/// A receiver whose first message is a reset of the channel, or a loss of it, knows books of instruments that it has never heard of:
+/// readers that join its bus later have them as well.
+#[test]
+fn readers_have_the_books_of_instruments_that_are_defined_after_a_reset() {
+    let gap = Update::Gap(Gap {
+        first: 3,
+        last: 4,
+        orders: Validity::Gapped,
+    });
+    for first in [Update::Reset, gap] {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher("a");
+        let mut market = Market::new(7);
+        market.define(&mut publisher);
+        for index in 0..INSTRUMENTS {
+            let instrument = Instrument(index);
+            let orders = OrdersSnapshot {
+                instrument,
+                validity: Validity::Live,
+                orders: &[],
+            };
+            publisher.publish(&book_of(instrument), &times());
+            publisher.publish(&Update::OrdersSnapshot(orders), &times());
+        }
+        market.events(50, &mut publisher);
+        let link = Shared::default();
+        let mut sender = stage.sending("a", "gw1", link.clone());
+        link.stream(&mut sender);
+        publisher.publish(&first, &times());
+        publisher.commit();
+        let stream = link.stream(&mut sender);
+        assert_eq!(stream.len(), 1, "the reset alone");
+        let mut stand = Stand::with(receiver(), stage.publisher("b"));
+        for bytes in stream.iter().chain(&link.round(&mut sender)) {
+            stand.receiver.take(bytes, stand.now, 7, &mut stand.out);
+        }
+        assert!(stand.receiver.is_complete());
+        let head = Received::read(&stream[0]).expect("a batch").head;
+        stand.answer(Head {
+            first_sequence: head.first_sequence + 1,
+            ..head
+        });
+        for instrument in (0..INSTRUMENTS).map(Instrument) {
+            let [a, b] = ["a", "b"].map(|bus| seen(&stage.joined(bus), instrument));
+            assert_eq!(a, b, "{first:?}, {instrument:?}");
+        }
     }
 }
 

@@ -165,15 +165,18 @@ impl Session {
         let last = self.events.len().saturating_sub(20);
         for number in 0..self.receivers.len() {
             let b = self.state_of(number);
+            let what = format!("{}: receiver {number}", self.what);
+            eprintln!("{what}: channel {} and {}", a.channel, b.channel);
             let pairs = a.books.iter().zip(&b.books).enumerate();
-            let different: Vec<_> = pairs
-                .filter(|(_, (a, b))| a != b)
-                .map(|(at, _)| at)
-                .collect();
-            eprintln!(
-                "{}: receiver {number}: channel {} and {}; instruments that differ: {different:?}",
-                self.what, a.channel, b.channel
-            );
+            for (at, (a, b)) in pairs.filter(|(_, (a, b))| a != b) {
+                eprintln!("{what}: instrument {at}: {a:?} and {b:?}");
+            }
+            let name = format!("b{number}");
+            if let Ok(Some(view)) = CountersView::open(&Root::at(&self.folder), &name) {
+                for (counter, count) in view.counters().filter(|(_, count)| *count > 0) {
+                    eprintln!("{what}: {} {count}", counter.name);
+                }
+            }
         }
         panic!(
             "{}: books differ after {PATIENCE:?}; last events {:?}",
