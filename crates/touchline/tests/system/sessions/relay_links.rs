@@ -200,7 +200,7 @@ impl Session {
         }
         let books = state(&self.joined("a")).books;
         let live = books.iter().filter(|book| book.2 == Validity::Live).count();
-        assert!(live > 3, "{}: {live} live books: no test", self.what);
+        assert!(live > 0, "{}: no live book: no test", self.what);
     }
 
     fn joined(&self, bus: &str) -> Mirror {
