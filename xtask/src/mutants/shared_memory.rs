@@ -195,6 +195,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {
+        name: "image: a slot that comes late is empty until its first update",
+        find: "SlotWriter::new(content, written, self.levels_max).sign(&MISSED);",
+        replace: "SlotWriter::new(content, written, self.levels_max);",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
         name: "image: a book without a slot is built from the updates after the join",
         find: "self.rows.tables_read();",
         replace: "",

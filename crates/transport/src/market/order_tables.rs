@@ -14,7 +14,7 @@ pub const ORDER_BOOKS: &str = "order_books";
 /// File of the orders.
 pub const ORDERS: &str = "orders";
 
-/// Rows and order books reserved at a time: 256 KiB of either.
+/// Rows reserved at a time: 256 KiB.
 const CHUNK: usize = 4_096;
 
 /// Sizes of the two tables.
@@ -35,7 +35,7 @@ pub fn shapes(instruments_max: usize, orders_max: usize) -> [Shape; 2] {
 /// Keeps the order books for late joiners.
 #[derive(Debug)]
 pub struct OrderTables {
-    books: ReservedTable,
+    books: TableWriter,
     rows: ReservedTable,
     /// Written state of each book; data read back from shared memory is not trusted.
     written: Vec<Written>,
@@ -62,11 +62,13 @@ pub struct OrdersMessage<'a> {
 }
 
 impl OrderTables {
-    /// Reserves memory for the first books and orders.
+    /// Reserves memory for all books and the first orders. A book that was refused its slot would have missed messages, and a reader
+    /// that joins would take it for empty; 64 bytes an instrument are cheaper than to tell it.
     pub fn new(books: TableWriter, rows: TableWriter) -> Result<OrderTables, Error> {
+        let slots = books.shape().slots;
         Ok(OrderTables {
-            written: vec![Written::default(); books.shape().slots],
-            books: ReservedTable::new(books, CHUNK)?,
+            written: vec![Written::default(); slots],
+            books: ReservedTable::new(books, slots)?.table,
             rows: ReservedTable::new(rows, CHUNK)?,
         })
     }
@@ -99,9 +101,6 @@ impl OrderTables {
         if is_cut {
             written.cut_at = Some(message.end);
         }
-        if !self.books.has(instrument.index()) {
-            return Stored::Refused;
-        }
         let image = OrderBookImage {
             validity: orders.validity,
             cleared_at: written.cleared_at,
@@ -110,8 +109,10 @@ impl OrderTables {
             exchange_ns: timestamps.exchange_ns,
             receive_ns: timestamps.packet.receive_ns,
         };
-        let (table, slot) = (&mut self.books.table, instrument.index());
-        table.change(slot, message.end, |content| image.write(content));
+        self.books
+            .change(instrument.index(), message.end, |content| {
+                image.write(content)
+            });
         match is_cut {
             true => Stored::Cut,
             false => Stored::Whole,
@@ -120,13 +121,12 @@ impl OrderTables {
 
     /// Asks again for memory that was refused.
     pub fn retry(&mut self) {
-        self.books.retry();
         self.rows.retry();
     }
 
     /// Checks the tables' files.
     pub fn check(&self) -> Result<(), Damage> {
-        Damage::of_file(self.books.table.memory())?;
+        Damage::of_file(self.books.memory())?;
         Damage::of_file(self.rows.table.memory())
     }
 }

@@ -134,7 +134,6 @@ impl Tables {
                 self.channel.reset = Some(message.end);
                 self.written.fill(Written::default());
                 self.refused_below = 0;
-                self.refused_definitions.clear();
                 self.write_channel(message.end)
             }
             Update::OrdersSnapshot(snapshot) => {
@@ -248,13 +247,13 @@ impl Tables {
             self.refused_below = self.refused_below.max(index + 1);
             return false;
         }
-        self.add_slots(index + 1);
+        self.add_slots(index + 1, end);
         while let Some((refused, _)) = self.refused_definitions.first_key_value()
             && let refused = *refused
             && self.has_memory(refused)
             && let Some(words) = self.refused_definitions.remove(&refused)
         {
-            self.add_slots(refused + 1);
+            self.add_slots(refused + 1, end);
             self.definitions.table.change(refused, end, |content| {
                 for (word, value) in content.iter().zip(words) {
                     word.store(value, Ordering::Relaxed);
@@ -268,15 +267,32 @@ impl Tables {
         self.definitions.has(index) && self.images.has(index + 1)
     }
 
-    /// Adds slots up to a number of them. One that was refused has missed updates.
-    fn add_slots(&mut self, slots: usize) {
+    /// Adds slots up to a number of them. One that was refused has missed updates, and says so before its first: a reader that
+    /// joins takes an empty slot for an empty book.
+    fn add_slots(&mut self, slots: usize, end: u64) {
         // mutant: image: a slot that comes late has the updates from then on for a book
         let missed = self.written.len()..self.refused_below.min(slots);
-        self.written.extend(missed.map(|_| Written::without_book()));
         self.written
             .resize(slots.max(self.written.len()), Written::default());
+        for index in missed {
+            let written = &mut self.written[index];
+            *written = Written::without_book();
+            let slot = slot_of(Instrument(index as u32));
+            // mutant: image: a slot that comes late is empty until its first update
+            self.images.table.change(slot, end, |content| {
+                SlotWriter::new(content, written, self.levels_max).sign(&MISSED);
+            });
+        }
     }
 }
+
+/// Moment of a slot that has missed updates.
+const MISSED: Moment = Moment {
+    validity: Validity::Recovering,
+    sequence: 0,
+    exchange_ns: 0,
+    receive_ns: 0,
+};
 
 const NO_CHANGES: &[LevelChange] = &[];
 

@@ -3,12 +3,15 @@
 use crate::stage::{Market, counts, mirror};
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use touchline_transport::shm::{Join, Publisher, Root, Settings, Subscriber};
-use touchline_transport::{Envelope, Mirror, Publish, Subscribe};
-use touchline_types::{Instrument, Update};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
+use touchline_types::{
+    Instrument, OrderAction, OrderChange, OrderRow, OrdersUpdate, Price, Quantity, Side, State,
+    Timestamps, Update, Validity,
+};
 
 const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
 const INSTRUMENTS: u32 = 600;
@@ -48,15 +51,14 @@ fn refused_books_return_whole_and_no_joiner_sees_a_part_of_one() {
 }
 
 fn on_a_small_file_system(folder: &Path) {
-    let root = Root::at(folder);
-    let settings = Settings {
-        ring_bytes: 64 * 1024,
-        instruments_max: 1_000,
-        image_levels_max: 12,
-        orders_max: 0,
-        ..Settings::default()
-    };
-    let mut publisher = Publisher::open(&root, "test", &settings).expect("there is room");
+    for is_reset in [false, true] {
+        refused_and_admitted(folder, is_reset);
+    }
+    order_books(folder);
+}
+
+/// Fills the file system.
+fn fill(folder: &Path) -> PathBuf {
     let full = folder.join("full");
     let filled = std::io::copy(
         &mut std::io::repeat(1),
@@ -66,60 +68,166 @@ fn on_a_small_file_system(folder: &Path) {
         filled.expect_err("it is small").kind(),
         ErrorKind::StorageFull
     );
+    full
+}
 
+/// An order book has its slot from the start: a reader that joins while the file system is full has its orders.
+fn order_books(folder: &Path) {
+    let root = Root::at(folder);
+    let settings = Settings {
+        ring_bytes: 64 * 1024,
+        instruments_max: 5_000,
+        orders_max: 64,
+        ..Settings::default()
+    };
+    let mut publisher = Publisher::open(&root, "orders", &settings).expect("there is room");
+    let full = fill(folder);
+    let instrument = Instrument(4_999);
+    let order = |order_id, publisher: &mut Publisher| {
+        let change = OrderChange {
+            order_id,
+            priority: order_id,
+            price: Price(5),
+            quantity: Quantity(1),
+            side: Side::Bid,
+            action: OrderAction::New,
+            row: OrderRow {
+                index: order_id as u32,
+                number: order_id,
+            },
+        };
+        let update = OrdersUpdate {
+            instrument,
+            validity: Validity::Live,
+            changes: &[change],
+        };
+        publisher.publish(&Update::Orders(update), &Timestamps::default());
+        publisher.commit();
+    };
+    order(1, &mut publisher);
+    // Until the ring no longer has it.
+    let state = Update::State(State {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+    });
+    (0..2_000).for_each(|_| publisher.publish(&state, &Timestamps::default()));
+    publisher.commit();
+    let mut reader = Reader::join(&root, "orders");
+    reader.drain();
+    order(2, &mut publisher);
+    let mut orders = Vec::new();
+    reader.drain().orders().gather(instrument, &mut orders);
+    let ids: Vec<_> = orders.iter().map(|order| order.order_id).collect();
+    assert_eq!(ids, [1, 2]);
+    std::fs::remove_file(full).expect("our file");
+}
+
+/// Books are refused while the file system is full; then, if `is_reset`, the venue resets the channel.
+fn refused_and_admitted(folder: &Path, is_reset: bool) {
+    let root = Root::at(folder);
+    let name = if is_reset { "reset" } else { "test" };
+    let settings = Settings {
+        ring_bytes: 64 * 1024,
+        instruments_max: 1_000,
+        image_levels_max: 12,
+        orders_max: 0,
+        ..Settings::default()
+    };
+    let mut publisher = Publisher::open(&root, name, &settings).expect("there is room");
+    let full = fill(folder);
     let mut market = Market::new(1, INSTRUMENTS);
     market.define(&mut publisher);
     (0..6_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     let refused = counts(&publisher).images_refused;
     assert!(refused > 2_000, "{refused}");
-    let mut late = Subscriber::join(&root, "test", Join::default()).expect("the bus is there");
-    let mut late_books = mirror();
-    while late.drain(usize::MAX, &mut late_books) > 0 {}
+    let mut late = Reader::join(&root, name);
+    late.drain();
     for _ in 0..200 {
         market.event(&mut publisher);
     }
     publisher.commit();
-    while late.drain(usize::MAX, &mut late_books) > 0 {}
-    market.assert_what_is_live(&late_books, "full");
-    let (_, definitions) = joined(&root);
+    market.assert_what_is_live(late.drain(), "full");
+    let definitions = Reader::join(&root, name).definitions();
     assert!(
         (1..INSTRUMENTS).contains(&definitions),
         "{definitions} definitions"
     );
+    if is_reset {
+        market.reset(&mut publisher);
+        (0..1_000).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+    }
 
     std::fs::remove_file(full).expect("our file");
     std::thread::sleep(Duration::from_millis(1_050));
     publisher.check().expect("the bus is there");
     let refused = counts(&publisher).images_refused;
-    // Few for each instrument: a book of its first updates alone would look right.
-    (0..INSTRUMENTS).for_each(|_| market.event(&mut publisher));
+    // The slots of others before the last instrument come with its own, and they have missed updates.
+    market.whole(Instrument(INSTRUMENTS - 1), &mut publisher);
     publisher.commit();
+    let mut early = Reader::join(&root, name);
+    early.drain();
+    // Few for each instrument: a book of its first updates alone would look right.
+    (0..INSTRUMENTS).for_each(|_| {
+        market.event(&mut publisher);
+        publisher.commit();
+        early.drain();
+    });
+    market.assert_what_is_live(early.drain(), "joined before the first updates");
     assert_eq!(counts(&publisher).images_refused, refused);
     assert!(counts(&publisher).images_cut > 0);
-    let (books, definitions) = joined(&root);
-    assert_eq!(definitions, INSTRUMENTS);
-    market.assert_what_is_live(&books, "after the first updates");
+    let mut reader = Reader::join(&root, name);
+    market.assert_what_is_live(reader.drain(), "after the first updates");
+    assert_eq!(reader.definitions(), INSTRUMENTS);
 
     (0..INSTRUMENTS).for_each(|index| market.whole(Instrument(index), &mut publisher));
     publisher.commit();
-    let (books, _) = joined(&root);
-    market.assert_equal(&books, "after whole books");
+    let mut reader = Reader::join(&root, name);
+    for (mirror, context) in [(reader.drain(), "whole"), (early.drain(), "early")] {
+        market.assert_equal(mirror, context);
+    }
 }
 
-/// The books of a reader that joins now, and the number of its definitions.
-fn joined(root: &Root) -> (Mirror, u32) {
-    let mut subscriber = Subscriber::join(root, "test", Join::default()).expect("the bus is there");
-    let mut reader = (mirror(), Definitions(0));
-    while subscriber.drain(usize::MAX, &mut reader) > 0 {}
-    (reader.0, reader.1.0)
+/// A subscriber, its books, and the number of its definitions.
+struct Reader {
+    subscriber: Subscriber,
+    books: Mirror,
+    definitions: u32,
 }
 
-/// Counts definitions.
-struct Definitions(u32);
+impl Reader {
+    fn join(root: &Root, bus: &str) -> Reader {
+        Reader {
+            subscriber: Subscriber::join(root, bus, Join::default()).expect("the bus is there"),
+            books: mirror(),
+            definitions: 0,
+        }
+    }
 
-impl Subscribe for Definitions {
+    /// Its books after all that there is.
+    fn drain(&mut self) -> &Mirror {
+        let mut both = Both(&mut self.books, &mut self.definitions);
+        while self.subscriber.drain(usize::MAX, &mut both) > 0 {}
+        &self.books
+    }
+
+    fn definitions(&mut self) -> u32 {
+        self.drain();
+        self.definitions
+    }
+}
+
+/// Keeps books and counts definitions.
+struct Both<'a>(&'a mut Mirror, &'a mut u32);
+
+impl Subscribe for Both<'_> {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        self.0 += u32::from(matches!(envelope.update, Update::Definition(_)));
+        self.0.update(envelope);
+        *self.1 += u32::from(matches!(envelope.update, Update::Definition(_)));
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.0.event(event);
     }
 }
