@@ -77,9 +77,6 @@ pub struct SendConfig {
     /// Longest age of books at receivers, milliseconds: a receiver whose queue is older than half of it gets the newest state instead.
     #[serde(default = "lag_ms_max", deserialize_with = "lag_ms")]
     pub lag_ms_max: u64,
-    /// Orders of all instruments in the refresh state.
-    #[serde(default = "orders_max")]
-    pub orders_max: usize,
     /// Longest time between two batches, milliseconds.
     #[serde(default = "heartbeat_ms")]
     pub heartbeat_ms: u64,
@@ -200,7 +197,6 @@ impl SendConfig {
             clients_max: clients_max(),
             queue_bytes_max: queue_bytes_max(),
             lag_ms_max: lag_ms_max(),
-            orders_max: orders_max(),
             heartbeat_ms: heartbeat_ms(),
             refresh_share: refresh_share(),
             refresh_round_ms_max: refresh_round_ms_max(),

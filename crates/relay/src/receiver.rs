@@ -226,6 +226,7 @@ impl Receiver {
             peer.has_ended = true;
         }
         self.progress.interrupt();
+        self.decoder.forget();
         self.state_channel(out);
     }
 

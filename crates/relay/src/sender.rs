@@ -136,8 +136,9 @@ impl Sender {
         &self.mirror
     }
 
-    /// Number of instruments of the bus since its restart.
-    pub fn set_instruments_max(&mut self, instruments_max: usize) {
+    /// The bus has restarted with these limits. The caller calls it before any item behind the restart.
+    pub fn set_limits(&mut self, instruments_max: usize, orders_max: usize) {
+        self.mirror = Mirror::new(instruments_max, orders_max);
         self.stored.set_instruments_max(instruments_max);
     }
 
@@ -156,7 +157,8 @@ impl Sender {
                     timestamps: &received.timestamps,
                     update: &received.update,
                 });
-                self.stored.update(&received.update, &received.timestamps);
+                self.stored
+                    .update(&received.update, &received.timestamps, received.is_image);
                 match received.bytes {
                     Some(bytes) => self.message(bytes, now, link),
                     None => {

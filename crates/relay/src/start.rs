@@ -141,7 +141,6 @@ fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> 
         bus: config.bus.clone(),
         source: config.source.unwrap_or(own),
         forward: config.forward,
-        orders_max: config.orders_max,
         batch_bytes_max: STREAM_BATCH_BYTES_MAX,
         heartbeat_ns: config.heartbeat_ms * 1_000_000,
         cyclic: None,

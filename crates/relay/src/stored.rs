@@ -44,11 +44,11 @@ impl<T> Timed<T> {
 pub struct Values {
     /// Definition.
     pub definition: Option<Timed<InstrumentDefinition>>,
-    /// Last trade.
+    /// Last trade; deleted if it was busted.
     pub trade: Option<Timed<Trade>>,
     /// Trading status.
     pub status: Option<Timed<TradingStatus>>,
-    /// Statistics, by kind.
+    /// Statistics, by kind; deleted ones as well, since a receiver may have missed that.
     pub statistics: [Option<Timed<Statistic>>; StatisticKind::ALL.len()],
     /// Whether its price book was published.
     pub has_book: bool,
@@ -100,8 +100,8 @@ impl StoredValues {
         &self.groups
     }
 
-    /// Stores the values of an update that a refresh needs.
-    pub fn update(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+    /// Stores the values of an update that a refresh needs; `is_image` if it is of a table.
+    pub fn update(&mut self, update: &Update<'_>, timestamps: &Timestamps, is_image: bool) {
         match update {
             Update::Book(book) => self.with(book.instrument, |values| values.has_book = true),
             Update::BookSnapshot(book) => {
@@ -119,14 +119,12 @@ impl StoredValues {
             }),
             Update::Trade(trade) => {
                 self.with(trade.instrument, |values| {
-                    values.take_trade(trade, timestamps)
+                    values.take_trade(trade, timestamps, is_image)
                 });
             }
             Update::Statistic(statistic) => self.with(statistic.instrument, |values| {
-                values.statistics[statistic.kind as usize] = match statistic.action {
-                    UpdateAction::Delete => None,
-                    _ => Some(Timed::new(**statistic, timestamps)),
-                };
+                values.statistics[statistic.kind as usize] =
+                    Some(Timed::new(**statistic, timestamps));
             }),
             Update::Status(status) => self.status(status, timestamps),
             Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {}
@@ -168,15 +166,16 @@ impl StoredValues {
 }
 
 impl Values {
-    /// A correction or a bust refers to the last trade, or to one that is no longer stored.
-    fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps) {
-        let last = self.trade.map_or(0, |last| last.value.trade_id);
-        let is_last = trade.trade_id != 0 && trade.trade_id == last;
-        match trade.action {
-            UpdateAction::New => self.trade = Some(Timed::new(*trade, timestamps)),
-            UpdateAction::Delete if is_last => self.trade = None,
-            _ if is_last => self.trade = Some(Timed::new(*trade, timestamps)),
-            _ => {}
+    /// A correction or a bust refers to the last trade, or to one that is no longer stored; a trade of a table is the last one.
+    fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps, is_image: bool) {
+        let is_of_last = self.trade.is_some_and(|last| {
+            let last = last.value;
+            last.action != UpdateAction::Delete
+                && last.trade_id != 0
+                && last.trade_id == trade.trade_id
+        });
+        if is_image || is_of_last || trade.action == UpdateAction::New {
+            self.trade = Some(Timed::new(*trade, timestamps));
         }
     }
 }

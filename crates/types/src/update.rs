@@ -129,8 +129,7 @@ pub enum Update<'a> {
     Gap(Gap),
     /// Every price and order book is empty and `Live`.
     Reset,
-    /// An instrument, defined or redefined. The publisher of a new one publishes its books after it: readers that join later take a
-    /// book that was never published for unknown, also after a [`Reset`](Update::Reset).
+    /// An instrument, defined or redefined.
     Definition(&'a InstrumentDefinition),
     /// The venue's download, of definitions and whole books, has started or ended.
     Download(Phase),

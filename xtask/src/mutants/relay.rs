@@ -14,7 +14,7 @@ pub const RELAY: &[Mutant] = &[
         name: "relay: the end of a round has no number",
         find: "        self.end_unit(now, link);\n        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",
-        test: "-p touchline-relay --test relay core::the_end_of_a_round_shows_that_refreshes_before_it_were_lost",
+        test: "-p touchline-relay --test relay refreshes::the_end_of_a_round_shows_that_refreshes_before_it_were_lost",
     },
     Mutant {
         name: "relay: any answer proves that books are fresh",
@@ -44,6 +44,24 @@ pub const RELAY: &[Mutant] = &[
         name: "relay: a new instrument has no books after a reset",
         find: "let lacks = !known.values\n            || match message.body {",
         replace: "let lacks = !known.values\n            && !matches!(message.body, Body::BookSnapshot(_) | Body::OrdersSnapshot(_))\n            || match message.body {",
-        test: "-p touchline-relay --test relay core::readers_have_the_books_of_instruments_that_are_defined_after_a_reset",
+        test: "-p touchline-relay --test relay refreshes::readers_have_the_books_of_instruments_that_are_defined_after_a_reset",
+    },
+    Mutant {
+        name: "relay: new instruments stay unknown after a loss",
+        find: "*known = WHOLE;",
+        replace: "let _ = (known, WHOLE);",
+        test: "-p touchline-relay --test relay refreshes::books_of_instruments_that_are_named_after_a_round_are_published",
+    },
+    Mutant {
+        name: "relay: a round makes known what was withheld during it",
+        find: "if known.is_withheld && !known.is_whole() {",
+        replace: "if known.is_withheld && known.is_whole() {",
+        test: "-p touchline-relay --test relay refreshes::an_instrument_that_is_named_during_a_round_is_known_after_the_next",
+    },
+    Mutant {
+        name: "relay: a loss behind a part is ignored",
+        find: "books.apply(&update, timestamps, is_image, counters, out);",
+        replace: "let _ = (&update, &books, timestamps, is_image, &counters, &out);",
+        test: "-p touchline-relay --test relay refreshes::a_loss_behind_a_part_is_a_loss",
     },
 ];

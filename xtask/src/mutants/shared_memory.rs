@@ -201,6 +201,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {
+        name: "image: a book that was never published is not live after a reset",
+        find: "is_again || is_news && !self.is_publisher_away()",
+        replace: "is_again || is_news && false",
+        test: "-p touchline-relay --test relay refreshes::readers_have_the_books_of_instruments_that_are_defined_after_a_reset",
+    },
+    Mutant {
         name: "image: a book without a slot is built from the updates after the join",
         find: "self.rows.tables_read();",
         replace: "",

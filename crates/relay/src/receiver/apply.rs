@@ -3,7 +3,7 @@
 use super::Receiver;
 use touchline_transport::Publish;
 use touchline_types::Timestamps;
-use touchline_types::native::{Body, Flags, Message};
+use touchline_types::native::{Body, Flags, Message, Unfit};
 
 /// Times of a message on this host: venue and receive times are unchanged. Ticks are of the sender's host, so the
 /// arrival time here replaces them.
@@ -66,25 +66,20 @@ impl Receiver {
             progress,
             ..
         } = self;
-        let (Some(instrument), is_of_orders) = (
-            message.instrument(),
-            matches!(message.body, Body::OrderUpdate(_) | Body::OrdersSnapshot(_)),
-        ) else {
-            return;
-        };
-        match message.body {
-            Body::BookUpdate(_)
-            | Body::BookSnapshot(_)
-            | Body::OrderUpdate(_)
-            | Body::OrdersSnapshot(_) => {
-                books.lose(instrument, is_of_orders, timestamps, out);
-                progress.lose(now_ns);
-            }
+        let is_of_orders = match message.body {
+            Body::BookUpdate(_) | Body::BookSnapshot(_) => false,
+            Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => true,
             _ => {
+                // mutant: relay: a loss behind a part is ignored
                 if let Ok(Some(update)) = decoder.update(message, room.lend()) {
                     books.apply(&update, timestamps, is_image, counters, out);
                 }
+                return;
             }
+        };
+        if let Some(instrument) = message.instrument() {
+            books.lose(instrument, is_of_orders, timestamps, out);
+            progress.lose(now_ns);
         }
     }
 
@@ -106,7 +101,8 @@ impl Receiver {
         match decoder.update(message, room.lend()) {
             Ok(Some(update)) => books.refresh(&update, &timestamps, counters, out),
             Ok(None) => {}
-            Err(_) => self.skip_unit(),
+            Err(Unfit::NoRoom) => self.skip_unit(),
+            Err(Unfit::PartMissing | Unfit::Malformed(_)) => self.break_refresh(),
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::ReceiverCounters;
 use touchline_book::OrderBooks;
 use touchline_transport::Publish;
 use touchline_types::{
-    ChannelState, Instrument, OrderChange, OrderEvent, OrdersSnapshot, OrdersUpdate, State,
-    Timestamps, Update, Validity,
+    BookUpdate, ChannelState, Instrument, OrderChange, OrderEvent, OrdersSnapshot, OrdersUpdate,
+    State, Timestamps, Update, Validity,
 };
 
 /// State of the books, and the orders with their rows.
@@ -94,7 +94,14 @@ impl Books {
             Update::State(state) if self.trust.of(state.instrument).price => {
                 out.publish(update, timestamps);
             }
-            Update::Book(_) | Update::Orders(_) | Update::State(_) => counters.relay_withheld += 1,
+            Update::Book(BookUpdate { instrument, .. })
+            | Update::Orders(OrdersUpdate { instrument, .. })
+            | Update::State(State { instrument, .. }) => {
+                counters.relay_withheld += 1;
+                if let Some(known) = self.trust.of_mut(*instrument) {
+                    known.is_withheld = true;
+                }
+            }
             _ => self.apply_rare(update, timestamps, is_image, counters, out),
         }
     }
@@ -238,7 +245,7 @@ impl Books {
         self.has_room = false;
         self.orders.clear(instrument);
         if let Some(known) = self.trust.of_mut(instrument) {
-            known.orders = false;
+            (known.orders, known.is_refused) = (false, true);
         }
         out.publish(&no_orders(instrument, Validity::Recovering), timestamps);
     }

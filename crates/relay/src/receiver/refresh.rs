@@ -111,6 +111,8 @@ impl Receiver {
             self.progress.is_in_round = true;
             self.progress.unit = Unit::Between;
             self.progress.next = None;
+            self.books.trust.begin_round();
+            self.decoder.forget();
         }
         if self.progress.is_in_round {
             self.progress.hear(now_ns);
@@ -125,11 +127,11 @@ impl Receiver {
         }
         let ends = flags.has(HeadFlags::ROUND_END);
         if ends && std::mem::take(&mut self.progress.is_in_round) {
-            self.progress.is_incomplete = false;
+            self.progress.is_incomplete = !self.books.trust.end_round();
         }
     }
 
-    fn break_refresh(&mut self) {
+    pub(super) fn break_refresh(&mut self) {
         self.progress.unit = Unit::Broken;
         self.progress.is_in_round = false;
         self.decoder.forget();
@@ -137,6 +139,11 @@ impl Receiver {
 
     /// The rest of this unit does not fit and is ignored: the instrument stays unchanged, and the round continues.
     pub(super) fn skip_unit(&mut self) {
+        if let Unit::Of(instrument) = self.progress.unit
+            && let Some(known) = self.books.trust.of_mut(instrument)
+        {
+            known.is_refused = true;
+        }
         self.progress.unit = Unit::Broken;
         self.decoder.forget();
     }
@@ -187,7 +194,7 @@ impl Receiver {
             return self.break_refresh();
         }
         // A definition is published with its books, as by any publisher. A reset or a loss of the channel alone may have made them
-        // known: then this bus has no slot for them, and readers that join it later would take them for unknown.
+        // known: then this bus has no slots for them, and screens would show no books.
         // mutant: relay: a new instrument has no books after a reset
         let known = self.books.trust.of(instrument);
         let lacks = !known.values

@@ -11,6 +11,17 @@ pub struct Known {
     pub orders: bool,
     /// Definition, status and statistics are the latest.
     pub values: bool,
+    /// A part of it did not fit here since the present round of refreshes began.
+    pub is_refused: bool,
+    /// An update of it was withheld since then.
+    pub is_withheld: bool,
+}
+
+impl Known {
+    /// Whether no loss affects it.
+    fn is_whole(&self) -> bool {
+        self.price && self.orders && self.values
+    }
 }
 
 /// No loss affects it.
@@ -18,6 +29,8 @@ const WHOLE: Known = Known {
     price: true,
     orders: true,
     values: true,
+    is_refused: false,
+    is_withheld: false,
 };
 
 /// State of all instruments, and of the channel.
@@ -57,12 +70,41 @@ impl Trust {
 
     /// Every book is empty at the sender and here.
     pub fn all_books_are_known(&mut self) {
-        self.set_all(|known| (known.price, known.orders) = (true, true));
+        self.set_all(|known| {
+            *known = Known {
+                values: known.values,
+                ..WHOLE
+            }
+        });
     }
 
     /// Every order book is empty at the sender and here.
     pub fn all_orders_are_known(&mut self) {
         self.set_all(|known| known.orders = true);
+    }
+
+    /// A round of refreshes begins.
+    pub fn begin_round(&mut self) {
+        self.set_all(|known| (known.is_refused, known.is_withheld) = (false, false));
+    }
+
+    /// A round arrived completely: what it did not name was never published. Returns whether everything is known now that fits; an
+    /// instrument that was named in the stream after its turn in the round is not.
+    pub fn end_round(&mut self) -> bool {
+        let mut is_whole = true;
+        self.set_all(|known| {
+            if known.is_refused {
+                return;
+            }
+            // mutant: relay: a round makes known what was withheld during it
+            if known.is_withheld && !known.is_whole() {
+                is_whole = false;
+                return;
+            }
+            // mutant: relay: new instruments stay unknown after a loss
+            *known = WHOLE;
+        });
+        is_whole
     }
 
     /// State of an instrument.
@@ -90,13 +132,14 @@ impl Trust {
     pub fn end_of_refresh(&mut self, instrument: Instrument, has_room: bool) -> bool {
         let all = Known {
             orders: has_room,
+            is_refused: !has_room,
             ..WHOLE
         };
         let known = self.of_mut(instrument);
         known.is_some_and(|known| std::mem::replace(known, all) != all)
     }
 
-    fn set_all(&mut self, change: impl Fn(&mut Known)) {
+    fn set_all(&mut self, mut change: impl FnMut(&mut Known)) {
         change(&mut self.others);
         self.known.iter_mut().for_each(change);
     }

@@ -23,8 +23,6 @@ pub struct SendSettings {
     pub source: Source,
     /// Whether a bus that a relay writes is forwarded.
     pub forward: bool,
-    /// Orders of all instruments.
-    pub orders_max: usize,
     /// Longest batch.
     pub batch_bytes_max: usize,
     /// Longest time between two batches.
@@ -58,6 +56,8 @@ pub struct Sending<L> {
 /// Messages of the bus in one round. An embedded Aeron driver sends after them: with 256, a burst of 512 takes 9 % longer to arrive.
 /// A smaller limit needs more writes over TCP.
 const MESSAGES_MAX: usize = 128;
+/// Orders of a bus without tables of orders.
+const ORDERS_MIN: usize = 65_536;
 const TRY_NS: u64 = 250_000_000;
 const TICK_NS: u64 = 1_000_000;
 const SHOW_NS: u64 = 100_000_000;
@@ -132,7 +132,7 @@ impl<L: SendLink> Sending<L> {
             source,
             hops,
             instruments_max: subscriber.instruments_max(),
-            orders_max: self.settings.orders_max,
+            orders_max: orders_max(&subscriber),
             batch_bytes_max: self.settings.batch_bytes_max,
             heartbeat_ns: self.settings.heartbeat_ns,
             cyclic: self.settings.cyclic,
@@ -195,7 +195,7 @@ impl<L: SendLink> Sending<L> {
         let mut messages = 0;
         let mut is_restarted = false;
         let mut is_at_end = false;
-        while messages < MESSAGES_MAX && !sender.is_blocked() {
+        while messages < MESSAGES_MAX && !sender.is_blocked() && !is_restarted {
             let polled = subscriber.poll(|item| {
                 if let Item::SubscriptionEvent(event) = &item {
                     is_restarted |= matches!(event, SubscriptionEvent::Restarted { .. });
@@ -219,7 +219,7 @@ impl<L: SendLink> Sending<L> {
             sender.answer(now, link);
         }
         if is_restarted {
-            sender.set_instruments_max(subscriber.instruments_max());
+            sender.set_limits(subscriber.instruments_max(), orders_max(subscriber));
             let epoch = sender.epoch();
             events.push_back(RunEvent::Sending { epoch });
         }
@@ -289,6 +289,11 @@ impl<L: SendLink> Work for Sending<L> {
         let event = event.or_else(|| self.link.event().map(RunEvent::Receiver));
         event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
     }
+}
+
+/// Orders that a bus may have: those of its tables. Without tables they are in the stream alone.
+fn orders_max(subscriber: &Subscriber) -> usize {
+    subscriber.orders_max().max(ORDERS_MIN)
 }
 
 /// Time for which the link is full.

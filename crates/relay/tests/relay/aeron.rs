@@ -57,7 +57,6 @@ pub fn sending(
         bus: "a".to_owned(),
         source: Source::named("gw1").expect("a name"),
         forward: false,
-        orders_max: 1_024,
         batch_bytes_max: link.batch_bytes_max(),
         heartbeat_ns: 100 * MS,
         cyclic: Some(Cyclic {

@@ -1,12 +1,8 @@
 //! Rules of the receiver, batch by batch: applied, rejected, stale, requested.
 
-use crate::stage::{INSTRUMENTS, MS, Market, Stage, receiver, seen, times};
-use std::cell::RefCell;
-use std::rc::Rc;
-use touchline_relay::batch::{Batch, Received};
+use crate::stage::{MS, receiver, times};
+use touchline_relay::batch::Batch;
 use touchline_relay::link::memory::MemoryLink;
-use touchline_relay::link::{Kind, SendLink};
-use touchline_relay::run::Work;
 use touchline_relay::{
     Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Sender, SenderSettings,
     Source, Taken,
@@ -19,24 +15,24 @@ use touchline_types::{
 };
 
 /// A receiver that publishes into a mirror or a bus, with a clock that the test sets.
-struct Stand<P = Local<Mirror>> {
-    receiver: Receiver,
-    out: P,
-    now: Now,
+pub struct Stand<P = Local<Mirror>> {
+    pub receiver: Receiver,
+    pub out: P,
+    pub now: Now,
 }
 
 impl Stand {
-    fn new(settings: ReceiverSettings) -> Stand {
+    pub fn new(settings: ReceiverSettings) -> Stand {
         Stand::with(settings, Local::new(Mirror::new(64, 64)))
     }
 
-    fn validity(&self) -> Validity {
+    pub fn validity(&self) -> Validity {
         self.out.subscriber.validity(Instrument(0))
     }
 }
 
 impl<P: Publish> Stand<P> {
-    fn with(settings: ReceiverSettings, out: P) -> Stand<P> {
+    pub fn with(settings: ReceiverSettings, out: P) -> Stand<P> {
         let mut stand = Stand {
             receiver: Receiver::new(settings),
             out,
@@ -50,7 +46,7 @@ impl<P: Publish> Stand<P> {
     }
 
     /// The receiver processes a batch, and the answer to its probe.
-    fn take(&mut self, head: Head, updates: &[Update<'_>]) -> Taken {
+    pub fn take(&mut self, head: Head, updates: &[Update<'_>]) -> Taken {
         let bytes = batch(head, updates);
         let taken = self.receiver.take(&bytes, self.now, 7, &mut self.out);
         let is_refresh = head.flags.has(HeadFlags::REFRESH);
@@ -68,7 +64,7 @@ impl<P: Publish> Stand<P> {
     }
 
     /// The receiver processes the answer to a probe of now.
-    fn answer(&mut self, head: Head) {
+    pub fn answer(&mut self, head: Head) {
         self.now.mono_ns += 1_000;
         self.receiver.connected();
         let probe = self.receiver.probe(self.now).expect("it is due");
@@ -81,13 +77,13 @@ impl<P: Publish> Stand<P> {
             .take(&batch(answer, &[]), self.now, 7, &mut self.out);
     }
 
-    fn wait_ms(&mut self, ms: u64) -> Option<Head> {
+    pub fn wait_ms(&mut self, ms: u64) -> Option<Head> {
         self.now.mono_ns += ms * MS;
         self.receiver.tick(self.now, &mut self.out)
     }
 }
 
-fn head(first_sequence: u64) -> Head {
+pub fn head(first_sequence: u64) -> Head {
     Head {
         source: Source::named("gw1").expect("a name"),
         epoch: Epoch(5 << 12),
@@ -99,7 +95,7 @@ fn head(first_sequence: u64) -> Head {
     }
 }
 
-fn batch(mut head: Head, updates: &[Update<'_>]) -> Vec<u8> {
+pub fn batch(mut head: Head, updates: &[Update<'_>]) -> Vec<u8> {
     let mut batch = Batch::new();
     for update in updates {
         for part in parts(update, 1_300) {
@@ -114,18 +110,18 @@ fn batch(mut head: Head, updates: &[Update<'_>]) -> Vec<u8> {
     batch.datagram().to_vec()
 }
 
-const LEVEL: Level = Level {
+pub const LEVEL: Level = Level {
     price: Price(100),
     quantity: Quantity(1),
     orders: 1,
     known: true,
 };
 
-fn book() -> Update<'static> {
+pub fn book() -> Update<'static> {
     book_of(Instrument(0))
 }
 
-fn book_of(instrument: Instrument) -> Update<'static> {
+pub fn book_of(instrument: Instrument) -> Update<'static> {
     Update::BookSnapshot(BookSnapshot {
         instrument,
         validity: Validity::Live,
@@ -290,134 +286,6 @@ fn a_refresh_with_a_missing_message_is_incomplete() {
     stand.receiver.take(&end, stand.now, 7, &mut stand.out);
     assert!(!stand.receiver.is_complete());
     assert_ne!(stand.validity(), Validity::Live);
-}
-
-/// A link in memory whose batches the test takes while the sender has it.
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<MemoryLink>>);
-
-impl SendLink for Shared {
-    fn send(&mut self, batch: &Batch, kind: Kind) -> bool {
-        self.0.borrow_mut().send(batch, kind)
-    }
-
-    fn has_room(&self) -> bool {
-        true
-    }
-
-    fn asked(&mut self) -> u32 {
-        self.0.borrow_mut().asked()
-    }
-
-    fn answer(&mut self, head: &Head) {
-        self.0.borrow_mut().answer(head);
-    }
-
-    fn work(&mut self, _now_ns: u64) -> usize {
-        0
-    }
-}
-
-impl Shared {
-    /// The batches of what the bus has now.
-    fn stream(&self, sender: &mut impl Work) -> Vec<Vec<u8>> {
-        while sender.work().expect("the link works") > 0 {}
-        self.0.borrow_mut().batches.drain(..).collect()
-    }
-
-    /// The batches of a round of refreshes that a receiver asked for.
-    fn round(&self, sender: &mut impl Work) -> Vec<Vec<u8>> {
-        self.0.borrow_mut().requests += 1;
-        let mut round = Vec::new();
-        loop {
-            sender.work().expect("the link works");
-            for batch in self.0.borrow_mut().batches.drain(..) {
-                let flags = Received::read(&batch).expect("a batch").head.flags;
-                if flags.has(HeadFlags::REFRESH) {
-                    round.push(batch);
-                }
-                if flags.has(HeadFlags::ROUND_END) {
-                    return round;
-                }
-            }
-        }
-    }
-}
-
-/// Whichever batches of a round were lost, its end does not make the receiver complete; the next round does. A link that was added
-/// again while a round was sent loses any part of it, and the stream has no message whose number would show it.
-#[test]
-fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
-    let mut market = Market::new(7);
-    market.define(&mut publisher);
-    market.events(50, &mut publisher);
-    let link = Shared::default();
-    let mut sender = stage.sending("a", "gw1", link.clone());
-    let round = link.round(&mut sender);
-    assert!(round.len() > 3, "{} batches", round.len());
-    for first in 1..round.len() - 1 {
-        let mut stand = Stand::new(receiver());
-        let lossy = round[..first].iter().chain(round.last());
-        for batch in lossy {
-            stand.receiver.take(batch, stand.now, 7, &mut stand.out);
-        }
-        assert!(!stand.receiver.is_complete(), "after {first} batches");
-        for batch in &link.round(&mut sender) {
-            stand.receiver.take(batch, stand.now, 7, &mut stand.out);
-        }
-        assert!(stand.receiver.is_complete(), "after a whole round");
-    }
-}
-
-/// A receiver whose first message is a reset of the channel, or a loss of it, knows books of instruments that it has never heard of:
-/// readers that join its bus later have them as well.
-#[test]
-fn readers_have_the_books_of_instruments_that_are_defined_after_a_reset() {
-    let gap = Update::Gap(Gap {
-        first: 3,
-        last: 4,
-        orders: Validity::Gapped,
-    });
-    for first in [Update::Reset, gap] {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher("a");
-        let mut market = Market::new(7);
-        market.define(&mut publisher);
-        for index in 0..INSTRUMENTS {
-            let instrument = Instrument(index);
-            let orders = OrdersSnapshot {
-                instrument,
-                validity: Validity::Live,
-                orders: &[],
-            };
-            publisher.publish(&book_of(instrument), &times());
-            publisher.publish(&Update::OrdersSnapshot(orders), &times());
-        }
-        market.events(50, &mut publisher);
-        let link = Shared::default();
-        let mut sender = stage.sending("a", "gw1", link.clone());
-        link.stream(&mut sender);
-        publisher.publish(&first, &times());
-        publisher.commit();
-        let stream = link.stream(&mut sender);
-        assert_eq!(stream.len(), 1, "the reset alone");
-        let mut stand = Stand::with(receiver(), stage.publisher("b"));
-        for bytes in stream.iter().chain(&link.round(&mut sender)) {
-            stand.receiver.take(bytes, stand.now, 7, &mut stand.out);
-        }
-        assert!(stand.receiver.is_complete());
-        let head = Received::read(&stream[0]).expect("a batch").head;
-        stand.answer(Head {
-            first_sequence: head.first_sequence + 1,
-            ..head
-        });
-        for instrument in (0..INSTRUMENTS).map(Instrument) {
-            let [a, b] = ["a", "b"].map(|bus| seen(&stage.joined(bus), instrument));
-            assert_eq!(a, b, "{first:?}, {instrument:?}");
-        }
-    }
 }
 
 #[test]

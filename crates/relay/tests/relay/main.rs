@@ -5,6 +5,7 @@ mod aeron;
 #[cfg(feature = "aeron")]
 mod aeron_faults;
 mod core;
+mod refreshes;
 mod stage;
 mod tcp;
 mod tls;

@@ -9,7 +9,8 @@ use touchline_relay::link::{ReceiveLink, SendLink};
 use touchline_relay::run::{ReceiveSettings, Receiving, RunEvent, SendSettings, Sending, Work};
 use touchline_relay::{ReceiverSettings, Source};
 use touchline_transport::shm::{
-    Activity, CountersView, Join, Lock, ProcessView, Publisher, Root, Settings, Subscriber,
+    Activity, CountersView, Images, Join, Lock, ProcessView, Publisher, Root, Settings, Subscriber,
+    Value,
 };
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
@@ -89,7 +90,6 @@ impl Stage {
             bus: bus.to_owned(),
             source: Source::named(source).expect("a name"),
             forward: false,
-            orders_max: 1_024,
             batch_bytes_max: 1_344,
             heartbeat_ns: 100 * MS,
             cyclic: None,
@@ -203,6 +203,14 @@ pub fn seen(mirror: &Mirror, instrument: Instrument) -> Seen {
         mirror.validity(instrument),
         mirror.orders_validity(instrument),
     )
+}
+
+/// Last values of an instrument, with their venue times.
+pub fn values(images: &mut Images, instrument: Instrument) -> Vec<(Value, u64)> {
+    let values = images.last_values(instrument);
+    values
+        .map(|last| (last.value, last.timestamps.exchange_ns))
+        .collect()
 }
 
 /// Books, orders and values that change at random.

@@ -1,6 +1,6 @@
 //! Buses over TCP on the loopback: joining, restarts of each part, slow and hostile clients.
 
-use crate::stage::{Market, Stage, is_alive, step, until};
+use crate::stage::{Market, Stage, is_alive, step, until, values};
 use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,7 @@ use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::{RunEvent, Sending};
 use touchline_relay::start::{Thread, start};
 use touchline_relay::{BadHead, Epoch, HEAD_BYTES, Head, HeadFlags, Source};
-use touchline_transport::shm::{Images, Value};
+use touchline_transport::shm::Images;
 use touchline_types::{Instrument, Validity};
 
 const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
@@ -66,13 +66,6 @@ fn books_values_and_orders_are_the_same_for_readers_that_join_either_side() {
     until(&mut [&mut send, &mut receive], "not refreshed", || {
         stage.counter("b", "relay_refreshes_taken") == 16
     });
-}
-
-fn values(images: &mut Images, instrument: Instrument) -> Vec<(Value, u64)> {
-    let values = images.last_values(instrument);
-    values
-        .map(|last| (last.value, last.timestamps.exchange_ns))
-        .collect()
 }
 
 #[test]

@@ -41,8 +41,10 @@ pub enum Unseen {
     /// It was never published.
     #[error("no book was published yet")]
     Nothing,
-    /// It is deeper than its slot.
-    #[error("its book is deeper than its snapshot slot: raise image_levels_max of the publisher")]
+    /// It is deeper than its slot, or its slot was refused memory and has missed updates.
+    #[error(
+        "its snapshot slot has no whole book: it is deeper (raise image_levels_max of the publisher), or memory was refused until lately"
+    )]
     TooDeep,
     /// Its publisher died or was stopped during a change.
     #[error(

@@ -2,8 +2,8 @@
 
 use crate::stage::{Market, Stage, counts, mirror, small};
 use touchline_transport::shm::{Error, Item, Join, Publisher, SegmentError, Settings, Subscriber};
-use touchline_transport::{Publish, SubscriptionEvent};
-use touchline_types::{Instrument, Phase, Side, Timestamps, Update};
+use touchline_transport::{Mirror, Publish, SubscriptionEvent};
+use touchline_types::{ChannelState, Instrument, Phase, Side, Timestamps, Update, Validity};
 
 #[test]
 fn joining_at_any_moment_gives_the_publishers_books() {
@@ -281,4 +281,67 @@ const ROUNDS: usize = 400;
 /// In every second round the bus exists, with a ring of another size.
 fn bus_of(round: usize) -> String {
     format!("start-{}", round / 2)
+}
+
+/// A reset empties every book: also for a reader that joins later a book that was never published is live, until a loss. One that takes
+/// live books alone has it when the channel is live.
+#[test]
+fn books_that_were_never_published_are_live_after_a_reset() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(3, 20);
+    market.define(&mut publisher);
+    let orders_of = |mirror: &Mirror| {
+        let all = (0..20).map(Instrument);
+        let mut all: Vec<_> = all.map(|one| mirror.orders_validity(one)).collect();
+        all.dedup();
+        all
+    };
+    let live_only = Join {
+        live_only: true,
+        ..Join::default()
+    };
+    let joined = || {
+        let mut reader = (stage.join(Join::default()), mirror());
+        reader.0.drain(usize::MAX, &mut reader.1);
+        reader.1
+    };
+    market.assert_equal(&joined(), "before a reset");
+    assert_eq!(orders_of(&joined()), [Validity::Recovering]);
+    market.reset(&mut publisher);
+    market.assert_equal(&joined(), "after a reset");
+    assert_eq!(orders_of(&joined()), [Validity::Live]);
+
+    let channel = |price| ChannelState {
+        price,
+        orders: price,
+        sequence: 0,
+    };
+    publisher.publish(
+        &Update::Channel(&channel(Validity::Stale)),
+        &Timestamps::default(),
+    );
+    publisher.commit();
+    let (mut subscriber, mut live) = (stage.join(live_only), mirror());
+    subscriber.drain(usize::MAX, &mut live);
+    assert_eq!(live.own_validity(Instrument(0)).0, Validity::Gapped);
+    publisher.publish(
+        &Update::Channel(&channel(Validity::Live)),
+        &Timestamps::default(),
+    );
+    publisher.commit();
+    while subscriber.drain(usize::MAX, &mut live) > 0 {}
+    market.assert_equal(&live, "a live channel");
+    assert_eq!(orders_of(&live), [Validity::Live]);
+
+    market.lose(&mut publisher);
+    market.assert_equal(&joined(), "after a loss");
+    assert_eq!(orders_of(&joined()), [Validity::Recovering]);
+    market.reset(&mut publisher);
+    drop(publisher);
+    assert_eq!(
+        joined().validity(Instrument(0)),
+        Validity::Gapped,
+        "nobody publishes"
+    );
 }

@@ -273,7 +273,6 @@ pub fn send_settings(folder: &Path, batch_bytes_max: usize) -> Result<SendSettin
         bus: BUS.to_owned(),
         source: source("near")?,
         forward: false,
-        orders_max: 64,
         batch_bytes_max,
         heartbeat_ns: 100 * MS,
         cyclic: None,

@@ -62,7 +62,6 @@ impl Session {
             bus: "a".to_owned(),
             source: Source::named("a").expect("a name"),
             forward: false,
-            orders_max: 16_384,
             batch_bytes_max: 1_344,
             heartbeat_ns: 100 * MS,
             cyclic: None,

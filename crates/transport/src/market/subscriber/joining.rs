@@ -402,22 +402,34 @@ impl Subscriber {
         }
     }
 
-    /// A book that was never published is live since the venue's last reset, if the receiver knows that reset and was
-    /// notified that the book is stale.
+    /// A book that was never published is empty, and live since the venue's last reset, if nothing was lost since then. A receiver
+    /// that joins knows it otherwise for gapped.
     fn join_unnamed<T>(
         &mut self,
         instrument: Instrument,
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
         let channel = self.channel();
-        let is_again = self.joining.as_ref().is_some_and(|joining| joining.again);
-        match channel.reset {
-            Some(reset) if is_again => {
-                let validity = channel.validity_since(reset.wrapping_sub(1), Validity::Live);
-                Step::Given(take(state_item(instrument, validity)))
-            }
-            _ => Step::Passed,
+        let Some(reset) = channel.reset else {
+            return Step::Passed;
+        };
+        let validity = channel.validity_since(reset.wrapping_sub(1), Validity::Live);
+        match self.learns_unnamed(Validity::Gapped, validity, self.rows.seen(validity)) {
+            true => Step::Given(take(state_item(instrument, validity))),
+            false => Step::Passed,
         }
+    }
+
+    /// Whether the receiver learns the validity of a book that was never published. One that was notified of a stall does; another one
+    /// does if it is not what it takes such a book for.
+    fn learns_unnamed(&self, taken_for: Validity, own: Validity, seen: Validity) -> bool {
+        let is_again = self.joining.as_ref().is_some_and(|joining| joining.again);
+        let is_news = match self.settings.live_only {
+            true => seen == Validity::Live,
+            false => own != taken_for,
+        };
+        // mutant: image: a book that was never published is not live after a reset
+        is_again || is_news && !self.is_publisher_away()
     }
 
     /// Hands out a book from its slot, because the receiver lacks the book that the message refers to. With a change in
