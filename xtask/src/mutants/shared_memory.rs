@@ -201,10 +201,22 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {
+        name: "image: a book without a slot goes on after a loss",
+        find: "false => self.rows.forget_books(),",
+        replace: "false => {}",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
+        name: "image: a reader touches slots that are not in use",
+        find: "slot < self.used()",
+        replace: "true",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
         name: "image: a book that was never published is not live after a reset",
-        find: "is_again || is_news && !self.is_publisher_away()",
-        replace: "is_again || is_news && false",
-        test: "-p touchline-relay --test relay refreshes::readers_have_the_books_of_instruments_that_are_defined_after_a_reset",
+        find: "self.judge_image(instrument, reset.wrapping_sub(1), true)",
+        replace: "{ let _ = reset; SlotCopy::Nothing }",
+        test: "-p touchline-transport --test bus books_that_were_never_published_are_live_after_a_reset",
     },
     Mutant {
         name: "image: a book without a slot is built from the updates after the join",

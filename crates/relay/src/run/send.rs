@@ -56,8 +56,8 @@ pub struct Sending<L> {
 /// Messages of the bus in one round. An embedded Aeron driver sends after them: with 256, a burst of 512 takes 9 % longer to arrive.
 /// A smaller limit needs more writes over TCP.
 const MESSAGES_MAX: usize = 128;
-/// Orders of a bus without tables of orders.
-const ORDERS_MIN: usize = 65_536;
+/// Orders that one event adds, at most: all books of a bus without tables of orders.
+const EVENT_ORDERS_MAX: usize = 65_536;
 const TRY_NS: u64 = 250_000_000;
 const TICK_NS: u64 = 1_000_000;
 const SHOW_NS: u64 = 100_000_000;
@@ -291,9 +291,10 @@ impl<L: SendLink> Work for Sending<L> {
     }
 }
 
-/// Orders that a bus may have: those of its tables. Without tables they are in the stream alone.
+/// Orders that a bus may have, with room for those that one event adds before it deletes others: its messages are grouped by
+/// instrument. A bus without tables has them in the stream alone.
 fn orders_max(subscriber: &Subscriber) -> usize {
-    subscriber.orders_max().max(ORDERS_MIN)
+    subscriber.orders_max() + EVENT_ORDERS_MAX
 }
 
 /// Time for which the link is full.

@@ -105,7 +105,11 @@ impl<M: Words> Reader<M> {
 
     #[inline]
     fn read_by(&self, slot: usize, copy: impl FnOnce(&[AtomicU64])) -> Found {
-        let Some(words) = self.shape.slot(self.memory.words(), slot) else {
+        // A slot that is not in use may have no memory: in a full file system the first touch of it ends the mapping.
+        // mutant: image: a reader touches slots that are not in use
+        let is_used = slot < self.used();
+        let words = self.shape.slot(self.memory.words(), slot);
+        let Some(words) = words.filter(|_| is_used) else {
             return Found::Nothing;
         };
         let (head, content) = words.split_at(SLOT_HEAD);

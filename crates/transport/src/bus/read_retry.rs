@@ -198,8 +198,9 @@ mod tests {
             assert_eq!((attempts, looks), (1, 0), "slot {slot} is not waited for");
         }
         assert_eq!(read(&retry, &reader, 0).1, 1);
-        let _successor = Writer::create(writer.memory().clone(), SHAPE).expect("there is room");
+        let mut successor = Writer::create(writer.memory().clone(), SHAPE).expect("there is room");
         assert_eq!(read(&retry, &reader, 1).0, Found::Nothing);
+        successor.change(2, 8, |_| ());
         stop(2);
         assert_eq!(read(&retry, &reader, 2).2, MOST_LOOKS, "another change");
     }

@@ -284,6 +284,12 @@ impl BookImage {
         }
     }
 
+    /// An empty book of no message.
+    pub fn forget(&mut self) {
+        self.clear(Validity::Recovering);
+        (self.sequence, self.exchange_ns, self.receive_ns) = (0, 0, 0);
+    }
+
     /// Empties the book.
     pub fn clear(&mut self, validity: Validity) {
         self.validity = validity;

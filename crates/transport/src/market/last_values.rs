@@ -214,6 +214,14 @@ pub struct LastValueTable {
     groups: Vec<[u8; 6]>,
 }
 
+/// Id of the last trade of a slot.
+fn last_trade_of(last_trades: &mut Vec<u64>, slot: usize) -> &mut u64 {
+    if slot >= last_trades.len() {
+        last_trades.resize(slot + 1, 0);
+    }
+    &mut last_trades[slot]
+}
+
 /// Slots reserved at a time.
 const CHUNK: usize = 64;
 
@@ -246,14 +254,19 @@ impl LastValueTable {
         let Some(slot) = slot.filter(|slot| self.slots.has(*slot)) else {
             return Stored::Refused;
         };
-        if slot >= self.last_trades.len() {
-            self.last_trades.resize(slot + 1, 0);
-        }
-        let last_trade = &mut self.last_trades[slot];
+        let last_trade = last_trade_of(&mut self.last_trades, slot);
         let stored = self.slots.table.change(slot, message.end, |content| {
             store(content, last_trade, update, timestamps, message.sequence);
         });
         stored.map_or(Stored::Refused, |()| Stored::Whole)
+    }
+
+    /// The next trade of its instrument is the last one, whatever it corrects or busts.
+    pub fn expect_trade(&mut self, trade: &Trade) {
+        let slot = slot_of(trade.instrument);
+        if slot < self.slots.table.shape().slots {
+            *last_trade_of(&mut self.last_trades, slot) = trade.trade_id;
+        }
     }
 
     /// Asks again for memory that was refused.

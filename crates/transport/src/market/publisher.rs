@@ -12,7 +12,7 @@ use crate::bus::{
 use crate::{Publish, stats};
 use std::sync::atomic::Ordering;
 use touchline_types::native::{self, FLAGS_AT, Flags, Sink};
-use touchline_types::{Instrument, Timestamps, Trade, Update, UpdateAction};
+use touchline_types::{Instrument, Timestamps, Update};
 use zerocopy::{Immutable, IntoBytes};
 
 /// Bytes of the ring that a packet's messages take, mostly.
@@ -191,12 +191,8 @@ impl Publish for Publisher {
         self.stage(native::HEARTBEAT_BYTES, |sequence, frame| {
             native::write_heartbeat(sequence, Flags::NONE, timestamps, frame);
         });
-        // A corrected trade is the last one, whatever trade was kept before.
-        if let Update::Trade(trade) = update
-            && trade.action == UpdateAction::Change
-        {
-            let action = UpdateAction::New;
-            self.store(&Update::Trade(&Trade { action, ..**trade }), timestamps);
+        if let Update::Trade(trade) = update {
+            self.tables.expect_trade(trade);
         }
         self.store(update, timestamps);
     }

@@ -10,7 +10,7 @@ use crate::bus::{Damage, Error, Staged, TableWriter};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use touchline_types::native;
-use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
+use touchline_types::{Instrument, LevelChange, Timestamps, Trade, Update, Validity};
 
 /// File of the definitions.
 pub const DEFINITIONS: &str = "definitions";
@@ -43,6 +43,8 @@ pub struct Tables {
     levels_max: usize,
     /// Instruments below this index that have no slot yet were refused one, and have missed updates.
     refused_below: usize,
+    /// Position after the last message of a refused instrument.
+    refused_end: u64,
     /// Definitions of refused instruments, for their slots if there are any later.
     refused_definitions: BTreeMap<usize, Box<[u64]>>,
 }
@@ -65,6 +67,7 @@ impl Tables {
             instruments_max,
             levels_max,
             refused_below: 0,
+            refused_end: 0,
             refused_definitions: BTreeMap::new(),
         })
     }
@@ -154,6 +157,11 @@ impl Tables {
         }
     }
 
+    /// A trade that is kept next is the last one of its instrument, whatever it corrects or busts.
+    pub fn expect_trade(&mut self, trade: &Trade) {
+        self.last_values.expect_trade(trade);
+    }
+
     /// Fetches an instrument's price book, so that it is in the caches when it changes.
     pub fn warm(&self, instrument: Instrument) {
         self.images.table.warm(slot_of(instrument));
@@ -165,6 +173,10 @@ impl Tables {
         self.images.retry();
         self.orders.retry();
         self.last_values.retry();
+        // Here, since all slots of refused instruments are written: on the path that would take milliseconds.
+        if self.refused_below > self.written.len() && self.has_memory(self.refused_below - 1) {
+            self.admit(self.refused_below - 1, self.refused_end);
+        }
     }
 
     /// Checks the tables' files.
@@ -245,6 +257,7 @@ impl Tables {
         }
         if !self.has_memory(index) {
             self.refused_below = self.refused_below.max(index + 1);
+            self.refused_end = end;
             return false;
         }
         self.add_slots(index + 1, end);

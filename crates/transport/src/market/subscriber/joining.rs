@@ -39,9 +39,6 @@ pub struct Joining {
     channel: Option<ChannelImage>,
     next: Part,
     busy: Busy,
-    /// Whether joining is repeated after a stall of the publisher: the receiver has books already, and must learn which
-    /// are live.
-    again: bool,
     /// Whether only order books are handed out.
     orders_alone: bool,
 }
@@ -95,16 +92,7 @@ impl Joining {
             channel: None,
             next: Part::Channel,
             busy: Busy::default(),
-            again: false,
             orders_alone: false,
-        }
-    }
-
-    /// Repeats joining, for a receiver that was notified of a stall.
-    pub fn again() -> Joining {
-        Joining {
-            again: true,
-            ..Joining::new()
         }
     }
 
@@ -354,7 +342,10 @@ impl Subscriber {
         }
         let is_channel_known = matches!(&self.joining, Some(joining) if joining.channel.is_some());
         let taken = match is_channel_known {
-            true => self.take_image(instrument),
+            true => match self.take_image(instrument) {
+                SlotCopy::Nothing => self.take_unnamed(instrument),
+                taken => taken,
+            },
             false => SlotCopy::Busy,
         };
         // mutant: image: a poll waits for a book
@@ -368,7 +359,7 @@ impl Subscriber {
             }
             SlotCopy::Book => Step::Given(take(self.top_item(instrument))),
             SlotCopy::Unfit(validity) => Step::Given(take(state_item(instrument, validity))),
-            SlotCopy::Nothing => self.join_unnamed(instrument, take),
+            SlotCopy::Nothing => Step::Passed,
             SlotCopy::Busy => self.join_without(instrument, take),
         }
     }
@@ -400,36 +391,6 @@ impl Subscriber {
             Some(joining) => !is_gone && !joining.busy.is_over(Instant::now()),
             None => false,
         }
-    }
-
-    /// A book that was never published is empty, and live since the venue's last reset, if nothing was lost since then. A receiver
-    /// that joins knows it otherwise for gapped.
-    fn join_unnamed<T>(
-        &mut self,
-        instrument: Instrument,
-        take: &mut impl FnMut(Item<'_>) -> T,
-    ) -> Step<T> {
-        let channel = self.channel();
-        let Some(reset) = channel.reset else {
-            return Step::Passed;
-        };
-        let validity = channel.validity_since(reset.wrapping_sub(1), Validity::Live);
-        match self.learns_unnamed(Validity::Gapped, validity, self.rows.seen(validity)) {
-            true => Step::Given(take(state_item(instrument, validity))),
-            false => Step::Passed,
-        }
-    }
-
-    /// Whether the receiver learns the validity of a book that was never published. One that was notified of a stall does; another one
-    /// does if it is not what it takes such a book for.
-    fn learns_unnamed(&self, taken_for: Validity, own: Validity, seen: Validity) -> bool {
-        let is_again = self.joining.as_ref().is_some_and(|joining| joining.again);
-        let is_news = match self.settings.live_only {
-            true => seen == Validity::Live,
-            false => own != taken_for,
-        };
-        // mutant: image: a book that was never published is not live after a reset
-        is_again || is_news && !self.is_publisher_away()
     }
 
     /// Hands out a book from its slot, because the receiver lacks the book that the message refers to. With a change in
@@ -465,9 +426,24 @@ impl Subscriber {
             Found::Busy(_) | Found::Overwritten => return SlotCopy::Busy,
             Found::Content { position } => position,
         };
+        let whole = self.scratch.book.take(&self.scratch.content, levels_max);
+        self.judge_image(instrument, position, whole)
+    }
+
+    /// The book of an instrument whose slot is empty: it was never published, so a reset leaves it as any other.
+    fn take_unnamed(&mut self, instrument: Instrument) -> SlotCopy {
+        let Some(reset) = self.channel().reset else {
+            return SlotCopy::Nothing;
+        };
+        self.scratch.book.forget();
+        // mutant: image: a book that was never published is not live after a reset
+        self.judge_image(instrument, reset.wrapping_sub(1), true)
+    }
+
+    /// Present validity of the scratch book, which was in its slot at this position, and whether it is handed out.
+    fn judge_image(&mut self, instrument: Instrument, position: u64, mut whole: bool) -> SlotCopy {
         let (channel, is_away) = (self.channel(), self.is_publisher_away());
-        let (content, book) = (&self.scratch.content, &mut self.scratch.book);
-        let mut whole = book.take(content, levels_max);
+        let book = &mut self.scratch.book;
         if channel.is_reset_since(position) {
             book.clear(Validity::Live);
             whole = true;

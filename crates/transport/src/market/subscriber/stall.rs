@@ -26,7 +26,7 @@ impl Subscriber {
             }
             return SubscriptionEvent::PublisherStalled;
         }
-        self.joining = Some(Joining::again());
+        self.joining = Some(Joining::new());
         SubscriptionEvent::PublisherResumed
     }
 

@@ -13,15 +13,16 @@ impl Subscriber {
     pub(super) fn resync(&mut self) {
         self.rows.forget_orders();
         self.restart_missed = self.reading.ring.generation() != self.generation;
-        if self.restart_missed {
-            self.rows.restart(self.reading.ring.next().position);
+        match self.restart_missed {
+            true => self.rows.restart(self.reading.ring.next().position),
+            // Books without a slot as well, which the tables do not bring.
+            // mutant: image: a book without a slot goes on after a loss
+            false => self.rows.forget_books(),
         }
-        if self.settings.resync || self.restart_missed {
-            self.joining = Some(Joining::new());
-        } else {
-            self.rows.forget_books();
-            self.joining = Some(Joining::state_alone());
-        }
+        self.joining = Some(match self.settings.resync || self.restart_missed {
+            true => Joining::new(),
+            false => Joining::state_alone(),
+        });
     }
 
     /// Another writer has started, and its announcement may be lost: moves after its start.

@@ -242,14 +242,11 @@ impl Subscriber {
             return Step::Passed;
         }
         let unnamed = scan.unnamed();
-        let is_told = unnamed.is_some_and(|own| {
-            self.learns_unnamed(Validity::Recovering, own, self.rows.orders_seen(own))
-        });
         let mut book = scan.book(instrument);
         let known = book.known;
         match (known, unnamed) {
-            (Known::Nothing, Some(validity)) if is_told => book.snapshot.validity = validity,
-            (Known::Nothing, _) => return Step::Passed,
+            (Known::Nothing, Some(validity)) => book.snapshot.validity = validity,
+            (Known::Nothing, None) => return Step::Passed,
             (Known::Whole, _) => {}
             (Known::Cut | Known::Unknown, _) => book.snapshot.validity = Validity::Recovering,
         }
