@@ -6,7 +6,7 @@ use super::Mutant;
 pub const SHARED_MEMORY: &[Mutant] = &[
     Mutant {
         name: "image: a slot is copied during a change",
-        find: "if stamp & 1 != 0 {
+        find: "if stamp & 1 != 0 || is_new {
             return Found::Busy(Change { slot, stamp });
         }
 ",
@@ -207,9 +207,15 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {
+        name: "image: a book without a slot stays live",
+        find: "SlotCopy::Nothing if self.reading.is_of_writer(self.generation) => {",
+        replace: "SlotCopy::Nothing if false => {",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
         name: "image: a reader touches slots that are not in use",
-        find: "slot < self.used()",
-        replace: "true",
+        find: "words.filter(|_| slot < used)",
+        replace: "words.filter(|_| slot < usize::MAX)",
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {

@@ -107,17 +107,19 @@ impl<M: Words> Reader<M> {
     fn read_by(&self, slot: usize, copy: impl FnOnce(&[AtomicU64])) -> Found {
         // A slot that is not in use may have no memory: in a full file system the first touch of it ends the mapping.
         // mutant: image: a reader touches slots that are not in use
-        let is_used = slot < self.used();
+        let used = self.used();
         let words = self.shape.slot(self.memory.words(), slot);
-        let Some(words) = words.filter(|_| is_used) else {
+        let Some(words) = words.filter(|_| slot < used) else {
             return Found::Nothing;
         };
         let (head, content) = words.split_at(SLOT_HEAD);
         // SYNC POINT: pairs with the store of the even stamp.
         // mutant: image ordering: the content may be read before the stamp
         let stamp = head[STAMP].load(Ordering::Acquire);
+        // The last slot in use is counted before its first change: empty, it is in that change.
+        let is_new = slot + 1 == used && head[POSITION].load(Ordering::Relaxed) & HELD == 0;
         // mutant: image: a slot is copied during a change
-        if stamp & 1 != 0 {
+        if stamp & 1 != 0 || is_new {
             return Found::Busy(Change { slot, stamp });
         }
         copy(content);

@@ -264,7 +264,7 @@ impl LastValueTable {
     /// The next trade of its instrument is the last one, whatever it corrects or busts.
     pub fn expect_trade(&mut self, trade: &Trade) {
         let slot = slot_of(trade.instrument);
-        if slot < self.slots.table.shape().slots {
+        if self.slots.has(slot) {
             *last_trade_of(&mut self.last_trades, slot) = trade.trade_id;
         }
     }

@@ -174,8 +174,11 @@ impl Tables {
         self.orders.retry();
         self.last_values.retry();
         // Here, since all slots of refused instruments are written: on the path that would take milliseconds.
-        if self.refused_below > self.written.len() && self.has_memory(self.refused_below - 1) {
-            self.admit(self.refused_below - 1, self.refused_end);
+        let defined = self.refused_definitions.last_key_value();
+        let defined = defined.map_or(0, |(index, _)| index + 1);
+        let refused = self.refused_below.max(defined);
+        if refused > self.written.len() && self.has_memory(refused - 1) {
+            self.admit(refused - 1, self.refused_end);
         }
     }
 
@@ -260,18 +263,20 @@ impl Tables {
             self.refused_end = end;
             return false;
         }
-        self.add_slots(index + 1, end);
+        self.add_slots(index + 1);
         while let Some((refused, _)) = self.refused_definitions.first_key_value()
             && let refused = *refused
             && self.has_memory(refused)
             && let Some(words) = self.refused_definitions.remove(&refused)
         {
-            self.add_slots(refused + 1, end);
-            self.definitions.table.change(refused, end, |content| {
-                for (word, value) in content.iter().zip(words) {
-                    word.store(value, Ordering::Relaxed);
-                }
-            });
+            self.add_slots(refused + 1);
+            self.definitions
+                .table
+                .change(refused, self.refused_end, |content| {
+                    for (word, value) in content.iter().zip(words) {
+                        word.store(value, Ordering::Relaxed);
+                    }
+                });
         }
         true
     }
@@ -282,7 +287,7 @@ impl Tables {
 
     /// Adds slots up to a number of them. One that was refused has missed updates, and says so before its first: a reader that
     /// joins takes an empty slot for an empty book.
-    fn add_slots(&mut self, slots: usize, end: u64) {
+    fn add_slots(&mut self, slots: usize) {
         // mutant: image: a slot that comes late has the updates from then on for a book
         let missed = self.written.len()..self.refused_below.min(slots);
         self.written
@@ -292,7 +297,7 @@ impl Tables {
             *written = Written::without_book();
             let slot = slot_of(Instrument(index as u32));
             // mutant: image: a slot that comes late is empty until its first update
-            self.images.table.change(slot, end, |content| {
+            self.images.table.change(slot, self.refused_end, |content| {
                 SlotWriter::new(content, written, self.levels_max).sign(&MISSED);
             });
         }

@@ -1,16 +1,16 @@
 //! A full file system: instruments without memory are refused, and return whole when there is memory again.
 
-use crate::stage::{Market, counts, mirror};
+use crate::stage::{Market, counts, definition, mirror, stall};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use touchline_transport::shm::{Join, Publisher, Root, Settings, Subscriber};
-use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
+use touchline_transport::shm::{Activity, Join, Publisher, Root, Settings, Subscriber};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
 use touchline_types::{
-    Instrument, OrderAction, OrderChange, OrderRow, OrdersUpdate, Price, Quantity, Side, State,
-    Timestamps, Update, Validity,
+    BookKind, BookUpdate, Instrument, Level, LevelAction, LevelChange, OrderAction, OrderChange,
+    OrderRow, OrdersUpdate, Price, Quantity, Side, State, Timestamps, Update, Validity,
 };
 
 const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
@@ -51,8 +51,8 @@ fn refused_books_return_whole_and_no_joiner_sees_a_part_of_one() {
 }
 
 fn on_a_small_file_system(folder: &Path) {
-    for is_reset in [false, true] {
-        refused_and_admitted(folder, is_reset);
+    for (name, events) in [("test", None), ("reset", Some(4_000)), ("quiet", Some(0))] {
+        refused_and_admitted(folder, name, events);
     }
     order_books(folder);
 }
@@ -122,10 +122,9 @@ fn order_books(folder: &Path) {
     std::fs::remove_file(full).expect("our file");
 }
 
-/// Books are refused while the file system is full; then, if `is_reset`, the venue resets the channel.
-fn refused_and_admitted(folder: &Path, is_reset: bool) {
+/// Books are refused while the file system is full. With `events` the venue resets the channel then, and that many follow.
+fn refused_and_admitted(folder: &Path, name: &str, events: Option<u32>) {
     let root = Root::at(folder);
-    let name = if is_reset { "reset" } else { "test" };
     let settings = Settings {
         ring_bytes: 64 * 1024,
         instruments_max: 1_000,
@@ -153,30 +152,18 @@ fn refused_and_admitted(folder: &Path, is_reset: bool) {
         (1..INSTRUMENTS).contains(&definitions),
         "{definitions} definitions"
     );
-    if is_reset {
-        // Every reader has the empty books; one that loses the changes behind them has none of those without a slot.
-        market.reset(&mut publisher);
-        late.drain();
-        (0..4_000).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        late.drain();
-        for _ in 0..INSTRUMENTS {
-            market.event(&mut publisher);
-            publisher.commit();
-            late.drain();
-        }
-        market.assert_what_is_live(late.drain(), "overrun");
+    if let Some(events) = events {
+        after_a_reset(&mut market, &mut publisher, &mut late, events);
     }
 
     std::fs::remove_file(full).expect("our file");
     std::thread::sleep(Duration::from_millis(1_050));
     publisher.check().expect("the bus is there");
     let refused = counts(&publisher).images_refused;
-    // The slots of others before the last instrument come with its own, and they have missed updates.
-    market.whole(Instrument(INSTRUMENTS - 1), &mut publisher);
-    publisher.commit();
+    // Slots of all came in between, and say that they have missed updates.
     let mut early = Reader::join(&root, name);
-    early.drain();
+    let instruments = INSTRUMENTS + u32::from(events == Some(0));
+    assert_eq!(early.definitions(), instruments);
     // Few for each instrument: a book of its first updates alone would look right.
     (0..INSTRUMENTS).for_each(|_| {
         market.event(&mut publisher);
@@ -188,7 +175,7 @@ fn refused_and_admitted(folder: &Path, is_reset: bool) {
     assert!(counts(&publisher).images_cut > 0);
     let mut reader = Reader::join(&root, name);
     market.assert_what_is_live(reader.drain(), "after the first updates");
-    assert_eq!(reader.definitions(), INSTRUMENTS);
+    assert_eq!(reader.definitions(), instruments);
 
     (0..INSTRUMENTS).for_each(|index| market.whole(Instrument(index), &mut publisher));
     publisher.commit();
@@ -196,6 +183,62 @@ fn refused_and_admitted(folder: &Path, is_reset: bool) {
     for (mirror, context) in [(reader.drain(), "whole"), (early.drain(), "early")] {
         market.assert_equal(mirror, context);
     }
+    std::fs::remove_dir_all(folder.join(name)).expect("our bus");
+}
+
+/// Every reader has the empty books. One that loses what follows, or learns of a new instrument after a stall, has no live book of those
+/// without a slot.
+fn after_a_reset(market: &mut Market, publisher: &mut Publisher, late: &mut Reader, events: u32) {
+    market.reset(publisher);
+    late.drain();
+    (0..events).for_each(|_| market.event(publisher));
+    publisher.commit();
+    for _ in 0..events.min(INSTRUMENTS) {
+        late.drain();
+        market.event(publisher);
+        publisher.commit();
+    }
+    market.assert_what_is_live(late.drain(), "overrun");
+    if events > 0 {
+        return;
+    }
+    stall(publisher);
+    late.drain();
+    publisher.state_activity(Activity {
+        at_ns: boot_ns(),
+        timeout_ns: 3_600_000_000_000,
+    });
+    late.drain();
+    let new = Instrument(INSTRUMENTS);
+    let change = LevelChange {
+        level: Level {
+            price: Price(5),
+            quantity: Quantity(1),
+            orders: 1,
+            known: true,
+        },
+        book: BookKind::Direct,
+        side: Side::Bid,
+        action: LevelAction::Insert,
+        index: 0,
+    };
+    let update = Update::Book(BookUpdate {
+        instrument: new,
+        security_id: 0,
+        validity: Validity::Live,
+        direct: true,
+        whole: true,
+        changes: &[change],
+        best_bid: None,
+        best_ask: None,
+    });
+    publisher.publish(
+        &Update::Definition(&definition(new.0)),
+        &Timestamps::default(),
+    );
+    publisher.publish(&update, &Timestamps::default());
+    publisher.commit();
+    assert_eq!(late.drain().validity(new), Validity::Recovering);
 }
 
 /// A subscriber, its books, and the number of its definitions.
@@ -216,6 +259,7 @@ impl Reader {
 
     /// Its books after all that there is.
     fn drain(&mut self) -> &Mirror {
+        self.subscriber.look_again();
         let mut both = Both(&mut self.books, &mut self.definitions);
         while self.subscriber.drain(usize::MAX, &mut both) > 0 {}
         &self.books

@@ -404,6 +404,15 @@ impl Subscriber {
     ) -> Step<T> {
         match self.take_image(instrument) {
             SlotCopy::Book => Step::Given(take(self.book_item(instrument, batch_end))),
+            // Its instrument was refused a slot: after a reset the receiver takes its book for empty.
+            // mutant: image: a book without a slot stays live
+            SlotCopy::Nothing if self.reading.is_of_writer(self.generation) => {
+                let mut item = state_item(instrument, Validity::Recovering);
+                if let Item::Update(received) = &mut item {
+                    received.batch_end = batch_end;
+                }
+                Step::Given(take(item))
+            }
             SlotCopy::Unfit(_) | SlotCopy::Nothing | SlotCopy::Busy => Step::Passed,
         }
     }
