@@ -17,13 +17,6 @@ pub struct Known {
     pub is_withheld: bool,
 }
 
-impl Known {
-    /// Whether no loss affects it.
-    fn is_whole(&self) -> bool {
-        self.price && self.orders && self.values
-    }
-}
-
 /// No loss affects it.
 const WHOLE: Known = Known {
     price: true,
@@ -97,7 +90,7 @@ impl Trust {
                 return;
             }
             // mutant: relay: a round makes known what was withheld during it
-            if known.is_withheld && !known.is_whole() {
+            if known.is_withheld {
                 is_whole = false;
                 return;
             }

@@ -56,7 +56,7 @@ pub struct Sending<L> {
 /// Messages of the bus in one round. An embedded Aeron driver sends after them: with 256, a burst of 512 takes 9 % longer to arrive.
 /// A smaller limit needs more writes over TCP.
 const MESSAGES_MAX: usize = 128;
-/// Orders that one event adds, at most: all books of a bus without tables of orders.
+/// Most orders that one event adds, and most orders of a bus without order tables.
 const EVENT_ORDERS_MAX: usize = 65_536;
 const TRY_NS: u64 = 250_000_000;
 const TICK_NS: u64 = 1_000_000;
@@ -291,8 +291,7 @@ impl<L: SendLink> Work for Sending<L> {
     }
 }
 
-/// Orders that a bus may have, with room for those that one event adds before it deletes others: its messages are grouped by
-/// instrument. A bus without tables has them in the stream alone.
+/// Most orders of a bus. Messages of one event are grouped by instrument, so its new orders may come before the deleted ones.
 fn orders_max(subscriber: &Subscriber) -> usize {
     subscriber.orders_max() + EVENT_ORDERS_MAX
 }

@@ -210,6 +210,14 @@ fn order(order_id: u64) -> OrderChange {
     }
 }
 
+/// A new order in the row of another, `after` that one.
+fn in_row_of(order_id: u64, after: u64) -> OrderChange {
+    OrderChange {
+        row: order(order_id).row,
+        ..order(order_id + after)
+    }
+}
+
 /// Whichever batches of a round were lost, its end does not make the receiver complete; the next round does. A link that was added
 /// again while a round was sent loses any part of it, and the stream has no message whose number would show it.
 #[test]
@@ -431,7 +439,7 @@ fn corrected_and_deleted_values_are_refreshed() {
     assert_eq!(last, [Value::Trade(trade(Change))]);
 }
 
-/// The sender keeps as many orders as its bus.
+/// The sender keeps as many orders as its bus, and those that an event adds to one instrument before it deletes them of another.
 #[test]
 fn a_refresh_has_all_orders_of_a_large_bus() {
     const ORDERS: usize = 140_000;
@@ -456,6 +464,26 @@ fn a_refresh_has_all_orders_of_a_large_bus() {
     publisher.commit();
     let link = Shared::default();
     let mut sender = stage.sending("a", "gw1", link.clone());
+    link.stream(&mut sender);
+    let moved = 2_500..2_510_u64;
+    let added: Vec<_> = moved
+        .clone()
+        .map(|id| in_row_of(id, ORDERS as u64))
+        .collect();
+    let deleted = moved.map(|id| OrderChange {
+        action: OrderAction::Delete,
+        ..order(id)
+    });
+    let deleted: Vec<_> = deleted.collect();
+    for (instrument, changes) in [(0, &added), (1, &deleted)] {
+        let update = OrdersUpdate {
+            instrument: Instrument(instrument),
+            validity: Validity::Live,
+            changes,
+        };
+        publisher.publish(&Update::Orders(update), &times());
+    }
+    publisher.commit();
     let settings = ReceiverSettings {
         orders_max: ORDERS,
         entries_max: ORDERS,
@@ -483,5 +511,7 @@ fn a_refresh_has_all_orders_of_a_large_bus() {
         mirror.orders().gather(Instrument(instrument), &mut of);
         of.len()
     });
-    assert_eq!(counts.sum::<usize>(), ORDERS);
+    let counts: Vec<_> = counts.collect();
+    assert_eq!(counts.iter().sum::<usize>(), ORDERS);
+    assert_eq!(counts[..2], [2_510, 2_490]);
 }

@@ -41,9 +41,9 @@ pub enum Unseen {
     /// It was never published.
     #[error("no book was published yet")]
     Nothing,
-    /// It is deeper than its slot, or its slot was refused memory and has missed updates.
+    /// It is deeper than its slot, or has missed updates while its slot was refused memory.
     #[error(
-        "its snapshot slot has no whole book: it is deeper (raise image_levels_max of the publisher), or memory was refused until lately"
+        "its snapshot slot has no whole book: the book is deeper (raise image_levels_max of the publisher), or /dev/shm was full when it changed; the next whole book fills it"
     )]
     TooDeep,
     /// Its publisher died or was stopped during a change.

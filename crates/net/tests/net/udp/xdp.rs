@@ -13,7 +13,7 @@ use touchline_net::{LiveSource, PacketSource, TimestampSource, UdpSource, XdpSou
 
 const MODES: [Mode; 2] = [Mode::Driver, Mode::Generic];
 
-/// The program of the last source is detached: processes that other tests start have its files for a moment.
+/// Waits until the program of the last source is detached: child processes of other tests hold its files until they `exec`.
 fn detached(network: &Network) {
     let start = Instant::now();
     while programs(network) > 0 {
