@@ -295,6 +295,8 @@ pub enum Alarm {
     NotResolved,
     /// A fill of an order that had ended.
     FillAfterEnd,
+    /// A trade was booked whose price is better than the order's by more than the collar: its bank will reverse it.
+    OffPrice,
     /// A trade was reversed.
     Bust,
     /// A trade was corrected.
@@ -320,6 +322,7 @@ impl fmt::Display for Alarm {
             Alarm::Overfill => "overfill",
             Alarm::NotResolved => "not_resolved",
             Alarm::FillAfterEnd => "fill_after_end",
+            Alarm::OffPrice => "off_price",
             Alarm::Bust => "bust",
             Alarm::Correct => "correct",
             Alarm::UnknownExec => "unknown_exec",

@@ -8,7 +8,7 @@ pub use quoting::{QuoteScore, QuoteScores};
 pub use touchline_fx_events::scorecard::{HORIZONS_MS, Holds, Mean, Score};
 
 use crate::composite::Composites;
-use crate::orders::{Order, OrderState, RejectCode};
+use crate::orders::{Order, RejectCode};
 use crate::setup::{Setup, Slot};
 use crate::ticks;
 use markouts::Markouts;
@@ -102,8 +102,7 @@ impl Scorecard {
         let score = &mut self.scores[slot];
         let terms = &order.terms;
         self.holds_ns[slot].push(now_ns - terms.sent_ns);
-        let is_miss_of_ours = order.is_cancel_asked() && order.state() != OrderState::Rejected;
-        if let Some(code) = code.filter(|_| !is_miss_of_ours) {
+        if let Some(code) = code.filter(|_| !order.is_end_asked_for()) {
             score.rejects[code as usize] += 1;
         }
         if let Some((end, sent)) = mid2.zip(terms.mid2_sent) {

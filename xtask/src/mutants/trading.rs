@@ -305,6 +305,18 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx cancels::a_cancel_is_asked_for_again_at_events",
     },
     Mutant {
+        name: "fx: a reject while a cancel is out costs the bank nothing",
+        find: "self.is_cancel_asked && self.state.is_end() && self.state != Rejected",
+        replace: "self.is_cancel_asked",
+        test: "-p touchline-fx --test fx router::a_bank_is_judged_while_a_cancel_is_out",
+    },
+    Mutant {
+        name: "fx: a fill far better than its order gives no alarm",
+        find: "is_reported && i128::from(self.better(terms, booking.price)) > collar",
+        replace: "is_reported && booking.kind == FillKind::Fill && i128::from(self.better(terms, booking.price)) > collar",
+        test: "-p touchline-fx --test fx off_price::every_fill_that_a_bank_reports_is_judged",
+    },
+    Mutant {
         name: "fx: a report books a disputed order",
         find: "if state == OrderState::Disputed {",
         replace: "if state == OrderState::Disputed && false {",

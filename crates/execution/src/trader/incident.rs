@@ -499,6 +499,10 @@ fn text_of_alarm(what: Alarm) -> &'static str {
         Alarm::FillAfterEnd => {
             "a fill after its end was booked; its parent may have more than its quantity"
         }
+        Alarm::OffPrice => {
+            "a trade at a price better than its order's by more than collar_ticks was booked; the bank will bust it: do not hedge on it, call \
+             the bank"
+        }
         Alarm::Bust => "a trade was reversed; its quantity is not traded again",
         Alarm::Correct => "a trade was corrected",
         Alarm::UnknownExec => "an unknown trade was reversed or corrected; call the bank",

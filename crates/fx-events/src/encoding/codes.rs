@@ -61,6 +61,7 @@ impl Coded for Alarm {
         Alarm::Adopted,
         Alarm::NotAdopted,
         Alarm::NoMassStatus,
+        Alarm::OffPrice,
     ];
 }
 

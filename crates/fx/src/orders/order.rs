@@ -128,10 +128,16 @@ impl Order {
         self.was_unknown
     }
 
-    /// Whether the penalty counts it now, which happens once: an order canceled by the desk without a fill is not
-    /// counted.
+    /// Whether it ended as we asked for. A reject is none of it: the bank refused the order whether or not a cancel was out.
+    pub fn is_end_asked_for(&self) -> bool {
+        // mutant: fx: a reject while a cancel is out costs the bank nothing
+        self.is_cancel_asked && self.state.is_end() && self.state != Rejected
+    }
+
+    /// Whether the penalty counts it now, which happens once: at its end, or when it first becomes unknown. An order that ended without
+    /// a fill as we asked for is not counted.
     pub fn count_once(&mut self) -> bool {
-        if self.is_counted || (self.is_cancel_asked && self.cum == 0) {
+        if self.is_counted || (self.is_end_asked_for() && self.cum == 0) {
             return false;
         }
         self.is_counted = true;

@@ -2,7 +2,7 @@
 
 use super::{Step, Trading, number};
 use crate::event::{Alarm, Event, FillLine, Numbered};
-use crate::orders::{Booking, FillKind, LateOriginal, Report, ReportKind};
+use crate::orders::{Booking, FillKind, LateOriginal, Report, ReportKind, Terms};
 use crate::positions::WorstCase;
 use crate::setup::{Bank, Pair};
 use crate::ticks;
@@ -24,7 +24,7 @@ impl Trading {
         self.orders.book(at, booking);
         let order = self.orders.get(at);
         let terms = order.terms;
-        let improve = self.improvement(terms.pair, terms.side, terms.price, price);
+        let improve = self.improvement(&terms, price);
         let due_ns = self
             .conduct
             .note_fill(&self.setup, order, booking, improve, now_ns);
@@ -134,7 +134,7 @@ impl Trading {
     /// Writes a fill event, and the position event after it.
     fn fill_line(&self, at: usize, booking: &Booking, is_late: bool, step: &mut Step<'_>) {
         let terms = &self.orders.get(at).terms;
-        let improve = self.improvement(terms.pair, terms.side, terms.price, booking.price);
+        let improve = self.improvement(terms, booking.price);
         let line = FillLine {
             order: Some(Numbered {
                 number: number(at),
@@ -157,16 +157,37 @@ impl Trading {
         };
         step.push(Event::Fill(line));
         self.position_line(terms.pair, step);
+        if self.is_off_price(terms, booking) {
+            step.alarm(Alarm::OffPrice, Some(terms.bank), Some(terms.id));
+        }
+    }
+
+    /// Whether a bank reported a fill that is better than its order by more than the collar. A valid trade cannot be denied, but the bank
+    /// will bust it.
+    fn is_off_price(&self, terms: &Terms, booking: &Booking) -> bool {
+        let is_reported = match booking.kind {
+            FillKind::Fill | FillKind::Status | FillKind::Named | FillKind::Correct => true,
+            FillKind::Manual | FillKind::Bust | FillKind::Book => false,
+        };
+        let config = &self.setup.pairs[terms.pair].config;
+        let collar = i128::from(config.collar_ticks) * i128::from(ticks::tick(config.precision));
+        // mutant: fx: a fill far better than its order gives no alarm
+        is_reported && i128::from(self.better(terms, booking.price)) > collar
     }
 
     /// Price improvement over the order in whole ticks, rounded down.
-    fn improvement(&self, pair: Pair, side: Side, ordered: i64, price: Price) -> i64 {
-        let precision = self.setup.pairs[pair].config.precision;
-        let ordered = ticks::exact(ordered, precision);
-        let better = match side {
+    fn improvement(&self, terms: &Terms, price: Price) -> i64 {
+        let precision = self.setup.pairs[terms.pair].config.precision;
+        self.better(terms, price).div_euclid(ticks::tick(precision))
+    }
+
+    /// Price improvement over the order, 1e-9.
+    fn better(&self, terms: &Terms, price: Price) -> i64 {
+        let precision = self.setup.pairs[terms.pair].config.precision;
+        let ordered = ticks::exact(terms.price, precision);
+        match terms.side {
             Side::Bid => ordered.0 - price.0,
             Side::Ask => price.0 - ordered.0,
-        };
-        better.div_euclid(ticks::tick(precision))
+        }
     }
 }

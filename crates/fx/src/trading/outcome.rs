@@ -17,7 +17,7 @@ impl Trading {
         let now_ns = step.now_ns;
         let order = self.orders.get(at);
         let (terms, cum) = (order.terms, order.cum());
-        let is_free = order.was_unknown() || order.is_cancel_asked();
+        let is_free = order.was_unknown() || order.is_end_asked_for();
         let mid2 = step.pricing.composites().mid2(terms.pair);
         self.conduct
             .note_end(&self.setup, order, code, mid2, now_ns);

@@ -157,3 +157,42 @@ fn a_repeated_kill_forgets_the_first_lift() {
         .collect();
     assert_eq!(values(&kills, &["by"]), ["ann", "ann"]);
 }
+
+/// A cancel that is refused after the order's end gives its line, and changes nothing: whatever the end and the reason.
+#[test]
+fn a_refused_cancel_of_an_ended_order_gives_its_line() {
+    let ends = [
+        (("E1", "8", "8", 0), "rejected", ""),
+        (("E1", "4", "4", 0), "canceled", ""),
+        (("E1", "C", "C", 0), "expired", ""),
+        (
+            ("E1", "F", "2", 1_000_000),
+            "filled",
+            "|32=1000000|31=1.10002",
+        ),
+    ];
+    for (end, state, more) in ends {
+        for is_asked in [true, false] {
+            for reason in ["0", "1"] {
+                let mut world = with_order();
+                if is_asked {
+                    world.desk(CANCEL);
+                }
+                world.execution("A", ID, end, more).orders();
+                world.decisions();
+                for ids in ["11=T-P1-2|41=T-P1-1", "11=T-P1-1"] {
+                    world.report("A", &format!("35=9|{ids}|39=8|102={reason}"));
+                    assert_eq!(
+                        values(
+                            &world.orders(),
+                            &["clordid", "event", "state", "code", "leaves"]
+                        ),
+                        [format!("{ID} report {state} null 0")],
+                        "{ids} {is_asked}"
+                    );
+                }
+                assert!(world.decisions().is_empty(), "{state} {is_asked}");
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod disputes;
 mod encoding;
 mod joins;
 mod limits;
+mod off_price;
 mod orders;
 mod plans;
 mod quotes;

@@ -352,6 +352,91 @@ fn an_end_that_was_unknown_or_asked_for_cools_nothing_down() {
     assert_eq!(values(&world.decisions(), &["event"]), ["settled"]);
 }
 
+/// A bank that is silent or refuses while a cancel is out costs as any other; one that cancels as it was asked to costs nothing, and
+/// what one bank did counts once.
+#[test]
+fn a_bank_is_judged_while_a_cancel_is_out() {
+    // The report after the cancel, the cool-down that follows, and the penalty of the bank's next order: 2 ticks a bad one of five.
+    type Then = fn(&mut World);
+    let rows: [(Then, &[&str], i64); 9] = [
+        (|world| report(world, "4", ""), &[], 0),
+        (|world| report(world, "C", "|103=32"), &[], 0),
+        (|world| report(world, "8", "|103=30"), &["A-1"], 20),
+        (|world| report(world, "8", "|103=25"), &["C", "C"], 20),
+        (
+            |world| {
+                world.report("A", "35=j|372=D|379=T-P1-1");
+            },
+            &["E"],
+            20,
+        ),
+        (
+            |world| {
+                world.wait(300);
+            },
+            &["null"],
+            20,
+        ),
+        (
+            |world| {
+                world.line("A.o !down").line("A.o !up");
+            },
+            &["null"],
+            20,
+        ),
+        (
+            |world| {
+                world.report("A", "35=9|11=T-P1-2|41=T-P1-1|39=8|102=1");
+            },
+            &["null"],
+            20,
+        ),
+        // Its cancel does not count as asked for any more.
+        (
+            |world| {
+                world.report("A", "35=9|11=T-P1-2|41=T-P1-1|39=0|102=0");
+                report(world, "4", "");
+            },
+            &["B"],
+            20,
+        ),
+    ];
+    for (number, (then, codes, penalty)) in rows.into_iter().enumerate() {
+        let settings = "[router]\ncooldown_ms = 10\ncredit_pause_ms = 10\nreject_cost = 100\nhold_ms_per_tenth = 1000000";
+        let mut world = World::up(settings, &[("A", "answer_ms = 200")]);
+        world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+        world.parent("P1", "buy", 1_000_000, GTD).at(5);
+        world
+            .desk("{\"op\":\"cancel\",\"id\":\"P1\"}")
+            .at(6)
+            .decisions();
+        then(&mut world);
+        let cooled = |world: &mut World| {
+            let mut lines = world.decisions();
+            lines.retain(|line| line.contains("cooldown"));
+            values(&lines, &["code"])
+        };
+        assert_eq!(cooled(&mut world), codes, "row {number}");
+        // Its end, where it is unknown, counts no more.
+        world.execution("A", "T-P1-1", ("E9", "8", "8", 0), "|103=30");
+        assert!(cooled(&mut world).is_empty(), "row {number}");
+        world.at(1_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
+        world.parent("P2", "buy", 1_000_000, GTD);
+        let lines = world.decisions();
+        let plan = lines.iter().find(|line| line.contains("\"plan\""));
+        let leg = format!(",null,{penalty}]]");
+        assert!(
+            plan.is_some_and(|plan| plan.contains(&leg)),
+            "row {number}: {lines:?}"
+        );
+    }
+}
+
+/// A report of the order T-P1-1 that ends it without a fill.
+fn report(world: &mut World, status: &str, more: &str) {
+    world.execution("A", "T-P1-1", ("E1", status, status, 0), more);
+}
+
 #[test]
 fn a_parent_pauses_by_its_urgency_after_an_unfilled_order() {
     for (urgency, pause) in [(0, 50), (1, 10), (2, 0)] {
