@@ -27,6 +27,7 @@ mod reference;
 pub mod replay;
 mod rows;
 mod settings;
+mod silence;
 mod snapshot_assembler;
 mod snapshot_cycle;
 mod snapshots;

@@ -14,6 +14,8 @@ pub enum Condition {
     Waiting = 4,
     /// Packets contradict the processed ones, and no other packet arrived since.
     UnconfirmedJump = 8,
+    /// No packet of any group of the channel came for longer than its groups ever pause.
+    ChannelSilent = 16,
 }
 
 /// Health of a channel: current conditions, and the last published state.
@@ -55,11 +57,20 @@ impl ChannelHealth {
         self.conditions & condition as u8 != 0
     }
 
+    /// Whether any condition is set.
+    #[inline]
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        self.conditions != 0
+    }
+
     /// Published validity of a live book of the channel.
     #[inline]
     #[must_use]
     pub fn validity(&self) -> Validity {
-        const STALE: u8 = Condition::FeedTimeout as u8 | Condition::Disconnected as u8;
+        const STALE: u8 = Condition::FeedTimeout as u8
+            | Condition::Disconnected as u8
+            | Condition::ChannelSilent as u8;
         match self.conditions {
             0 => Validity::Live,
             conditions if conditions & STALE != 0 => Validity::Stale,

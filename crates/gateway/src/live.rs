@@ -185,15 +185,19 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         if let Some(step_ns) = self.clocks.set(now) {
             self.wall_stepped(step_ns);
         }
-        // While sockets or rings hold packets, an awaited packet may be among them, and the channel has not
-        // timed out.
-        if is_empty {
+        let dropped = self.counters.packets_dropped_kernel;
+        let has_paused = self.liveness.tick(boot_ns(), dropped, is_empty);
+        self.counters.stalls += u64::from(has_paused);
+        // While sockets or rings hold packets, an awaited packet may be among them, and the channel has not timed out. After a
+        // pause this round may have found them empty before it.
+        let is_drained = |pause: &Pause| pause.is_drained;
+        if is_empty && self.liveness.pause().is_none_or(is_drained) {
             self.pipeline.advance_at(self.clocks.now(now).time);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));
         self.report();
         self.send_heartbeat(now);
-        self.state_activity(is_empty);
+        self.state_activity(has_paused);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
             self.pipeline.publisher_mut().check()?;
@@ -263,11 +267,8 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     }
 
     /// States that the bus is current; after a pause of the duty cycle, only once it has caught up.
-    fn state_activity(&mut self, is_empty: bool) {
+    fn state_activity(&mut self, has_paused: bool) {
         let now_ns = boot_ns();
-        let dropped = self.counters.packets_dropped_kernel;
-        let has_paused = self.liveness.tick(now_ns, dropped, is_empty);
-        self.counters.stalls += u64::from(has_paused);
         if let Some(pause) = self.liveness.pause()
             && self.link.is_caught_up(pause)
         {

@@ -6,6 +6,7 @@ use super::channel::Channel;
 use super::counters::Counters;
 use super::early::EarlySnapshots;
 use super::settings::{FeedType, Line, Settings};
+use super::silence::Silence;
 use super::snapshots;
 use super::templates::Templates;
 use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness, timeliness};
@@ -25,12 +26,11 @@ pub struct CmeFeed {
     /// The received packet that waits until earlier steps are processed.
     arrived: ArrivedPacket,
     health: ChannelHealth,
-    /// Time of the last packet of the incremental feed, by the monotonic clock; 0 before the first packet.
-    activity_ns: u64,
     /// End of input was reached.
     is_over: bool,
     waiting: WaitClock,
     early: EarlySnapshots,
+    silence: Silence,
     /// The last request was filled, and this is not published yet.
     is_filled: bool,
 }
@@ -47,10 +47,10 @@ impl CmeFeed {
             ),
             arrived: ArrivedPacket::new(settings.packet_bytes_max),
             health: ChannelHealth::default(),
-            activity_ns: 0,
             is_over: false,
             waiting: WaitClock::default(),
             early: EarlySnapshots::new(settings.packet_bytes_max),
+            silence: Silence::new(&settings),
             is_filled: false,
             channel: Channel::new(settings),
         }
@@ -213,7 +213,11 @@ impl CmeFeed {
             _ => snapshots::snapshot_sequence(&packet),
         };
         let sending_ns = packet.header.sending_time_ns;
-        match timeliness(&self.arbiter, snapshot_sequence, sending_ns, arrival.time) {
+        let timely = timeliness(&self.arbiter, snapshot_sequence, sending_ns, arrival.time);
+        if timely != Timeliness::Impossible {
+            self.repeated(arrival.time.mono_ns, timely, snapshot_sequence);
+        }
+        match timely {
             Timeliness::Due => {
                 self.take_recovery(arrival.feed, arrival.time, &packet, instruments, batch);
             }
@@ -309,12 +313,33 @@ impl CmeFeed {
             .map_or(0, |newest| newest.sequence as u32)
     }
 
+    /// Records a packet of the groups that repeat. A silence ends when one shows that no packet of the incremental feed was missed;
+    /// definitions show nothing, and a snapshot ahead of the feed the opposite.
+    fn repeated(&mut self, now_ns: u64, timely: Timeliness, snapshot_sequence: u32) {
+        self.silence.repeated(now_ns);
+        let limit_ns = self.silence.limit_ns().unwrap_or(0);
+        self.channel.counters.silence_limit_ms = limit_ns / 1_000_000;
+        if timely == Timeliness::Early {
+            self.silence.note_ahead(now_ns);
+        } else if snapshot_sequence > 0 && self.health.has(Condition::ChannelSilent) {
+            Silence::end(&mut self.health, &mut self.channel.counters);
+        }
+    }
+
     /// Records the next packet of the incremental feed. Copies, old and forged packets are not activity: they contain
     /// nothing new.
     #[inline]
     fn processed(&mut self, time: ReceiveTime) {
-        self.activity_ns = time.mono_ns;
+        self.silence.processed(time.mono_ns);
+        if self.health.has_any() {
+            self.clear_conditions();
+        }
+    }
+
+    #[cold]
+    fn clear_conditions(&mut self) {
         self.health.clear(Condition::FeedTimeout);
+        Silence::end(&mut self.health, &mut self.channel.counters);
         self.health.clear(Condition::UnconfirmedJump);
         self.clear_behind();
     }
@@ -418,12 +443,9 @@ impl Feed for CmeFeed {
 
     fn handle_timeout(&mut self, time: ReceiveTime) {
         let time = self.waiting.pass(time);
-        let inactive_ns = time.mono_ns.saturating_sub(self.activity_ns);
-        let is_silent = self.activity_ns > 0 && inactive_ns >= self.channel.settings.stale_ns;
-        if is_silent && !self.health.has(Condition::FeedTimeout) {
-            self.health.raise(Condition::FeedTimeout);
-            self.channel.counters.feed_timeouts += 1;
-        }
+        let counters = &mut self.channel.counters;
+        self.silence
+            .expire(time.mono_ns, &mut self.health, counters);
         self.arbiter.advance(time.mono_ns);
     }
 
@@ -431,10 +453,10 @@ impl Feed for CmeFeed {
     fn wall_stepped(&mut self, _: i64) {}
 
     fn next_timeout(&self) -> Option<u64> {
-        let is_expected = self.activity_ns > 0 && !self.health.has(Condition::FeedTimeout);
-        let stale_ns = self.channel.settings.stale_ns;
-        let silent_ns = is_expected.then(|| self.activity_ns.saturating_add(stale_ns));
-        let next_ns = [silent_ns, self.arbiter.next_timeout()];
+        let next_ns = [
+            self.silence.next_ns(&self.health),
+            self.arbiter.next_timeout(),
+        ];
         let next_ns = next_ns.into_iter().flatten().min()?;
         Some(self.waiting.given_by(next_ns))
     }

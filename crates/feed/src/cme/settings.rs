@@ -72,6 +72,9 @@ pub struct Settings {
     /// Feed timeout: books are stale after this long without a packet of the incremental feed, nanoseconds; `u64::MAX`
     /// disables it.
     pub stale_ns: u64,
+    /// Channel silence: books are stale after this long without a packet of any group, nanoseconds, if the groups of snapshots or
+    /// definitions repeat; longer if they repeat slowly. `u64::MAX` disables it.
+    pub silence_ns: u64,
     /// TCP replay of lost packets, before snapshots recover the loss; `None`: no replay.
     pub replay: Option<Replay>,
 }
@@ -92,6 +95,7 @@ impl Default for Settings {
             },
             trust_undefined: true,
             stale_ns: u64::MAX,
+            silence_ns: u64::MAX,
             replay: None,
         }
     }

@@ -19,13 +19,13 @@ pub struct Duty {
     pub loop_cpu_affinity: Option<usize>,
     /// Idle strategy.
     pub idle: IdleKind,
-    /// Maximum sleep of an idle round, 0..=1 s, for `idle` of `sleep` or `backoff`.
+    /// Maximum sleep of an idle round, 0..=100 ms, for `idle` of `sleep` or `backoff`.
     #[serde(with = "LoopSleep")]
     pub loop_sleep: Duration,
     /// Reads the data of the instruments of the last packets while none comes, so that it stays in the caches; has an effect with
     /// `idle` of `spin` only.
     pub keep_warm: bool,
-    /// Interval of the timers, 1 us..=1 s: gap timeouts, and all work besides packets.
+    /// Interval of the timers, 1 us..=100 ms: gap timeouts, silence, and all work besides packets.
     #[serde(with = "LoopTimer")]
     pub loop_timer_freq: Duration,
     /// Interval after which a heartbeat is published if nothing else was, milliseconds,
@@ -36,6 +36,10 @@ pub struct Duty {
     /// milliseconds, 0..=3,600,000; 0 disables it.
     #[serde(deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub stale_after_ms: u64,
+    /// Channel silence: books are stale after this time without a packet of any group of a channel whose snapshots or definitions
+    /// repeat, or after twice the longest interval between these, milliseconds, 0..=3,600,000; 0 disables it. Live only.
+    #[serde(deserialize_with = "within::<_, _, 0, 3_600_000>")]
+    pub channel_silence_ms: u64,
 }
 
 /// Idle strategy.
@@ -88,6 +92,7 @@ impl Default for Duty {
             loop_timer_freq: Duration::from_millis(1),
             heartbeat_ms: 1_000,
             stale_after_ms: 45_000,
+            channel_silence_ms: 1_000,
         }
     }
 }
@@ -155,6 +160,9 @@ impl Visitor<'_> for DurationVisitor {
     }
 }
 
+/// Longest sleep, and longest interval of the timers: a silence is noticed this late at most.
+const ROUND_MAX: Duration = Duration::from_millis(100);
+
 /// Format of `loop_sleep`.
 struct LoopSleep;
 
@@ -164,7 +172,7 @@ impl LoopSleep {
     }
 
     fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        duration_within(deserializer, Duration::ZERO, Duration::from_secs(1))
+        duration_within(deserializer, Duration::ZERO, ROUND_MAX)
     }
 }
 
@@ -178,7 +186,7 @@ impl LoopTimer {
 
     fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let least = Duration::from_micros(1);
-        duration_within(deserializer, least, Duration::from_secs(1))
+        duration_within(deserializer, least, ROUND_MAX)
     }
 }
 

@@ -84,6 +84,7 @@ keep_warm = true
 loop_timer_freq = "2500ns"
 heartbeat_ms = 10
 stale_after_ms = 0
+channel_silence_ms = 250
 
 [publication]
 directory = "/dev/hugepages/touchline"

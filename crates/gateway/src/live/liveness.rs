@@ -141,11 +141,12 @@ mod tests {
         };
         assert_eq!(timeout_ms(&quick), 100);
         let slow = Duty {
-            loop_timer_freq: Duration::from_secs(1),
-            loop_sleep: Duration::from_secs(1),
+            heartbeat_ms: 10,
+            loop_timer_freq: Duration::from_millis(100),
+            loop_sleep: Duration::from_millis(100),
             ..duty()
         };
-        assert_eq!(timeout_ms(&slow), 16_000);
+        assert_eq!(timeout_ms(&slow), 1_600);
     }
 
     #[test]

@@ -180,7 +180,16 @@ fn live_settings(config: &CmeConfig, replay: Option<cme::Replay>) -> Settings {
     Settings {
         replay,
         trust_undefined: false,
+        silence_ns: timeout_ns(config.duty.channel_silence_ms),
         ..settings(config)
+    }
+}
+
+/// A timeout of the configuration: 0 disables it.
+fn timeout_ns(ms: u64) -> u64 {
+    match ms {
+        0 => u64::MAX,
+        ms => ms * 1_000_000,
     }
 }
 
@@ -204,10 +213,7 @@ pub fn settings(config: &CmeConfig) -> Settings {
         packet_bytes_max: config.limits.packet_bytes_max,
         instruments_max: config.limits.instruments_max,
         queue_entries_max: config.limits.queue_entries_max,
-        stale_ns: match config.duty.stale_after_ms {
-            0 => u64::MAX,
-            ms => ms * 1_000_000,
-        },
+        stale_ns: timeout_ns(config.duty.stale_after_ms),
         ..Settings::default()
     }
 }

@@ -50,6 +50,8 @@ pub struct Reporter {
     logged: BTreeMap<&'static str, u64>,
     ready: Option<bool>,
     lines: [Line; 2],
+    silences: u64,
+    is_channel_silent: bool,
     groups_lost: u64,
     is_detached: bool,
     gap_fields: &'static [(&'static str, &'static str)],
@@ -165,6 +167,8 @@ impl Reporter {
                 log.write(event, fields);
             }
         }
+        let silences = (value("channel_silences"), value("channel_silent") == 1);
+        self.look_at_silences(silences, value("silence_limit_ms"), log);
         self.look_at_groups(value("groups_lost"), log);
         let is_detached = value("xdp_detached") == 1;
         if is_detached && !std::mem::replace(&mut self.is_detached, is_detached) {
@@ -174,6 +178,24 @@ impl Reporter {
         self.look_at_lines([value("packets_a"), value("packets_b")], log);
         let (live, known) = (value("books_live"), value("books_known"));
         self.look_at_readiness(value("ready") == 1, live, known, log);
+    }
+
+    fn look_at_silences<W: Write>(
+        &mut self,
+        (count, is_silent): (u64, bool),
+        limit_ms: u64,
+        log: &mut Log<W>,
+    ) {
+        let more = count.saturating_sub(self.silences);
+        if more > 0 {
+            let fields = [("count", more.into()), ("limit_ms", limit_ms.into())];
+            log.write(&event::CHANNEL_SILENT, fields);
+        }
+        // A silence may begin and end between two passes.
+        if !is_silent && (more > 0 || self.is_channel_silent) {
+            log.write(&event::CHANNEL_BACK, []);
+        }
+        (self.silences, self.is_channel_silent) = (count, is_silent);
     }
 
     fn look_at_groups<W: Write>(&mut self, lost: u64, log: &mut Log<W>) {

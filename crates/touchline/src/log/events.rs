@@ -121,8 +121,14 @@ events! {
     LINE_BACK = Info Each "line_back" [line]
         "a silent line sends again"
         "nothing";
+    CHANNEL_SILENT = Warn Each "channel_silent" [count limit_ms fix]
+        "no packet of any group of the channel came for limit_ms, snapshots and definitions included: the exchange or the network is gone, and books are stale"
+        "look at the interface and its multicast groups on this host (touchline doctor --interface NAME), then ask the network and the venue";
+    CHANNEL_BACK = Info Each "channel_back" []
+        "a packet showed that the silent channel sends again; books are live, or recovered after the gap that follows"
+        "nothing";
     FEED_TIMEOUT = Warn Limited "feed_timeout" [count]
-        "no packet came for stale_after_ms on either line, or from the venue of a FIX session: books are stale"
+        "no packet of the incremental feed came on either line for stale_after_ms, or for silence_limit_ms while snapshots showed that the venue sent some; or nothing came from the venue of a FIX session: books are stale"
         "look at the venue's status and trading hours, then at the network; ready follows when packets come again";
     SEQUENCE_RESET = Warn Limited "sequence_reset" [count]
         "the venue's packet numbers started again at 1 (weekly reset, failover): books are empty until it sends them again"

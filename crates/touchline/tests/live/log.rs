@@ -1,4 +1,4 @@
-//! Log of a gateway of the simulated exchange: a gap, a silent line, a feed timeout, a restart of the exchange and a
+//! Log of a gateway of the simulated exchange: a gap, a silent line, a silent channel, a feed timeout, a restart of the exchange and a
 //! lost connection are separate lines, as text, as JSON and for journald.
 
 use crate::cast::{Actor, PATIENCE, Place, Stage};
@@ -114,6 +114,13 @@ fn each_event_of_a_channel_is_a_log_line() {
     // No packet arrives any more.
     let before = count(&gateway);
     exchange.kill();
+    let silent = line_of(&gateway, "channel_silent", before);
+    assert!(
+        silent.starts_with(&format!(
+            "WARN channel_silent {CONTEXT} count=1 limit_ms=1000 fix=\""
+        )),
+        "{silent}"
+    );
     assert_eq!(
         line_of(&gateway, "feed_timeout", before),
         format!("WARN feed_timeout {CONTEXT} count=1")

@@ -20,14 +20,15 @@ use touchline_lab::random::{Random, seeds};
 /// A gateway without a heartbeat for this time is stalled: two heartbeats of 100 ms.
 const STALLED_AFTER: Duration = Duration::from_millis(200);
 
-/// `stale_after_ms` of the gateway; the exchange sends at least once a second.
-const SILENT_AFTER: Duration = Duration::from_millis(1_500);
+/// `channel_silence_ms` of the gateway, and the longest time until a check; the exchange repeats its snapshots and definitions without
+/// a pause.
+const SILENT_AFTER: Duration = Duration::from_millis(1_100);
 
 /// Additional time after which a check is reliable on a loaded host.
 const MARGIN: Duration = Duration::from_millis(150);
 
 /// A stop of the exchange that must be detected, milliseconds. The gateway may be late by less than the stall limit,
-/// both with the last packet and with the check that finds the timeout.
+/// both with the last packet and with the check that finds the silence.
 const LONG_MS: i64 =
     (SILENT_AFTER.as_millis() + 2 * STALLED_AFTER.as_millis() + MARGIN.as_millis()) as i64;
 
@@ -348,10 +349,9 @@ fn gateway(stage: &Stage) -> Actor {
     let config = format!(
         "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
          interface = \"127.0.0.1\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
-         hold_packets_max = 1024\n[gateway]\nheartbeat_ms = {}\nstale_after_ms = {}\n\
+         hold_packets_max = 1024\n[gateway]\nheartbeat_ms = {}\n\
          [publication]\nring_bytes = 262144\n",
-        STALLED_AFTER.as_millis() / 2,
-        SILENT_AFTER.as_millis()
+        STALLED_AFTER.as_millis() / 2
     );
     std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
     let line = "gateway --until-eof --config @/live.toml";

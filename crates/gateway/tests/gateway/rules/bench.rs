@@ -76,6 +76,27 @@ impl Bench {
         })
     }
 
+    /// A path whose books are stale after 100 ms without a packet of any group, and after 10 s without one of the incremental feed.
+    pub fn of_repeating_groups() -> Bench {
+        Bench::with(Settings {
+            stale_ns: 10_000 * MILLISECOND,
+            silence_ns: 100 * MILLISECOND,
+            ..Settings::default()
+        })
+    }
+
+    /// A packet of the incremental feed on one line.
+    pub fn on_line(&mut self, line: Line, sequence: u32, messages: &[Vec<u8>]) {
+        let bytes = packet(
+            sequence,
+            (self.now_ns / MILLISECOND + 1) * MILLISECOND,
+            messages,
+        );
+        self.now_ns += MILLISECOND;
+        self.path
+            .packet((FeedType::Incremental, line), &bytes, self.now_ns, 0);
+    }
+
     /// Advances the clock by this number of milliseconds without a packet.
     pub fn silence(&mut self, ms: u64) {
         self.now_ns += ms * MILLISECOND;

@@ -1,8 +1,8 @@
-//! Feed timeout: no packet on either line of the incremental feed, and books become stale.
+//! Feed timeout and channel silence: no packet on either line of the incremental feed, or of any group, and books become stale.
 
 use crate::rules::bench::Bench;
 use crate::rules::messages::*;
-use touchline_feed::cme::FeedType;
+use touchline_feed::cme::{FeedType, Line};
 
 /// A live book with a bid and an order.
 fn live() -> Bench {
@@ -106,4 +106,165 @@ fn a_snapshot_does_not_make_a_silent_channel_live() {
     bench.published(&["channel live live"]);
     bench.shown(ID, "live");
     bench.book(ID, "live 100 |");
+}
+
+/// The groups of a channel that repeat: a snapshot of the book as of packet `newest`, each 10 ms.
+fn repeat(bench: &mut Bench, newest: u32, times: u32) {
+    for _ in 0..times {
+        bench.silence(9);
+        bench.snapshots(1, &[snapshot(newest, 1, &[100])]);
+    }
+}
+
+/// A live book of a channel whose snapshots have repeated for 200 ms.
+fn repeating() -> Bench {
+    let mut bench = Bench::of_repeating_groups();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[orders(20, &[order(NEW, 1, 1, 5, 100)])]);
+    repeat(&mut bench, 2, 20);
+    bench.published(&["reset", "1: book 7 live 100 | -", "2: orders live"]);
+    bench
+}
+
+#[test]
+fn a_channel_of_which_no_group_sends_is_stale_until_a_snapshot_shows_that_nothing_was_missed() {
+    let mut bench = repeating();
+    bench.silence(99);
+    bench.published(&[]);
+    bench.silence(1);
+    bench.published(&["channel stale stale"]);
+    bench.shown(ID, "stale");
+    let counters = bench.counters();
+    assert_eq!((counters.channel_silences, counters.channel_silent), (1, 1));
+    assert_eq!(
+        (counters.silence_limit_ms, counters.feed_timeouts),
+        (100, 0)
+    );
+    bench.silence(500);
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.take_published();
+    bench.shown(ID, "stale");
+    repeat(&mut bench, 2, 1);
+    bench.published(&["channel live live"]);
+    let counters = bench.counters();
+    assert_eq!((counters.channel_silences, counters.channel_silent), (1, 0));
+    // The interruption is not taken for the rate of the groups.
+    repeat(&mut bench, 2, 3);
+    bench.silence(100);
+    bench.published(&["channel stale stale"]);
+    bench.packet(3, &[heartbeat()]);
+    bench.published(&["channel live live"]);
+}
+
+/// While nothing came, the exchange went on: no book is live before the loss is assessed.
+#[test]
+fn a_silence_that_hid_packets_does_not_end_with_a_snapshot() {
+    let mut bench = repeating();
+    bench.silence(100);
+    bench.published(&["channel stale stale"]);
+    repeat(&mut bench, 3, 30);
+    bench.published(&[]);
+    bench.packet(4, &[heartbeat()]);
+    bench.wait();
+    let said = bench.take_published();
+    assert_eq!(said[0], "lost 3-3", "{said:?}");
+    assert!(
+        said[1..].iter().any(|said| said == "channel live live"),
+        "{said:?}"
+    );
+}
+
+/// One line is enough, for any time.
+#[test]
+fn a_channel_of_which_one_line_is_dead_is_not_silent() {
+    for line in [Line::A, Line::B] {
+        let mut bench = repeating();
+        for packet in 3..63 {
+            bench.silence(90);
+            bench.on_line(line, packet, &[heartbeat()]);
+            repeat(&mut bench, packet, 1);
+        }
+        bench.published(&[]);
+        assert_eq!(bench.counters().channel_silences, 0, "{line:?}");
+    }
+}
+
+/// Snapshots show whether the venue sends what does not arrive: if not, its own limit is the only one.
+#[test]
+fn a_dead_incremental_feed_is_stale_as_soon_as_snapshots_are_ahead_of_it() {
+    let mut bench = repeating();
+    repeat(&mut bench, 2, 300);
+    bench.published(&[]);
+    repeat(&mut bench, 3, 10);
+    bench.published(&[]);
+    repeat(&mut bench, 4, 2);
+    bench.published(&["channel stale stale"]);
+    let counters = bench.counters();
+    assert_eq!((counters.channel_silences, counters.feed_timeouts), (0, 1));
+    // It goes on, and has lost a packet.
+    bench.packet(4, &[heartbeat()]);
+    bench.wait();
+    let said = bench.take_published();
+    assert_eq!(said[0], "lost 3-3", "{said:?}");
+    assert!(
+        said[1..].iter().any(|said| said == "channel live live"),
+        "{said:?}"
+    );
+}
+
+/// A quiet market without snapshots: nothing can be told from an ended exchange, but by heartbeats.
+#[test]
+fn a_dead_incremental_feed_without_newer_snapshots_is_stale_after_the_limit_of_the_venue() {
+    let mut bench = repeating();
+    repeat(&mut bench, 2, 979);
+    bench.published(&[]);
+    repeat(&mut bench, 2, 3);
+    bench.published(&["channel stale stale"]);
+    assert_eq!(bench.counters().feed_timeouts, 1);
+}
+
+/// Books stay correct without snapshots. The first packet without them may come late; from then on the venue's limit is the only one.
+#[test]
+fn dead_snapshot_groups_are_one_silence_at_most() {
+    let mut bench = repeating();
+    bench.silence(100);
+    bench.published(&["channel stale stale"]);
+    bench.packet(3, &[heartbeat()]);
+    bench.published(&["channel live live"]);
+    for packet in 4..20 {
+        bench.silence(5_000);
+        bench.packet(packet, &[heartbeat()]);
+    }
+    bench.published(&[]);
+    assert_eq!(bench.counters().channel_silences, 1);
+    repeat(&mut bench, 19, 2);
+    bench.silence(100);
+    bench.published(&["channel stale stale"]);
+}
+
+/// A closed market: its cycles come each half second, and heartbeats each 5 s.
+#[test]
+fn slow_cycles_are_no_silence() {
+    let mut bench = Bench::of_repeating_groups();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[orders(20, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.take_published();
+    for packet in 3..13 {
+        for _ in 0..10 {
+            bench.silence(499);
+            bench.snapshots(1, &[snapshot(packet - 1, 1, &[100])]);
+        }
+        bench.packet(packet, &[heartbeat()]);
+    }
+    bench.published(&[]);
+    let counters = bench.counters();
+    assert_eq!(
+        (counters.channel_silences, counters.silence_limit_ms),
+        (0, 1_000)
+    );
+    // Its end is noticed by the same rate.
+    bench.silence(999);
+    bench.published(&[]);
+    bench.silence(1);
+    bench.published(&["channel stale stale"]);
 }

@@ -151,6 +151,35 @@ fn a_line_is_silent_after_five_samples_while_the_other_receives() {
     assert_eq!(said(&log, 1), ["INFO line_back line=A"]);
 }
 
+/// One warning a silence and one line of its end, also if both were since the last pass.
+#[test]
+fn each_silence_of_a_channel_has_a_warning_and_an_end() {
+    let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));
+    let mut look = |silences, is_silent, log: &mut Log<Vec<u8>>| {
+        let values = [
+            ("channel_silences", silences),
+            ("channel_silent", is_silent),
+            ("silence_limit_ms", 1_000),
+        ];
+        reporter.look_at(&BTreeMap::from(values), log);
+    };
+    look(0, 0, &mut log);
+    assert_eq!(said(&log, 0), [""; 0]);
+    (0..3).for_each(|_| look(1, 1, &mut log));
+    let lines = said(&log, 0);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("WARN channel_silent count=1 limit_ms=1000 fix="));
+    (0..2).for_each(|_| look(1, 0, &mut log));
+    assert_eq!(said(&log, 1), ["INFO channel_back"]);
+    look(3, 0, &mut log);
+    let lines = said(&log, 2);
+    assert!(
+        lines[0].starts_with("WARN channel_silent count=2 "),
+        "{lines:?}"
+    );
+    assert_eq!(lines[1..], ["INFO channel_back"]);
+}
+
 #[test]
 fn readiness_and_groups_are_logged_when_they_change() {
     let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));

@@ -74,17 +74,17 @@ fn an_invalid_line_is_refused_with_the_valid_form() {
         (
             "gateway",
             r#"loop_sleep = 500"#,
-            r#"7: `loop_sleep` is the number 500, but must be a duration in quotes with its unit, such as "500us" or "1s"; values: "0ns" to "1s"; default: "500us"; see `touchline help settings loop_sleep`"#,
+            r#"7: `loop_sleep` is the number 500, but must be a duration in quotes with its unit, such as "500us" or "1s"; values: "0ns" to "100ms"; default: "500us"; see `touchline help settings loop_sleep`"#,
         ),
         (
             "gateway",
             r#"loop_sleep = "500""#,
-            r#"7: `loop_sleep`: "500" is not a duration: write a whole number with its unit, ns, us, ms or s, such as "500us" or "1s"; values: "0ns" to "1s"; default: "500us"; see `touchline help settings loop_sleep`"#,
+            r#"7: `loop_sleep`: "500" is not a duration: write a whole number with its unit, ns, us, ms or s, such as "500us" or "1s"; values: "0ns" to "100ms"; default: "500us"; see `touchline help settings loop_sleep`"#,
         ),
         (
             "gateway",
             r#"loop_sleep = "5 parsecs""#,
-            r#"7: `loop_sleep`: "5 parsecs" is not a duration: write a whole number with its unit, ns, us, ms or s, such as "500us" or "1s"; values: "0ns" to "1s"; default: "500us"; see `touchline help settings loop_sleep`"#,
+            r#"7: `loop_sleep`: "5 parsecs" is not a duration: write a whole number with its unit, ns, us, ms or s, such as "500us" or "1s"; values: "0ns" to "100ms"; default: "500us"; see `touchline help settings loop_sleep`"#,
         ),
         (
             "gateway",
@@ -94,12 +94,12 @@ fn an_invalid_line_is_refused_with_the_valid_form() {
         (
             "gateway",
             r#"loop_sleep = "2s""#,
-            r#"7: `loop_sleep` is 2s, which is out of range; values: "0ns" to "1s"; default: "500us"; see `touchline help settings loop_sleep`"#,
+            r#"7: `loop_sleep` is 2s, which is out of range; values: "0ns" to "100ms"; default: "500us"; see `touchline help settings loop_sleep`"#,
         ),
         (
             "gateway",
             r#"loop_timer_freq = "0ns""#,
-            r#"7: `loop_timer_freq` is 0ns, which is out of range; values: "1us" to "1s"; default: "1ms"; see `touchline help settings loop_timer_freq`"#,
+            r#"7: `loop_timer_freq` is 0ns, which is out of range; values: "1us" to "100ms"; default: "1ms"; see `touchline help settings loop_timer_freq`"#,
         ),
         (
             "gateway",

@@ -1,0 +1,323 @@
+//! Silence of the incremental feed, and of a whole channel: no packet of any of its groups, lines, snapshots and definitions
+//! included.
+//!
+//! The groups of snapshots and definitions repeat without end, whether the market is open, quiet or closed. So a channel whose
+//! groups repeat is never silent for long, and the limit follows from the rate at which they do. The incremental feed alone
+//! shows much less: its heartbeats are half a minute apart.
+
+use super::counters::Counters;
+use super::settings::Settings;
+use crate::health::{ChannelHealth, Condition};
+
+/// Times the longest interval between two packets of the repeating groups, below which no silence is declared.
+const INTERVALS: u64 = 2;
+
+/// The longest interval is halved after this many times its length without one of at least half of it.
+const MEMORY: u64 = 16;
+
+/// Intervals that would raise the limit, of about the same length and each soon after the one before, which are the groups' new rate
+/// rather than interruptions.
+const CONFIRMATIONS: u32 = 4;
+
+/// Times the longest interval, and part of the shortest limit, for which packets must have come before their rate is known.
+const LEARNED: u64 = 4;
+
+/// When packets of the channel came, and how long their absence is normal. All times are of the monotonic clock.
+///
+/// Invariant: no time is later than the packet that was recorded last.
+#[derive(Debug)]
+pub struct Silence {
+    /// Shortest limit; `u64::MAX`: no limit at all.
+    setting_ns: u64,
+    /// Limit of the incremental feed alone.
+    stale_ns: u64,
+    /// Last packet of the incremental feed; 0 before the first.
+    activity_ns: u64,
+    /// First packet of a repeating group since their rate was last unknown; 0 if none came.
+    begun_ns: u64,
+    /// Last packet of a repeating group.
+    repeated_ns: u64,
+    /// Last packet of a repeating group that came after at least half of the longest interval.
+    confirmed_ns: u64,
+    /// Longest interval between two packets of the repeating groups.
+    longest_ns: u64,
+    /// The rate is known: packets came for long enough.
+    is_known: bool,
+    /// Last interval that would have raised the limit, and how many in a row were like it.
+    interruption: Interruption,
+    /// First snapshot ahead of the incremental feed since its last packet; 0 if none is.
+    ahead_ns: u64,
+}
+
+/// An interval that would raise the limit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Interruption {
+    length_ns: u64,
+    ended_ns: u64,
+    alike: u32,
+}
+
+impl Silence {
+    /// A channel that was not heard yet.
+    pub fn new(settings: &Settings) -> Silence {
+        Silence {
+            setting_ns: settings.silence_ns,
+            stale_ns: settings.stale_ns,
+            activity_ns: 0,
+            begun_ns: 0,
+            repeated_ns: 0,
+            confirmed_ns: 0,
+            longest_ns: 0,
+            is_known: false,
+            interruption: Interruption::default(),
+            ahead_ns: 0,
+        }
+    }
+
+    /// Limit of the channel as its groups repeat now; `None` while they do not, or their rate is unknown.
+    pub fn limit_ns(&self) -> Option<u64> {
+        let limit_ns = self.longest_ns.saturating_mul(INTERVALS);
+        (self.is_known && self.setting_ns < u64::MAX).then(|| limit_ns.max(self.setting_ns))
+    }
+
+    /// A packet of the groups that repeat came.
+    pub fn repeated(&mut self, now_ns: u64) {
+        if self.setting_ns == u64::MAX {
+            return;
+        }
+        let interval_ns = now_ns.saturating_sub(self.repeated_ns);
+        let is_first = self.begun_ns == 0;
+        self.repeated_ns = now_ns;
+        if is_first {
+            (self.begun_ns, self.confirmed_ns) = (now_ns, now_ns);
+            return;
+        }
+        let wanted_ns = interval_ns.saturating_mul(INTERVALS);
+        match self.limit_ns() {
+            Some(limit_ns) if wanted_ns > limit_ns => self.interrupted(interval_ns, now_ns),
+            _ => self.learn(interval_ns, now_ns),
+        }
+        let learned_ns = self.longest_ns.saturating_mul(LEARNED);
+        let learned_ns = learned_ns.max(self.setting_ns / LEARNED);
+        self.is_known |= now_ns - self.begun_ns >= learned_ns;
+        assert!(
+            self.begun_ns <= self.repeated_ns && self.confirmed_ns <= self.repeated_ns,
+            "silence: times of earlier packets are not later than {now_ns} ns"
+        );
+    }
+
+    fn learn(&mut self, interval_ns: u64, now_ns: u64) {
+        if interval_ns >= self.longest_ns / 2 {
+            self.longest_ns = self.longest_ns.max(interval_ns);
+            self.confirmed_ns = now_ns;
+        } else if now_ns - self.confirmed_ns >= self.longest_ns.saturating_mul(MEMORY) {
+            self.longest_ns /= 2;
+            self.confirmed_ns = now_ns;
+        }
+    }
+
+    /// The groups paused for longer than ever: an interruption, or the first pauses of a lower rate.
+    #[cold]
+    fn interrupted(&mut self, length_ns: u64, now_ns: u64) {
+        let before = self.interruption;
+        let is_alike = length_ns.abs_diff(before.length_ns) <= length_ns / 4;
+        let began_ns = now_ns - length_ns;
+        let is_soon = began_ns.saturating_sub(before.ended_ns) <= length_ns.saturating_mul(2);
+        let alike = match is_alike && is_soon && before.alike > 0 {
+            true => before.alike + 1,
+            false => 1,
+        };
+        self.interruption = Interruption {
+            length_ns,
+            ended_ns: now_ns,
+            alike,
+        };
+        match alike >= CONFIRMATIONS {
+            true => self.learn(length_ns, now_ns),
+            false => self.confirmed_ns = now_ns,
+        }
+    }
+
+    /// A snapshot shows that the venue has sent a packet of the incremental feed that has not arrived.
+    pub fn note_ahead(&mut self, now_ns: u64) {
+        if self.ahead_ns == 0 {
+            self.ahead_ns = now_ns;
+        }
+    }
+
+    /// A packet of the incremental feed was processed.
+    #[inline]
+    pub fn processed(&mut self, now_ns: u64) {
+        self.activity_ns = now_ns;
+        self.ahead_ns = 0;
+    }
+
+    /// Time of the next limit that is not passed.
+    pub fn next_ns(&self, health: &ChannelHealth) -> Option<u64> {
+        let next = [self.feed_timeout_ns(health), self.silent_ns(health)];
+        next.into_iter().flatten().min()
+    }
+
+    /// Raises the condition of each limit that is passed.
+    pub fn expire(&self, now_ns: u64, health: &mut ChannelHealth, counters: &mut Counters) {
+        let is_passed = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| now_ns >= at_ns);
+        if is_passed(self.silent_ns(health)) {
+            health.raise(Condition::ChannelSilent);
+            counters.channel_silences += 1;
+            counters.channel_silent = 1;
+        }
+        if is_passed(self.feed_timeout_ns(health)) {
+            health.raise(Condition::FeedTimeout);
+            counters.feed_timeouts += 1;
+        }
+    }
+
+    /// A packet showed that no packet of the incremental feed was missed.
+    pub fn end(health: &mut ChannelHealth, counters: &mut Counters) {
+        health.clear(Condition::ChannelSilent);
+        counters.channel_silent = 0;
+    }
+
+    /// When the incremental feed times out: by the venue's heartbeats, or earlier if snapshots show that it goes on elsewhere.
+    fn feed_timeout_ns(&self, health: &ChannelHealth) -> Option<u64> {
+        let is_expected = self.activity_ns > 0 && !health.has(Condition::FeedTimeout);
+        let behind_ns = self.behind_ns().unwrap_or(u64::MAX);
+        is_expected.then(|| {
+            let timeout_ns = self.activity_ns.saturating_add(self.stale_ns);
+            timeout_ns.min(behind_ns)
+        })
+    }
+
+    /// When the incremental feed is silent although the venue sends it.
+    fn behind_ns(&self) -> Option<u64> {
+        let limit_ns = self.limit_ns()?;
+        (self.ahead_ns > 0).then(|| self.ahead_ns.saturating_add(limit_ns))
+    }
+
+    /// When the channel is silent. `None` while the venue's own limit is the only one: the groups do not repeat, or ceased to while
+    /// the incremental feed went on.
+    fn silent_ns(&self, health: &ChannelHealth) -> Option<u64> {
+        let limit_ns = self.limit_ns()?;
+        let is_expected = self.activity_ns > 0 && !health.has(Condition::ChannelSilent);
+        let is_repeating = self.activity_ns.saturating_sub(self.repeated_ns) < limit_ns;
+        let heard_ns = self.repeated_ns.max(self.activity_ns);
+        (is_expected && is_repeating).then(|| heard_ns.saturating_add(limit_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A channel that was not heard yet, with this setting.
+    fn channel(silence_ns: u64) -> Silence {
+        Silence::new(&Settings {
+            silence_ns,
+            ..Settings::default()
+        })
+    }
+
+    /// When it is silent, if the last packet of the incremental feed came at this time.
+    fn silent_ns(silence: &mut Silence, activity_ns: u64) -> Option<u64> {
+        silence.activity_ns = activity_ns;
+        silence.silent_ns(&ChannelHealth::default())
+    }
+
+    /// Packets at this interval, milliseconds, after the last one.
+    fn repeat(silence: &mut Silence, every_ms: u64, times: u64) {
+        for _ in 0..times {
+            let last_ns = silence.repeated_ns.max(MS);
+            silence.repeated(last_ns + every_ms * MS);
+        }
+    }
+
+    fn limit_ms(silence: &Silence) -> Option<u64> {
+        silence.limit_ns().map(|limit_ns| limit_ns / MS)
+    }
+
+    #[test]
+    fn the_limit_is_the_setting_once_packets_came_for_a_quarter_of_it() {
+        let mut silence = channel(1_000 * MS);
+        repeat(&mut silence, 10, 25);
+        assert_eq!(limit_ms(&silence), None, "240 ms of packets");
+        assert_eq!(silent_ns(&mut silence, 1), None);
+        repeat(&mut silence, 10, 1);
+        assert_eq!(limit_ms(&silence), Some(1_000));
+        let due_ns = silence.repeated_ns + 1_000 * MS;
+        assert_eq!(silent_ns(&mut silence, 1), Some(due_ns));
+        let later_ns = silence.repeated_ns + 300 * MS;
+        let due_ns = later_ns + 1_000 * MS;
+        assert_eq!(silent_ns(&mut silence, later_ns), Some(due_ns));
+    }
+
+    #[test]
+    fn slow_groups_have_a_limit_of_twice_their_longest_interval() {
+        let mut silence = channel(1_000 * MS);
+        for cycle in 1..20 {
+            // A cycle in a burst, each three seconds.
+            repeat(&mut silence, 1, 50);
+            repeat(&mut silence, 3_000, 1);
+            let expected_ms = (cycle >= 4).then_some(6_000);
+            assert_eq!(limit_ms(&silence), expected_ms, "cycle {cycle}");
+        }
+        // The rate rises: the limit follows.
+        repeat(&mut silence, 100, 2_000);
+        assert_eq!(limit_ms(&silence), Some(1_000));
+    }
+
+    #[test]
+    fn interruptions_are_not_the_rate_of_the_groups() {
+        let mut silence = channel(1_000 * MS);
+        repeat(&mut silence, 10, 200);
+        for pause_ms in [30_000, 900, 5_000, 1_500, 9_000, 600, 60_000, 3_000] {
+            repeat(&mut silence, pause_ms, 1);
+            repeat(&mut silence, 10, 200);
+            assert_eq!(limit_ms(&silence), Some(1_000), "after {pause_ms} ms");
+        }
+    }
+
+    /// A venue may slow down its cycles when it closes.
+    #[test]
+    fn equal_pauses_in_a_row_are_the_rate_of_the_groups() {
+        let mut silence = channel(1_000 * MS);
+        repeat(&mut silence, 10, 200);
+        repeat(&mut silence, 2_000, 3);
+        assert_eq!(limit_ms(&silence), Some(1_000));
+        repeat(&mut silence, 2_000, 1);
+        assert_eq!(limit_ms(&silence), Some(4_000));
+    }
+
+    #[test]
+    fn without_repeating_groups_there_is_no_limit() {
+        let mut silence = channel(1_000 * MS);
+        assert_eq!(silent_ns(&mut silence, 5 * MS), None, "heartbeats alone");
+        repeat(&mut silence, 10, 200);
+        let ceased_ns = silence.repeated_ns;
+        assert!(silent_ns(&mut silence, ceased_ns + 999 * MS).is_some());
+        assert_eq!(
+            silent_ns(&mut silence, ceased_ns + 1_000 * MS),
+            None,
+            "the incremental feed goes on without them"
+        );
+        repeat(&mut silence, 10, 1);
+        assert!(silent_ns(&mut silence, ceased_ns).is_some());
+        let mut disabled = channel(u64::MAX);
+        repeat(&mut disabled, 10, 200);
+        assert_eq!(disabled.limit_ns(), None);
+        assert_eq!(silent_ns(&mut disabled, 1), None);
+    }
+
+    #[test]
+    fn a_snapshot_ahead_counts_until_the_incremental_feed_goes_on() {
+        let mut silence = channel(1_000 * MS);
+        repeat(&mut silence, 10, 200);
+        assert_eq!(silence.behind_ns(), None);
+        silence.note_ahead(5_000 * MS);
+        silence.note_ahead(5_500 * MS);
+        assert_eq!(silence.behind_ns(), Some(6_000 * MS));
+        silence.processed(5_600 * MS);
+        assert_eq!(silence.behind_ns(), None);
+    }
+}
