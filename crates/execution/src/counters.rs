@@ -9,6 +9,7 @@ touchline_types::counters! {
         fx_reports: "messages" = "Messages of banks about orders.",
         fx_reports_repeated: "messages" = "Reports that a bank repeated without PossDupFlag (43) or PossResend (97); ignored.",
         fx_messages_garbled: "messages" = "Bytes of order sessions that are not a FIX message, or a message with a wrong length or checksum; skipped.",
+        fx_messages_too_long: "messages" = "Messages of order sessions that are longer than 16 KiB; skipped, so the reports in them are missing.",
         fx_fills: "fills" = "Fills, busts and corrections.",
         fx_rejects_last_look_price: "orders" = "Orders without a fill, code A-1: last look, price check.",
         fx_rejects_last_look_latency: "orders" = "Orders without a fill, code A-2: last look, too slow.",

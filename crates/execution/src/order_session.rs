@@ -20,8 +20,8 @@ use texts::{reject_of, repeated, text_of};
 use touchline_net::stream::Error;
 use touchline_session::Secret;
 use touchline_session::fix::{
-    Application, ApplicationId, Applications, Checks, Event, ResendPolicy, Role, SendError,
-    Session, Settings,
+    Application, ApplicationId, Applications, Checks, Event, MessageTooLong, ResendPolicy, Role,
+    SendError, Session, Settings,
 };
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::Encoder;
@@ -60,6 +60,8 @@ pub enum Said {
     Rejected(String),
     /// We rejected a malformed message of the bank.
     Invalid(String),
+    /// A message of the bank is longer than the limit; it was skipped.
+    TooLong(MessageTooLong),
     /// Messages of the bank are missing, and asked for.
     Gap(Gap),
     /// The bank skipped numbers: no messages arrive for them.
@@ -286,6 +288,7 @@ impl<L: Link> OrderSession<L> {
                     });
                 }
                 Some(Event::LoggedOut(received)) => *text = text_of(&received),
+                Some(Event::TooLong(message)) => return Said::TooLong(message),
                 // Its numbers start again at 1.
                 Some(Event::Restarted) => *gap_end = 0,
                 Some(Event::Skipped { first, last }) => {

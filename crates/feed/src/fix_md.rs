@@ -29,6 +29,7 @@ mod securities;
 mod settings;
 mod subscriptions;
 
+pub(crate) use cause::too_long;
 pub use counters::Counters;
 pub use feed::FixFeed;
 pub use market_data::{APPLICATION, MarketData};

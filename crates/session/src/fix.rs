@@ -49,7 +49,7 @@ mod store;
 pub use applications::{Application, ApplicationId, Applications, ResendPolicy};
 pub use configured::{extra_field, extra_fields, is_comp_id};
 pub use counters::Counters;
-pub use event::{DisconnectReason, Event, SendError};
+pub use event::{DisconnectReason, Event, MessageTooLong, SendError};
 pub use evidence::printed as printed_message;
 pub use parsed_header::{Names, first_message, is_header};
 pub use session::Session;

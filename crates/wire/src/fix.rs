@@ -29,7 +29,7 @@ mod validate;
 
 pub use encode::{Encoder, Full};
 pub use fields::{BadField, Field, Fields};
-pub use frame::{Frame, Message, frame, frame_with};
+pub use frame::{Frame, Message, frame, frame_with, stated};
 pub use generated::FIX44;
 pub use header::Header;
 pub use header_tags::is_header;

@@ -47,6 +47,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_logon_with_impossible_terms_is_answered_with_the_reason",
     },
     Mutant {
+        name: "fix session: a repeated answer to a reset is answered",
+        find: "self.logons.has_reset() && link.sequencer().is_behind_logons()",
+        replace: "false",
+        test: "-p touchline-session --test session a_repeated_answer_to_a_reset_is_not_answered",
+    },
+    Mutant {
         name: "fix session: a message that is not the next one is delivered",
         find: "header.msg_seq_num == Some(link.sequencer().next_in())",
         replace: "header.msg_seq_num >= Some(link.sequencer().next_in())",

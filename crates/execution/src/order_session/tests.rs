@@ -111,7 +111,7 @@ impl Rig {
 
     /// A message of this SenderCompID.
     fn put_as(&mut self, sender: &str, number: u64, msg_type: &str, fields: &[(u32, &str)]) {
-        let mut room = [0; 1_024];
+        let mut room = vec![0; 2 * MESSAGE_BYTES_MAX];
         let mut message = Encoder::new(&mut room, b"FIX.4.4", msg_type.as_bytes());
         message
             .bytes(49, sender.as_bytes())
@@ -508,4 +508,23 @@ fn a_password_file_that_others_may_read_is_refused() {
         }
     }
     std::fs::remove_dir_all(&folder).expect("a folder");
+}
+
+/// A message that is longer than the limit is reported as such, and the next one shows the gap.
+#[test]
+fn a_message_that_is_too_long_is_told_and_skipped() {
+    let mut rig = Rig::open();
+    rig.log_on(1);
+    let text = "x".repeat(MESSAGE_BYTES_MAX);
+    rig.put(2, "8", &[(58, &text)]);
+    rig.put(3, "8", &REPORT);
+    let said = rig.said();
+    let [Said::Up(false), Said::TooLong(message), missing] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert!(
+        message.to_string().starts_with("a message (35=8) of 16"),
+        "{message}"
+    );
+    assert_eq!(*missing, gap(2, 2, false));
 }

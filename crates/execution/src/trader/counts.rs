@@ -35,6 +35,7 @@ impl Trader {
             fx_reports: totals.reports,
             fx_reports_repeated: totals.reports_repeated,
             fx_messages_garbled: totals.garbled,
+            fx_messages_too_long: totals.too_long,
             fx_fills: totals.fills,
             fx_rejects_last_look_price: of(RejectCode::LastLookPrice),
             fx_rejects_last_look_latency: of(RejectCode::LastLookLatency),

@@ -81,6 +81,13 @@ pub enum Incident {
         /// How often, since the last incident of this kind and bank.
         count: u64,
     },
+    /// A message of a bank is longer than the limit.
+    TooLong {
+        /// Bank.
+        bank: String,
+        /// The message: its type, its length and the limit.
+        text: String,
+    },
     /// A bank repeated a report and did not mark it as a possible repetition.
     Repeated {
         /// Bank.
@@ -168,7 +175,7 @@ pub enum Incident {
 impl Incident {
     /// It is the last of N of its kind, and the others are not in the log.
     pub(super) fn stands_for(&mut self, count: u64) {
-        if let Incident::Rejected { text, .. } = self
+        if let Incident::Rejected { text, .. } | Incident::TooLong { text, .. } = self
             && count > 1
         {
             text.push_str(&format!(
@@ -226,6 +233,7 @@ impl Incident {
             Incident::Flood { .. } => "report_flood",
             Incident::Foreign { .. } => "foreign_reports",
             Incident::Garbled { .. } => "garbled",
+            Incident::TooLong { .. } => "message_too_long",
             Incident::Repeated { .. } => "report_repeated",
             Incident::Alarm { what, .. } => return what.to_string(),
             Incident::Killed { .. } => "kill",
@@ -255,6 +263,7 @@ impl Incident {
             | Incident::Flood { bank }
             | Incident::Foreign { bank, .. }
             | Incident::Garbled { bank, .. }
+            | Incident::TooLong { bank, .. }
             | Incident::Repeated { bank, .. }
             | Incident::Alarm { bank, .. }
             | Incident::Quotes(KindRefused { bank, .. }) => Some(bank),
@@ -383,6 +392,11 @@ impl fmt::Display for Incident {
                 "{bank} sent bytes that are not a FIX message, or a wrong BodyLength or CheckSum: skipped, {count} times since the \
                  last line about it; a lost report is requested when the next message shows the gap; look at the network and ask \
                  the bank"
+            ),
+            Incident::TooLong { bank, text } => write!(
+                f,
+                "{bank} sent {text}: it is skipped, and the next message shows the gap; orders of {bank} have old states; ask the bank \
+                 for shorter messages, or whether its BodyLength (9) is right"
             ),
             Incident::Repeated {
                 bank,
@@ -545,6 +559,8 @@ pub struct Totals {
     pub reports_repeated: u64,
     /// Messages of order sessions that were garbled.
     pub garbled: u64,
+    /// Messages of order sessions that were longer than the limit.
+    pub too_long: u64,
     /// Fills, busts and corrections.
     pub fills: u64,
     /// Commands.

@@ -28,8 +28,11 @@ impl<O: Output, L: Link> Core<O, L> {
             Said::Down(..) => Some(false),
             _ => None,
         };
-        let is_of_every_message =
-            matches!(said, Said::Rejected(_) | Said::Invalid(_) | Said::Gap(_));
+        let is_of_every_message = matches!(
+            said,
+            Said::Rejected(_) | Said::Invalid(_) | Said::TooLong(_) | Said::Gap(_)
+        );
+        self.totals.too_long += u64::from(matches!(said, Said::TooLong(_)));
         let told = match is_of_every_message {
             true => self.banks[bank].faults.rejected.add(time.mono_ns),
             false => Ok(()),
@@ -214,6 +217,10 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
         },
         Said::Rejected(text) => rejected(bank, false, text),
         Said::Invalid(text) => rejected(bank, true, text),
+        Said::TooLong(message) => Incident::TooLong {
+            bank,
+            text: message.to_string(),
+        },
         Said::Gap(Gap {
             first,
             last,

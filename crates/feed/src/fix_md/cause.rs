@@ -1,7 +1,7 @@
 //! Reason to close a connection and connect again.
 
 use super::instruments::Rows;
-use touchline_session::fix::SendError;
+use touchline_session::fix::{MessageTooLong, SendError};
 use touchline_types::Instrument;
 use touchline_wire::fix::Malformed;
 
@@ -10,6 +10,8 @@ use touchline_wire::fix::Malformed;
 pub enum Cause {
     /// A message of the venue is missing.
     LeftOut,
+    /// A message of the venue is longer than the limit.
+    TooLong(MessageTooLong),
     /// The venue skipped numbers.
     Skipped,
     /// The venue's numbers started again.
@@ -46,6 +48,7 @@ impl Cause {
         let name = |instrument| &*rows.row(instrument).name;
         match self {
             Cause::LeftOut => "sequence gap: a message of the venue is missing".to_owned(),
+            Cause::TooLong(message) => too_long(message),
             Cause::Skipped => "sequence gap: the venue skipped messages (SequenceReset)".to_owned(),
             Cause::Restarted => "sequence reset: the venue's numbers started again".to_owned(),
             Cause::Invalid => "an invalid message of the venue was rejected".to_owned(),
@@ -131,6 +134,12 @@ impl Failure {
     pub fn said(&self) -> &str {
         &self.said
     }
+}
+
+/// A message that is longer than the limit, and what to do.
+pub(crate) fn too_long(message: MessageTooLong) -> String {
+    let bytes = message.bytes;
+    format!("{message}; if its BodyLength (9) is right, set message_bytes_max to {bytes} or more")
 }
 
 /// Problem of a message. In market data, a missing field is a field without a value.

@@ -232,6 +232,7 @@ impl MarketData {
             }
             // Messages that the session handles itself, or that never arrive, may have been changes of books.
             Said::Invalid(_) => Step::Missed(Cause::Invalid),
+            Said::TooLong(message) => Step::Missed(Cause::TooLong(*message)),
             Said::Gap { .. } => Step::Missed(Cause::LeftOut),
             Said::Skipped { .. } => Step::Missed(Cause::Skipped),
             Said::Restarted => Step::Missed(Cause::Restarted),

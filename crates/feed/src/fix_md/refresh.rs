@@ -57,12 +57,23 @@ impl Decoder<'_> {
     pub fn snapshot(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
         self.counters.snapshots += 1;
-        let refresh = match Refresh::read(message, header) {
+        let mut refresh = match Refresh::read(message, header) {
             Ok(refresh) => refresh,
             Err(malformed) => return self.refused(malformed.into()),
         };
-        let Some(instrument) = self.subject(refresh.symbol) else {
-            return Decoded::Dropped;
+        if refresh.symbol.is_empty() {
+            // The entries of a snapshot have no symbol.
+            refresh.symbol = refresh.field_behind(tag::SYMBOL);
+        }
+        let instrument = match refresh.symbol {
+            [] => match self.by_request(request_of(&refresh)) {
+                Some(instrument) => instrument,
+                None => return self.refused(Malformed::Value.into()),
+            },
+            symbol => match self.subject(symbol) {
+                Some(instrument) => instrument,
+                None => return Decoded::Dropped,
+            },
         };
         match self.whole_book(instrument, &refresh) {
             Ok(()) => Decoded::Whole,
@@ -151,7 +162,7 @@ impl Decoder<'_> {
         // Most messages contain one instrument: it is looked up once.
         let mut subject = match refresh.symbol {
             [] => self
-                .by_request(refresh.request)
+                .by_request(request_of(refresh))
                 .map(|instrument| (refresh.symbol, instrument)),
             symbol => match self.subject(symbol) {
                 Some(instrument) => Some((symbol, instrument)),
@@ -424,6 +435,15 @@ impl Decoder<'_> {
         }
         self.out.events.clear();
         decoded
+    }
+}
+
+/// MDReqID (262) of a message, before or behind its entries, which have none.
+#[inline]
+fn request_of<'a>(refresh: &Refresh<'a>) -> &'a [u8] {
+    match refresh.request {
+        [] => refresh.field_behind(tag::MD_REQ_ID),
+        request => request,
     }
 }
 

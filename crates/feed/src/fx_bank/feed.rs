@@ -12,6 +12,7 @@ use super::counters::Counters;
 use super::messages::{info, named, quote_id, rejected_pair, text, withheld};
 use super::requests::Requests;
 use super::settings::Settings;
+use crate::fix_md::too_long;
 use crate::{Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed, Warning};
 use touchline_fx::quotes;
 use touchline_fx::quotes::NEVER;
@@ -46,7 +47,7 @@ pub struct FxBankFeed {
     /// Next pair of the round of snapshots.
     snapshot_next: usize,
     /// Reason to reconnect.
-    reason: Option<&'static str>,
+    reason: Option<String>,
     /// Text of the bank's Logout.
     said: String,
     /// The bank's message that caused the reconnect.
@@ -57,6 +58,9 @@ pub struct FxBankFeed {
 
 /// Longest time between two looks at the ends of quotes.
 const EXPIRY_CHECK_NS: u64 = 50_000_000;
+
+/// Reason to reconnect: a quote may have ended with the missing message.
+const MISSED: &str = "sequence gap: a message of the bank is missing or damaged";
 
 /// Event for subscribers without a quote message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +87,8 @@ struct Outcome {
     refused: Option<usize>,
     /// QuoteID of a mass quote that the bank wants acknowledged.
     acknowledge: Option<Id>,
-    /// A message of the bank is missing or damaged, while the session was up.
-    is_missed: bool,
+    /// Why a message of the bank is missing, while the session was up.
+    missed: Option<String>,
 }
 
 impl FxBankFeed {
@@ -250,17 +254,27 @@ impl FxBankFeed {
                 *pending = Pending::Up;
                 self.snapshot_due_ns = time.mono_ns.saturating_add(settings.snapshot_ns);
             }
-            Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted => {
-                outcome.is_missed = *is_up && reason.is_none();
+            Said::TooLong(message) if *is_up && reason.is_none() => {
+                outcome.missed = Some(too_long(message));
+            }
+            Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted
+                if *is_up && reason.is_none() =>
+            {
+                outcome.missed = Some(MISSED.to_owned());
             }
             Said::Rejected(message) => {
                 counters.requests_rejected += 1;
                 warning.get_or_insert(printed(&message));
             }
             Said::LoggedOut(message) => *said = withheld(text(&message), password),
-            Said::Logon(_) => {}
+            Said::Logon(_)
+            | Said::TooLong(_)
+            | Said::Invalid(_)
+            | Said::Gap { .. }
+            | Said::Skipped { .. }
+            | Said::Restarted => {}
         }
-        self.carry_out(&outcome, batch);
+        self.carry_out(outcome, batch);
         for pair in 0..self.pairs() {
             self.pass_on(pair, batch);
         }
@@ -268,11 +282,11 @@ impl FxBankFeed {
     }
 
     /// Carries out what an event of the session led to, now that its message is not needed any more.
-    fn carry_out(&mut self, outcome: &Outcome, batch: &mut Batch) {
+    fn carry_out(&mut self, outcome: Outcome, batch: &mut Batch) {
         let time = self.time;
-        if outcome.is_missed {
+        if outcome.missed.is_some() {
             self.counters.sequence_gaps += 1;
-            self.reason = Some("sequence gap: a message of the bank is missing or damaged");
+            self.reason = outcome.missed;
             self.is_up = false;
             self.settings.stream.down(time.wall_ns);
             self.pending = Pending::Away;
@@ -543,8 +557,8 @@ impl SessionFeed for FxBankFeed {
 
     fn reason(&self) -> String {
         let of_session = self.session.disconnect_reason();
-        match (self.reason, of_session) {
-            (Some(reason), _) => reason.to_owned(),
+        match (&self.reason, of_session) {
+            (Some(reason), _) => reason.clone(),
             (None, Some(reason)) if self.said.is_empty() => reason.to_string(),
             (None, Some(reason)) => format!("{reason}; text of the bank: {:?}", self.said),
             (None, None) => String::new(),

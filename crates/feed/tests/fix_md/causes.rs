@@ -203,3 +203,33 @@ fn an_invalid_message_has_a_reason_too() {
     let why = "the venue did not answer our request";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
 }
+
+/// A message that is longer than the limit is told from damaged bytes: with its type, its length, the limit, and what to set. The
+/// rest of it is not counted as garbage.
+#[test]
+fn a_message_that_is_too_long_is_the_reason() {
+    for piece in [1, 1_000, 60_000, usize::MAX] {
+        let mut stage = live();
+        let entries: String = (0..8_000)
+            .map(|i| format!("269=0|270={i}|271=1|"))
+            .collect();
+        let mut bytes = raw("W", 3, &format!("55=EUR/USD|268=8000|{entries}"));
+        let length = bytes.len();
+        assert!(length > 64 * 1024);
+        bytes.extend(raw("0", 4, ""));
+        for bytes in bytes.chunks(piece) {
+            stage.inject(bytes);
+        }
+        let wanted = format!(
+            "a message (35=W) of {length} bytes is longer than the limit of 65536 bytes; if its BodyLength (9) is right, set \
+             message_bytes_max to {length} or more{AGAIN}"
+        );
+        assert_eq!(stage.feed.reason(), wanted);
+        let counters = stage.feed.session().counters();
+        assert_eq!(
+            (counters.messages_too_long, counters.messages_garbled),
+            (1, 0),
+            "in pieces of {piece}"
+        );
+    }
+}

@@ -331,3 +331,66 @@ fn an_entry_with_a_date_of_zeros_counts() {
     assert_eq!(levels(&events).len(), 1);
     assert_eq!(events.last(), Some(&Event::EndOfEvent { transact_ns: 0 }));
 }
+
+/// Fields of the message may stand behind its entries; a snapshot without a symbol is that of its request.
+#[test]
+fn a_snapshot_is_of_the_symbol_wherever_it_stands() {
+    const ENTRIES: &str = "268=2|269=0|270=100|271=1|269=1|270=101|271=2|";
+    for dialect in [Dialect::Standard, Dialect::Deribit] {
+        for fields in [
+            "55=SYMBOL|262=REQUEST|ENTRIES",
+            "262=REQUEST|ENTRIES55=SYMBOL|",
+            "ENTRIES55=SYMBOL|262=REQUEST|",
+            "ENTRIES262=REQUEST|55=SYMBOL|58=text|",
+            "ENTRIES55=SYMBOL|",
+            "262=REQUEST|ENTRIES",
+            "ENTRIES262=REQUEST|",
+        ] {
+            let (mut stage, symbol) = asked(dialect);
+            let body = fields.replace("ENTRIES", ENTRIES);
+            let body = body.replace("SYMBOL", symbol);
+            let body = body.replace("REQUEST", &request(&stage));
+            let events = stage.send("W", &body);
+            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live, "{body}");
+            let wanted = [
+                (0, 100, 1, UpdateAction::New),
+                (1, 101, 2, UpdateAction::New),
+            ];
+            assert_eq!(levels(&events), wanted, "{body}");
+        }
+    }
+}
+
+/// It is not known of which book it is: an operator must read that.
+#[test]
+fn a_snapshot_that_names_no_instrument_closes_the_connection() {
+    for body in [
+        "268=1|269=0|270=100|271=1|",
+        "268=1|269=0|270=100|271=1|262=99|",
+    ] {
+        let (mut stage, _) = asked(Dialect::Standard);
+        stage.send("W", body);
+        assert_eq!(stage.feed.counters().messages_malformed, 1);
+        let reason = stage.feed.reason();
+        assert!(
+            reason.contains("a message of the venue lacks a field"),
+            "{reason}"
+        );
+    }
+    let (mut stage, _) = asked(Dialect::Standard);
+    stage.send("W", "268=1|269=0|270=100|271=1|55=GBP/USD|");
+    assert_eq!(stage.feed.counters().messages_unasked, 1);
+    assert!(!stage.feed.is_over());
+}
+
+/// Changes without a symbol are those of a request that stands behind the entries, too.
+#[test]
+fn changes_are_of_the_request_wherever_it_stands() {
+    let (mut stage, _) = live(Dialect::Standard, ["", ""]);
+    let request = request(&stage);
+    let events = stage.send(
+        "X",
+        &format!("268=1|279=1|269=0|270=100|271=7|262={request}|"),
+    );
+    assert_eq!(levels(&events), [(0, 100, 7, UpdateAction::Change)]);
+}

@@ -257,7 +257,7 @@ fn write(message: &mut Encoder<'_>, body: &str) {
 
 /// Bytes of an invalid message, with the given number and body.
 pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
-    let mut room = vec![0; 4096];
+    let mut room = vec![0; 1 << 20];
     let mut message = Encoder::new(&mut room, b"FIX.4.4", msg_type.as_bytes());
     message.bytes(49, b"DERIBITSERVER").bytes(56, b"FIRM");
     message

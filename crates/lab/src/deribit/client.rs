@@ -108,6 +108,7 @@ impl Client {
                 | Event::Rejected(_)
                 | Event::LoggedOut(_)
                 | Event::Invalid(_)
+                | Event::TooLong(_)
                 | Event::Gap { .. }
                 | Event::Skipped { .. }
                 | Event::Restarted => continue,

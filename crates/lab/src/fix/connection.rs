@@ -263,6 +263,7 @@ impl Connection {
                 Event::Logon(_)
                 | Event::Rejected(_)
                 | Event::Invalid(_)
+                | Event::TooLong(_)
                 | Event::Gap { .. }
                 | Event::Skipped { .. }
                 | Event::Restarted => {}

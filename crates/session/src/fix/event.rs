@@ -30,6 +30,8 @@ pub enum Event<'a> {
         /// The last number known to be missing.
         last: u64,
     },
+    /// A message is longer than the limit: it is skipped, and its number will be missing.
+    TooLong(MessageTooLong),
     /// The counterparty skipped numbers of its own: no messages will arrive for them.
     Skipped {
         /// The first of them.
@@ -43,13 +45,57 @@ pub enum Event<'a> {
     LoggedOut(Message<'a>),
 }
 
+/// A message that is longer than the limit of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTooLong {
+    /// Its length, as BodyLength (9) states it, bytes.
+    pub bytes: usize,
+    /// The limit: [`super::Limits::message_bytes_max`], or of an acceptor's first message [`super::Limits::logon_bytes_max`].
+    pub bytes_max: usize,
+    /// MsgType (35), zeros behind it.
+    msg_type: [u8; 4],
+}
+
+impl MessageTooLong {
+    /// A message of this type; more than four bytes of it are left out.
+    pub fn new(msg_type: &[u8], bytes: usize, bytes_max: usize) -> MessageTooLong {
+        let mut kept = [0; 4];
+        for (place, byte) in kept.iter_mut().zip(msg_type) {
+            *place = *byte;
+        }
+        MessageTooLong {
+            bytes,
+            bytes_max,
+            msg_type: kept,
+        }
+    }
+}
+
+/// Bytes of the counterparty that are not printable are shown as `?`.
+impl fmt::Display for MessageTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a message (35=")?;
+        for byte in self.msg_type.iter().take_while(|byte| **byte != 0) {
+            let is_printable = byte.is_ascii_graphic();
+            fmt::Write::write_char(f, if is_printable { char::from(*byte) } else { '?' })?;
+        }
+        let (bytes, bytes_max) = (self.bytes, self.bytes_max);
+        write!(
+            f,
+            ") of {bytes} bytes is longer than the limit of {bytes_max} bytes"
+        )
+    }
+}
+
 /// Reason to close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisconnectReason {
     /// No Logon, or no answer to ours, in time.
     NoLogon,
-    /// The first message is not a Logon, is damaged, or exceeds the size limit.
+    /// The first message is not a Logon, or is damaged.
     NotLogon,
+    /// The first message is longer than the limit.
+    TooLong(MessageTooLong),
     /// The Logon has another version, other CompIDs or an invalid time, or lacks a field.
     BadLogon,
     /// We refused the counterparty's Logon with this text.
@@ -79,6 +125,7 @@ impl fmt::Display for DisconnectReason {
         f.write_str(match self {
             DisconnectReason::NoLogon => "Logon timeout",
             DisconnectReason::NotLogon => "the first message is not a Logon",
+            DisconnectReason::TooLong(message) => return message.fmt(f),
             DisconnectReason::BadLogon => "the Logon is not of this session",
             DisconnectReason::LogonRefused(why) => return write!(f, "Logon refused: {why}"),
             DisconnectReason::UnknownCounterparty => "Logon refused: unknown counterparty",

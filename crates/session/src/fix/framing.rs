@@ -3,8 +3,8 @@
 use super::input::Input;
 use super::link::Link;
 use super::phase::State;
-use super::{DisconnectReason, Store};
-use touchline_wire::fix::{Frame, Message, frame, resync};
+use super::{DisconnectReason, MessageTooLong, Store};
+use touchline_wire::fix::{Frame, Malformed, Message, frame, resync, stated};
 
 /// The next complete message. Garbage is skipped; before the Logon it ends the connection.
 #[inline]
@@ -30,9 +30,30 @@ pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Messag
                 return Some(message);
             }
             Ok(Frame::Incomplete(_)) => return None,
+            Err(Malformed::TooLong) => {
+                too_long(link, input, is_new, most);
+                return None;
+            }
             Err(_) => garbled(link, input, is_new, most)?,
         }
     }
+}
+
+/// A message that is longer than the limit: noted, and skipped up to where the next one may begin, because its length may be
+/// wrong. Before the Logon it ends the connection.
+#[cold]
+fn too_long<S: Store>(link: &mut Link<S>, input: &Input, is_new: bool, most: usize) {
+    let Some((bytes, msg_type)) = stated(input.rest()) else {
+        // Its type is not received yet.
+        return;
+    };
+    let message = MessageTooLong::new(msg_type, bytes, most);
+    link.note_too_long(message);
+    if is_new {
+        link.take_too_long();
+        return link.close(DisconnectReason::TooLong(message));
+    }
+    input.skip(resync(input.rest(), most).unwrap_or(1));
 }
 
 /// Bytes that are not a message are skipped; before the Logon they end the connection. `None`: more bytes are needed.
@@ -44,7 +65,10 @@ fn garbled<S: Store>(link: &mut Link<S>, input: &Input, is_new: bool, most: usiz
         return Some(());
     }
     let skipped = resync(input.rest(), most)?;
-    link.count().messages_garbled += 1;
+    // The rest of a message that was too long is counted with it.
+    if !link.is_behind_too_long() {
+        link.count().messages_garbled += 1;
+    }
     input.skip(skipped);
     Some(())
 }

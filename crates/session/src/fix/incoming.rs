@@ -227,6 +227,9 @@ impl Incoming {
         }
         if is_acceptor || is_reset {
             link.logon(terms.heartbeat_s, terms.is_reset, extra);
+            if terms.is_reset {
+                self.logons.answered_reset();
+            }
         }
         self.logons.logged_on(terms.number);
         link.received();
@@ -378,7 +381,8 @@ impl Incoming {
     }
 
     /// A Logon with ResetSeqNumFlag during a session: a request, or the answer to ours. If both sides request at the
-    /// same time, each takes the other's request as its answer.
+    /// same time, each takes the other's request as its answer. If no side has sent another message since our Logon with the
+    /// flag, it is that Logon's answer, perhaps a repeated one: an answer to it would be answered, too, without end.
     fn reset_by_logon<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -396,12 +400,19 @@ impl Incoming {
                 return Outcome::Nothing;
             }
         };
+        // mutant: fix session: a repeated answer to a reset is answered
+        let is_answered = self.logons.has_reset() && link.sequencer().is_behind_logons();
+        if is_answered && !self.logons.is_resetting() {
+            link.count().messages_duplicate += 1;
+            return Outcome::Nothing;
+        }
         self.out_of_order.clear();
         if !self.logons.take_resetting() {
             self.restart(link);
             let role = link.settings().role;
             link.agree(logon::agreed_s(role, link.heartbeat_s(), theirs_s));
             link.logon(theirs_s, true, |_| {});
+            self.logons.answered_reset();
         }
         link.expect_behind_logon();
         Outcome::Restarted

@@ -8,7 +8,7 @@ use super::parsed_header::{Fault, ParsedHeader};
 use super::phase::{Phase, State};
 use super::resend::{Next, Resend};
 use super::sequencer::Sequencer;
-use super::{Counters, DisconnectReason, SendError, Settings, Store, StoreError};
+use super::{Counters, DisconnectReason, MessageTooLong, SendError, Settings, Store, StoreError};
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Frame, Message, frame, tag};
 
@@ -24,6 +24,10 @@ pub struct Link<S> {
     liveness: Liveness,
     phase: Phase,
     counters: Counters,
+    /// A message that was too long, until the owner takes it.
+    too_long: Option<MessageTooLong>,
+    /// Messages received when the last one was too long.
+    received_before: Option<u64>,
 }
 
 /// Whether a message can be resent.
@@ -51,6 +55,8 @@ impl<S: Store> Link<S> {
             liveness: Liveness::default(),
             phase: Phase::new(),
             counters: Counters::default(),
+            too_long: None,
+            received_before: None,
         }
     }
 
@@ -74,6 +80,23 @@ impl<S: Store> Link<S> {
     #[inline]
     pub fn count(&mut self) -> &mut Counters {
         &mut self.counters
+    }
+
+    /// Records a message that was too long.
+    pub fn note_too_long(&mut self, message: MessageTooLong) {
+        self.counters.messages_too_long += 1;
+        self.too_long = Some(message);
+        self.received_before = Some(self.counters.messages_received);
+    }
+
+    /// Whether no message was received since one that was too long.
+    pub fn is_behind_too_long(&self) -> bool {
+        self.received_before == Some(self.counters.messages_received)
+    }
+
+    /// The message that was too long, once.
+    pub fn take_too_long(&mut self) -> Option<MessageTooLong> {
+        self.too_long.take()
     }
 
     /// State of the connection.

@@ -91,6 +91,8 @@ pub struct Logons {
     number: u64,
     /// We sent a Logon with ResetSeqNumFlag that is not answered.
     is_resetting: bool,
+    /// Our last Logon of this connection had ResetSeqNumFlag.
+    has_reset: bool,
 }
 
 impl Logons {
@@ -131,6 +133,17 @@ impl Logons {
     /// Records our request of a reset.
     pub fn reset(&mut self) {
         self.is_resetting = true;
+        self.has_reset = true;
+    }
+
+    /// Records that our Logon answers a reset of the counterparty.
+    pub fn answered_reset(&mut self) {
+        self.has_reset = true;
+    }
+
+    /// Whether our last Logon had ResetSeqNumFlag.
+    pub fn has_reset(&self) -> bool {
+        self.has_reset
     }
 
     /// Whether our reset is unanswered.

@@ -47,6 +47,11 @@ impl<S: Store> Sequencer<S> {
         self.store.next_in()
     }
 
+    /// Whether both numbers are those behind a Logon that restarted them: no other message was exchanged since.
+    pub fn is_behind_logons(&self) -> bool {
+        (self.next_out(), self.next_in()) == (2, 2)
+    }
+
     /// The first number that was never sent.
     pub fn unsent(&self) -> u64 {
         self.unsent

@@ -137,6 +137,9 @@ impl<S: Store> Session<S> {
                 }
             }
             let Some(message) = framing::take(link, input) else {
+                if let Some(message) = link.take_too_long() {
+                    return Some(Event::TooLong(message));
+                }
                 note_end(link, evidence, input.rest());
                 link.pump();
                 return None;

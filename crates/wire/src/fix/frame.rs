@@ -122,6 +122,24 @@ pub fn frame_with<S: Scan>(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malf
     }
 }
 
+/// Length and MsgType of the message at the beginning of `bytes`, as its first three fields state them; the type has at most
+/// four bytes, and is empty if the third field is another one. `None`: bytes are missing, or it is no message.
+pub fn stated(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    const MSG_TYPE_BYTES_MAX: usize = 4;
+    let Ok(Head::Whole { body, end }) = head(bytes) else {
+        return None;
+    };
+    let rest = bytes.get(body..)?;
+    let field = &rest[..rest.len().min(3 + MSG_TYPE_BYTES_MAX)];
+    match field.iter().position(|byte| *byte == SOH) {
+        None if field.len() < 3 + MSG_TYPE_BYTES_MAX => None,
+        found => {
+            let field = &field[..found.unwrap_or(field.len())];
+            Some((end, field.strip_prefix(b"35=").unwrap_or_default()))
+        }
+    }
+}
+
 /// The first two fields.
 pub(super) enum Head {
     /// Bytes are missing. Total bytes needed at least.

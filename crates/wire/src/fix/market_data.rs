@@ -124,6 +124,15 @@ impl<'a, S: Scan> Refresh<'a, S> {
     pub fn fields(&self) -> Fields<'a> {
         Fields::new(self.bytes)
     }
+
+    /// The first field of this tag behind NoMDEntries (268); empty if there is none. FIX fixes the order of header, groups and
+    /// data only: a field that the entries cannot have is one of the message, wherever it stands.
+    #[cold]
+    pub fn field_behind(&self, tag: u32) -> &'a [u8] {
+        let mut fields = Fields::new(self.tokens.rest()).map_while(Result::ok);
+        let found = fields.find(|field| field.tag == tag);
+        found.map_or(&[], |field| field.value)
+    }
 }
 
 /// One entry. Text that is missing is empty.

@@ -198,3 +198,101 @@ fn the_evidence_of_a_connection_without_a_reason_is_the_last_message() {
     us.disconnected(ReceiveTime::at(BEGIN_NS));
     assert_eq!(us.evidence(), "", "it is wiped");
 }
+
+/// An answer is not answered: a Logon with ResetSeqNumFlag that comes twice, in either role, at the logon or during the session.
+/// A reset after another message is a request, and is answered.
+#[test]
+fn a_repeated_answer_to_a_reset_is_not_answered() {
+    for (role, names) in [
+        (Role::Initiator, "49=THEM|56=US|"),
+        (Role::Acceptor, "49=US|56=THEM|"),
+    ] {
+        for (resets, is_later) in [(true, false), (false, false), (false, true)] {
+            let settings = Settings {
+                reset_on_logon: resets,
+                ..settings(role)
+            };
+            let mut us = Session::new(settings, Memory::default());
+            let now = ReceiveTime::at(BEGIN_NS);
+            us.connected(now);
+            let hear = |us: &mut Session<Memory>, text: &str| {
+                let sent = us.poll_transmit().len();
+                us.transmitted(sent);
+                us.handle(&filled(text), now);
+                while us.poll().is_some() {}
+                String::from_utf8_lossy(us.poll_transmit()).into_owned()
+            };
+            let logon = format!("8=FIX.4.4|35=A|34=1|{names}52=<TIME>|98=0|108=30|141=Y|");
+            hear(&mut us, &logon);
+            if is_later {
+                us.reset(now);
+                hear(&mut us, &logon);
+            }
+            for _ in 0..3 {
+                assert_eq!(hear(&mut us, &logon), "", "{role:?}, {resets}, {is_later}");
+            }
+            assert_eq!((us.store().next_out(), us.store().next_in()), (2, 2));
+            assert!(us.is_up());
+            hear(&mut us, &format!("8=FIX.4.4|35=0|34=2|{names}52=<TIME>|"));
+            assert!(hear(&mut us, &logon).contains("141=Y"), "a request");
+            assert_eq!(hear(&mut us, &logon), "", "the answer to its answer");
+            assert_eq!((us.store().next_out(), us.store().next_in()), (2, 2));
+        }
+    }
+}
+
+/// Two sides of which each answers, over a network that delivers a Logon twice.
+#[test]
+fn two_sides_that_answer_resets_come_to_rest() {
+    for which in 0..2 {
+        let (mut us, mut them) = (session(Role::Initiator), session(Role::Acceptor));
+        let now = ReceiveTime::at(BEGIN_NS);
+        us.connected(now);
+        them.connected(now);
+        us.reset(now);
+        let mut sent = 0;
+        for turn in 0..20 {
+            for (from, to) in [(0, 1), (1, 0)] {
+                let sides = [&mut us, &mut them];
+                let bytes = sides[from].poll_transmit().to_vec();
+                sides[from].transmitted(bytes.len());
+                sent += usize::from(turn > 3 && !bytes.is_empty());
+                let times = if from == which && turn == 1 { 2 } else { 1 };
+                for _ in 0..times {
+                    sides[to].handle(&bytes, now);
+                    while sides[to].poll().is_some() {}
+                }
+            }
+            if turn == 0 {
+                us.reset(now);
+            }
+        }
+        assert_eq!(sent, 0, "Logons without end");
+        assert!(us.is_up() && them.is_up());
+    }
+}
+
+/// A Logon that is longer than the limit is named as the reason.
+#[test]
+fn a_logon_that_is_too_long_is_the_reason() {
+    for (role, names, limit) in [
+        (Role::Initiator, "49=THEM|56=US|", 65_536),
+        (Role::Acceptor, "49=US|56=THEM|", 4_096),
+    ] {
+        let mut us = session(role);
+        us.connected(ReceiveTime::at(BEGIN_NS));
+        let text = "x".repeat(limit);
+        let bytes = filled(&format!(
+            "8=FIX.4.4|35=A|34=1|{names}52=<TIME>|98=0|108=30|58={text}|"
+        ));
+        us.handle(&bytes, ReceiveTime::at(BEGIN_NS));
+        assert!(us.poll().is_none());
+        let why = us.disconnect_reason().expect("it is over").to_string();
+        let length = bytes.len();
+        assert_eq!(
+            why,
+            format!("a message (35=A) of {length} bytes is longer than the limit of {limit} bytes")
+        );
+        assert_eq!(us.counters().messages_too_long, 1);
+    }
+}
