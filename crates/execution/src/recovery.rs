@@ -9,12 +9,12 @@ use state::{Failed, State};
 use std::collections::HashMap;
 use std::path::Path;
 use thiserror::Error;
-use touchline_fx::encoding::{Decoder, Entry as Recorded, Malformed, Place};
+use touchline_fx::encoding::{Decoder, Malformed, Place};
 use touchline_fx::setup::Setup;
 use touchline_fx::{Batch, Engine, Labels, RestoreError};
 use touchline_fx_desk::records::{self, Record};
 use touchline_journal::records::Stream;
-use touchline_journal::{Entry, Follow, StartReport};
+use touchline_journal::{Entry, StartReport};
 
 /// Numbers of a session that are skipped if some may be lost: a bank ends a session whose number is too low.
 const SKIP: u64 = 10_000;
@@ -153,68 +153,28 @@ impl Recovered {
     }
 }
 
-/// Reads a journal.
+/// Reads a journal that this engine may continue, before anything is written: each frame of it is verified, so that no start begins a run
+/// behind damage, or in the journal of another engine. A journal that does not exist is empty.
 ///
 /// # Errors
-/// The journal is damaged, or does not fit the configuration.
-pub fn recover(directory: &Path, setup: &Setup) -> Result<Recovered, RecoveryError> {
-    recover_from(setup, |each| {
-        touchline_journal::read(directory, false, |entry| each(entry)).map(|_| ())
-    })
-}
-
-/// Records of a journal among which its first run stands.
-const FIRST_RECORDS: usize = 64;
-
-/// Judges by the first records of a journal whether this engine may continue it, before anything is written. What cannot be read is
-/// left to the start of the journal, which judges all of it.
-///
-/// # Errors
-/// The journal is that of another engine, or of another version.
-pub(crate) fn judge_owner(directory: &Path, setup: &Setup) -> Result<(), RecoveryError> {
-    let mut judged = Ok(());
-    let mut decoder = Decoder::default();
-    let mut is_first = true;
-    let mut follow = Follow::new(directory);
-    let read = follow.poll(u64::MAX, FIRST_RECORDS, |entry| {
-        if judged.is_err() || entry.head.stream != records::STREAM {
-            return;
-        }
-        if entry.head.kind == STREAM_KIND {
-            judged = continues(entry.body);
-        } else if let Some(Record::Batch(part)) = Record::decode(entry.head.kind, entry.body) {
-            // What cannot be read is found by the start.
-            let _ = decoder.read(part, |labels, _, recorded, _| {
-                if let Recorded::Run { epoch, .. } = recorded
-                    && std::mem::take(&mut is_first)
-                {
-                    judged = is_own(setup, epoch, labels);
-                }
-            });
-        }
-    });
-    match read {
-        Ok(_) => judged,
-        Err(_) => Ok(()),
+/// The journal is damaged, is that of another engine or version, or does not fit the configuration.
+pub(crate) fn read_whole(directory: &Path, setup: &Setup) -> Result<Reading, RecoveryError> {
+    let mut reading = Reading::new(setup);
+    if directory.exists() {
+        reading.read_from(directory, 0)?;
     }
+    Ok(reading)
 }
 
-/// [`recover`] from anything that gives the records of a journal, in order.
+/// The state from anything that gives the records of a journal, in order.
+#[cfg(test)]
 pub(crate) fn recover_from(
     setup: &Setup,
     read: impl FnOnce(&mut dyn FnMut(&Entry<'_>)) -> Result<(), touchline_journal::Error>,
 ) -> Result<Recovered, RecoveryError> {
     let mut reading = Reading::new(setup);
-    let mut failed = None;
-    read(&mut |entry| {
-        if failed.is_none() {
-            failed = reading.entry(entry).err();
-        }
-    })?;
-    match failed {
-        Some(error) => Err(error),
-        None => Ok(reading.finish()),
-    }
+    reading.read_with(read)?;
+    Ok(reading.finish())
 }
 
 /// Kind of the record that describes the stream.
@@ -258,6 +218,8 @@ fn is_own(setup: &Setup, epoch: u64, run: &Labels) -> Result<(), RecoveryError> 
 pub(crate) struct Reading {
     decoder: Decoder,
     state: State,
+    /// Sequence of the next record of a journal that was read.
+    next_sequence: u64,
 }
 
 impl Reading {
@@ -283,6 +245,7 @@ impl Reading {
         };
         Reading {
             decoder: Decoder::default(),
+            next_sequence: 0,
             state: State {
                 setup: setup.clone(),
                 banks: Vec::new(),
@@ -301,6 +264,47 @@ impl Reading {
     /// What the records say.
     pub(crate) fn finish(self) -> Recovered {
         self.state.recovered
+    }
+
+    /// Handles the records that the start of the run has found behind those of [`read_whole`]: they were in the shared memory of the run
+    /// before.
+    ///
+    /// # Errors
+    /// They do not fit.
+    pub(crate) fn read_rest(
+        &mut self,
+        directory: &Path,
+        start: &StartReport,
+    ) -> Result<(), RecoveryError> {
+        match start.next_sequence == self.next_sequence {
+            true => Ok(()),
+            false => self.read_from(directory, self.next_sequence),
+        }
+    }
+
+    fn read_from(&mut self, directory: &Path, sequence: u64) -> Result<(), RecoveryError> {
+        let mut next_sequence = sequence;
+        self.read_with(|each| {
+            let report =
+                touchline_journal::read_from(directory, sequence, false, |entry| each(entry))?;
+            next_sequence = report.next_sequence;
+            Ok(())
+        })?;
+        self.next_sequence = next_sequence;
+        Ok(())
+    }
+
+    fn read_with(
+        &mut self,
+        read: impl FnOnce(&mut dyn FnMut(&Entry<'_>)) -> Result<(), touchline_journal::Error>,
+    ) -> Result<(), RecoveryError> {
+        let mut failed = None;
+        read(&mut |entry| {
+            if failed.is_none() {
+                failed = self.entry(entry).err();
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
     }
 
     /// Handles the next record of a journal.

@@ -33,11 +33,11 @@ pub(crate) use commands::RING_REFUSED;
 pub use incident::{Incident, Totals};
 pub use path::Path;
 
-use crate::active::Active;
+use crate::active::{Active, other};
 use crate::config::{Access, ClientConfig, Config, ConfigError};
 use crate::desk::{Old, Received, Ring};
 use crate::edge::{Host, Socket};
-use crate::recovery::{Recovered, judge_owner, recover};
+use crate::recovery::{Recovered, read_whole};
 use crate::statistics::Statistics;
 use carry::Core;
 use dates::Dates;
@@ -135,11 +135,14 @@ impl Trader {
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
         let access = config.access()?;
-        // Before the journal is opened, which begins a segment and an epoch in it.
-        judge_owner(&config.run.journal, &setup)?;
+        if let Some(active) = other(config) {
+            return Err(active);
+        }
+        // mutant: execution: a journal is continued before it is read
+        let mut reading = read_whole(&config.run.journal, &setup)?;
         let active = Active::take(config)?;
-        let recovered = recover(&config.run.journal, &setup)?;
-        Trader::start_from(config, access, active, recovered)
+        reading.read_rest(&config.run.journal, active.journal.report())?;
+        Trader::start_from(config, access, active, reading.finish())
     }
 
     /// Continues what was recovered, as the one active engine. `access` has what each bank's session needs from files.

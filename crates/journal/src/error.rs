@@ -58,7 +58,7 @@ pub enum Error {
     Damaged {
         /// Directory.
         name: String,
-        /// First finding.
+        /// What is damaged, with segment and position.
         what: String,
     },
     /// A setting out of its range.

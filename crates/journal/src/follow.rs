@@ -8,7 +8,7 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{HEADER_BYTES, SegmentHeader, kind, segment_name};
-use crate::judge::{PrefixEnd, segment_indexes};
+use crate::judge::{PrefixEnd, other_name, segment_indexes};
 use crate::reader::Entry;
 use crate::records::{Begin, End};
 use crate::walk::{Cursor, Frame, Place, frame_at, is_unknown_and_required};
@@ -275,11 +275,11 @@ impl Follow {
                 return Ok(false);
             }
         };
-        let journal = *self.journal.get_or_insert(header.journal);
-        if header.journal != journal || header.index != self.next.index {
-            return Err(damaged(format!(
-                "{name}: it belongs to another journal or place"
-            )));
+        if header.index != self.next.index {
+            return Err(damaged(other_name(&name, &header)));
+        }
+        if *self.journal.get_or_insert(header.journal) != header.journal {
+            return Err(damaged(format!("{name}: it belongs to another journal")));
         }
         self.open = Some(Open {
             header,
@@ -361,10 +361,14 @@ impl Follow {
         if !is_read || begun == [0; 4] || self.is_there()? {
             return Ok(());
         }
-        let offset = self.open.as_ref().map_or(0, |open| open.cursor.offset);
         let position = self.position();
+        let (index, offset) = self
+            .open
+            .as_ref()
+            .map_or((0, 0), |open| (open.header.index, open.cursor.offset));
         Err(damaged(format!(
-            "the frame at offset {offset} of the segment before {name}, position {position}, does not hold"
+            "{}: the frame at offset {offset}, position {position}, does not hold, and {name} is behind it",
+            segment_name(index)
         )))
     }
 

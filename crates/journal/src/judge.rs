@@ -89,6 +89,8 @@ pub(crate) struct Judgement {
     pub end: Option<PrefixEnd>,
     /// Facts for a person, one sentence each.
     pub findings: Vec<String>,
+    /// Those of them that a refusal names: where the records break, and why that is damage.
+    pub reasons: Vec<String>,
     /// Segments of which one copy of the header is bad.
     pub bad_copies: Vec<u64>,
     /// Highest durable position that a frame behind the break claims.
@@ -109,6 +111,15 @@ impl Judgement {
     /// Position behind the last record that counts.
     pub fn position(&self) -> u64 {
         self.end.as_ref().map_or(0, PrefixEnd::position)
+    }
+
+    /// What is damaged, as a sentence for a refusal: the segment, the place in it, the position. A damage that reaches many segments is
+    /// told by its first and its last sentence.
+    pub fn damage(&self) -> String {
+        match self.reasons.as_slice() {
+            [first, second, .., last] => format!("{first}; {second}; {last}"),
+            few => few.join("; "),
+        }
     }
 }
 
@@ -157,6 +168,7 @@ pub(crate) fn segment_indexes<D: Disk>(disk: &mut D) -> Result<Vec<u64>, Error> 
 struct Walk {
     segments: Vec<SegmentInfo>,
     findings: Vec<String>,
+    reasons: Vec<String>,
     damage: bool,
     /// Position and epoch that the next segment must continue; `None` before the first one.
     chain: Option<Chain>,
@@ -189,7 +201,6 @@ impl Walk {
             self.damaged(format!("segments {from} to {to} are missing"));
             self.break_at(self.chain.map_or(0, |chain| chain.base));
         }
-        self.note_first(index);
         let (header, copies) = match SegmentHeader::decode(bytes) {
             Ok(decoded) => decoded,
             Err(fault) if fault.is_foreign() => {
@@ -201,6 +212,10 @@ impl Walk {
                 return Ok(());
             }
         };
+        // Under another's name it says nothing of the segments before it.
+        if header.index == index {
+            self.note_first(index);
+        }
         self.epoch = self.epoch.max(header.epoch);
         self.check_copies(&name, index, copies);
         if !self.belongs(&name, index, &header, bytes.len() as u64) {
@@ -227,8 +242,14 @@ impl Walk {
     }
 
     fn damaged(&mut self, finding: String) {
-        self.findings.push(finding);
+        self.reason(finding);
         self.damage = true;
+    }
+
+    /// A finding that a refusal names, if there is one.
+    fn reason(&mut self, finding: String) {
+        self.findings.push(finding.clone());
+        self.reasons.push(finding);
     }
 
     fn break_at(&mut self, position: u64) {
@@ -288,11 +309,15 @@ impl Walk {
             self.damaged(format!("{empty}: no header, and {name} is behind it"));
         }
         if header.index != index {
-            self.damaged(format!("{name}: its header says segment {}", header.index));
+            self.damaged(other_name(name, header));
             return false;
         }
         if *self.journal.get_or_insert(header.journal) != header.journal {
-            self.damaged(format!("{name}: it belongs to another journal"));
+            let first = self.segments.first().map_or(index, |first| first.index);
+            let first = segment_name(first);
+            self.damaged(format!(
+                "{name}: it belongs to another journal than {first}"
+            ));
             return false;
         }
         true
@@ -429,7 +454,7 @@ impl Walk {
                 segment_name(segment.header.index),
                 cursor.offset
             );
-            self.findings.push(sentence);
+            self.reason(sentence);
         }
         self.base_behind = base;
         self.behind(segment, cursor.offset)
@@ -499,6 +524,7 @@ impl Walk {
             segments: self.segments,
             end: self.end,
             findings: self.findings,
+            reasons: self.reasons,
             bad_copies: self.bad_copies,
             claim: self.claim,
             frames_behind: self.frames_behind,
@@ -508,6 +534,15 @@ impl Walk {
             walked_from: 0,
         }
     }
+}
+
+/// A segment whose file has the name of another one.
+pub(crate) fn other_name(name: &str, header: &SegmentHeader) -> String {
+    format!(
+        "{name}: it is segment {}, under another name; rename the file to {}",
+        header.index,
+        segment_name(header.index)
+    )
 }
 
 fn info_behind(segment: &SegmentBytes<'_>, state: SegmentState) -> SegmentInfo {

@@ -44,6 +44,8 @@ pub struct Report {
     pub segments: Vec<SegmentInfo>,
     /// Facts for a person, one sentence each.
     pub findings: Vec<String>,
+    /// What is damaged, with segment and position; empty: nothing is.
+    pub damage: String,
     /// Position behind the last record.
     pub position: u64,
     /// Sequence of the next record.
@@ -219,7 +221,7 @@ pub(crate) fn give_records<D: Disk>(
 pub(crate) fn damaged(directory: &Path, report: &Report) -> Error {
     Error::Damaged {
         name: directory.display().to_string(),
-        what: report.findings.last().cloned().unwrap_or_default(),
+        what: report.damage.clone(),
     }
 }
 
@@ -315,6 +317,10 @@ pub(crate) fn report_of(judgement: &Judgement, writer: Option<u32>) -> Report {
         verdict: judgement.verdict,
         segments: judgement.segments.clone(),
         findings: judgement.findings.clone(),
+        damage: match judgement.verdict {
+            Verdict::Damaged => judgement.damage(),
+            Verdict::Clean | Verdict::Cut => String::new(),
+        },
         position: judgement.position(),
         next_sequence: judgement.end.as_ref().map_or(0, |end| end.next_sequence()),
         frames: judgement

@@ -191,7 +191,7 @@ impl SimulatedJournal {
         match judgement.verdict {
             Verdict::Damaged => Err(Error::Damaged {
                 name: "simulated journal".to_owned(),
-                what: judgement.findings.last().cloned().unwrap_or_default(),
+                what: judgement.damage(),
             }),
             Verdict::Clean | Verdict::Cut => Ok(()),
         }

@@ -191,7 +191,7 @@ fn judge_undamaged<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
         Verdict::Clean | Verdict::Cut => Ok(judgement),
         Verdict::Damaged => Err(Error::Damaged {
             name: "journal".to_owned(),
-            what: judgement.findings.last().cloned().unwrap_or_default(),
+            what: judgement.damage(),
         }),
     }
 }

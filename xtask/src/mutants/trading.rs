@@ -83,6 +83,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-desk --lib a_line_that_the_journal_refused_is_not_counted",
     },
     Mutant {
+        name: "execution: a journal is continued before it is read",
+        find: "let mut reading = read_whole(&config.run.journal, &setup)?;",
+        replace: "let mut reading = crate::recovery::Reading::new(&setup);",
+        test: "-p touchline-execution --test execution journal::a_damaged_journal_is_refused_before_anything_is_written",
+    },
+    Mutant {
         name: "execution: records follow one that the journal refused",
         find: "self.out.give_up();",
         replace: "",

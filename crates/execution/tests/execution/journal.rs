@@ -180,6 +180,83 @@ fn the_journal_of_another_engine_is_refused() {
     rig.start();
 }
 
+/// Damage anywhere is refused before anything is written: with the segment and the position that `journal verify` names, and no word of
+/// this process.
+#[test]
+fn a_damaged_journal_is_refused_before_anything_is_written() {
+    let mut rig = Rig::open(SMALL, "");
+    rig.order("P1");
+    for _ in 0..3 {
+        rig.trader
+            .take()
+            .expect("it runs")
+            .finish()
+            .expect("it ends");
+        rig.bank.is_on = false;
+        rig.start();
+    }
+    rig.crash();
+    let journal = rig.folder.join("journal");
+    let path = |number| journal.join(touchline_journal::format::segment_name(number));
+    let good = files_of(&journal);
+    let own = format!("process {}", std::process::id());
+    let is_refused = |said: &[&str]| {
+        let bad = files_of(&journal);
+        for attempt in 0..2 {
+            let refused = rig.refused_with("", "");
+            let is_said = said.iter().all(|said| refused.contains(said));
+            assert!(is_said && !refused.contains(&own), "{refused}");
+            assert!(files_of(&journal) == bad, "attempt {attempt} wrote");
+        }
+        let verified = touchline_journal::verify(&journal).expect("a journal");
+        assert!(
+            said.iter().all(|said| verified.damage.contains(said)),
+            "{verified:?}"
+        );
+    };
+    let restore = || {
+        for (name, bytes) in &good {
+            let path = journal.join(name);
+            fs::write(&path, bytes).expect("our file");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("our file");
+        }
+    };
+    // A flipped bit in the body of a record of each closed segment.
+    for number in 1..=3 {
+        let mut bytes = fs::read(path(number)).expect("a segment");
+        let at = touchline_journal::format::HEADER_BYTES + 512 + HEAD_BYTES + 8;
+        bytes[at] ^= 1;
+        fs::write(path(number), &bytes).expect("our file");
+        let name = touchline_journal::format::segment_name(number);
+        let frame = format!("{name}: the frame at offset ");
+        is_refused(&[
+            &frame,
+            "the records end at position ",
+            "bytes are missing or wrong",
+        ]);
+        restore();
+    }
+    // The first segment under another's name: alone, and in the place of the second one.
+    let renamed = "it is segment 1, under another name; rename the file to 0000000001.tlj";
+    for (of, to) in [(1, 1_000), (1, 2)] {
+        fs::rename(path(of), path(to)).expect("our file");
+        is_refused(&[renamed]);
+        fs::remove_file(path(to)).expect("our file");
+        restore();
+    }
+    // A segment of another journal.
+    let mut other = Rig::open(SMALL, "");
+    other.crash();
+    let foreign = other
+        .folder
+        .join("journal")
+        .join(touchline_journal::format::segment_name(1));
+    fs::copy(foreign, path(1)).expect("our file");
+    is_refused(&["0000000002.tlj: it belongs to another journal than 0000000001.tlj"]);
+    restore();
+    rig.start();
+}
+
 /// A tail without bytes is explained, with what to do; after that the banks are asked for their orders.
 #[test]
 fn a_tail_without_bytes_is_refused_with_its_cure() {
