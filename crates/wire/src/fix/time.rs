@@ -20,7 +20,7 @@ pub enum Precision {
 /// Nanoseconds since the Unix epoch.
 ///
 /// # Errors
-/// The value is not a UTCTimestamp: years 1970 to 2261, second 60 is a leap second, any number of digits of a second.
+/// The value is not a UTCTimestamp: years 1970 to 2261, second 60 is a leap second, at most twelve digits of a second.
 pub fn timestamp(text: &[u8]) -> Result<u64, Malformed> {
     match text.split_first_chunk::<9>() {
         Some(([date @ .., b'-'], time)) => timestamp_of(date, time),
@@ -42,8 +42,8 @@ pub(super) fn timestamp_of(date: &[u8], time: &[u8]) -> Result<u64, Malformed> {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Nanoseconds since midnight of `HH:MM:SS`, with a point and any number of digits of a second or without. What is finer than a
-/// nanosecond is cut off: FIX has up to twelve digits (TagValue encoding, UTCTimestamp), and no rule here needs them.
+/// Nanoseconds since midnight of `HH:MM:SS`, with a point and digits of a second or without. What is finer than a nanosecond is cut off:
+/// no rule here needs it.
 fn time_of_day(text: &[u8]) -> Result<u64, Malformed> {
     let [h0, h1, b':', i0, i1, b':', s0, s1, rest @ ..] = text else {
         return Err(Malformed::Time);
@@ -65,10 +65,13 @@ fn time_of_day(text: &[u8]) -> Result<u64, Malformed> {
     Ok((hour * 3_600 + minute * 60 + second) * SECOND_NS + fraction_ns)
 }
 
+/// Most digits of a second: picoseconds (TagValue encoding, UTCTimestamp and UTCTimeOnly).
+const DIGITS_MAX: usize = 12;
+
 /// Digits of a second as nanoseconds.
 fn fraction_ns(digits: &[u8]) -> Result<u64, Malformed> {
     let (kept, cut) = digits.split_at(digits.len().min(9));
-    if !cut.iter().all(u8::is_ascii_digit) {
+    if digits.len() > DIGITS_MAX || !cut.iter().all(u8::is_ascii_digit) {
         return Err(Malformed::Time);
     }
     let fraction = number(kept).ok_or(Malformed::Time)?;
