@@ -25,6 +25,8 @@ const AGE_MAX_NS: u64 = touchline_fx::COMMAND_AGE_MAX_NS;
 pub(crate) const AHEAD_MAX_NS: u64 = SECOND_NS;
 /// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 20_000_000;
+/// Most answers in a second that the journal does not have, of a client: each costs readers of the drop copy a place in its ring.
+const ANSWERS_MAX: u32 = 10_000;
 /// Most commands of a client in a round.
 const ROUND_MAX: usize = 16;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -53,8 +55,8 @@ pub(crate) enum Old {
     Recorded,
     /// No engine has seen it.
     Missed,
-    /// Likewise, beyond the rate of logged ones: only counted.
-    Flood,
+    /// Likewise, beyond the rate of logged ones.
+    Flood(Told),
 }
 
 /// Admission of a client's commands: each number once, in its time, and not too many. All times are of the boot clock.
@@ -69,6 +71,8 @@ pub(crate) struct Gate {
     recent: VecDeque<u64>,
     /// Times of the refused ones.
     refused: VecDeque<u64>,
+    /// Begin of the second in which answers are counted that the journal does not have, and their number.
+    answered: (u64, u32),
 }
 
 /// Last numbers of a client that the journal has.
@@ -100,9 +104,24 @@ pub(crate) enum Unfit {
     FromTheFuture,
     Replayed,
     Rate,
-    /// As many of the last second were refused as may be admitted: this one is counted only, so that a client cannot fill the
-    /// journal.
-    Flood,
+}
+
+/// Who is told of a command that is not admitted: a client must not fill the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Journal, log and client.
+    Everybody,
+    /// The client alone: as many of the last second were refused as may be admitted.
+    Client,
+    /// Nobody: no program that waits for its answers sends so many.
+    Nobody,
+}
+
+/// A command that is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unadmitted {
+    pub why: Unfit,
+    pub told: Told,
 }
 
 impl Unfit {
@@ -114,7 +133,6 @@ impl Unfit {
             Unfit::FromTheFuture => "from_the_future",
             Unfit::Replayed => "replayed",
             Unfit::Rate => "rate",
-            Unfit::Flood => "flood",
         }
     }
 }
@@ -225,7 +243,7 @@ impl Ring {
     }
 
     /// Checks number, age and rate of a command.
-    pub(crate) fn admit(&mut self, command: &Received, now_ns: u64) -> Result<(), Unfit> {
+    pub(crate) fn admit(&mut self, command: &Received, now_ns: u64) -> Result<(), Unadmitted> {
         self.gate.admit(command, now_ns)
     }
 }
@@ -264,21 +282,39 @@ impl Gate {
             per_second,
             recent: VecDeque::new(),
             refused: VecDeque::new(),
+            answered: (0, 0),
         }
     }
 
     /// Checks number, age and rate of a command.
-    pub(crate) fn admit(&mut self, command: &Received, now_ns: u64) -> Result<(), Unfit> {
+    pub(crate) fn admit(&mut self, command: &Received, now_ns: u64) -> Result<(), Unadmitted> {
         let checked = match command.kind() {
             // mutant: execution: a kill in a file is refused behind a later command
             Some(CommandKind::Kill) => check_new(command.request, self.known.kill),
             Some(CommandKind::Cancel) => self.check_cancel(command.request),
             _ => self.check(command.request, now_ns),
         };
-        if checked.is_err() && !has_room(&mut self.refused, self.per_second, now_ns) {
-            return Err(Unfit::Flood);
+        checked.map_err(|why| Unadmitted {
+            why,
+            told: self.told(now_ns),
+        })
+    }
+
+    /// Who is told of a refusal.
+    fn told(&mut self, now_ns: u64) -> Told {
+        if has_room(&mut self.refused, self.per_second, now_ns) {
+            return Told::Everybody;
         }
-        checked
+        let (began_ns, count) = &mut self.answered;
+        if now_ns.saturating_sub(*began_ns) >= SECOND_NS {
+            (*began_ns, *count) = (now_ns, 0);
+        }
+        *count = count.saturating_add(1);
+        // mutant: execution: a command beyond the rate is not answered
+        match *count <= ANSWERS_MAX {
+            true => Told::Client,
+            false => Told::Nobody,
+        }
     }
 
     /// Whether a command is of before the engine's start, and no kill that it would execute.
@@ -291,12 +327,16 @@ impl Gate {
             true => self.known.kill,
             false => self.known.last,
         };
-        match command.request <= known {
-            true => Some(Old::Recorded),
-            false if is_kill => None,
-            false if has_room(&mut self.refused, self.per_second, now_ns) => Some(Old::Missed),
-            false => Some(Old::Flood),
+        if command.request <= known {
+            return Some(Old::Recorded);
         }
+        if is_kill {
+            return None;
+        }
+        Some(match self.told(now_ns) {
+            Told::Everybody => Old::Missed,
+            told => Old::Flood(told),
+        })
     }
 
     /// A cancel of this run is executed whatever its number, age and rate: it can be repeated without harm.
@@ -373,7 +413,8 @@ mod tests {
 
     impl Gate {
         fn admit_parent(&mut self, request: u64, now_ns: u64) -> Result<(), Unfit> {
-            self.admit(&command(request, PARENT), now_ns)
+            let admitted = self.admit(&command(request, PARENT), now_ns);
+            admitted.map_err(|unadmitted| unadmitted.why)
         }
     }
 
@@ -411,7 +452,7 @@ mod tests {
         assert_eq!(old(31, Command::Kill), None, "it is executed");
         assert_eq!(old(51, PARENT), Some(Old::Missed));
         assert_eq!(old(99, CANCEL), Some(Old::Missed));
-        assert_eq!(old(99, PARENT), Some(Old::Flood));
+        assert_eq!(old(99, PARENT), Some(Old::Flood(Told::Client)));
         assert_eq!(old(100, PARENT), None);
     }
 
@@ -458,19 +499,36 @@ mod tests {
         assert_eq!(gate.admit_parent(later_ns + 1, later_ns), Err(Unfit::Rate));
     }
 
-    /// Refused commands beyond the rate are a flood, whatever they are, and do not keep a good one from the engine.
+    /// Refused commands beyond the rate are told to the client alone, at once and with their reason, and to nobody where no program waits
+    /// for them; they do not keep a good one from the engine.
     #[test]
     fn refused_commands_have_the_same_rate_and_leave_that_of_good_ones_alone() {
         let (mut gate, now_ns) = (gate(0, 0), 100 * SECOND_NS);
         let old = now_ns - AGE_MAX_NS - 1;
-        assert_eq!(gate.admit_parent(0, now_ns), Err(Unfit::Malformed));
-        assert_eq!(gate.admit_parent(old, now_ns), Err(Unfit::TooOld));
-        for request in [0, old, 7] {
-            assert_eq!(gate.admit_parent(request, now_ns), Err(Unfit::Flood));
+        let told = |gate: &mut Gate, request, why| {
+            let refused = gate.admit(&command(request, PARENT), now_ns);
+            let refused = refused.expect_err("a refusal");
+            assert_eq!(refused.why, why);
+            refused.told
+        };
+        assert_eq!(told(&mut gate, 0, Unfit::Malformed), Told::Everybody);
+        assert_eq!(told(&mut gate, old, Unfit::TooOld), Told::Everybody);
+        for (request, why) in [(0, Unfit::Malformed), (old, Unfit::TooOld)] {
+            assert_eq!(told(&mut gate, request, why), Told::Client);
         }
-        assert_eq!(gate.admit_parent(now_ns, now_ns), Ok(()));
+        for request in [now_ns, now_ns + 1] {
+            assert_eq!(gate.admit_parent(request, now_ns), Ok(()));
+        }
+        for request in 2..u64::from(ANSWERS_MAX) {
+            assert_eq!(told(&mut gate, now_ns + request, Unfit::Rate), Told::Client);
+        }
+        let beyond = now_ns + u64::from(ANSWERS_MAX);
+        assert_eq!(told(&mut gate, beyond, Unfit::Rate), Told::Nobody);
         let later_ns = now_ns + SECOND_NS;
-        assert_eq!(gate.admit_parent(now_ns, later_ns), Err(Unfit::Replayed));
+        assert_eq!(gate.admit_parent(later_ns, later_ns), Ok(()));
+        let again = gate.admit(&command(later_ns, PARENT), later_ns);
+        let again = again.expect_err("a refusal");
+        assert_eq!((again.why, again.told), (Unfit::Replayed, Told::Everybody));
     }
 
     /// A kill and a cancel are admitted whatever their number, age and rate; a kill of before the start, too, unless the journal
@@ -498,10 +556,11 @@ mod tests {
             gate.admit(&command(began_ns - 1, Command::Kill), now_ns),
             Ok(())
         );
+        let mut why = |command, now_ns| gate.admit(&command, now_ns).map_err(|refused| refused.why);
         let of_before = command(began_ns - 1, CANCEL);
-        assert_eq!(gate.admit(&of_before, now_ns), Err(Unfit::TooOld));
+        assert_eq!(why(of_before, now_ns), Err(Unfit::TooOld));
         let (known, later_ns) = (command(began_ns - 5, Command::Kill), now_ns + SECOND_NS);
-        assert_eq!(gate.admit(&known, later_ns), Err(Unfit::Replayed));
+        assert_eq!(why(known, later_ns), Err(Unfit::Replayed));
     }
 
     /// A kill in a file is behind later commands of the ring; one that the journal has is not executed again.
@@ -516,9 +575,7 @@ mod tests {
         assert_eq!(known, Known { last: 9, kill: 5 });
         let mut gate = Gate::new(2, known, 20);
         assert_eq!(gate.admit(&command(7, Command::Kill), 30), Ok(()));
-        assert_eq!(
-            gate.admit(&command(5, Command::Kill), 30),
-            Err(Unfit::Replayed)
-        );
+        let refused = gate.admit(&command(5, Command::Kill), 30);
+        assert_eq!(refused.map_err(|refused| refused.why), Err(Unfit::Replayed));
     }
 }

@@ -187,7 +187,7 @@ impl Standby {
         let admitted = ring.admit(&received, boot_ns());
         let may_promote = client.may.contains(&CommandKind::Promote);
         let refusal = match (admitted, &received.command) {
-            (Err(unfit), _) => Some(unfit.reason().to_owned()),
+            (Err(unadmitted), _) => Some(unadmitted.why.reason().to_owned()),
             (_, Err(unread)) => Some(format!("{}: {}", unread.why.reason(), unread.why)),
             (_, Ok(Command::Promote)) if may_promote => return self.promote(client, received),
             (_, Ok(Command::Standby)) if may_promote => None,

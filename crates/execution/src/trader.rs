@@ -35,7 +35,7 @@ pub use path::Path;
 
 use crate::active::{Active, other};
 use crate::config::{Access, ClientConfig, Config, ConfigError};
-use crate::desk::{Old, Received, Ring};
+use crate::desk::{Old, Received, Ring, Unfit};
 use crate::edge::{Host, Socket};
 use crate::recovery::{Recovered, read_whole};
 use crate::statistics::Statistics;
@@ -364,7 +364,11 @@ impl Trader {
                 let ring = &mut self.rings[place];
                 count += 1;
                 match ring.old(&command, boot_ns()) {
-                    Some(Old::Recorded | Old::Flood) => {}
+                    Some(Old::Recorded) => {}
+                    Some(Old::Flood(told)) => {
+                        let told = (Unfit::TooOld, told);
+                        (self.core).answer_unrecorded(time, &ring.client, command.request, told);
+                    }
                     Some(Old::Missed) => self.core.missed_command(time, &ring.client, &command),
                     None => {
                         let admitted = ring.admit(&command, boot_ns());

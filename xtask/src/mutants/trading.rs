@@ -89,6 +89,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-execution --test execution journal::a_damaged_journal_is_refused_before_anything_is_written",
     },
     Mutant {
+        name: "execution: a command beyond the rate is not answered",
+        find: "match *count <= ANSWERS_MAX {",
+        replace: "match false && *count <= ANSWERS_MAX {",
+        test: "-p touchline-execution --lib refused_commands_have_the_same_rate_and_leave_that_of_good_ones_alone",
+    },
+    Mutant {
         name: "execution: records follow one that the journal refused",
         find: "self.out.give_up();",
         replace: "",

@@ -4,7 +4,7 @@ use super::Incident;
 use super::carry::Core;
 use super::stopped::{Host, Nothing, order, show, text};
 use crate::config::{ClientConfig, Config};
-use crate::desk::{Received, Unfit};
+use crate::desk::{Received, Told, Unadmitted, Unfit};
 use crate::order_session::Said;
 use crate::recovery::recover_from;
 use serde_json::Value;
@@ -15,6 +15,11 @@ use touchline_types::{Id, ReceiveTime};
 const SECOND_NS: u64 = 1_000_000_000;
 const CLIENT: &str =
     "name = \"desk\"\nmay = [\"send\", \"enable\"]\nmax_order = 9000000\nmax_commands_per_s = 7\n";
+
+const RATE: Unadmitted = Unadmitted {
+    why: Unfit::Rate,
+    told: Told::Everybody,
+};
 
 /// An engine with a price, its limits replaced.
 fn engine(limits: &[(&str, &str)]) -> (Core<Host, Nothing>, ReceiveTime) {
@@ -48,7 +53,7 @@ fn answer(
     core: &mut Core<Host, Nothing>,
     time: ReceiveTime,
     command: Command,
-    admitted: Result<(), Unfit>,
+    admitted: Result<(), Unadmitted>,
 ) -> (Value, Option<String>) {
     let client: ClientConfig = toml::from_str(CLIENT).expect("a client");
     core.incidents.clear();
@@ -113,7 +118,7 @@ fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
         (
             &[],
             plain,
-            Err(Unfit::Rate),
+            Err(RATE),
             "rate",
             "max_commands_per_s of client desk is 7",
         ),
@@ -167,4 +172,26 @@ fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
             expected == "not_released"
         );
     }
+}
+
+/// A command beyond the rate of refused ones is answered as those before it, on the drop copy alone; one of a flood that nobody waits for
+/// is counted.
+#[test]
+fn a_command_of_a_flood_is_answered_and_not_recorded() {
+    let (mut core, time) = engine(&[]);
+    let command = Command::Parent(order("P1", 2_000));
+    let (first, told) = answer(&mut core, time, command, Err(RATE));
+    assert!(told.is_some(), "the log has the first ones");
+    let written = |core: &Core<Host, Nothing>| {
+        let host = core.recorder.out();
+        (host.position, host.answers.len())
+    };
+    let (records, answers) = written(&core);
+    for (told, count) in [(Told::Client, 1), (Told::Nobody, 1)] {
+        let admitted = Err(Unadmitted { told, ..RATE });
+        let (line, incident) = answer(&mut core, time, command, admitted);
+        assert_eq!((line, incident), (first.clone(), None), "{told:?}");
+        assert_eq!(written(&core), (records, answers + count), "{told:?}");
+    }
+    assert_eq!(core.totals.refused, 3);
 }

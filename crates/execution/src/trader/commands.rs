@@ -4,7 +4,7 @@ use super::Incident;
 use super::carry::Core;
 use super::cause::{Cause, Commanded};
 use crate::config::{ClientConfig, CommandKind};
-use crate::desk::{AHEAD_MAX_NS, Received, Unfit};
+use crate::desk::{AHEAD_MAX_NS, Received, Told, Unadmitted, Unfit};
 use crate::edge::{Link, Output};
 use crate::variant::Variant;
 use std::fmt;
@@ -51,17 +51,20 @@ impl fmt::Display for Refused {
 
 impl<O: Output, L: Link> Core<O, L> {
     /// Executes a command or refuses it. The command is in the journal as received, also one that was seen before, and so is
-    /// the answer. Of a flood of refused ones the rest is counted only.
+    /// the answer. Of a flood of refused ones the rest is answered only.
     pub fn command(
         &mut self,
         time: ReceiveTime,
         client: &ClientConfig,
         received: &Received,
-        admitted: Result<(), Unfit>,
+        admitted: Result<(), Unadmitted>,
     ) {
         self.totals.commands += 1;
-        if admitted == Err(Unfit::Flood) {
+        if let Err(Unadmitted { why, told }) = admitted
+            && told != Told::Everybody
+        {
             self.totals.refused += 1;
+            self.answer_unrecorded(time, client, received.request, (why, told));
             return;
         }
         self.wake(time);
@@ -72,7 +75,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.batch.clear();
         let done = match admitted {
             Ok(()) => self.execute(time, client, received),
-            Err(unfit) => Err(unadmitted(unfit, client)),
+            Err(Unadmitted { why, .. }) => Err(refused_as(why, client)),
         };
         if let Err(refused) = &done {
             self.totals.refused += 1;
@@ -112,6 +115,28 @@ impl<O: Output, L: Link> Core<O, L> {
     ) {
         let answer = ("refused", Some(Unfit::TooOld.reason()));
         self.note(time, client, received, answer);
+    }
+
+    /// Answers a command of a flood, of which neither journal nor log have a word: its client still waits.
+    pub fn answer_unrecorded(
+        &mut self,
+        time: ReceiveTime,
+        client: &ClientConfig,
+        request: u64,
+        (why, told): (Unfit, Told),
+    ) {
+        if told == Told::Nobody {
+            return;
+        }
+        let Refused { reason, cause } = refused_as(why, client);
+        let answer = Answer {
+            client: &client.name,
+            request,
+            answer: "refused",
+            reason: Some(reason),
+            cause: cause.as_deref(),
+        };
+        self.recorder.publish_answer(time.wall_ns, &answer);
     }
 
     /// The ring of a client is refused, so that its commands are not read: an incident, and an answer of number 0 in the journal.
@@ -336,7 +361,7 @@ fn evidence(received: &Received) -> Result<&Command, &[u8]> {
 }
 
 /// Why a command was not admitted.
-fn unadmitted(unfit: Unfit, client: &ClientConfig) -> Refused {
+fn refused_as(why: Unfit, client: &ClientConfig) -> Refused {
     let ClientConfig {
         name,
         max_commands_per_s,
@@ -344,8 +369,8 @@ fn unadmitted(unfit: Unfit, client: &ClientConfig) -> Refused {
     } = client;
     let rate = || format!("max_commands_per_s of client {name} is {max_commands_per_s}");
     Refused {
-        reason: unfit.reason(),
-        cause: (unfit == Unfit::Rate).then(rate),
+        reason: why.reason(),
+        cause: (why == Unfit::Rate).then(rate),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::config::{RunConfig, SyncMode};
 use crate::edge::Output;
 use crate::variant::Variant;
 use touchline_fx::encoding::Encoder;
-use touchline_fx::event::{Event, Message, OrderLine};
+use touchline_fx::event::{Answer, Event, Message, OrderLine};
 use touchline_fx::input::Desk;
 use touchline_fx::setup::Bank;
 use touchline_fx::{Batch, Labels};
@@ -289,6 +289,13 @@ impl<O: Output> Recorder<O> {
     /// Publishes the written record, which the journal does not have: its entries have no numbers, which the next run uses.
     pub fn publish_unrecorded(&mut self) {
         // mutant: execution: what the journal refused is published as journaled
+        self.publish(0);
+    }
+
+    /// Publishes an answer that is in no journal.
+    pub fn publish_answer(&mut self, at_ns: u64, answer: &Answer<'_>) {
+        self.batch.begin(at_ns);
+        self.batch.answer(answer);
         self.publish(0);
     }
 
