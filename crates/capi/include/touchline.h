@@ -100,6 +100,7 @@ enum tl_connection_names {
   TL_CONNECTION_CORRUPT = 7, /* The shared memory has an invalid message. */
   TL_CONNECTION_INCOMPATIBLE = 8, /* The publisher's format cannot be read; live books are stale. */
   TL_CONNECTION_DAMAGED = 9, /* A file of the bus was truncated. */
+  TL_CONNECTION_FORKED = 10, /* The reader is that of the process that forked this one; in Python and C an error. */
 };
 
 /* Its word; "?" for another number. */
@@ -114,6 +115,7 @@ static inline const char *tl_connection_name(int value) {
   case TL_CONNECTION_CORRUPT: return "corrupt";
   case TL_CONNECTION_INCOMPATIBLE: return "incompatible";
   case TL_CONNECTION_DAMAGED: return "damaged";
+  case TL_CONNECTION_FORKED: return "forked";
   default: return "?";
   }
 }
@@ -138,6 +140,8 @@ enum tl_error_names {
   TL_ERROR_REFUSED = -16, /* The trading engine refused the command. */
   TL_ERROR_NO_ANSWER = -17, /* The trading engine has not answered yet. */
   TL_ERROR_RECORD = -18, /* The journal of the trading engine cannot be read. */
+  TL_ERROR_MEMORY = -19, /* Memory is exhausted. */
+  TL_ERROR_FORKED = -20, /* The reader belongs to the process that forked this one. */
 };
 
 /* Its word; "?" for another number. */
@@ -161,6 +165,8 @@ static inline const char *tl_error_name(int value) {
   case TL_ERROR_REFUSED: return "refused";
   case TL_ERROR_NO_ANSWER: return "no_answer";
   case TL_ERROR_RECORD: return "record";
+  case TL_ERROR_MEMORY: return "memory";
+  case TL_ERROR_FORKED: return "forked";
   default: return "?";
   }
 }
@@ -371,6 +377,12 @@ static inline const char *tl_desk_event_name(int value) {
 // No price and no size.
 #define TL_NONE INT64_MAX
 
+// No time: the venue, or the publisher, states none.
+#define TL_NO_TIME 0
+
+// No date.
+#define TL_NO_DATE 0
+
 // No state: the event is of no book.
 #define TL_NO_STATE UINT8_MAX
 
@@ -441,9 +453,9 @@ typedef struct tl_event {
   uint8_t reserved;
   // Number of the message on its bus.
   uint64_t sequence;
-  // Time of the venue, nanoseconds since 1970.
+  // Time of the venue, nanoseconds since 1970; `TL_NO_TIME` if it states none.
   uint64_t exchange_ns;
-  // Time of reception, nanoseconds since 1970.
+  // Time of reception, nanoseconds since 1970; `TL_NO_TIME` if unknown.
   uint64_t receive_ns;
   // Best bid, in 1e-9.
   int64_t bid;
@@ -493,7 +505,8 @@ typedef struct tl_order {
   uint8_t reserved[7];
 } tl_order;
 
-// Definition of an instrument. Numbers that the venue does not state are `TL_NONE` or 0, texts empty.
+// Definition of an instrument. Numbers that the venue does not state are `TL_NONE` or 0, times `TL_NO_TIME`, dates `TL_NO_DATE`, texts
+// empty.
 typedef struct tl_definition {
   // The caller's `sizeof(tl_definition)`.
   uint32_t size;
@@ -511,13 +524,13 @@ typedef struct tl_definition {
   uint8_t fraction;
   // And this part of it, as 4; 0 or 1: no part.
   uint8_t sub_fraction;
-  // Maturity as `YYYYMMDD`, with day 00 if the venue states only the month; 0 if there is none.
+  // Maturity as `YYYYMMDD`, with day 00 if the venue states only the month; `TL_NO_DATE` if there is none.
   uint32_t maturity;
   // The venue's identifier (CME: SecurityID).
   int64_t security_id;
   // The venue's identifier of the underlying instrument.
   int64_t underlying;
-  // End of trading, nanoseconds since 1970; 0 if there is none.
+  // End of trading, nanoseconds since 1970; `TL_NO_TIME` if there is none.
   uint64_t expiry_ns;
   // Smallest price step, in 1e-9.
   int64_t tick;
@@ -693,7 +706,7 @@ typedef struct tl_desk_event {
   int64_t worst_long;
   // Worst case of a position, short, base units.
   int64_t worst_short;
-  // Time of a fill or an alarm, nanoseconds since 1970; 0 of other kinds.
+  // Time of a fill or an alarm, nanoseconds since 1970; `TL_NO_TIME` of other kinds.
   uint64_t at_ns;
   // Name of the parent.
   char parent[TL_TEXT];
@@ -738,11 +751,14 @@ const char *tl_version(void);
 // `name` is a string; `options` is NULL or valid for its size; `bus` is valid.
 tl_status tl_join(const char *name, const struct tl_options *options, struct tl_bus **bus);
 
-// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set. In a forked child of the
+// process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
 //
 // Valid:
 // `bus` is of `tl_join`; `event` is valid for its size.
-tl_status tl_next(struct tl_bus *bus, uint64_t timeout_ns, struct tl_event *event);
+tl_status tl_next(struct tl_bus *bus,
+                  uint64_t timeout_ns,
+                  struct tl_event *event);
 
 // Reads until every defined book is live, for at most `timeout_ns`; events are applied and not returned.
 //

@@ -93,7 +93,8 @@ pub unsafe extern "C" fn tl_join(
     })
 }
 
-/// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+/// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set. In a forked child of the
+/// process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
 ///
 /// # Safety
 /// `bus` is of `tl_join`; `event` is valid for its size.
@@ -109,6 +110,7 @@ pub unsafe extern "C" fn tl_next(
             sized::size(event)?;
             of(bus)?
         };
+        bus.bus.check_process()?;
         let next = match timeout_ns {
             0 if bus.stopper.is_stopped() => Next::Stopped,
             0 => bus.bus.poll().map_or(Next::TimedOut, Next::Event),

@@ -10,7 +10,8 @@ use crate::text::{TL_TEXT, chars};
 use std::ffi::c_char;
 use touchline_client::{Definition, DisplayFactor, OptionRight, Price, Quantity, SecurityType};
 
-/// Definition of an instrument. Numbers that the venue does not state are `TL_NONE` or 0, texts empty.
+/// Definition of an instrument. Numbers that the venue does not state are `TL_NONE` or 0, times `TL_NO_TIME`, dates `TL_NO_DATE`, texts
+/// empty.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 #[allow(non_camel_case_types, reason = "as C spells it")]
@@ -31,13 +32,13 @@ pub struct tl_definition {
     pub fraction: u8,
     /// And this part of it, as 4; 0 or 1: no part.
     pub sub_fraction: u8,
-    /// Maturity as `YYYYMMDD`, with day 00 if the venue states only the month; 0 if there is none.
+    /// Maturity as `YYYYMMDD`, with day 00 if the venue states only the month; `TL_NO_DATE` if there is none.
     pub maturity: u32,
     /// The venue's identifier (CME: SecurityID).
     pub security_id: i64,
     /// The venue's identifier of the underlying instrument.
     pub underlying: i64,
-    /// End of trading, nanoseconds since 1970; 0 if there is none.
+    /// End of trading, nanoseconds since 1970; `TL_NO_TIME` if there is none.
     pub expiry_ns: u64,
     /// Smallest price step, in 1e-9.
     pub tick: i64,

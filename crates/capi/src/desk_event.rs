@@ -37,7 +37,7 @@ pub struct tl_desk_event {
     pub worst_long: i64,
     /// Worst case of a position, short, base units.
     pub worst_short: i64,
-    /// Time of a fill or an alarm, nanoseconds since 1970; 0 of other kinds.
+    /// Time of a fill or an alarm, nanoseconds since 1970; `TL_NO_TIME` of other kinds.
     pub at_ns: u64,
     /// Name of the parent.
     pub parent: [c_char; TL_TEXT],

@@ -1,4 +1,4 @@
-//! One event, flat: fields of other kinds are 0, absent prices and sizes `TL_NONE`.
+//! One event, flat: fields of other kinds are 0, absent prices and sizes `TL_NONE`, absent times `TL_NO_TIME`.
 
 #![allow(unsafe_code, reason = "a struct of C programs")]
 
@@ -9,6 +9,15 @@ use touchline_client::{
 
 /// No price and no size.
 pub const TL_NONE: i64 = i64::MAX;
+
+/// No time: the venue, or the publisher, states none.
+pub const TL_NO_TIME: u64 = 0;
+
+/// No date.
+pub const TL_NO_DATE: u32 = 0;
+
+// As the client has them.
+const _: () = assert!(TL_NO_TIME == 0 && TL_NO_DATE == 0);
 
 /// No state: the event is of no book.
 pub const TL_NO_STATE: u8 = u8::MAX;
@@ -41,9 +50,9 @@ pub struct tl_event {
     pub reserved: u8,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Time of the venue, nanoseconds since 1970.
+    /// Time of the venue, nanoseconds since 1970; `TL_NO_TIME` if it states none.
     pub exchange_ns: u64,
-    /// Time of reception, nanoseconds since 1970.
+    /// Time of reception, nanoseconds since 1970; `TL_NO_TIME` if unknown.
     pub receive_ns: u64,
     /// Best bid, in 1e-9.
     pub bid: i64,
@@ -77,8 +86,8 @@ impl tl_event {
             whole: 0,
             reserved: 0,
             sequence: 0,
-            exchange_ns: 0,
-            receive_ns: 0,
+            exchange_ns: TL_NO_TIME,
+            receive_ns: TL_NO_TIME,
             bid: TL_NONE,
             bid_size: TL_NONE,
             ask: TL_NONE,

@@ -6,6 +6,9 @@ use crate::status::Failure;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+/// Largest size of a struct in any version.
+const LARGEST: usize = 4096;
+
 /// A struct of C: its name, its size in the first version, and that all zeros are one.
 ///
 /// # Safety
@@ -39,7 +42,9 @@ pub unsafe fn size<T: Versioned>(of: *const T) -> Result<usize, Failure> {
     }
     // SAFETY: the size is the first field of every version.
     let size = unsafe { of.cast::<u32>().read_unaligned() } as usize;
-    if size < T::FIRST {
+    // A later version is longer, by whole fields. A size that was not set is rarely one.
+    let is_possible = (T::FIRST..=LARGEST).contains(&size) && size.is_multiple_of(align_of::<T>());
+    if !is_possible {
         return Err(Failure::argument(format!(
             "{0}.size is {size}: set it to sizeof({0}), {1}",
             T::NAME,

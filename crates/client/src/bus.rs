@@ -1,6 +1,7 @@
 //! A joined bus.
 
 mod local;
+mod ready;
 
 use crate::directory::{market_buses, root};
 use crate::reading::{Given, Reading, Took};
@@ -289,40 +290,6 @@ impl Bus {
         }
     }
 
-    /// Reads until the reader has caught up and every defined book is live, or until `time` has passed. Events are
-    /// applied and not returned.
-    ///
-    /// # Errors
-    /// [`Error::NotReady`]: books were missing at the end of the time, or the loop was ended.
-    pub fn ready(&mut self, time: Duration) -> Result<(), Error> {
-        let until = Instant::now() + time;
-        loop {
-            if self.reading.has_caught_up() && matches!(self.not_live(), (0, 1..)) {
-                return Ok(());
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            let is_event = matches!(self.next_within(left), Next::Event(_));
-            // Events without end are no reason to wait for longer.
-            if !is_event || left.is_zero() {
-                let (missing, defined) = self.not_live();
-                return Err(error::missing(&self.name, missing, defined));
-            }
-        }
-    }
-
-    /// Number of books that are not live, and of defined instruments.
-    fn not_live(&self) -> (usize, usize) {
-        let kept = &self.reading.kept;
-        let defined = kept
-            .registry
-            .all()
-            .filter(|instrument| kept.registry.publisher_index(*instrument).is_some());
-        defined.fold((0, 0), |(missing, all), instrument| {
-            let is_live = self.reading.kept.state(instrument) == State::Live;
-            (missing + usize::from(!is_live), all + 1)
-        })
-    }
-
     /// Stopper that ends the loop, for another thread or a signal.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
@@ -538,6 +505,9 @@ impl Bus {
                 }
                 Polled::Passed(_) => return Step::Progress,
                 Polled::Nothing => {
+                    if subscriber.forked_from().is_some() {
+                        self.stopper.stop();
+                    }
                     let has_unselected = || subscriber.has_unselected();
                     if let Some(event) = self.reading.caught_up(has_unselected) {
                         return Step::Event(event);

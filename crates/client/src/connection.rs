@@ -47,6 +47,9 @@ pub enum Connection {
     /// A file of the bus was truncated: nothing can be read until its publisher is started again. Books that were live
     /// are stale.
     Damaged,
+    /// This process was forked from the one that joined with a name or as a lossless reader, both of which stay there: nothing is read
+    /// here, and books that were live are stale. Join the bus again in the child.
+    Forked,
 }
 
 impl fmt::Display for Connection {
@@ -82,6 +85,9 @@ impl fmt::Display for Connection {
             ),
             Connection::Damaged => f.write_str(
                 "a file of the bus was made shorter; books are stale: start its publisher again",
+            ),
+            Connection::Forked => f.write_str(
+                "name and place of this reader are those of the process that forked this one; books are stale: join the bus again here",
             ),
         }
     }

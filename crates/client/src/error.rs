@@ -4,7 +4,7 @@ use crate::directory::market_buses;
 use crate::words::counted;
 use std::fmt;
 use std::path::PathBuf;
-use touchline_transport::shm::{Root, SegmentError};
+use touchline_transport::shm::{Root, SegmentError, Subscriber};
 
 /// Error with a sentence that says what to do. `Debug` prints the same sentence, so that a `main` that returns it is
 /// readable.
@@ -92,6 +92,15 @@ pub enum Error {
     Option(String),
     /// A system call failed.
     System(String),
+    /// Memory, or room in the address space of the process, is exhausted.
+    Memory(String),
+    /// The bus was joined with a name or as a lossless reader by the process that forked this one.
+    Forked {
+        /// Name of the bus.
+        bus: String,
+        /// The process that joined.
+        process: u32,
+    },
 }
 
 impl fmt::Display for Error {
@@ -160,7 +169,11 @@ impl fmt::Display for Error {
                 "the instrument is of another bus than {bus}; look it up on this one"
             ),
             Error::NotReady { bus, why } => write!(f, "bus {bus} is not ready: {why}"),
-            Error::Option(why) | Error::System(why) => f.write_str(why),
+            Error::Option(why) | Error::System(why) | Error::Memory(why) => f.write_str(why),
+            Error::Forked { bus, process } => write!(
+                f,
+                "bus {bus} was joined by process {process}, which forked this one and keeps the reader's name and place: nothing is read here; join the bus again in this process"
+            ),
         }
     }
 }
@@ -220,14 +233,52 @@ pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
         SegmentError::NoFreeSlot { .. } => Error::TooManyReaders { bus, why },
         SegmentError::Size { .. } | SegmentError::Kind { .. } => Error::Damaged { bus, why },
         SegmentError::Name { .. } => Error::Option(why),
+        error if error.is_out_of_memory() => Error::Memory(out_of_memory(&bus, &why)),
         _ => Error::System(why),
     }
 }
 
+/// What a bus is published by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Publisher {
+    /// A publisher that works, as far as it says.
+    Works,
+    /// One that shows no activity.
+    Stalled,
+    /// None any more.
+    Ended,
+}
+
+impl Publisher {
+    /// The publisher of a bus at this moment.
+    pub(crate) fn of(subscriber: &Subscriber) -> Publisher {
+        match (subscriber.is_published(), subscriber.liveness()) {
+            (Ok(false), _) => Publisher::Ended,
+            (_, Some(liveness)) if liveness.is_stalled() => Publisher::Stalled,
+            _ => Publisher::Works,
+        }
+    }
+}
+
+/// The sentence of exhausted memory.
+pub(crate) fn out_of_memory(bus: &str, why: &str) -> String {
+    format!(
+        "bus {bus} cannot be joined, memory of this process is exhausted: {why}; raise `ulimit -v`, or leave buses that are not read any more"
+    )
+}
+
 /// Error: books are missing although the time is over.
-pub(crate) fn missing(bus: &str, missing: usize, defined: usize) -> Error {
-    let why = match defined {
-        0 => "no instrument is defined; is its gateway still joining the venue?".to_owned(),
+pub(crate) fn missing(bus: &str, missing: usize, defined: usize, publisher: Publisher) -> Error {
+    let why = match (publisher, defined) {
+        (Publisher::Ended, _) => {
+            "nothing publishes on it, so no book is live: its gateway has ended; start it again"
+                .to_owned()
+        }
+        (Publisher::Stalled, _) => {
+            "its publisher shows no activity, so no book is live: its gateway is stopped or stuck; see its log"
+                .to_owned()
+        }
+        (_, 0) => "no instrument is defined; is its gateway still joining the venue?".to_owned(),
         _ => format!(
             "{} of {defined} {} not caught up; give it longer, or act on each book's state",
             counted(missing as u64, "book"),

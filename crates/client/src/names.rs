@@ -115,6 +115,7 @@ kinds! {
         Corrupt = 7 "corrupt" "The shared memory has an invalid message.",
         Incompatible = 8 "incompatible" "The publisher's format cannot be read; live books are stale.",
         Damaged = 9 "damaged" "A file of the bus was truncated.",
+        Forked = 10 "forked" "The reader is that of the process that forked this one; in Python and C an error.",
     }
 }
 
@@ -139,6 +140,8 @@ kinds! {
         Refused = -16 "refused" "The trading engine refused the command.",
         NoAnswer = -17 "no_answer" "The trading engine has not answered yet.",
         Record = -18 "record" "The journal of the trading engine cannot be read.",
+        Memory = -19 "memory" "Memory is exhausted.",
+        Forked = -20 "forked" "The reader belongs to the process that forked this one.",
     }
 }
 
@@ -316,6 +319,7 @@ impl Connection {
             Connection::Corrupt { .. } => ConnectionKind::Corrupt,
             Connection::Incompatible { .. } => ConnectionKind::Incompatible,
             Connection::Damaged => ConnectionKind::Damaged,
+            Connection::Forked => ConnectionKind::Forked,
         }
     }
 }
@@ -337,6 +341,8 @@ impl Error {
             Error::NotReady { .. } => ErrorKind::NotReady,
             Error::Option(_) => ErrorKind::Option,
             Error::System(_) => ErrorKind::System,
+            Error::Memory(_) => ErrorKind::Memory,
+            Error::Forked { .. } => ErrorKind::Forked,
         }
     }
 }

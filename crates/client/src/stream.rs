@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
+use touchline_transport::shm::Process;
 
 /// Events of a bus for an asynchronous program, with any executor or none.
 ///
@@ -17,6 +18,8 @@ pub struct EventStream {
     shared: Arc<Mutex<Buffer>>,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
+    /// The process that has the thread.
+    owner: Process,
 }
 
 /// Item of an [`EventStream`].
@@ -167,6 +170,7 @@ impl EventStream {
             shared,
             stopper,
             thread: Some(thread),
+            owner: Process::this(),
         }
     }
 
@@ -218,7 +222,8 @@ impl futures_core::Stream for EventStream {
 impl Drop for EventStream {
     fn drop(&mut self) {
         self.stopper.stop();
-        if let Some(thread) = self.thread.take() {
+        // A forked child has no such thread, and would wait for it without end.
+        if let Some(thread) = self.thread.take().filter(|_| self.owner.is_this()) {
             // A panic has printed its message.
             let _ = thread.join();
         }

@@ -321,7 +321,8 @@ impl StoredValues {
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
-            | SubscriptionEvent::Incompatible { .. } => {
+            | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Forked => {
                 self.mirror.event(event);
                 // A publisher that resumes with the same top publishes a change: it is live again.
                 for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {

@@ -245,7 +245,8 @@ impl State {
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
-            | SubscriptionEvent::Incompatible { .. } => {
+            | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Forked => {
                 (self.is_trusted, self.is_current) = (false, false);
                 // mutant: compose: quotes outlive a gateway that stalls
                 self.lose(counters, tell);

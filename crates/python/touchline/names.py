@@ -73,6 +73,7 @@ ConnectionName = Literal[
     "corrupt",
     "incompatible",
     "damaged",
+    "forked",
 ]
 CONNECTION = {
     1: "caught_up",  # All books are consistent with one position of the stream.
@@ -84,6 +85,7 @@ CONNECTION = {
     7: "corrupt",  # The shared memory has an invalid message.
     8: "incompatible",  # The publisher's format cannot be read; live books are stale.
     9: "damaged",  # A file of the bus was truncated.
+    10: "forked",  # The reader is that of the process that forked this one; in Python and C an error.
 }
 
 # Error of a call.
@@ -106,6 +108,8 @@ ErrorName = Literal[
     "refused",
     "no_answer",
     "record",
+    "memory",
+    "forked",
 ]
 ERROR = {
     -1: "no_bus",  # No bus has this name.
@@ -126,6 +130,8 @@ ERROR = {
     -16: "refused",  # The trading engine refused the command.
     -17: "no_answer",  # The trading engine has not answered yet.
     -18: "record",  # The journal of the trading engine cannot be read.
+    -19: "memory",  # Memory is exhausted.
+    -20: "forked",  # The reader belongs to the process that forked this one.
 }
 
 # Validity of a book.

@@ -288,7 +288,8 @@ impl Sender {
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
-            | SubscriptionEvent::Incompatible { .. } => self.set_down(true, now, link),
+            | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Forked => self.set_down(true, now, link),
             SubscriptionEvent::PublisherResumed => self.set_down(false, now, link),
         }
         if matches!(

@@ -28,8 +28,10 @@ pub mod counters;
 mod crash_injection;
 pub mod last_value;
 mod prefetch;
+mod process;
 #[cfg(not(loom))]
 pub mod segment;
 mod words;
 
+pub use process::Process;
 pub use words::{Words, store_backwards, zeroed};

@@ -13,4 +13,5 @@ pub use crate::stats::{
     CountersFile, CountersView, Description, FineClock, HistogramView, Origin, ProcessStats,
     ProcessView, READER_HISTOGRAMS, READERS_MAX, ReaderCounters, ReaderStats, ReaderView,
 };
+pub use touchline_shm::Process;
 pub use touchline_shm::segment::Error as SegmentError;

@@ -405,6 +405,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-shm --test shm lossless::no_message_is_lost_and_the_writer_always_continues",
     },
     Mutant {
+        name: "shm: a forked child frees what its parent holds",
+        find: "self.forks == FORKS.load(Ordering::Relaxed)",
+        replace: "true",
+        test: "-p touchline-shm --test shm forks::a_child_frees_no_lock_of_its_parent",
+    },
+    Mutant {
         name: "ring: a registered reader is not waited for",
         find: "registered.slowest(self.join_point_at)",
         replace: "(self.join_point_at, registered.slots())",

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <touchline.h>
+#include <unistd.h>
 
 static void hold(int holds, const char *what) {
   if (!holds) {
@@ -70,6 +72,13 @@ static void sizes_of_other_versions(tl_bus *bus) {
   memset(&later, 0x5a, sizeof later);
   later.event.size = 12;
   refused(tl_next(bus, 0, &later.event), TL_ERROR_OPTION, "tl_event.size is 12: set it to sizeof(tl_event)");
+  /* Sizes that no version has, as an event that was not set to zero has one. */
+  later.event.size = sizeof later + 4;
+  refused(tl_next(bus, 0, &later.event), TL_ERROR_OPTION, "tl_event.size is");
+  later.event.size = 0x5a5a5a58;
+  refused(tl_next(bus, 0, &later.event), TL_ERROR_OPTION, "tl_event.size is 1515870808: set it to sizeof(tl_event)");
+  tl_stats stats = {.size = UINT32_MAX - 7};
+  refused(tl_stats_of(bus, &stats), TL_ERROR_OPTION, "tl_stats.size is 4294967288");
   refused(tl_next(bus, 0, NULL), TL_ERROR_OPTION, "the tl_event is NULL");
   later.event.size = sizeof later;
   refused(tl_next(NULL, 0, &later.event), TL_ERROR_OPTION, "the bus is NULL");
@@ -197,6 +206,33 @@ static void another_thread_ends_the_loop(tl_bus *bus) {
   pthread_join(thread, NULL);
 }
 
+/* A child of a reader with a name gets a sentence, and leaves the name to its parent; one of a reader without reads on. */
+static void children_free_nothing(const char *name, const char *directory) {
+  tl_options options = options_for(directory);
+  options.name = "forks";
+  tl_bus *named = NULL, *again = NULL, *unnamed = joined(name, directory);
+  hold(tl_join(name, &options, &named) == TL_OK, "it joins with a name");
+  pid_t child = fork();
+  if (child == 0) {
+    tl_event event = {.size = sizeof event};
+    refused(tl_next(named, TL_FOREVER, &event), TL_ERROR_FORKED, "was joined by process");
+    refused(tl_ready(named, TL_FOREVER), TL_ERROR_FORKED, "join the bus again in this process");
+    tl_close(named);
+    hold(tl_next(unnamed, 0, &event) == TL_OK, "a child reads on without a name");
+    fflush(stdout);
+    _exit(0);
+  }
+  int status = 1;
+  hold(waitpid(child, &status, 0) == child && status == 0, "the child is refused and reads on");
+  refused(tl_join(name, &options, &again), TL_ERROR_NAME_TAKEN, "has a reader called forks already");
+  tl_event event = {.size = sizeof event};
+  hold(tl_next(named, 0, &event) == TL_OK, "the parent reads");
+  tl_close(named);
+  tl_close(unnamed);
+  hold(tl_join(name, &options, &again) == TL_OK, "the name is free when the parent has left");
+  tl_close(again);
+}
+
 int main(int count, char **words) {
   if (count != 3) {
     return 2;
@@ -215,6 +251,7 @@ int main(int count, char **words) {
     another_thread_ends_the_loop(bus);
     tl_close(bus);
   }
+  children_free_nothing(words[1], words[2]);
   printf("all of it holds\n");
   return 0;
 }

@@ -73,6 +73,7 @@ impl Reading {
                 Connection::Corrupt { sequence }
             }
             SubscriptionEvent::Damaged => Connection::Damaged,
+            SubscriptionEvent::Forked => Connection::Forked,
             SubscriptionEvent::Incompatible { layout } => Connection::Incompatible { layout },
         };
         Some(Event::Connection(what))

@@ -5,9 +5,8 @@ use super::cursors::{Cursors, SlotLease};
 use super::geometry::{Geometry, Refused, WORD, place};
 use super::head::{Head, Kind, frame_bytes};
 use super::join_point::JoinPoint;
-use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
-use crate::prefetch;
+use crate::{Process, Words, prefetch};
 
 /// Bytes of a cache line.
 const LINE: u64 = 64;
@@ -36,12 +35,14 @@ struct Cursor<M: Words> {
     lease: Option<SlotLease>,
     /// The last reported position.
     reported: u64,
+    /// The process whose place it is.
+    owner: Process,
 }
 
-/// Frees the slot: a reader that leaves is not waited for.
+/// Frees the slot: a reader that leaves is not waited for. What a forked child drops is a copy, and the slot is its parent's.
 impl<M: Words> Drop for Cursor<M> {
     fn drop(&mut self) {
-        if let Some(lease) = self.lease {
+        if let Some(lease) = self.lease.filter(|_| self.owner.is_this()) {
             self.cursors.free(self.slot, lease);
         }
     }
@@ -91,6 +92,7 @@ impl<M: Words> Reader<M> {
             slot,
             lease: None,
             reported: self.next.position,
+            owner: Process::this(),
         });
         self.take_slot();
         self
@@ -237,7 +239,7 @@ impl<M: Words> Reader<M> {
 
     /// Makes the writer wait for this reader, from the last join point on.
     fn take_slot(&mut self) {
-        let Some(cursor) = &mut self.cursor else {
+        let Some(cursor) = own(&mut self.cursor) else {
             return;
         };
         cursor.lease = Some(cursor.cursors.take(cursor.slot, self.next.position));
@@ -251,7 +253,7 @@ impl<M: Words> Reader<M> {
 
     #[inline(never)]
     fn tell(&mut self) {
-        if let Some(cursor) = &mut self.cursor {
+        if let Some(cursor) = own(&mut self.cursor) {
             // mutant: ring: a cursor is ahead of the reader
             cursor.reported = self.next.position;
             cursor.cursors.advance(cursor.slot, cursor.reported);
@@ -308,6 +310,11 @@ impl<M: Words> Reader<M> {
             }
         }
     }
+}
+
+/// The cursor, unless it is that of the process that forked this one.
+fn own<M: Words>(cursor: &mut Option<Cursor<M>>) -> Option<&mut Cursor<M>> {
+    cursor.as_mut().filter(|cursor| cursor.owner.is_this())
 }
 
 /// The next message, if the word is its header and it lies within the data.

@@ -236,6 +236,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether memory, or room in the address space of this process, was missing.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::System {
+                source: Errno::NOMEM,
+                ..
+            }
+        )
+    }
+
     /// For `map_err`: an error of opening, in which a missing file is a case of its own.
     pub(super) fn opening(path: impl Into<PathBuf>) -> impl FnOnce(Errno) -> Self {
         // The path is built only for an error: a successful check allocates nothing.

@@ -4,6 +4,7 @@
 //! can have such a lock, but no lock on bytes, because it cannot be opened for writing.
 
 use super::name::Identity;
+use crate::Process;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::AsFd;
@@ -18,10 +19,12 @@ pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
     }
 }
 
-/// Unlocks it, also if a forked child has a copy of the handle.
-pub fn unlock(file: impl AsFd) {
-    // Closing has the same effect once the last copy is closed.
-    let _ = rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingUnlock);
+/// Unlocks it, also if a forked child has a copy of the handle. In the child nothing happens: the lock is its owner's.
+pub fn unlock(file: impl AsFd, owner: Process) {
+    if owner.is_this() {
+        // Closing has the same effect once the last copy is closed.
+        let _ = rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingUnlock);
+    }
 }
 
 /// Process that holds a lock on a file, in this process's namespace; `None` if the system does not report it.

@@ -4,8 +4,8 @@ use super::directory::{self, GroupAccess};
 use super::name::{Identity, Name};
 use super::writer_lock::{LOOK, WriterLock, unfinished_name};
 use super::{Directory, Error, fault, flock, space};
-use crate::Words;
 use crate::atomic::{AtomicU64, Ordering};
+use crate::{Process, Words};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
@@ -136,8 +136,8 @@ struct Region {
     file: OwnedFd,
     /// Path of the file.
     name: Name,
-    /// Whether this process has locked the file.
-    is_locked: bool,
+    /// The process that has locked the file.
+    locked_by: Option<Process>,
     warnings: Vec<Warning>,
 }
 
@@ -296,7 +296,8 @@ impl Mapping {
         options: &Options,
     ) -> Result<Self, Error> {
         let mut region = Region::map(file, path, bytes, access)?;
-        region.is_locked = access == Access::Write && options.group_access != GroupAccess::Write;
+        let is_locked = access == Access::Write && options.group_access != GroupAccess::Write;
+        region.locked_by = is_locked.then(Process::this);
         region.prepare(access, options)?;
         Ok(Self {
             words: region.words,
@@ -375,7 +376,7 @@ impl Region {
                     entry,
                     file,
                     name,
-                    is_locked: false,
+                    locked_by: None,
                     warnings: Vec::new(),
                 });
             }
@@ -492,8 +493,8 @@ impl Drop for Region {
     fn drop(&mut self) {
         let (base, bytes) = (self.base(), self.bytes());
         self.entry.release();
-        if self.is_locked {
-            flock::unlock(&self.file);
+        if let Some(owner) = self.locked_by {
+            flock::unlock(&self.file, owner);
         }
         // SAFETY: the range was mapped by `Region::map`, for this region alone. Dropping it ends all
         // borrows of its words; a `Mapping` with a copy of the pointer keeps the region from dropping.

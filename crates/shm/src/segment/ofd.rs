@@ -4,13 +4,17 @@
 //! of crash. Unlike process locks they are not lost when another part of the process closes the
 //! same file.
 
+use crate::Process;
 use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// An open file for its locks. They are released when it is dropped, also if a forked child has a
-/// copy of the handle.
+/// copy of the handle; what the child does with its copy releases none.
 #[derive(Debug)]
-pub struct LockFile(OwnedFd);
+pub struct LockFile {
+    file: OwnedFd,
+    owner: Process,
+}
 
 impl LockFile {
     /// Locks one byte; false if another open file holds it.
@@ -33,7 +37,8 @@ impl LockFile {
         // SAFETY: the handle is open as long as `self` is, and both commands that come here,
         // F_OFD_SETLK and F_OFD_GETLK, take a pointer to one `flock`, which is valid for reading and
         // writing because it comes from an exclusive reference, and is not kept after the call.
-        let result = unsafe { libc::fcntl(self.0.as_raw_fd(), command, std::ptr::from_mut(lock)) };
+        let result =
+            unsafe { libc::fcntl(self.file.as_raw_fd(), command, std::ptr::from_mut(lock)) };
         match result {
             -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
             _ => Ok(()),
@@ -43,18 +48,24 @@ impl LockFile {
 
 impl From<OwnedFd> for LockFile {
     fn from(file: OwnedFd) -> Self {
-        Self(file)
+        Self {
+            file,
+            owner: Process::this(),
+        }
     }
 }
 
 impl AsFd for LockFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.file.as_fd()
     }
 }
 
 impl Drop for LockFile {
     fn drop(&mut self) {
+        if !self.owner.is_this() {
+            return;
+        }
         let mut all = one_byte(libc::F_UNLCK, 0);
         all.l_len = 0; // to the end of the file, wherever it is
         // Closing has the same effect once the last copy is closed.

@@ -6,6 +6,7 @@ use super::holder::{Holder, SIGNATURE_BYTES_MAX};
 use super::name::Name;
 use super::ofd::LockFile;
 use super::{Directory, Error, flock, space};
+use crate::Process;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
@@ -118,11 +119,15 @@ impl WriterLock {
     }
 
     /// Removes the directory with all its files, and releases the lock. Readers that have a file mapped keep it. A
-    /// process that takes the lock at this moment finds the directory removed.
+    /// process that takes the lock at this moment finds the directory removed. In a forked child nothing is removed: the directory is
+    /// that of the process that took the lock.
     ///
     /// # Errors
     /// A system call failed, or another process created a file in it meanwhile.
     pub fn remove_directory(self) -> Result<(), Error> {
+        if !self.folder.owner.is_this() {
+            return Ok(());
+        }
         let entries = directory::entries(self.directory.handle())
             .map_err(Error::system("list", self.directory.path()))?;
         let others = |name: &&String| !matches!(name.as_str(), "." | ".." | FILE);
@@ -140,6 +145,7 @@ impl WriterLock {
 struct FolderLock {
     folder: OwnedFd,
     name: Name,
+    owner: Process,
 }
 
 impl FolderLock {
@@ -151,7 +157,11 @@ impl FolderLock {
         // Its holder is about to take or release the lock file; or has lost it.
         for _ in 0..LOOKS {
             if flock::try_lock(&folder).map_err(failed())? {
-                return Ok(Self { folder, name });
+                return Ok(Self {
+                    folder,
+                    name,
+                    owner: Process::this(),
+                });
             }
             if let Some(holder) = WriterLock::holder(directory)? {
                 return Err(Error::Busy {
@@ -170,7 +180,7 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        flock::unlock(&self.folder);
+        flock::unlock(&self.folder, self.owner);
     }
 }
 

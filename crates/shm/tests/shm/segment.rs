@@ -5,6 +5,7 @@
 
 mod faults;
 mod files;
+mod forks;
 mod groups;
 mod locks;
 mod names;

@@ -78,6 +78,7 @@ fn connection(row: &mut Record<'_>, what: &Connection) {
         Connection::Corrupt { .. } => "corrupt",
         Connection::Damaged => "damaged",
         Connection::Incompatible { .. } => "incompatible",
+        Connection::Forked => "forked",
         _ => "other",
     };
     row.word("notice", name);

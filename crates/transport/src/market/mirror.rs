@@ -262,7 +262,8 @@ impl Subscribe for Mirror {
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
-            | SubscriptionEvent::Incompatible { .. } => self.distrust(Validity::Stale),
+            | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Forked => self.distrust(Validity::Stale),
             // The known books follow.
             SubscriptionEvent::PublisherResumed => {
                 let of = |validity| match validity {

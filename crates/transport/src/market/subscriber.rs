@@ -3,6 +3,7 @@
 mod join;
 mod joining;
 mod order_scan;
+mod place;
 mod rows;
 mod scratch;
 mod stall;
@@ -11,13 +12,12 @@ mod verdict;
 
 use super::reading::{self, MarketReading};
 use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Polled, Root, SlotGuard, Watch};
-use crate::stats::{ReaderCounters, ReaderStats};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 pub use join::{Filter, Join};
 use joining::Joining;
 use rows::Rows;
 use scratch::Scratch;
-use touchline_shm::broadcast;
+use touchline_shm::{Process, broadcast};
 use touchline_types::native::{Body, Flags, Message, TopOfBook};
 use touchline_types::{OrdersUpdate, State, Timestamps, Update};
 use verdict::Verdict;
@@ -44,6 +44,10 @@ pub struct Subscriber {
     at_batch_end: bool,
     /// Messages of unknown templates.
     unknown_messages: u64,
+    /// The process that has the name or the place of this reader; `None` without either.
+    owner: Option<Process>,
+    /// That this is another process was reported.
+    fork_notified: bool,
 }
 
 /// Item of a poll.
@@ -159,6 +163,8 @@ impl Subscriber {
             batch_open: false,
             at_batch_end: false,
             unknown_messages: 0,
+            owner: (settings.registered || settings.reader_stats.is_some()).then(Process::this),
+            fork_notified: false,
             root: root.clone(),
             bus: bus.to_owned(),
             settings,
@@ -177,8 +183,14 @@ impl Subscriber {
     /// Never waits: a slot with a change in progress is tried again by the next poll. A publisher that died or was
     /// stopped in that change delays joining by at most 10 ms, unless it is known to have ended; then that book is
     /// handed out as not live.
+    ///
+    /// In a child that was forked from the process of a reader with a name or a place it hands out
+    /// [`SubscriptionEvent::Forked`] and then nothing.
     #[inline]
     pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Polled<T> {
+        if self.forked_from().is_some() {
+            return self.forked(take);
+        }
         for passed in 0..PASSED_MAX {
             match self.step(&mut take) {
                 Step::Given(given) => return Polled::Given(given),
@@ -239,11 +251,6 @@ impl Subscriber {
     /// are about to report the state of the books.
     pub fn look_again(&mut self) {
         self.watch.look_again();
-    }
-
-    /// Statistics of this reader, if it is named.
-    pub fn reader_stats(&self) -> Option<&ReaderStats> {
-        self.settings.reader_stats.as_ref()
     }
 
     /// Whether definitions and books are still being handed out.
@@ -546,18 +553,6 @@ impl Subscriber {
         let is_stalled = self.reading.is_stalled();
         self.watch.turn_seen = !is_gone && is_stalled != self.watch.is_stalled;
         None
-    }
-
-    /// Writes an event of the subscription and its position to the reader's statistics.
-    fn show(&mut self, note: impl FnOnce(&mut ReaderCounters)) {
-        let place = self.guard.as_ref().map(|guard| guard.index() + 1);
-        let position = self.reading.ring.next().position;
-        if let Some(reader_stats) = &mut self.settings.reader_stats {
-            reader_stats.note(position, |counters| {
-                counters.place = place.map_or(0, u64::from);
-                note(counters);
-            });
-        }
     }
 }
 

@@ -112,6 +112,8 @@ pub enum SubscriptionEvent {
         /// Layout number.
         layout: u64,
     },
+    /// This process was forked from that of a reader with a name or a place, which lives on there: nothing is read here.
+    Forked,
 }
 
 /// Two publications, one after the other; pairs may be nested.

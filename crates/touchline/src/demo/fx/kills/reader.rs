@@ -135,7 +135,8 @@ impl State {
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
-            | SubscriptionEvent::Incompatible { .. } => self.is_trusted = false,
+            | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Forked => self.is_trusted = false,
         }
     }
 }

@@ -1,0 +1,72 @@
+//! Whether a bus can be read, and whether its books are live.
+
+use super::{Bus, Next, Source};
+use crate::{Error, State, error};
+use std::time::{Duration, Instant};
+
+impl Bus {
+    /// Reads until the reader has caught up and every defined book is live, or until `time` has passed. Events are
+    /// applied and not returned.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`]: books were missing at the end of the time, or the loop was ended; the sentence says so if nothing publishes.
+    /// [`Error::Forked`].
+    pub fn ready(&mut self, time: Duration) -> Result<(), Error> {
+        self.check_process()?;
+        let until = Instant::now() + time;
+        loop {
+            if self.reading.has_caught_up() && matches!(self.not_live(), (0, 1..)) {
+                return Ok(());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let is_event = matches!(self.next_within(left), Next::Event(_));
+            // Events without end are no reason to wait for longer.
+            if !is_event || left.is_zero() {
+                return Err(self.not_ready());
+            }
+        }
+    }
+
+    /// Why it is not ready.
+    #[cold]
+    fn not_ready(&self) -> Error {
+        let (missing, defined) = self.not_live();
+        let publisher = match &self.source {
+            Source::Shared(subscriber) => error::Publisher::of(subscriber),
+            Source::Local(_) => error::Publisher::Works,
+        };
+        error::missing(&self.name, missing, defined, publisher)
+    }
+
+    /// Checks that this process may read: that it is not a forked child of one that joined with a name or as a lossless reader. Such a
+    /// child gets a [`Connection::Forked`](crate::Connection::Forked), and its loop ends.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline]
+    pub fn check_process(&self) -> Result<(), Error> {
+        match &self.source {
+            Source::Shared(subscriber) => match subscriber.forked_from() {
+                None => Ok(()),
+                Some(process) => Err(Error::Forked {
+                    bus: self.name.clone(),
+                    process: process.id(),
+                }),
+            },
+            Source::Local(_) => Ok(()),
+        }
+    }
+
+    /// Number of books that are not live, and of defined instruments.
+    fn not_live(&self) -> (usize, usize) {
+        let kept = &self.reading.kept;
+        let defined = kept
+            .registry
+            .all()
+            .filter(|instrument| kept.registry.publisher_index(*instrument).is_some());
+        defined.fold((0, 0), |(missing, all), instrument| {
+            let is_live = self.reading.kept.state(instrument) == State::Live;
+            (missing + usize::from(!is_live), all + 1)
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! The process that made a thing: its forked children have copies of the thing, and none of its rights.
+
+#[cfg(not(any(loom, miri)))]
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Forks between the first process of this program and this one, as far as the C library knows them.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The process that took a lock, a place or a name.
+///
+/// A forked child has a copy of each handle and of each mapping. What it would free is its parent's: a lock of an open file and a slot
+/// in shared memory are freed for both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    forks: u32,
+    pid: u32,
+}
+
+impl Process {
+    /// This process.
+    pub fn this() -> Process {
+        #[cfg(not(any(loom, miri)))]
+        count_forks();
+        Process {
+            forks: FORKS.load(Ordering::Relaxed),
+            pid: std::process::id(),
+        }
+    }
+
+    /// Whether it is this process. One relaxed load: a system call for each message would cost more than the message.
+    #[inline]
+    pub fn is_this(self) -> bool {
+        // mutant: shm: a forked child frees what its parent holds
+        self.forks == FORKS.load(Ordering::Relaxed)
+    }
+
+    /// Its id.
+    pub fn id(self) -> u32 {
+        self.pid
+    }
+}
+
+/// Counts forks from now on. Without memory for that, which is a few words, they are not counted.
+#[cfg(not(any(loom, miri)))]
+fn count_forks() {
+    static COUNTED: Once = Once::new();
+    COUNTED.call_once(|| {
+        // SAFETY: `in_child` is a function for the whole life of the program, takes nothing, and does what a child of a program with
+        // threads may do: it changes one atomic number.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+}
+
+#[cfg(not(any(loom, miri)))]
+extern "C" fn in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}

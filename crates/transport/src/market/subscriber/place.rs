@@ -1,0 +1,42 @@
+//! Name and place of a reader: what is written of them, and by which process.
+
+use super::{Item, Subscriber};
+use crate::SubscriptionEvent;
+use crate::bus::Polled;
+use crate::stats::{ReaderCounters, ReaderStats};
+use touchline_shm::Process;
+
+impl Subscriber {
+    /// Statistics of this reader, if it is named.
+    pub fn reader_stats(&self) -> Option<&ReaderStats> {
+        self.settings.reader_stats.as_ref()
+    }
+
+    /// The process whose name or place this reader has, if this process was forked from it: there the reader lives on. Its child
+    /// frees and changes nothing of it, and reads nothing.
+    #[inline]
+    pub fn forked_from(&self) -> Option<Process> {
+        self.owner.filter(|owner| !owner.is_this())
+    }
+
+    /// A poll in a forked child: reports the fork once.
+    #[cold]
+    pub(super) fn forked<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Polled<T> {
+        match std::mem::replace(&mut self.fork_notified, true) {
+            false => Polled::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Forked))),
+            true => Polled::Nothing,
+        }
+    }
+
+    /// Writes an event of the subscription and its position to the reader's statistics.
+    pub(super) fn show(&mut self, note: impl FnOnce(&mut ReaderCounters)) {
+        let place = self.guard.as_ref().map(|guard| guard.index() + 1);
+        let position = self.reading.ring.next().position;
+        if let Some(reader_stats) = &mut self.settings.reader_stats {
+            reader_stats.note(position, |counters| {
+                counters.place = place.map_or(0, u64::from);
+                note(counters);
+            });
+        }
+    }
+}
