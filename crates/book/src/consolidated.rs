@@ -9,6 +9,8 @@ use touchline_types::{BookKind, Level, Price, Quantity, Side};
 pub struct ConsolidatedLevel {
     /// The price.
     pub price: Price,
+    /// Direct and implied quantity together; NULL if one of them is not stated.
+    pub quantity: Quantity,
     /// Direct quantity; zero if there is none, NULL if not stated.
     pub direct: Quantity,
     /// Implied quantity; zero if there is none, NULL if not stated.
@@ -36,12 +38,13 @@ impl<'a> Consolidated<'a> {
     }
 }
 
-impl Iterator for Consolidated<'_> {
-    type Item = ConsolidatedLevel;
-
-    fn next(&mut self) -> Option<ConsolidatedLevel> {
-        skip_unknown(&mut self.direct);
-        skip_unknown(&mut self.implied);
+impl Consolidated<'_> {
+    /// The next level; `None` also if an unknown level of either list may be before it.
+    pub fn next_known(&mut self) -> Option<ConsolidatedLevel> {
+        let heads = [self.direct.first(), self.implied.first()];
+        if heads.into_iter().flatten().any(|level| !level.known) {
+            return None;
+        }
         let price = match (self.direct.first(), self.implied.first()) {
             (Some(direct), Some(implied)) => better(self.side, direct.price, implied.price),
             (Some(level), None) | (None, Some(level)) => level.price,
@@ -49,12 +52,26 @@ impl Iterator for Consolidated<'_> {
         };
         let direct = take(&mut self.direct, price);
         let implied = take(&mut self.implied, price);
+        let orders = direct.map_or(0, |level| level.orders);
+        let [direct, implied] =
+            [direct, implied].map(|level| level.map_or(Quantity::ZERO, |level| level.quantity));
         Some(ConsolidatedLevel {
             price,
-            direct: direct.map_or(Quantity::ZERO, |level| level.quantity),
-            implied: implied.map_or(Quantity::ZERO, |level| level.quantity),
-            orders: direct.map_or(0, |level| level.orders),
+            quantity: direct.plus(implied),
+            direct,
+            implied,
+            orders,
         })
+    }
+}
+
+impl Iterator for Consolidated<'_> {
+    type Item = ConsolidatedLevel;
+
+    fn next(&mut self) -> Option<ConsolidatedLevel> {
+        skip_unknown(&mut self.direct);
+        skip_unknown(&mut self.implied);
+        self.next_known()
     }
 }
 

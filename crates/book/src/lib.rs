@@ -22,11 +22,9 @@ pub mod order;
 mod order_index;
 pub mod order_pool;
 pub mod price;
-pub mod touch;
 
 pub use consolidated::{Consolidated, ConsolidatedLevel};
 pub use deep::{ApplyResult, DEEP_MAX, DeepLevels};
 pub use levels::{LevelIter, LevelList, Levels};
 pub use order::{OrderBooks, OrdersFull};
-pub use price::{PriceBook, PriceBooks};
-pub use touch::{Spread, Touch, TouchSource};
+pub use price::{ImpliedLists, PriceBook, PriceBooks};

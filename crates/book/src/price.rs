@@ -2,11 +2,10 @@
 
 use crate::deep::{ApplyResult, DeepLevels};
 use crate::levels::{LevelList, Levels};
-use crate::touch::{Spread, Touch};
 use std::hint::black_box;
 use touchline_types::{
     BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
-    UpdateAction,
+    Spread, Touch, UpdateAction,
 };
 
 /// Maximum levels a side of a direct book by position; CME's deepest is 10.
@@ -39,7 +38,61 @@ enum Stored {
 #[derive(Clone, Copy, Debug)]
 struct Few {
     direct: [Levels<DIRECT_MAX>; 2],
-    implied: [Levels<IMPLIED_MAX>; 2],
+    implied: ImpliedLists,
+}
+
+/// The implied lists of one instrument.
+#[derive(Clone, Copy, Debug)]
+pub struct ImpliedLists([Levels<IMPLIED_MAX>; 2]);
+
+impl ImpliedLists {
+    /// Empty lists for this many levels.
+    pub fn new(depth: u8) -> ImpliedLists {
+        ImpliedLists([Levels::new(depth.into()); 2])
+    }
+
+    /// One list, best first.
+    #[inline]
+    pub fn levels(&self, side: Side) -> &[Level] {
+        self.0[side.index()].as_slice()
+    }
+
+    /// Applies the steps of an update that are of the implied book; the others change nothing here.
+    #[inline]
+    pub fn apply(&mut self, changes: &[LevelChange]) {
+        let implied = |change: &&LevelChange| change.book == BookKind::Implied;
+        for change in changes.iter().filter(implied) {
+            self.apply_delta(change);
+        }
+    }
+
+    /// Replaces the lists.
+    pub fn replace(&mut self, [bids, asks]: [&[Level]; 2]) {
+        for (list, levels) in self.0.iter_mut().zip([bids, asks]) {
+            list.clear();
+            for (index, level) in levels.iter().enumerate() {
+                list.apply_delta(LevelAction::Insert, index, *level);
+            }
+        }
+    }
+
+    /// Best bid and offer with these first levels of the direct lists.
+    #[inline]
+    pub fn touches(&self, direct: [Option<Level>; 2]) -> [Option<Touch>; 2] {
+        let touch = |side: Side| {
+            Touch::of(
+                side,
+                direct[side.index()],
+                self.levels(side).first().copied(),
+            )
+        };
+        Side::BOTH.map(touch)
+    }
+
+    fn apply_delta(&mut self, change: &LevelChange) -> bool {
+        let list = &mut self.0[change.side.index()];
+        list.apply_delta(change.action, change.index.into(), change.level)
+    }
 }
 
 impl PriceBook {
@@ -47,7 +100,7 @@ impl PriceBook {
     pub fn new(depth: Depth) -> PriceBook {
         PriceBook(Stored::ByPosition(Few {
             direct: [Levels::new(depth.direct); 2],
-            implied: [Levels::new(depth.implied.into()); 2],
+            implied: ImpliedLists::new(depth.implied),
         }))
     }
 
@@ -75,9 +128,24 @@ impl PriceBook {
     #[inline]
     pub fn implied(&self, side: Side) -> &[Level] {
         match &self.0 {
-            Stored::ByPosition(few) => few.implied[side.index()].as_slice(),
+            Stored::ByPosition(few) => few.implied.levels(side),
             Stored::ByPrice(_) => &[],
         }
+    }
+
+    /// Both implied lists.
+    #[inline]
+    pub fn implied_lists(&self) -> ImpliedLists {
+        match &self.0 {
+            Stored::ByPosition(few) => few.implied,
+            Stored::ByPrice(_) => ImpliedLists::new(0),
+        }
+    }
+
+    /// The first level of a side of the direct book; it may be unknown.
+    #[inline]
+    pub fn first(&self, side: Side) -> Option<Level> {
+        self.levels(BookKind::Direct, side).first().copied()
     }
 
     /// The best direct level of a side, if it exists and is known.
@@ -137,7 +205,7 @@ impl PriceBook {
                 ApplyResult::Expected
             }
             (Stored::ByPosition(few), Place::Position(position), BookKind::Implied) => {
-                few.implied[side.index()].apply(action, position, level, &mut steps);
+                few.implied.0[side.index()].apply(action, position, level, &mut steps);
                 ApplyResult::Expected
             }
             (Stored::ByPrice(sides), Place::Price, BookKind::Direct) => {
@@ -205,9 +273,7 @@ impl PriceBook {
             (Stored::ByPosition(few), BookKind::Direct) => {
                 few.direct[side.index()].apply_delta(action, index, level)
             }
-            (Stored::ByPosition(few), BookKind::Implied) => {
-                few.implied[side.index()].apply_delta(action, index, level)
-            }
+            (Stored::ByPosition(few), BookKind::Implied) => few.implied.apply_delta(change),
             (Stored::ByPrice(sides), BookKind::Direct) => {
                 sides[side.index()].apply_delta(action, index, level)
             }
@@ -220,7 +286,7 @@ impl PriceBook {
         match &mut self.0 {
             Stored::ByPosition(few) => (
                 few.direct[side.index()].clear(),
-                few.implied[side.index()].clear(),
+                few.implied.0[side.index()].clear(),
             ),
             Stored::ByPrice(sides) => (sides[side.index()].clear(), false),
         }
@@ -231,7 +297,7 @@ impl PriceBook {
         match &self.0 {
             Stored::ByPosition(few) => Depth {
                 direct: few.direct[0].depth().into(),
-                implied: few.implied[0].depth(),
+                implied: few.implied.0[0].depth(),
             },
             Stored::ByPrice(_) => Depth {
                 direct: Depth::ALL,
@@ -374,8 +440,7 @@ impl PriceBook {
     /// Best bid or offer, direct and implied.
     #[inline]
     pub fn touch(&self, side: Side) -> Option<Touch> {
-        let direct = self.levels(BookKind::Direct, side).first().copied();
-        Touch::of(side, direct, self.implied(side).first().copied())
+        Touch::of(side, self.first(side), self.implied(side).first().copied())
     }
 
     /// Whether the book, direct and implied together, is one-sided, normal, locked or crossed.

@@ -226,10 +226,11 @@ static inline const char *tl_aggressor_name(int value) {
   }
 }
 
-/* List of a price book. */
+/* Book of a level or of a best price. */
 enum tl_book_names {
   TL_BOOK_DIRECT = 0, /* Orders in this instrument. */
   TL_BOOK_IMPLIED = 1, /* Derived by the venue from other instruments. */
+  TL_BOOK_MERGED = 2, /* Both together, by price. */
 };
 
 /* Its word; "?" for another number. */
@@ -237,6 +238,7 @@ static inline const char *tl_book_name(int value) {
   switch (value) {
   case TL_BOOK_DIRECT: return "direct";
   case TL_BOOK_IMPLIED: return "implied";
+  case TL_BOOK_MERGED: return "merged";
   default: return "?";
   }
 }
@@ -386,6 +388,9 @@ static inline const char *tl_desk_event_name(int value) {
 // No state: the event is of no book.
 #define TL_NO_STATE UINT8_MAX
 
+// No best price, and so of no book.
+#define TL_NO_BOOK UINT8_MAX
+
 // Wait without end.
 #define TL_FOREVER UINT64_MAX
 
@@ -457,9 +462,9 @@ typedef struct tl_event {
   uint64_t exchange_ns;
   // Time of reception, nanoseconds since 1970; `TL_NO_TIME` if unknown.
   uint64_t receive_ns;
-  // Best bid, in 1e-9.
+  // Best bid, in 1e-9: the better of the direct and the implied book.
   int64_t bid;
-  // Its size.
+  // Its size; direct and implied together if both have the price.
   int64_t bid_size;
   // Best ask, in 1e-9.
   int64_t ask;
@@ -471,17 +476,27 @@ typedef struct tl_event {
   int64_t quantity;
   // Id of a trade, messages lost in an overrun, generation of a publisher, number of defined instruments.
   uint64_t id;
+  // Book of the best bid: `TL_BOOK_DIRECT`, `TL_BOOK_IMPLIED`, `TL_BOOK_MERGED` if both have the price; `TL_NO_BOOK` without a bid.
+  uint8_t bid_book;
+  // Book of the best ask, likewise.
+  uint8_t ask_book;
+  // 0.
+  uint8_t reserved_books[6];
 } tl_event;
 
 // A level of a price book.
 typedef struct tl_level {
   // Price, in 1e-9.
   int64_t price;
-  // Quantity.
+  // Quantity, direct and implied together.
   int64_t quantity;
-  // Number of orders; `UINT32_MAX` if the venue does not state it.
+  // Quantity in the direct book; 0 if there is none.
+  int64_t direct;
+  // Quantity in the implied book; 0 if there is none.
+  int64_t implied;
+  // Number of orders in the direct book; `UINT32_MAX` if the venue does not state it.
   uint32_t orders;
-  // Power of ten of the quantity.
+  // Power of ten of the quantities.
   int8_t exponent;
   // 0 for a level that must exist and was never published.
   uint8_t known;
@@ -791,12 +806,14 @@ tl_status tl_top(struct tl_bus *bus, uint32_t instrument, struct tl_event *event
 tl_status tl_last_trade(struct tl_bus *bus, uint32_t instrument, struct tl_event *event);
 
 // Copies the best levels of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`), at most `room`; `*count` is how many, `*state` the state of the book.
+// `book` is `TL_BOOK_MERGED` for direct and implied levels by price, or one of them alone: `TL_BOOK_DIRECT`, `TL_BOOK_IMPLIED`.
 //
 // Valid:
 // `bus` is of `tl_join`, `levels` has `room` places, `count` and `state` are valid.
 tl_status tl_book(struct tl_bus *bus,
                   uint32_t instrument,
                   uint8_t side,
+                  uint8_t book,
                   struct tl_level *levels,
                   size_t room,
                   size_t *count,

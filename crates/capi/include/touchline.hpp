@@ -134,9 +134,14 @@ public:
     const auto status = detail::checked(tl_last_trade(bus_.get(), instrument, &event));
     return status == TL_OK ? std::optional<tl_event>(event) : std::nullopt;
   }
-  // The best levels of a side, TL_SIDE_BID or TL_SIDE_ASK.
-  Side<tl_level> book(std::uint32_t instrument, std::uint8_t side, std::size_t levels) {
-    return copied<tl_level>(tl_book, instrument, side, levels);
+  // The best levels of a side, TL_SIDE_BID or TL_SIDE_ASK: direct and implied by price, or one of them alone.
+  Side<tl_level> book(std::uint32_t instrument, std::uint8_t side, std::size_t levels,
+                      std::uint8_t book = TL_BOOK_MERGED) {
+    const auto copy = [book](tl_bus *bus, std::uint32_t of, std::uint8_t from, tl_level *rows, std::size_t room,
+                             std::size_t *count, std::uint8_t *state) {
+      return tl_book(bus, of, from, book, rows, room, count, state);
+    };
+    return copied<tl_level>(copy, instrument, side, levels);
   }
   // The orders of a side, in priority.
   Side<tl_order> orders(std::uint32_t instrument, std::uint8_t side) {

@@ -10,7 +10,9 @@ use crate::text::text;
 use std::ffi::{CString, c_char};
 use std::ptr;
 use std::time::Duration;
-use touchline_client::{Bus, Event, Events, Idle, Instrument, Next, Options, Side, Stopper};
+use touchline_client::{
+    Bus, Event, Events, Idle, Instrument, Next, Options, Side, Stopper, TouchSource,
+};
 
 /// Wait without end.
 pub const TL_FOREVER: u64 = u64::MAX;
@@ -226,6 +228,7 @@ pub unsafe extern "C" fn tl_last_trade(
 }
 
 /// Copies the best levels of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`), at most `room`; `*count` is how many, `*state` the state of the book.
+/// `book` is `TL_BOOK_MERGED` for direct and implied levels by price, or one of them alone: `TL_BOOK_DIRECT`, `TL_BOOK_IMPLIED`.
 ///
 /// # Safety
 /// `bus` is of `tl_join`, `levels` has `room` places, `count` and `state` are valid.
@@ -234,6 +237,7 @@ pub unsafe extern "C" fn tl_book(
     bus: *mut tl_bus,
     instrument: u32,
     side: u8,
+    book: u8,
     levels: *mut tl_level,
     room: usize,
     count: *mut usize,
@@ -246,10 +250,15 @@ pub unsafe extern "C" fn tl_book(
             return Err(Failure::argument("tl_book: levels, count or state is NULL"));
         }
         let handle = bus.handle(instrument)?;
+        let of = TouchSource::from_code(book).ok_or_else(|| {
+            Failure::argument(format!(
+                "tl_book: book is {book}: give TL_BOOK_MERGED, TL_BOOK_DIRECT or TL_BOOK_IMPLIED"
+            ))
+        })?;
         let book = bus.bus.book(handle)?;
         // SAFETY: the caller's places and pointers, which are not NULL.
         unsafe {
-            *count = copy_levels(book.levels(side_of(side)?), levels, room);
+            *count = copy_levels(&book, side_of(side)?, of, levels, room);
             *state = book.state() as u8;
         }
         Ok(TL_OK)

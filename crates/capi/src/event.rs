@@ -22,6 +22,9 @@ const _: () = assert!(TL_NO_TIME == 0 && TL_NO_DATE == 0);
 /// No state: the event is of no book.
 pub const TL_NO_STATE: u8 = u8::MAX;
 
+/// No best price, and so of no book.
+pub const TL_NO_BOOK: u8 = u8::MAX;
+
 /// An event. `size` is the caller's `sizeof(tl_event)`: later versions add fields at the end, and write no more than that.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -54,9 +57,9 @@ pub struct tl_event {
     pub exchange_ns: u64,
     /// Time of reception, nanoseconds since 1970; `TL_NO_TIME` if unknown.
     pub receive_ns: u64,
-    /// Best bid, in 1e-9.
+    /// Best bid, in 1e-9: the better of the direct and the implied book.
     pub bid: i64,
-    /// Its size.
+    /// Its size; direct and implied together if both have the price.
     pub bid_size: i64,
     /// Best ask, in 1e-9.
     pub ask: i64,
@@ -68,6 +71,12 @@ pub struct tl_event {
     pub quantity: i64,
     /// Id of a trade, messages lost in an overrun, generation of a publisher, number of defined instruments.
     pub id: u64,
+    /// Book of the best bid: `TL_BOOK_DIRECT`, `TL_BOOK_IMPLIED`, `TL_BOOK_MERGED` if both have the price; `TL_NO_BOOK` without a bid.
+    pub bid_book: u8,
+    /// Book of the best ask, likewise.
+    pub ask_book: u8,
+    /// 0.
+    pub reserved_books: [u8; 6],
 }
 
 crate::sized::versioned!(tl_event, 96);
@@ -95,6 +104,9 @@ impl tl_event {
             price: TL_NONE,
             quantity: TL_NONE,
             id: 0,
+            bid_book: TL_NO_BOOK,
+            ask_book: TL_NO_BOOK,
+            reserved_books: [0; 6],
         }
     }
 
@@ -146,10 +158,12 @@ impl tl_event {
         if let Some(bid) = bid {
             (self.bid, self.bid_size) = (bid.price.0, bid.quantity.mantissa());
             self.exponent = bid.quantity.exponent();
+            self.bid_book = bid.source as u8;
         }
         if let Some(ask) = ask {
             (self.ask, self.ask_size) = (ask.price.0, ask.quantity.mantissa());
             self.exponent = ask.quantity.exponent();
+            self.ask_book = ask.source as u8;
         }
     }
 

@@ -2,7 +2,9 @@
 
 #![allow(unsafe_code, reason = "memory of C programs")]
 
-use touchline_client::{Bus, Error, Instrument, Levels, Order, Side};
+use touchline_client::{
+    Book, BookKind, Bus, ConsolidatedLevel, Error, Instrument, Level, Order, Side, TouchSource,
+};
 
 /// A level of a price book.
 #[repr(C)]
@@ -11,11 +13,15 @@ use touchline_client::{Bus, Error, Instrument, Levels, Order, Side};
 pub struct tl_level {
     /// Price, in 1e-9.
     pub price: i64,
-    /// Quantity.
+    /// Quantity, direct and implied together.
     pub quantity: i64,
-    /// Number of orders; `UINT32_MAX` if the venue does not state it.
+    /// Quantity in the direct book; 0 if there is none.
+    pub direct: i64,
+    /// Quantity in the implied book; 0 if there is none.
+    pub implied: i64,
+    /// Number of orders in the direct book; `UINT32_MAX` if the venue does not state it.
     pub orders: u32,
-    /// Power of ten of the quantity.
+    /// Power of ten of the quantities.
     pub exponent: i8,
     /// 0 for a level that must exist and was never published.
     pub known: u8,
@@ -42,24 +48,67 @@ pub struct tl_order {
     pub reserved: [u8; 7],
 }
 
-/// Writes the best levels, and returns how many.
-///
-/// # Safety
-/// `into` has `room` places.
-pub unsafe fn copy_levels(levels: Levels<'_>, into: *mut tl_level, room: usize) -> usize {
-    let mut count = 0;
-    for level in levels.take(room) {
-        let copy = tl_level {
+impl tl_level {
+    /// Of both books.
+    fn merged(level: &ConsolidatedLevel) -> tl_level {
+        tl_level {
             price: level.price.0,
             quantity: level.quantity.mantissa(),
+            direct: level.direct.mantissa(),
+            implied: level.implied.mantissa(),
+            orders: level.orders.unwrap_or(u32::MAX),
+            exponent: level.quantity.exponent(),
+            known: 1,
+            reserved: [0; 2],
+        }
+    }
+
+    /// Of one book alone.
+    fn of(kind: BookKind, level: &Level) -> tl_level {
+        let quantity = level.quantity.mantissa();
+        let (direct, implied) = match kind {
+            BookKind::Direct => (quantity, 0),
+            BookKind::Implied => (0, quantity),
+        };
+        tl_level {
+            price: level.price.0,
+            quantity,
+            direct,
+            implied,
             orders: level.orders.unwrap_or(u32::MAX),
             exponent: level.quantity.exponent(),
             known: u8::from(level.is_known),
             reserved: [0; 2],
-        };
+        }
+    }
+}
+
+/// Writes the best levels of one book, or of both merged by price, and returns how many.
+///
+/// # Safety
+/// `into` has `room` places.
+pub unsafe fn copy_levels(
+    book: &Book<'_>,
+    side: Side,
+    of: TouchSource,
+    into: *mut tl_level,
+    room: usize,
+) -> usize {
+    let mut count = 0;
+    let mut put = |level| {
         // SAFETY: below `room`.
-        unsafe { into.add(count).write_unaligned(copy) };
+        unsafe { into.add(count).write_unaligned(level) };
         count += 1;
+    };
+    let list = |kind| book.list(kind, side).take(room);
+    let one = |kind| list(kind).map(move |level| tl_level::of(kind, &level));
+    match of {
+        TouchSource::Direct => one(BookKind::Direct).for_each(put),
+        TouchSource::Implied => one(BookKind::Implied).for_each(put),
+        TouchSource::Merged => {
+            let levels = book.levels(side).take(room);
+            levels.for_each(|level| put(tl_level::merged(&level)));
+        }
     }
     count
 }

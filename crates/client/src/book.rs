@@ -2,10 +2,10 @@
 
 use crate::event::{Level, Quote};
 use crate::registry::Slot;
-use crate::values::level_of;
+use crate::values::{level_of, quote};
 use crate::{Definition, Quantity, State, Times};
-use touchline_book::{Consolidated, LevelList, PriceBook, Spread, TouchSource};
-use touchline_types::{BookKind, Price, Side};
+use touchline_book::{Consolidated, LevelList, PriceBook};
+use touchline_types::{BookKind, Price, Side, Spread};
 
 /// The price book of an instrument, borrowed from its bus. Levels are converted as they are read.
 #[derive(Clone, Copy, Debug)]
@@ -18,22 +18,11 @@ pub struct Book<'a> {
     times: Times,
 }
 
-/// Levels of one side, best first.
+/// Levels of one side of the direct or the implied book, best first.
 #[derive(Clone, Debug)]
 pub struct Levels<'a> {
     levels: LevelList<'a>,
     slot: Slot,
-}
-
-/// Best bid or ask of the direct and the implied book: the better one, or both together if they have the same price.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touch {
-    /// Price.
-    pub price: Price,
-    /// Quantity at the price, direct and implied together.
-    pub quantity: Quantity,
-    /// Book that it is from.
-    pub source: TouchSource,
 }
 
 /// Direct and implied interest at one price.
@@ -41,6 +30,8 @@ pub struct Touch {
 pub struct ConsolidatedLevel {
     /// Price.
     pub price: Price,
+    /// Direct and implied quantity together.
+    pub quantity: Quantity,
     /// Direct quantity; 0 if there is none.
     pub direct: Quantity,
     /// Implied quantity; 0 if there is none.
@@ -109,23 +100,9 @@ impl<'a> Book<'a> {
         self.times
     }
 
-    /// Best level of a side of the direct book; `None` if there is none or it is unknown.
-    pub fn best(&self, side: Side) -> Option<Quote> {
-        let best = self.levels(side).next()?;
-        best.is_known.then_some(Quote {
-            price: best.price,
-            quantity: best.quantity,
-        })
-    }
-
     /// Best bid or ask, direct and implied; `None` if there is none, or if a better level may be unknown.
-    pub fn touch(&self, side: Side) -> Option<Touch> {
-        let touch = self.book?.touch(side)?;
-        Some(Touch {
-            price: self.slot.price(touch.price),
-            quantity: self.slot.quantity(touch.quantity),
-            source: touch.source,
-        })
+    pub fn best(&self, side: Side) -> Option<Quote> {
+        quote(self.book?.touch(side), &self.slot)
     }
 
     /// Whether the book, direct and implied together, is one-sided, normal, locked or crossed.
@@ -134,7 +111,7 @@ impl<'a> Book<'a> {
     }
 
     /// Levels of a side, direct and implied merged by price, best first. Unknown levels are left out.
-    pub fn consolidated(&self, side: Side) -> impl Iterator<Item = ConsolidatedLevel> + use<'a> {
+    pub fn levels(&self, side: Side) -> impl Iterator<Item = ConsolidatedLevel> + use<'a> {
         let slot = self.slot;
         let levels = self.book.map(|book| Consolidated::new(book, side));
         levels
@@ -142,6 +119,7 @@ impl<'a> Book<'a> {
             .flatten()
             .map(move |level| ConsolidatedLevel {
                 price: slot.price(level.price),
+                quantity: slot.quantity(level.quantity),
                 direct: slot.quantity(level.direct),
                 implied: slot.quantity(level.implied),
                 orders: u32::try_from(level.orders).ok(),
@@ -149,7 +127,7 @@ impl<'a> Book<'a> {
     }
 
     /// Levels of a side of the direct book, best first.
-    pub fn levels(&self, side: Side) -> Levels<'a> {
+    pub fn direct(&self, side: Side) -> Levels<'a> {
         self.list(BookKind::Direct, side)
     }
 
@@ -168,20 +146,21 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// The worst price that an order for `quantity` meets on a side of the direct book. `None` if the book has less
+    /// The worst price that an order for `quantity` meets on a side, direct and implied. `None` if the book has less
     /// quantity, or a level before that price is unknown.
     pub fn depth_price(&self, side: Side, quantity: impl Into<Quantity>) -> Option<Price> {
         let wanted = quantity
             .into()
             .in_units_of(self.definition.quantity_exponent)?;
+        let mut levels = Consolidated::new(self.book?, side);
         let mut met = 0_i64;
-        for level in self.levels(side) {
-            if !level.is_known || level.quantity.is_null() {
+        while let Some(level) = levels.next_known() {
+            if level.quantity.is_null() {
                 return None;
             }
-            met = met.saturating_add(level.quantity.mantissa());
+            met = met.saturating_add(level.quantity.0);
             if met >= wanted {
-                return Some(level.price);
+                return Some(self.slot.price(level.price));
             }
         }
         None

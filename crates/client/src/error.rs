@@ -195,7 +195,7 @@ pub(crate) fn of_bus(root: &Root, bus: &str, error: touchline_transport::shm::Er
     let bus = bus.to_owned();
     match error {
         Bus::Segment(error) => of_segment(root, &bus, error),
-        Bus::Format { .. } => Error::Incompatible { bus, why },
+        Bus::Format { .. } | Bus::DirectTops { .. } => Error::Incompatible { bus, why },
         Bus::HalfStarted { .. } => Error::HalfStarted { bus },
         Bus::NoNames { owner, .. } => Error::NotYours {
             bus,

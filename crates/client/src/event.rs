@@ -4,7 +4,7 @@ use crate::{Connection, Instrument, Quantity, State, Times};
 use std::fmt;
 use touchline_types::{
     BookKind, Code, Id, LevelAction, OrderAction, Price, QuoteAction, Side, StatisticKind,
-    UpdateAction,
+    TouchSource, UpdateAction,
 };
 
 /// An event.
@@ -37,16 +37,18 @@ pub enum Event {
     Connection(Connection),
 }
 
-/// A price and the quantity at it.
+/// Best bid or ask: the better of the direct and the implied book, or both together if they have the same price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// Price.
     pub price: Price,
-    /// Quantity at the price.
+    /// Quantity at the price, direct and implied together.
     pub quantity: Quantity,
+    /// Book that it is from.
+    pub source: TouchSource,
 }
 
-/// The best bid and ask of an instrument's direct book.
+/// The best bid and ask of an instrument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Top {
     /// Instrument.
@@ -116,9 +118,9 @@ pub struct BookChange {
     pub is_direct: bool,
     /// Whether a lost packet truncated the venue's event.
     pub is_cut: bool,
-    /// Best direct bid after the change; `None` if there is none or it is unknown.
+    /// Best bid after the change; `None` if there is none or it is unknown.
     pub bid: Option<Quote>,
-    /// Best direct ask, likewise.
+    /// Best ask, likewise.
     pub ask: Option<Quote>,
     /// Times.
     pub times: Times,
@@ -421,10 +423,14 @@ impl fmt::Display for Aggressor {
     }
 }
 
-/// `12@4500.25`.
+/// `12@4500.25`, and the book if it is not the direct one alone: `12@4500.25 implied`.
 impl fmt::Display for Quote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.quantity, self.price)
+        write!(f, "{}@{}", self.quantity, self.price)?;
+        match self.source {
+            TouchSource::Direct => Ok(()),
+            source => write!(f, " {}", source.name()),
+        }
     }
 }
 

@@ -77,7 +77,7 @@ mod times;
 mod values;
 pub mod words;
 
-pub use book::{Book, ConsolidatedLevel, Levels, Order, Touch};
+pub use book::{Book, ConsolidatedLevel, Levels, Order};
 pub use bus::{Bus, Lag, Next};
 pub use buses::Buses;
 pub use connection::Connection;
@@ -98,8 +98,8 @@ pub use stopper::Stopper;
 #[cfg(feature = "async")]
 pub use stream::{EventStream, Streamed};
 pub use times::{Latency, Ticks, Times, Trace};
-pub use touchline_book::{Spread, TouchSource};
 pub use touchline_types::{
     BookKind, Code, Decimal, Depth, DisplayFactor, Id, Leg, LevelAction, OptionRight, OrderAction,
-    Price, PriceFraction, QuoteAction, SecurityType, Side, StatisticKind, Symbol, UpdateAction,
+    Price, PriceFraction, QuoteAction, SecurityType, Side, Spread, StatisticKind, Symbol,
+    TouchSource, UpdateAction,
 };

@@ -5,7 +5,7 @@
 
 use crate::{
     Aggressor, BookKind, Connection, Error, Event, LevelAction, OrderAction, Side, State,
-    StatisticKind, UpdateAction,
+    StatisticKind, TouchSource, UpdateAction,
 };
 
 /// A value: its word, its number, and what it means.
@@ -180,10 +180,17 @@ names! { Aggressor, AGGRESSORS = "aggressor" "TL_AGGRESSOR" "Side that took liqu
     None = 2 "none" "Not stated.",
 } }
 
-names! { BookKind, BOOKS = "book" "TL_BOOK" "List of a price book" {
+names! { TouchSource, BOOKS = "book" "TL_BOOK" "Book of a level or of a best price" {
     Direct = 0 "direct" "Orders in this instrument.",
     Implied = 1 "implied" "Derived by the venue from other instruments.",
+    Merged = 2 "merged" "Both together, by price.",
 } }
+
+const _: () = assert!(
+    BookKind::Direct as u8 == TouchSource::Direct as u8
+        && BookKind::Implied as u8 == TouchSource::Implied as u8,
+    "a step names its book by the same numbers"
+);
 
 names! { LevelAction, LEVEL_ACTIONS = "level_action" "TL_LEVEL" "Step of a price book" {
     Insert = 0 "insert" "A level was inserted at the index.",

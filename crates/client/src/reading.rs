@@ -16,7 +16,7 @@ use crate::event::{
     QuoteChange, QuotesChange, StateChange, Statistic, Status, Top,
 };
 use crate::pending::{BookHead, Kind, Pending};
-use crate::values::{Meta, StoredValues, level_of, quote_of, quotes, trade_of};
+use crate::values::{Meta, StoredValues, level_of, quote, quote_of, quotes, trade_of};
 use crate::{Events, State, Stats, Times, Trace};
 use all_books::AllBooks;
 use touchline_transport::shm::{Item, Received};
@@ -224,7 +224,7 @@ impl Reading {
         };
         let update = &received.update;
         let top = match update {
-            Update::Book(book) => TopOfBook::from(book),
+            Update::Book(book) => self.kept.top_after(book),
             Update::BookSnapshot(book) => TopOfBook::from(book),
             _ => return self.other(update, meta),
         };
@@ -337,7 +337,7 @@ impl Reading {
         let (update, top) = match &self.stored.kind {
             Kind::Book(head) => {
                 let book = self.stored.book(head);
-                (Update::Book(book), TopOfBook::from(&book))
+                (Update::Book(book), self.kept.top_after(&book))
             }
             Kind::Whole(instrument, validity, counts) => {
                 let book = self.stored.whole(*instrument, *validity, *counts);
@@ -362,8 +362,9 @@ impl Reading {
             level: level_of(&change.level, &slot),
         });
         self.changes.extend(changes);
-        let top = TopOfBook::from(&self.stored.book(head));
-        let (bid, ask) = quotes(&top, &slot);
+        let book = self.kept.mirror.book(head.instrument);
+        let best = |side| quote(book.and_then(|book| book.touch(side)), &slot);
+        let (bid, ask) = (best(Side::Bid), best(Side::Ask));
         Some(Event::Book(BookChange {
             instrument,
             state: self.kept.state(instrument),

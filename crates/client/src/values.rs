@@ -3,10 +3,10 @@
 use crate::event::{Aggressor, Quote, QuoteChange, Top, Trade};
 use crate::registry::{Registry, Slot};
 use crate::{Instrument, State, Times};
-use touchline_book::PriceBook;
+use touchline_book::{ImpliedLists, PriceBook};
 use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
 use touchline_types::native::TopOfBook;
-use touchline_types::{Level, Price, Quantity, Timestamps, Update, UpdateAction, Validity};
+use touchline_types::{BookUpdate, Level, Side, Timestamps, Touch, Update, UpdateAction, Validity};
 
 /// Books by the publisher's index, and kept values by handle.
 #[derive(Debug)]
@@ -152,6 +152,16 @@ impl StoredValues {
     /// Last trade of an instrument from the present publisher.
     pub fn last_trade(&self, instrument: Instrument) -> Option<Trade> {
         self.rows.get(instrument.index())?.last_trade
+    }
+
+    /// The top that a book update will leave: an update has the first levels of the direct book alone.
+    #[inline]
+    pub fn top_after(&self, update: &BookUpdate<'_>) -> TopOfBook {
+        let book = self.mirror.book(update.instrument);
+        let mut implied = book.map_or(ImpliedLists::new(0), PriceBook::implied_lists);
+        implied.apply(update.changes);
+        let touches = implied.touches([update.best_bid, update.best_ask]);
+        TopOfBook::new(update.instrument, update.validity, touches)
     }
 
     /// Whether a top differs from the kept one.
@@ -359,16 +369,20 @@ pub(crate) fn trade_of(
 /// Converts bid and ask of a top.
 #[inline]
 pub(crate) fn quotes(top: &TopOfBook, slot: &Slot) -> (Option<Quote>, Option<Quote>) {
-    let quote = |price: Price, quantity: Quantity| {
-        (!price.is_null()).then(|| Quote {
-            price: slot.price(price),
-            quantity: slot.quantity(quantity),
-        })
-    };
     (
-        quote(top.bid_price, top.bid_quantity),
-        quote(top.ask_price, top.ask_quantity),
+        quote(top.touch(Side::Bid), slot),
+        quote(top.touch(Side::Ask), slot),
     )
+}
+
+/// Converts a best price.
+#[inline]
+pub(crate) fn quote(touch: Option<Touch>, slot: &Slot) -> Option<Quote> {
+    touch.map(|touch| Quote {
+        price: slot.price(touch.price),
+        quantity: slot.quantity(touch.quantity),
+        source: touch.source,
+    })
 }
 
 /// Converts a level.

@@ -1,9 +1,10 @@
 //! A copy of a kept price book or order book.
 
 use crate::number::Form;
-use crate::rows::{Array, BookRow, StoredOrderRow};
+use crate::rows::{Array, BookRow, MergedRow, StoredOrderRow};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use touchline_client::{Book as StoredBook, Bus, Error, Instrument, Side};
+use touchline_client::{Book as StoredBook, BookKind, Bus, Error, Instrument, Side, TouchSource};
 
 /// A book as of the last event that was read; it never changes.
 #[pyclass(frozen, module = "touchline")]
@@ -23,12 +24,21 @@ pub struct Book {
 }
 
 impl Book {
-    /// Copies at most `levels` of each side.
-    pub fn new(form: Form, book: &StoredBook<'_>, levels: usize) -> Book {
-        let side = |side: Side| {
-            let levels = book.levels(side).take(levels);
-            let rows: Vec<BookRow> = levels.map(|level| BookRow::new(form, &level)).collect();
-            Array::new(form, rows)
+    /// Copies at most `levels` of each side of one book, or of both merged by price.
+    pub fn new(form: Form, book: &StoredBook<'_>, levels: usize, of: TouchSource) -> Book {
+        let one = |kind, side| {
+            let rows = book.list(kind, side).take(levels);
+            let rows = rows.map(|level| BookRow::new(form, &level));
+            Array::new(form, rows.collect())
+        };
+        let side = |side| match of {
+            TouchSource::Direct => one(BookKind::Direct, side),
+            TouchSource::Implied => one(BookKind::Implied, side),
+            TouchSource::Merged => {
+                let rows = book.levels(side).take(levels);
+                let rows = rows.map(|level| MergedRow::new(form, &level));
+                Array::new(form, rows.collect())
+            }
         };
         Book {
             symbol: book.symbol().to_owned(),
@@ -55,6 +65,21 @@ impl Book {
             state: bus.orders_state(instrument)?.name(),
             sequence: None,
         })
+    }
+}
+
+/// The list that a program asks for.
+///
+/// # Errors
+/// Both are asked for alone.
+pub fn list_of(direct: bool, implied: bool) -> PyResult<TouchSource> {
+    match (direct, implied) {
+        (false, false) => Ok(TouchSource::Merged),
+        (true, false) => Ok(TouchSource::Direct),
+        (false, true) => Ok(TouchSource::Implied),
+        (true, true) => Err(PyValueError::new_err(
+            "book: direct=True and implied=True exclude each other; leave out both for the merged book",
+        )),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A bus as Python holds it: one thread at a time, waits without the GIL, Ctrl-C at most 50 ms away.
 
 use crate::batch::{Batch, Filling};
-use crate::book::Book;
+use crate::book::{Book, list_of};
 use crate::errors::exception;
 use crate::event::Event;
 use crate::held::Held;
@@ -203,11 +203,19 @@ impl Bus {
             .with(|state| state.view.last_trade(py, &state.bus, symbol))
     }
 
-    /// A copy of the kept price book of a symbol.
-    #[pyo3(signature = (symbol, levels = None))]
-    fn book(&self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
+    /// A copy of the kept price book of a symbol: direct and implied levels by price, or one of both lists alone.
+    #[pyo3(signature = (symbol, levels = None, *, direct = false, implied = false))]
+    fn book(
+        &self,
+        py: Python<'_>,
+        symbol: &str,
+        levels: Option<usize>,
+        direct: bool,
+        implied: bool,
+    ) -> PyResult<Book> {
+        let of = list_of(direct, implied)?;
         self.held
-            .with(|state| state.view.book(py, &state.bus, symbol, levels))
+            .with(|state| state.view.book(py, &state.bus, symbol, levels, of))
     }
 
     /// A copy of the kept order book of a symbol: orders in priority.

@@ -125,6 +125,18 @@ impl Event {
         self.as_size(py, self.quotes().1.map(|quote| quote.quantity))
     }
 
+    /// Book of the best bid: `direct`, `implied`, or `merged` if both have the price.
+    #[getter]
+    fn bid_book(&self) -> Option<&'static str> {
+        self.quotes().0.map(|quote| quote.source.name())
+    }
+
+    /// Book of the best ask, likewise.
+    #[getter]
+    fn ask_book(&self) -> Option<&'static str> {
+        self.quotes().1.map(|quote| quote.source.name())
+    }
+
     /// Price of a trade or a statistic.
     #[getter]
     fn price<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

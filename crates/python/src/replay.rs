@@ -1,7 +1,7 @@
 //! Captures through the path in this process: the arrays and books of a bus, without a bus.
 
 use crate::batch::{Batch, Filling};
-use crate::book::Book;
+use crate::book::{Book, list_of};
 use crate::errors::failure;
 use crate::event::Event;
 use crate::held::Held;
@@ -143,12 +143,21 @@ impl Replay {
         })
     }
 
-    /// A copy of the price book of a symbol, as of the last packet.
-    #[pyo3(signature = (symbol, levels = None))]
-    fn book(&self, py: Python<'_>, symbol: &str, levels: Option<usize>) -> PyResult<Book> {
+    /// A copy of the price book of a symbol, as of the last packet: direct and implied levels by price, or one of both
+    /// lists alone.
+    #[pyo3(signature = (symbol, levels = None, *, direct = false, implied = false))]
+    fn book(
+        &self,
+        py: Python<'_>,
+        symbol: &str,
+        levels: Option<usize>,
+        direct: bool,
+        implied: bool,
+    ) -> PyResult<Book> {
+        let of = list_of(direct, implied)?;
         self.held.with(|state| {
             let (bus, view) = state.parts();
-            view.book(py, bus, symbol, levels)
+            view.book(py, bus, symbol, levels, of)
         })
     }
 

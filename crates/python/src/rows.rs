@@ -8,13 +8,15 @@ use pyo3::types::{PyDict, PyList};
 use std::fmt;
 use std::sync::Arc;
 use touchline_client::{
-    BookChange, Code, Level, LevelChange, Order, OrderChange, OrdersChange, StateChange, Statistic,
-    Status, Times, Top, Trade,
+    BookChange, Code, ConsolidatedLevel, Level, LevelChange, Order, OrderChange, OrdersChange,
+    StateChange, Statistic, Status, Times, Top, Trade,
 };
 use zerocopy::{Immutable, IntoBytes};
 
 /// Number of orders that the venue does not state.
 const NO_ORDERS: u32 = u32::MAX;
+/// Book of a best price that is absent.
+const NO_BOOK: u8 = u8::MAX;
 /// Index for a status of a whole group.
 const NO_INSTRUMENT: u32 = u32::MAX;
 /// A text of numpy: letters of four bytes, zeros behind them.
@@ -186,7 +188,7 @@ macro_rules! row {
 
 row! {
     /// Best bid and ask.
-    TopRow, rest 2 {
+    TopRow, rest 0 {
         sequence: u64,
         exchange_ns: u64,
         receive_ns: u64,
@@ -197,6 +199,8 @@ row! {
         instrument: u32,
         state: u8,
         end_of_batch: bool,
+        bid_book: u8,
+        ask_book: u8,
     }
 }
 
@@ -298,7 +302,18 @@ row! {
 }
 
 row! {
-    /// A level of a kept book.
+    /// A level of both books of an instrument, merged by price.
+    MergedRow, rest 4 {
+        price: Number,
+        size: Number,
+        direct: Number,
+        implied: Number,
+        orders: u32,
+    }
+}
+
+row! {
+    /// A level of the direct or the implied book.
     BookRow, rest 3 {
         price: Number,
         size: Number,
@@ -331,6 +346,9 @@ impl TopRow {
         let size = |quote: Option<touchline_client::Quote>| {
             quote.map_or(form.none(), |quote| form.quantity(quote.quantity))
         };
+        let book = |quote: Option<touchline_client::Quote>| {
+            quote.map_or(NO_BOOK, |quote| quote.source as u8)
+        };
         TopRow {
             sequence: top.sequence,
             exchange_ns,
@@ -342,7 +360,9 @@ impl TopRow {
             instrument: top.instrument.index() as u32,
             state: top.state as u8,
             end_of_batch: top.end_of_batch,
-            rest: [0; 2],
+            bid_book: book(top.bid),
+            ask_book: book(top.ask),
+            rest: [],
         }
     }
 }
@@ -471,6 +491,20 @@ impl StateRow {
             state: change.state as u8,
             end_of_batch: change.end_of_batch,
             rest: [0; 2],
+        }
+    }
+}
+
+impl MergedRow {
+    /// Of a level.
+    pub fn new(form: Form, level: &ConsolidatedLevel) -> MergedRow {
+        MergedRow {
+            price: form.price(level.price),
+            size: form.quantity(level.quantity),
+            direct: form.quantity(level.direct),
+            implied: form.quantity(level.implied),
+            orders: level.orders.unwrap_or(NO_ORDERS),
+            rest: [0; 4],
         }
     }
 }

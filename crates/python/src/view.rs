@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::number::Form;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use touchline_client::{Bus, Definition, Event as Happened, Instrument, Price};
+use touchline_client::{Bus, Definition, Event as Happened, Instrument, Price, TouchSource};
 
 /// Symbols as objects, and the form of numbers.
 #[derive(Debug)]
@@ -91,10 +91,12 @@ impl View {
         bus: &Bus,
         symbol: &str,
         levels: Option<usize>,
+        of: TouchSource,
     ) -> PyResult<Book> {
         let book = bus.book(find(py, bus, symbol)?);
         let book = book.map_err(|error| exception(py, &error))?;
-        Ok(Book::new(self.form, &book, levels.unwrap_or(usize::MAX)))
+        let levels = levels.unwrap_or(usize::MAX);
+        Ok(Book::new(self.form, &book, levels, of))
     }
 
     /// A copy of the order book of a symbol.

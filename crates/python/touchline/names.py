@@ -174,14 +174,16 @@ AGGRESSOR = {
     2: "none",  # Not stated.
 }
 
-# List of a price book.
+# Book of a level or of a best price.
 BookName = Literal[
     "direct",
     "implied",
+    "merged",
 ]
 BOOK = {
     0: "direct",  # Orders in this instrument.
     1: "implied",  # Derived by the venue from other instruments.
+    2: "merged",  # Both together, by price.
 }
 
 # Step of a price book.

@@ -17,7 +17,7 @@ use banks::Banks;
 use find::{find, label};
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
-use touchline_client::{Bus, Instrument, Side, Snapshot, State, Touch};
+use touchline_client::{Bus, Instrument, Quote, Side, Snapshot, State};
 
 /// Print the book of an instrument from a bus.
 ///
@@ -186,17 +186,17 @@ fn list(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure
             Err(_) => ("-", [None; 2], None),
             Ok(book) => (
                 book.state().name(),
-                Side::BOTH.map(|side| book.touch(side)),
+                Side::BOTH.map(|side| book.best(side)),
                 spread_word(book.spread()),
             ),
         };
-        let text_of = |touch: Option<Touch>| {
-            touch.map_or(String::new(), |touch| {
+        let text_of = |quote: Option<Quote>| {
+            quote.map_or(String::new(), |quote| {
                 format!(
                     "{}@{} {:<7}",
-                    touch.quantity,
-                    touch.price,
-                    touch.source.name()
+                    quote.quantity,
+                    quote.price,
+                    quote.source.name()
                 )
             })
         };

@@ -3,7 +3,7 @@
 use crate::format::count;
 use crate::paint::Paint;
 use std::fmt::Write;
-use touchline_client::{Book, ConsolidatedLevel, Quantity, Side, Spread, State};
+use touchline_client::{Book, ConsolidatedLevel, Price, Quantity, Side, Spread, State};
 
 /// Draws the best `rows` levels of a book, best first; 80 columns wide.
 ///
@@ -32,8 +32,8 @@ pub fn ladder(book: &Book<'_>, rows: usize, paint: Paint) -> String {
         "orders", "implied", "direct", "bid", "ask", "direct", "implied", "orders"
     );
     let _ = writeln!(text, "{}", paint.dim(head));
-    let mut bids = side_cells(book, Side::Bid).take(rows);
-    let mut asks = side_cells(book, Side::Ask).take(rows);
+    let side = |side| side_cells(book, side, |price| price.to_string()).take(rows);
+    let (mut bids, mut asks) = (side(Side::Bid), side(Side::Ask));
     loop {
         let (bid, ask) = (bids.next(), asks.next());
         if bid.is_none() && ask.is_none() {
@@ -50,7 +50,7 @@ pub fn ladder(book: &Book<'_>, rows: usize, paint: Paint) -> String {
             paint.red(right.trim_end())
         );
     }
-    let more = |side| book.levels(side).len().saturating_sub(rows);
+    let more = |side| book.levels(side).count().saturating_sub(rows);
     let (bids, asks) = (more(Side::Bid), more(Side::Ask));
     // For a shallow book the whole depth is shown.
     if book.definition().depth.is_all() && bids + asks > 0 {
@@ -76,21 +76,28 @@ pub fn spread_word(spread: Spread) -> Option<&'static str> {
     }
 }
 
-/// Rows of a side, best first; a best level that was never published is a question mark.
-fn side_cells<'a>(book: &Book<'a>, side: Side) -> impl Iterator<Item = [String; 4]> + use<'a> {
-    let best = book.levels(side).next();
+/// Rows of a side, best first: price, direct quantity, implied quantity and number of orders. A best level that was never
+/// published is a question mark.
+pub fn side_cells<'a, F: Fn(Price) -> String>(
+    book: &Book<'a>,
+    side: Side,
+    price: F,
+) -> impl Iterator<Item = [String; 4]> + use<'a, F> {
+    let best = book.direct(side).next();
     let unstated = best.filter(|best| !best.is_known).map(|_| {
         let mut cells = <[String; 4]>::default();
         cells[0].push('?');
         cells[1].push('?');
         cells
     });
-    let stated = book.consolidated(side).map(|level| cells(&level));
+    let stated = book
+        .levels(side)
+        .map(move |level| cells(&level, price(level.price)));
     unstated.into_iter().chain(stated)
 }
 
-/// Price, direct quantity, implied quantity and number of orders; empty if absent.
-fn cells(level: &ConsolidatedLevel) -> [String; 4] {
+/// Quantities and orders are empty if absent.
+fn cells(level: &ConsolidatedLevel, price: String) -> [String; 4] {
     let quantity = |quantity: Quantity| match quantity.mantissa() {
         0 => String::new(),
         _ => quantity.to_string(),
@@ -101,7 +108,7 @@ fn cells(level: &ConsolidatedLevel) -> [String; 4] {
         direct = level.direct.to_string();
     }
     [
-        level.price.to_string(),
+        price,
         direct,
         implied,
         orders.map_or(String::new(), |orders| orders.to_string()),

@@ -74,7 +74,7 @@ Changes:
 Best prices:
   The best bid and ask are the better of the direct and the implied book, with its
   name: direct, implied, or merged if both have that price. A line that ends with top
-  is the top of the direct book alone, published ahead of the whole change.
+  is published ahead of the whole change.
 
 Prices:
   As traders quote them: the venue's price times the display factor of the
@@ -82,9 +82,8 @@ Prices:
 
 JSON:
   Prices and 64-bit numbers are strings; whole quantities are numbers. Levels are
-  [price, quantity, orders]; indexes start at 0. bid and ask are those of the direct
-  book, as in the message; best_bid and best_ask are [price, quantity, book] of the
-  direct and the implied book together. Times are nanoseconds since 1970 UTC, marks are
+  [price, quantity, orders]; indexes start at 0. best_bid and best_ask are [price,
+  quantity, book] of the direct and the implied book together. Times are nanoseconds since 1970 UTC, marks are
   ticks of the publisher's clock.
 
 Exit status:

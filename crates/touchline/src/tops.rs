@@ -45,16 +45,19 @@ impl Tops {
         let definition = definition.and_then(Option::as_ref);
         let exponent = definition.map_or(0, |definition| definition.quantity_exponent);
         let prices = self.prices;
-        let shown = |level: Level| Level {
-            price: definition.map_or(level.price, |definition| prices.of(definition, level.price)),
-            ..level
+        let shown = |level: Option<Level>| {
+            level.filter(|level| level.known).map(|level| Level {
+                price: definition
+                    .map_or(level.price, |definition| prices.of(definition, level.price)),
+                ..level
+            })
         };
         self.line.clear();
         let mut row = Record::json(&mut self.line);
         row.number("seq", sequence);
         row.number("security_id", update.security_id);
-        row.best("bid", update.best_bid.map(shown), exponent);
-        row.best("ask", update.best_ask.map(shown), exponent);
+        row.best("bid", shown(update.best_bid), exponent);
+        row.best("ask", shown(update.best_ask), exponent);
         row.end();
         if self.failure.is_none() {
             self.failure = self.output.line(&self.line).err();

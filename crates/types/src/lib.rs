@@ -32,6 +32,7 @@ pub mod reference;
 pub mod side;
 pub mod text;
 pub mod time;
+pub mod touch;
 pub mod update;
 pub mod validity;
 
@@ -52,6 +53,7 @@ pub use reference::{
 pub use side::{BookKind, Side};
 pub use text::{Code, FixedText, Id};
 pub use time::ReceiveTime;
+pub use touch::{Spread, Touch, TouchSource};
 pub use update::{
     BookSnapshot, BookUpdate, Gap, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
 };

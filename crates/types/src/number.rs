@@ -88,6 +88,15 @@ impl Quantity {
     pub const fn is_null(self) -> bool {
         self.0 == i64::MAX
     }
+
+    /// Both together; [`Quantity::NULL`] if one of them is.
+    #[inline]
+    pub const fn plus(self, other: Quantity) -> Quantity {
+        match self.is_null() || other.is_null() {
+            true => Quantity::NULL,
+            false => Quantity(self.0.saturating_add(other.0)),
+        }
+    }
 }
 
 /// A number as people write it: `mantissa * 10^exponent`, exactly, for any exponent.

@@ -39,9 +39,9 @@ pub struct BookUpdate<'a> {
     pub whole: bool,
     /// The steps, in order.
     pub changes: &'a [LevelChange],
-    /// Best direct bid after the event, if there is one and it is known.
+    /// Best direct bid after the event, if there is one; it may be unknown.
     pub best_bid: Option<Level>,
-    /// Best direct ask after the event, if there is one and it is known.
+    /// Best direct ask after the event, likewise.
     pub best_ask: Option<Level>,
 }
 

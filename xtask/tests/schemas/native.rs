@@ -4,7 +4,7 @@ use touchline_types::native::layout::{Field, Kind, MESSAGES};
 use touchline_types::native::{Flags, SCHEMA_ID, SCHEMA_VERSION, code};
 use touchline_types::{
     LevelAction, OptionRight, OrderAction, Phase, QuoteAction, SecurityType, Side, StatisticKind,
-    UpdateAction, Validity,
+    TouchSource, UpdateAction, Validity,
 };
 use xtask::codegen::merge::merge;
 use xtask::codegen::read;
@@ -226,7 +226,7 @@ fn camel_case(name: &str) -> String {
 #[test]
 fn enums_have_the_names_and_numbers_of_the_schema() {
     type Named = fn(u8) -> Option<String>;
-    let enums: [(&str, &str, Named); 9] = [
+    let enums: [(&str, &str, Named); 10] = [
         ("InstrumentState", "validity", |n| {
             Validity::from_code(n).map(name)
         }),
@@ -244,6 +244,9 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
         }),
         ("QuoteUpdate", "changes.action", |n| {
             QuoteAction::from_code(n).map(name)
+        }),
+        ("TopOfBook", "bidBook", |n| {
+            TouchSource::from_code(n).map(name)
         }),
         ("BookUpdate", "bidState", |n| match n {
             code::LEVEL_ABSENT => Some("Absent".to_owned()),
@@ -300,7 +303,7 @@ fn enums_that_may_grow_read_the_unknown_as_other() {
 /// A reader of the version before finds everything where it was.
 #[test]
 fn this_version_only_adds_to_the_one_before() {
-    let before = xtask::root().join("schemas/history/touchline-1.xml");
+    let before = xtask::root().join("schemas/history/touchline-2.xml");
     let before = read::from_file(&before).unwrap();
     assert_eq!(before.version + 1, SCHEMA_VERSION);
     let merged = merge(vec![before, schema()]).expect("append-only");

@@ -176,6 +176,16 @@ fn publish(out: &mut Publisher, words: &[&str]) {
                 number(index),
                 (number(bid), number(bids)),
                 (number(ask), number(asks)),
+                &[],
+            );
+        }
+        ["merged", index, bid, bids, ask, asks, implied, quantity] => {
+            book(
+                out,
+                number(index),
+                (number(bid), number(bids)),
+                (number(ask), number(asks)),
+                &[(number(implied), number(quantity))],
             );
         }
         ["orders", index] => orders(out, number(index)),
@@ -264,19 +274,27 @@ fn orders(out: &mut Publisher, index: i64) {
     out.publish(&Update::OrdersSnapshot(snapshot), &timestamps());
 }
 
-fn book(out: &mut Publisher, index: i64, bid: (i64, i64), ask: (i64, i64)) {
+/// A whole book with a level a side, and these bids of the implied book.
+fn book(
+    out: &mut Publisher,
+    index: i64,
+    bid: (i64, i64),
+    ask: (i64, i64),
+    implied_bids: &[(i64, i64)],
+) {
     let level = |(cents, quantity): (i64, i64)| Level {
         price: Price(cents * 1_000_000_000),
         quantity: Quantity(quantity),
         orders: 1,
         known: true,
     };
+    let implied_bids: Vec<Level> = implied_bids.iter().copied().map(level).collect();
     let snapshot = BookSnapshot {
         instrument: Instrument(index as u32),
         validity: Validity::Live,
         bids: &[level(bid)],
         asks: &[level(ask)],
-        implied_bids: &[],
+        implied_bids: &implied_bids,
         implied_asks: &[],
     };
     out.publish(&Update::BookSnapshot(snapshot), &timestamps());

@@ -272,8 +272,13 @@ fn said(error: &Error) -> String {
 
 fn quote(quote: Option<Quote>) -> String {
     match quote {
-        Some(quote) => format!("{} {}", quote.price.0, quote.quantity.mantissa()),
-        None => "- -".to_owned(),
+        Some(quote) => format!(
+            "{} {} {}",
+            quote.price.0,
+            quote.quantity.mantissa(),
+            quote.source.name()
+        ),
+        None => "- - -".to_owned(),
     }
 }
 
@@ -320,8 +325,13 @@ fn kept(bus: &Bus, instrument: Instrument) -> String {
     let book = bus.book(instrument).expect("a handle of this bus");
     let best = |side| {
         let level = book.levels(side).next();
-        level.map_or("- -".to_owned(), |level| {
-            format!("{} {}", level.price.0, level.quantity.mantissa())
+        level.map_or("- - -".to_owned(), |level| {
+            let book = match (level.direct.mantissa(), level.implied.mantissa()) {
+                (_, 0) => "direct",
+                (0, _) => "implied",
+                _ => "merged",
+            };
+            format!("{} {} {book}", level.price.0, level.quantity.mantissa())
         })
     };
     let state: State = book.state();

@@ -176,11 +176,12 @@ static void look_ups_are_checked(tl_bus *bus) {
   hold(tl_find(bus, "ESU4", &instrument) == TL_OK && instrument == 0, "it is the first");
   hold(strcmp(tl_symbol(bus, instrument), "ESU4") == 0, "its symbol");
   hold(tl_symbol(bus, 99) == NULL, "there is no 99");
-  refused(tl_book(bus, 99, TL_SIDE_BID, &level, 1, &count, &state), TL_ERROR_OPTION, "instrument 99");
-  refused(tl_book(bus, instrument, 2, &level, 1, &count, &state), TL_ERROR_OPTION, "side 2");
-  refused(tl_book(bus, instrument, 0, NULL, 1, &count, &state), TL_ERROR_OPTION, "is NULL");
-  hold(tl_book(bus, instrument, 0, NULL, 0, &count, &state) == TL_OK && count == 0, "no room, no level");
-  hold(tl_book(bus, instrument, 0, &level, 1, &count, &state) == TL_OK && count == 1, "one level");
+  refused(tl_book(bus, 99, TL_SIDE_BID, TL_BOOK_MERGED, &level, 1, &count, &state), TL_ERROR_OPTION, "instrument 99");
+  refused(tl_book(bus, instrument, 2, TL_BOOK_MERGED, &level, 1, &count, &state), TL_ERROR_OPTION, "side 2");
+  refused(tl_book(bus, instrument, 0, TL_BOOK_MERGED, NULL, 1, &count, &state), TL_ERROR_OPTION, "is NULL");
+  refused(tl_book(bus, instrument, 0, 3, &level, 1, &count, &state), TL_ERROR_OPTION, "TL_BOOK_MERGED");
+  hold(tl_book(bus, instrument, 0, TL_BOOK_MERGED, NULL, 0, &count, &state) == TL_OK && count == 0, "no room, no level");
+  hold(tl_book(bus, instrument, 0, TL_BOOK_MERGED, &level, 1, &count, &state) == TL_OK && count == 1, "one level");
   hold(level.price == 4500250000000 && level.quantity == 12 && level.known == 1, "the best bid");
   tl_order order;
   hold(tl_orders(bus, instrument, 0, NULL, 0, &count, &state) == TL_OK && count == 1, "the number of orders");

@@ -21,20 +21,30 @@ static void number(int64_t value) {
   }
 }
 
+static void book(uint8_t book) { printf(" %s", book == TL_NO_BOOK ? "-" : tl_book_name(book)); }
+
+static void level(const tl_level *level) {
+  number(level->price);
+  number(level->quantity);
+  if (level->price == TL_NONE) {
+    book(TL_NO_BOOK);
+  } else {
+    book(level->implied == 0 ? TL_BOOK_DIRECT : level->direct == 0 ? TL_BOOK_IMPLIED : TL_BOOK_MERGED);
+  }
+}
+
 static void kept(uint32_t instrument) {
   tl_level bid = {.price = TL_NONE, .quantity = TL_NONE}, ask = bid;
   size_t count = 0;
   uint8_t state = 0;
-  if (tl_book(bus, instrument, TL_SIDE_BID, &bid, 1, &count, &state) != TL_OK ||
-      tl_book(bus, instrument, TL_SIDE_ASK, &ask, 1, &count, &state) != TL_OK) {
+  if (tl_book(bus, instrument, TL_SIDE_BID, TL_BOOK_MERGED, &bid, 1, &count, &state) != TL_OK ||
+      tl_book(bus, instrument, TL_SIDE_ASK, TL_BOOK_MERGED, &ask, 1, &count, &state) != TL_OK) {
     printf(": error %s\n", tl_error());
     return;
   }
   printf(": kept %s %s", tl_symbol(bus, instrument), tl_state_name(state));
-  number(bid.price);
-  number(bid.quantity);
-  number(ask.price);
-  number(ask.quantity);
+  level(&bid);
+  level(&ask);
   printf("\n");
 }
 
@@ -86,8 +96,10 @@ static void say(const tl_event *event) {
     printf(" %s", tl_state_name(event->state));
     number(event->bid);
     number(event->bid_size);
+    book(event->bid_book);
     number(event->ask);
     number(event->ask_size);
+    book(event->ask_book);
     break;
   case TL_EVENT_BOOK:
   case TL_EVENT_STATE:

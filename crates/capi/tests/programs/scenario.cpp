@@ -19,8 +19,10 @@ std::ostream &operator<<(std::ostream &out, Number number) {
 }
 
 std::ostream &operator<<(std::ostream &out, const tl_event &top) {
+  const auto book = [](std::uint8_t book) { return book == TL_NO_BOOK ? "-" : tl_book_name(book); };
   return out << tl_state_name(top.state) << ' ' << Number{top.bid} << ' ' << Number{top.bid_size} << ' '
-             << Number{top.ask} << ' ' << Number{top.ask_size};
+             << book(top.bid_book) << ' ' << Number{top.ask} << ' ' << Number{top.ask_size} << ' '
+             << book(top.ask_book);
 }
 
 void caught_up(touchline::Bus &bus) {
@@ -62,9 +64,26 @@ void say(touchline::Bus &bus, const tl_event &event) {
     std::cout << ' ' << event;
     break;
   case TL_EVENT_BOOK:
-    // A whole book: four lists are cleared, and two get a level.
-    if (bus.changes().size() != 6) {
+    // A whole book: four lists are cleared, and two get a level, or three.
+    if (const auto steps = bus.changes().size(); steps != 6 && steps != 7) {
       throw std::logic_error("a book without its steps");
+    }
+    // The merged book is both lists.
+    for (const auto side : {TL_SIDE_BID, TL_SIDE_ASK}) {
+      std::int64_t all = 0, parts = 0;
+      for (const auto &level : bus.book(event.instrument, side, 10).rows) {
+        all += level.quantity;
+        parts += level.direct + level.implied;
+      }
+      for (const auto of : {TL_BOOK_DIRECT, TL_BOOK_IMPLIED}) {
+        for (const auto &level : bus.book(event.instrument, side, 10, of).rows) {
+          all -= level.quantity;
+          parts -= of == TL_BOOK_DIRECT ? level.direct : level.implied;
+        }
+      }
+      if (all != 0 || parts != 0) {
+        throw std::logic_error("a merged book that is not both");
+      }
     }
     [[fallthrough]];
   case TL_EVENT_STATE:

@@ -9,6 +9,7 @@ import touchline
 # A number that is absent, as an array has it.
 NONE = 2**63 - 1
 MODE = os.environ.get("TOUCHLINE_TEST_MODE")
+ARRAYS = "TOUCHLINE_TEST_ARRAYS" in os.environ
 # A test in the background has SIGINT ignored, and Python keeps that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 MODES = {"wait": {"wait": 60}, "lossless": {"name": "recorder", "lossless": True}}
@@ -22,10 +23,14 @@ def number(value):
     return "-" if value is None or value == NONE else value
 
 
+def best(top):
+    return (top.bid, top.bid_size, top.bid_book, top.ask, top.ask_size, top.ask_book)
+
+
 def say_event(bus, event):
     words = [event.kind, event.symbol]
     if event.kind == "top":
-        words += [event.state, event.bid, event.bid_size, event.ask, event.ask_size]
+        words += [event.state, *best(event)]
     elif event.kind in ("book", "state"):
         words.append(event.state)
     elif event.kind == "trade":
@@ -52,8 +57,11 @@ def say_rows(bus, batch):
     def state(row):
         return touchline.names.STATE[row["state"]]
 
-    sides = ("bid", "bid_size", "ask", "ask_size")
-    add("0 top", batch.tops, lambda row: [state(row), *(row[side] for side in sides)])
+    def top(row):
+        books = [touchline.names.BOOK.get(row[side]) for side in ("bid_book", "ask_book")]
+        return [state(row), row["bid"], row["bid_size"], books[0], row["ask"], row["ask_size"], books[1]]
+
+    add("0 top", batch.tops, top)
     aggressor = touchline.names.AGGRESSOR
     add("1 trade", batch.trades, lambda row: [row["price"], row["size"], aggressor[row["aggressor"]]])
     add("2 book", batch.levels, lambda row: [state(row)])
@@ -68,8 +76,14 @@ def say_connection(bus, event):
         return
     for symbol in bus.symbols:
         top = bus.top(symbol)
-        sides = (top.bid, top.bid_size, top.ask, top.ask_size)
-        say("kept", symbol, top.state, *map(number, sides))
+        say("kept", symbol, top.state, *map(number, best(top)))
+        if not ARRAYS:
+            continue
+        book = bus.book(symbol)
+        for list_of in ("direct", "implied"):
+            for merged, alone in ((book.bids, "bids"), (book.asks, "asks")):
+                rows = getattr(bus.book(symbol, **{list_of: True}), alone)
+                assert merged[list_of].sum() == rows["size"].sum(), (symbol, list_of)
     try:
         bus.top("ESU5")
     except touchline.InstrumentNotFound as error:
@@ -109,7 +123,7 @@ def main(name, directory):
                 bus.ready(2)
                 say("ready")
             try:
-                read_arrays(bus) if "TOUCHLINE_TEST_ARRAYS" in os.environ else read(bus)
+                read_arrays(bus) if ARRAYS else read(bus)
             except KeyboardInterrupt:
                 say_stopped(bus.stats)
     except touchline.Error as error:

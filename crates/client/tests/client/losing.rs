@@ -41,7 +41,7 @@ fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
     );
     let book = bus.book(es).expect("ours");
     assert_eq!(
-        (book.state(), book.levels(Side::Bid).len()),
+        (book.state(), book.direct(Side::Bid).len()),
         (State::Recovering, 0)
     );
     assert_eq!((bus.stats().overruns, bus.stats().lost), (1, messages));

@@ -3,7 +3,7 @@
 use crate::stage::{Stage, definition, small, timestamps};
 use std::time::Duration;
 use touchline_book::PriceBooks;
-use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, State, Top};
+use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, State, Top, TouchSource};
 use touchline_lab::random::{Random, seeds};
 use touchline_transport::Publish;
 use touchline_transport::shm::Publisher;
@@ -122,8 +122,8 @@ impl Market {
             direct: true,
             whole: true,
             changes: &changes,
-            best_bid: book.best(Side::Bid),
-            best_ask: book.best(Side::Ask),
+            best_bid: book.first(Side::Bid),
+            best_ask: book.first(Side::Ask),
         };
         publisher.publish(&Update::Book(update), &timestamps());
     }
@@ -224,6 +224,10 @@ impl Market {
             let top = bus.top(handle).expect("ours");
             for (side, quote) in [(Side::Bid, top.bid), (Side::Ask, top.ask)] {
                 assert_eq!(quote, book.best(side), "{context}: {name} {side:?}");
+                let quote = quote.map(|best| (best.price, best.quantity.mantissa(), best.source));
+                let first = |kind: BookKind| lists[kind as usize * 2 + side as usize].first();
+                let expected = best(side, [first(BookKind::Direct), first(BookKind::Implied)]);
+                assert_eq!(quote, expected, "{context}: {name} {side:?}");
             }
             let last = bus.last_trade(handle).expect("ours");
             let expected = self.last_trade[instrument];
@@ -234,6 +238,27 @@ impl Market {
             );
         }
     }
+}
+
+/// The better of two first levels, or both together: the rule written down once more.
+fn best(side: Side, firsts: [Option<&Level>; 2]) -> Option<(Price, i64, TouchSource)> {
+    let mut best: Option<(Price, i64, TouchSource)> = None;
+    for (level, source) in firsts.into_iter().zip(TouchSource::ALL) {
+        let Some(level) = level else { continue };
+        if !level.known {
+            return None;
+        }
+        let (price, quantity, ..) = quoted(level);
+        let sign = if side == Side::Bid { 1 } else { -1 };
+        best = match best {
+            Some((other, more, _)) if other == price => {
+                Some((price, quantity + more, TouchSource::Merged))
+            }
+            Some((other, ..)) if other.0 * sign > price.0 * sign => best,
+            _ => Some((price, quantity, *source)),
+        };
+    }
+    best
 }
 
 /// A level with quoted prices.

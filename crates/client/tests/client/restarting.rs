@@ -108,7 +108,7 @@ fn books_are_empty_and_recovering_when_the_restart_is_reported() {
     }
     let book = bus.book(es).expect("ours");
     assert_eq!(
-        (book.state(), book.levels(Side::Bid).len()),
+        (book.state(), book.direct(Side::Bid).len()),
         (State::Recovering, 0)
     );
     assert_eq!(bus.top(es).expect("ours").bid, None);

@@ -2,11 +2,10 @@
 
 use super::MarketBooks;
 use super::changes::FlushReason;
-use touchline_book::Spread;
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
 use touchline_types::{
-    BookUpdate, Instrument, OrdersSnapshot, OrdersUpdate, Side, Update, Validity,
+    BookUpdate, Instrument, OrdersSnapshot, OrdersUpdate, Side, Spread, Update, Validity,
 };
 
 impl MarketBooks {
@@ -63,7 +62,7 @@ impl MarketBooks {
             if touched.rebuilt && !touched.direct {
                 return;
             }
-            let (best_bid, best_ask) = (book.best(Side::Bid), book.best(Side::Ask));
+            let (best_bid, best_ask) = (book.first(Side::Bid), book.first(Side::Ask));
             let spread = book.spread();
             counters.book_updates += 1;
             counters.books_locked += u64::from(spread == Spread::Locked);

@@ -277,8 +277,8 @@ impl Bus {
             direct: true,
             whole: true,
             changes,
-            best_bid: book.best(Side::Bid),
-            best_ask: book.best(Side::Ask),
+            best_bid: book.first(Side::Bid),
+            best_ask: book.first(Side::Ask),
         };
         self.publisher
             .publish(&Update::Book(update), &Timestamps::default());

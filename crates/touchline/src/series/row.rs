@@ -1,9 +1,8 @@
 //! Rows of the two series, column by column.
 
 use crate::record::{Form, Prices, Record};
-use touchline_book::Touch;
 use touchline_types::{
-    InstrumentDefinition, Price, Quantity, Side, Timestamps, Trade, UpdateAction, Validity,
+    InstrumentDefinition, Price, Quantity, Side, Timestamps, Touch, Trade, UpdateAction, Validity,
 };
 
 /// Content of a row of quotes.

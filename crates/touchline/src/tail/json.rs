@@ -7,8 +7,7 @@ use crate::record::Record;
 use touchline_client::{
     BookChange, Bus, ChannelChange, ChannelEvent, Connection, Definition, Event, Instrument,
     LevelAction, LevelChange, OptionRight, OrderAction, OrderChange, OrdersChange, Price, Quantity,
-    Quote, QuoteAction, QuoteChange, QuotesChange, SecurityType, Side, Statistic, Status, Times,
-    Touch, Trade,
+    Quote, QuoteAction, QuoteChange, QuotesChange, SecurityType, Statistic, Status, Times, Trade,
 };
 
 /// Writes an event as one line.
@@ -139,10 +138,9 @@ fn book(row: &mut Record<'_>, bus: &Bus, change: &BookChange) {
                     list.record(|row| level_change(row, change));
                 }
             });
-            best(row, [change.bid, change.ask]);
         }
     }
-    touches(row, Side::BOTH.map(|side| book.touch(side)));
+    best(row, [change.bid, change.ask]);
 }
 
 fn level_change(row: &mut Record<'_>, change: &LevelChange) {
@@ -161,9 +159,9 @@ fn level_change(row: &mut Record<'_>, change: &LevelChange) {
     }
 }
 
-/// The best bid and ask of the direct book.
+/// The best bid and ask, each as `[price, quantity, book]`.
 fn best(row: &mut Record<'_>, quotes: [Option<Quote>; 2]) {
-    for (name, quote) in ["bid", "ask"].into_iter().zip(quotes) {
+    for (name, quote) in ["best_bid", "best_ask"].into_iter().zip(quotes) {
         let Some(quote) = quote else {
             row.optional(name, None::<u8>);
             continue;
@@ -171,21 +169,7 @@ fn best(row: &mut Record<'_>, quotes: [Option<Quote>; 2]) {
         row.list(name, |list| {
             list.price(quote.price);
             list.decimal(quote.quantity.decimal());
-        });
-    }
-}
-
-/// The best bid and ask, each as `[price, quantity, book]`.
-fn touches(row: &mut Record<'_>, touches: [Option<Touch>; 2]) {
-    for (name, touch) in ["best_bid", "best_ask"].into_iter().zip(touches) {
-        let Some(touch) = touch else {
-            row.optional(name, None::<u8>);
-            continue;
-        };
-        row.list(name, |list| {
-            list.price(touch.price);
-            list.decimal(touch.quantity.decimal());
-            list.exact(touch.source.name());
+            list.exact(quote.source.name());
         });
     }
 }

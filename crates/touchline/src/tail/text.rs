@@ -9,8 +9,8 @@ use crate::missing::nearest;
 use std::fmt::Write;
 use touchline_client::{
     BookChange, BookKind, Bus, ChannelChange, ChannelEvent, Connection, Event, Instrument,
-    LevelAction, LevelChange, OrderAction, OrderChange, OrdersChange, Price, Quantity, QuoteAction,
-    QuotesChange, Side, Statistic, Status, Times, Top, Touch, TouchSource, Trade, UpdateAction,
+    LevelAction, LevelChange, OrderAction, OrderChange, OrdersChange, Price, Quantity, Quote,
+    QuoteAction, QuotesChange, Side, Statistic, Status, Times, Top, Trade, UpdateAction,
 };
 
 /// Writes an event as one line.
@@ -55,14 +55,7 @@ pub fn nothing_fits(line: &mut String, patterns: &[String], symbols: &[&str]) {
 fn write_top(line: &mut String, bus: &Bus, top: &Top) {
     push_time(line, &top.times);
     push_head(line, bus, top.instrument, top.state.name());
-    let direct = |quote: Option<touchline_client::Quote>| {
-        quote.map(|quote| Touch {
-            price: quote.price,
-            quantity: quote.quantity,
-            source: TouchSource::Direct,
-        })
-    };
-    push_best(line, [direct(top.bid), direct(top.ask)]);
+    push_best(line, [top.bid, top.ask]);
     line.push_str("  top");
 }
 
@@ -72,7 +65,7 @@ fn write_book(line: &mut String, bus: &Bus, change: &BookChange) {
     let Ok(book) = bus.book(change.instrument) else {
         return;
     };
-    push_best(line, Side::BOTH.map(|side| book.touch(side)));
+    push_best(line, [change.bid, change.ask]);
     if !change.is_whole {
         bus.changes()
             .iter()
@@ -247,9 +240,9 @@ fn push_head(line: &mut String, bus: &Bus, instrument: Instrument, state: &str) 
     let _ = write!(line, " {state:<10}");
 }
 
-fn push_best(line: &mut String, [bid, ask]: [Option<Touch>; 2]) {
-    let text = |touch: Option<Touch>| match touch {
-        Some(touch) => format!("{}@{} {}", touch.quantity, touch.price, touch.source.name()),
+fn push_best(line: &mut String, [bid, ask]: [Option<Quote>; 2]) {
+    let text = |quote: Option<Quote>| match quote {
+        Some(quote) => format!("{}@{} {}", quote.quantity, quote.price, quote.source.name()),
         None => "-".to_owned(),
     };
     let _ = write!(line, " {:>23} | {:<23}", text(bid), text(ask));

@@ -48,6 +48,16 @@ pub enum Error {
         /// Version of the program that wrote it.
         writer: String,
     },
+    /// Its tops are of the direct book alone, and no books are read from which the best prices follow.
+    #[error(
+        "bus {bus} is of touchline {writer}, whose tops are of the direct book alone: start its gateway again with this program ({PROGRAM}), or read the books too"
+    )]
+    DirectTops {
+        /// Name of the bus.
+        bus: String,
+        /// Version of the program that wrote it.
+        writer: String,
+    },
     /// A file of the bus cannot be removed.
     #[error("cannot remove {path}: {source}")]
     Removal {

@@ -406,6 +406,12 @@ impl<const N: usize> Reading<N> {
         self.ring.memory().is_replaced()
     }
 
+    /// Version of the program that wrote the bus, if its messages are of a schema before this one.
+    pub fn writer_before(&self, schema: u16) -> Option<String> {
+        let format = Format::read(self.ring.memory().words())?;
+        (format.schema < schema.into()).then(|| name_of(&format))
+    }
+
     /// Process that publishes.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         Ok(WriterLock::holder(&self.directory)?)
@@ -455,13 +461,17 @@ pub const FOREIGN_SCHEMA: u64 = 900;
 /// Schema of the drop copy of a trading engine, and of the answers of its standby.
 pub const DROP_COPY_SCHEMA: u16 = FOREIGN_SCHEMA as u16;
 
+fn name_of(format: &Format) -> String {
+    format.writer().unwrap_or("of another version").to_owned()
+}
+
 /// Checks that a ring has a layout that this program can read.
 fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
     match Format::read(ring.words()) {
         Some(format) if !format.is_readable() => Err(Error::Format {
             bus: bus.to_owned(),
             layout: format.layout,
-            writer: format.writer().unwrap_or("of another version").to_owned(),
+            writer: name_of(&format),
         }),
         // Memory without a ring is refused by the reader.
         Some(_) | None => Ok(()),

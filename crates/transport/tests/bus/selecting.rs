@@ -3,9 +3,12 @@
 
 use crate::stage::{Market, Stage};
 use touchline_transport::Publish;
-use touchline_transport::shm::{Item, Join, Kinds, Polled, Subscriber};
+use touchline_transport::shm::{Item, Join, Kinds, Polled, Publisher, Subscriber};
 use touchline_types::native::TopOfBook;
-use touchline_types::{Instrument, Price, Quantity, Timestamps, Trade, Update, UpdateAction};
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Instrument, Level, LevelAction, LevelChange, Price,
+    Quantity, Side, Timestamps, TouchSource, Trade, Update, UpdateAction, Validity,
+};
 
 /// Items of a subscriber.
 #[derive(Debug, Default, PartialEq)]
@@ -110,6 +113,125 @@ fn a_late_joiner_for_tops_gets_the_top_of_each_book() {
         first[top.instrument.index()].get_or_insert(top);
     }
     assert_eq!(first, last);
+}
+
+/// Best levels of the direct book.
+const BEST: [Level; 2] = [level(100, 5), level(110, 5)];
+
+const fn level(price: i64, quantity: i64) -> Level {
+    Level {
+        price: Price(price),
+        quantity: Quantity(quantity),
+        orders: 1,
+        known: true,
+    }
+}
+
+/// A top is of both books: a change of the implied best alone gives one, and a change behind the best gives none. The relay
+/// and each other publisher make theirs from updates, and these have the implied book as steps alone.
+#[test]
+fn a_change_of_the_implied_best_alone_is_a_top() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    Market::new(3, 1).define(&mut publisher);
+    let mut reader = stage.join(of(Kinds::TOPS));
+    take(&mut reader);
+    let snapshot = |implied_bids: &[Level], out: &mut Publisher| {
+        out.publish(
+            &Update::BookSnapshot(BookSnapshot {
+                instrument: Instrument(0),
+                validity: Validity::Live,
+                bids: &BEST[..1],
+                asks: &BEST[1..],
+                implied_bids,
+                implied_asks: &[],
+            }),
+            &Timestamps::default(),
+        );
+    };
+    let change = |action, index, level, out: &mut Publisher| {
+        let change = LevelChange {
+            level,
+            book: BookKind::Implied,
+            side: Side::Bid,
+            action,
+            index,
+        };
+        let update = BookUpdate {
+            instrument: Instrument(0),
+            security_id: 1_000,
+            validity: Validity::Live,
+            direct: false,
+            whole: true,
+            changes: &[change],
+            best_bid: Some(BEST[0]),
+            best_ask: Some(BEST[1]),
+        };
+        out.publish(&Update::Book(update), &Timestamps::default());
+    };
+    let bids = |reader: &mut Subscriber| {
+        let tops = take(reader).tops.into_iter();
+        let bid = |top: TopOfBook| {
+            top.touch(Side::Bid)
+                .map(|t| (t.price.0, t.quantity.0, t.source))
+        };
+        tops.map(bid).collect::<Vec<_>>()
+    };
+    use LevelAction::{Insert, Remove, Replace};
+    use TouchSource::{Direct, Implied, Merged};
+    snapshot(&[level(100, 7)], &mut publisher);
+    change(Insert, 0, level(101, 3), &mut publisher);
+    change(Replace, 1, level(100, 9), &mut publisher);
+    change(Replace, 0, level(101, 4), &mut publisher);
+    change(Remove, 0, Level::UNKNOWN, &mut publisher);
+    change(Remove, 0, Level::UNKNOWN, &mut publisher);
+    publisher.commit();
+    let expected = [
+        Some((100, 12, Merged)),
+        Some((101, 3, Implied)),
+        Some((101, 4, Implied)),
+        Some((100, 14, Merged)),
+        Some((100, 5, Direct)),
+    ];
+    assert_eq!(bids(&mut reader), expected);
+    // What a reset and a whole book remove is not merged any more.
+    snapshot(&[level(102, 1)], &mut publisher);
+    publisher.publish(&Update::Reset, &Timestamps::default());
+    change(Insert, 0, level(99, 1), &mut publisher);
+    snapshot(&[], &mut publisher);
+    change(Insert, 0, level(100, 1), &mut publisher);
+    publisher.commit();
+    let expected = [
+        Some((102, 1, Implied)),
+        Some((100, 5, Direct)),
+        Some((100, 6, Merged)),
+    ];
+    assert_eq!(bids(&mut reader), expected);
+}
+
+/// Tops of a publisher of the schema before are of the direct book alone. A reader of books too is not given them, and a
+/// reader of tops alone is refused with what to do.
+#[test]
+fn tops_of_the_direct_book_alone_are_no_tops() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(3, 4);
+    market.define(&mut publisher);
+    let mut reader = stage.join(Join::default());
+    take(&mut reader);
+    for _ in 0..50 {
+        market.event(&mut publisher);
+    }
+    publisher.commit();
+    stage.make_older(2);
+    let refused = Subscriber::join(&stage.root(), "test", of(Kinds::TOPS)).map(|_| ());
+    let sentence = refused.expect_err("its tops are direct").to_string();
+    assert!(
+        sentence.contains("direct book alone") && sentence.contains("read the books too"),
+        "{sentence}"
+    );
+    let read = take(&mut reader);
+    assert_eq!((read.tops.len(), read.books), (0, 50));
 }
 
 #[test]

@@ -49,6 +49,24 @@ impl Stage {
         file.write_all_at(&noise, begin).expect("our file");
     }
 
+    /// Makes the bus and its tops those of a publisher of another schema.
+    pub fn make_older(&self, schema: u8) {
+        let path = self.folder.join("test/ring");
+        let mut ring = std::fs::read(&path).expect("our file");
+        // The word of the format, and the headers of tops.
+        ring[4 * 8] = schema;
+        let top = [64, 0, 22, 0, b'T', b'L', 3, 0];
+        for at in 0..ring.len() - top.len() {
+            if ring[at..at + top.len()] == top {
+                ring[at + 6] = schema;
+            }
+        }
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::File::options().write(true).open(path);
+        let file = file.expect("our file");
+        file.write_all_at(&ring, 0).expect("our file");
+    }
+
     pub fn publisher(&self) -> Publisher {
         Publisher::open(&self.root(), "test", &small()).expect("no other process writes it")
     }

@@ -20,8 +20,8 @@ use touchline_types::native::{
 };
 use touchline_types::{
     BookKind, BookUpdate, ChannelState, Gap, Level, LevelChange, OrderChange, Price, Quantity,
-    Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReferenceData,
-    Statistic, Trade, TradingStatus, Update,
+    Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReferenceData, Side,
+    Statistic, Touch, Trade, TradingStatus, Update,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -71,9 +71,19 @@ fn random_stream(seed: u64, count: u64) -> Vec<u8> {
         }
         if let Update::Book(update) = &update {
             sequence += 1;
-            let top = TopOfBook::from(update);
+            let best = [(Side::Bid, update.best_bid), (Side::Ask, update.best_ask)];
+            let touches = best.map(|(side, direct)| {
+                let implied = random.chance(0.5).then_some(Level {
+                    price: direct.map_or(Price(1), |direct| direct.price),
+                    quantity: Quantity(random.between(1, 9)),
+                    orders: -1,
+                    known: true,
+                });
+                Touch::of(side, direct, implied)
+            });
+            let top = TopOfBook::new(update.instrument, update.validity, touches);
             let length = encode_top_of_book(&top, sequence, flags, &timestamps, &mut message);
-            push(&message[..length.expect("70 bytes")]);
+            push(&message[..length.expect("72 bytes")]);
         }
         if let Update::Reset = update {
             sequence += 1;
@@ -368,6 +378,8 @@ impl Fields {
         self.quantity("bidQuantity", top.bid_quantity);
         self.price("askPrice", top.ask_price);
         self.quantity("askQuantity", top.ask_quantity);
+        self.name("bidBook", top.bid_book);
+        self.name("askBook", top.ask_book);
         "TopOfBook"
     }
 

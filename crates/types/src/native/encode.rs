@@ -98,7 +98,7 @@ pub fn write_heartbeat(sequence: u64, flags: Flags, timestamps: &Timestamps, out
     start(layout::Heartbeat { head, trace }, out);
 }
 
-/// Writes a top of book, in 70 bytes. Like [`encode`].
+/// Writes a top of book, in 72 bytes. Like [`encode`].
 #[inline]
 pub fn encode_top_of_book(
     top: &TopOfBook,
@@ -131,6 +131,8 @@ pub fn write_top_of_book(
         bid_quantity: top.bid_quantity.0.into(),
         ask_price: top.ask_price.0.into(),
         ask_quantity: top.ask_quantity.0.into(),
+        bid_book: top.bid_book.map_or(code::NULL, |book| book as u8),
+        ask_book: top.ask_book.map_or(code::NULL, |book| book as u8),
     };
     start(block, out);
 }

@@ -305,8 +305,8 @@ block! {
 }
 
 block! {
-    /// The best direct levels alone: 70 bytes with the header.
-    TopOfBook = 22, [], 62 {
+    /// The best prices alone, of the direct and the implied book together: 72 bytes with the header.
+    TopOfBook = 22, [], 64 from 62 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Best bid in 1e-9; `i64::MAX` where there is none.
@@ -317,6 +317,10 @@ block! {
         46 ask_price: I64,
         /// Its quantity; `i64::MAX` where there is none.
         54 ask_quantity: I64,
+        /// Book of the best bid: TouchSource of the schema; 255 where there is none.
+        62 bid_book: u8,
+        /// Book of the best ask, likewise.
+        63 ask_book: u8,
     }
 }
 
@@ -474,4 +478,4 @@ fields! {
     }
 }
 
-const _: () = assert!(size_of::<Header>() + size_of::<TopOfBook>() == 70);
+const _: () = assert!(size_of::<Header>() + size_of::<TopOfBook>() == 72);

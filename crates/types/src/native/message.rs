@@ -1,15 +1,16 @@
 //! Bytes into a message: everything is checked here, and reading behind it cannot fail.
 
-use super::layout::{self, Block, Head, LatencyTrace};
+use super::layout::{self, Block, Fields, Head, LatencyTrace};
 use super::schema::NO_INSTRUMENT;
 use super::source::Source;
 use super::{DefinitionView, Entry, Flags, Group, Malformed, QuotesView, code};
 use crate::{
     BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase,
-    Price, Quantity, Side, State, Statistic, StatisticKind, Timestamps, Trade, TradingStatus,
-    UpdateAction, Validity,
+    Price, Quantity, Side, State, Statistic, StatisticKind, Timestamps, Touch, TouchSource, Trade,
+    TradingStatus, UpdateAction, Validity,
 };
 use zerocopy::little_endian::{I32, I64};
+use zerocopy::{FromZeros, IntoBytes};
 
 /// A message that was checked from end to end.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,7 @@ pub struct Message<'a> {
     pub body: Body<'a>,
     head: &'a Head,
     trace: Option<&'a LatencyTrace>,
+    version: u16,
 }
 
 /// Contents of a message. Small ones are values; those with groups are views of the bytes.
@@ -98,7 +100,7 @@ pub struct OrdersView<'a, E: Entry> {
     pub changes: Group<'a, E>,
 }
 
-/// The best direct levels of an instrument.
+/// The best prices of an instrument: of each side the better of the direct and the implied book ([`Touch`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopOfBook {
     /// The instrument.
@@ -113,9 +115,16 @@ pub struct TopOfBook {
     pub ask_price: Price,
     /// Its quantity; NULL if absent.
     pub ask_quantity: Quantity,
+    /// Book of the bid; `None` without a bid.
+    pub bid_book: Option<TouchSource>,
+    /// Book of the ask; `None` without an ask.
+    pub ask_book: Option<TouchSource>,
 }
 
 impl TopOfBook {
+    /// Version of the schema since which a top is of both books; those of older writers are of the direct book alone.
+    pub const MERGED_SINCE: u16 = 3;
+
     /// The top of a book that is not known yet.
     pub const fn unknown(instrument: Instrument) -> TopOfBook {
         TopOfBook {
@@ -125,38 +134,55 @@ impl TopOfBook {
             bid_quantity: Quantity::NULL,
             ask_price: Price::NULL,
             ask_quantity: Quantity::NULL,
+            bid_book: None,
+            ask_book: None,
         }
     }
 
+    /// Of these best prices, bid first.
     #[inline]
-    fn of(instrument: Instrument, validity: Validity, best: [Option<Level>; 2]) -> TopOfBook {
-        let [bid, ask] = best.map(|level| level.unwrap_or(Level::UNKNOWN));
+    pub fn new(
+        instrument: Instrument,
+        validity: Validity,
+        [bid, ask]: [Option<Touch>; 2],
+    ) -> TopOfBook {
+        let price = |touch: Option<Touch>| touch.map_or(Price::NULL, |touch| touch.price);
+        let quantity = |touch: Option<Touch>| touch.map_or(Quantity::NULL, |touch| touch.quantity);
         TopOfBook {
             instrument,
             validity,
-            bid_price: bid.price,
-            bid_quantity: bid.quantity,
-            ask_price: ask.price,
-            ask_quantity: ask.quantity,
+            bid_price: price(bid),
+            bid_quantity: quantity(bid),
+            ask_price: price(ask),
+            ask_quantity: quantity(ask),
+            bid_book: bid.map(|touch| touch.source),
+            ask_book: ask.map(|touch| touch.source),
         }
     }
-}
 
-impl From<&BookUpdate<'_>> for TopOfBook {
-    fn from(update: &BookUpdate<'_>) -> TopOfBook {
-        let best = [update.best_bid, update.best_ask];
-        TopOfBook::of(update.instrument, update.validity, best)
+    /// Best price of a side, if there is one.
+    #[inline]
+    pub fn touch(&self, side: Side) -> Option<Touch> {
+        let (price, quantity, book) = match side {
+            Side::Bid => (self.bid_price, self.bid_quantity, self.bid_book),
+            Side::Ask => (self.ask_price, self.ask_quantity, self.ask_book),
+        };
+        book.map(|source| Touch {
+            price,
+            quantity,
+            source,
+        })
     }
 }
 
 impl From<&BookSnapshot<'_>> for TopOfBook {
     fn from(book: &BookSnapshot<'_>) -> TopOfBook {
-        let best = [book.bids.first(), book.asks.first()];
-        TopOfBook::of(
-            book.instrument,
-            book.validity,
-            best.map(Option::<&_>::copied),
-        )
+        let best = |levels: &[Level]| levels.first().copied();
+        let touches = [
+            Touch::of(Side::Bid, best(book.bids), best(book.implied_bids)),
+            Touch::of(Side::Ask, best(book.asks), best(book.implied_asks)),
+        ];
+        TopOfBook::new(book.instrument, book.validity, touches)
     }
 }
 
@@ -186,7 +212,14 @@ impl<'a> Message<'a> {
             body,
             head: source.head,
             trace,
+            version: source.version,
         })
+    }
+
+    /// Version of the writer's schema.
+    #[inline]
+    pub fn version(&self) -> u16 {
+        self.version
     }
 
     /// Number of the message in its publication, without gaps, from 1.
@@ -318,7 +351,35 @@ fn orders<'a, E: Entry>(source: &mut Source<'a>) -> Result<OrdersView<'a, E>, Ma
 
 #[inline(always)]
 fn top_of_book<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    if source.version < TopOfBook::MERGED_SINCE {
+        return direct_top(source);
+    }
     let block: &layout::TopOfBook = source.block()?;
+    top_of(source, block)
+}
+
+/// The top of an older writer: of the direct book.
+#[cold]
+#[inline(never)]
+fn direct_top<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
+    let known = source.block.get(..layout::TopOfBook::BASE_BYTES);
+    let mut block = layout::TopOfBook::new_zeroed();
+    block.as_mut_bytes()[..layout::TopOfBook::BASE_BYTES]
+        .copy_from_slice(known.ok_or(Malformed::BlockTooShort)?);
+    let book = |price: I64| match Price(price.get()).is_null() {
+        true => code::NULL,
+        false => TouchSource::Direct as u8,
+    };
+    block.bid_book = book(block.bid_price);
+    block.ask_book = book(block.ask_price);
+    top_of(source, &block)
+}
+
+#[inline(always)]
+fn top_of<'a>(source: &Source<'a>, block: &layout::TopOfBook) -> Result<Body<'a>, Malformed> {
+    let book = |number, field| {
+        code::optional(number, TouchSource::from_code).ok_or(Malformed::Value(field))
+    };
     Ok(Body::TopOfBook(TopOfBook {
         instrument: source.instrument()?,
         validity: source.validity()?,
@@ -326,6 +387,8 @@ fn top_of_book<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
         bid_quantity: Quantity(block.bid_quantity.get()),
         ask_price: Price(block.ask_price.get()),
         ask_quantity: Quantity(block.ask_quantity.get()),
+        bid_book: book(block.bid_book, "bidBook")?,
+        ask_book: book(block.ask_book, "askBook")?,
     }))
 }
 

@@ -7,7 +7,7 @@ pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");
 
 /// Version of the schema that is written. A newer one has longer blocks, more groups or more
 /// templates, and its known parts are read.
-pub const SCHEMA_VERSION: u16 = 2;
+pub const SCHEMA_VERSION: u16 = 3;
 
 /// Minimum for the maximum length: every block fits, with one entry of a group, or all legs of a definition.
 pub const PART_BYTES_MIN: usize = 512;

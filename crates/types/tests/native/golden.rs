@@ -3,14 +3,15 @@
 
 use crate::Reader;
 use touchline_types::native::{
-    Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book, mark_end_of_batch,
+    Body, Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book,
+    mark_end_of_batch,
 };
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Code, Depth, DisplayFactor, Gap, Instrument,
     InstrumentDefinition, Leg, Legs, Level, LevelAction, LevelChange, OptionRight, OrderAction,
     OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price, PriceFraction,
     Quantity, ReferenceData, SecurityType, Side, State, Statistic, StatisticKind, Symbol,
-    Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
+    Timestamps, TouchSource, Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
@@ -224,7 +225,7 @@ fn book_update() {
     holds(
         &Update::Book(update),
         &[
-            "8400 1500 544c 0200", // block of 132, template 21, schema TL, version 2
+            "8400 1500 544c 0300", // block of 132, template 21, schema TL, version 2
             TIMES,
             "33000000 03 19", // natural; end of batch, direct, cut
             TRACE,
@@ -253,7 +254,7 @@ fn book_snapshot() {
     holds(
         &Update::BookSnapshot(snapshot),
         &[
-            "5400 1400 544c 0200", // block of 84, template 20
+            "5400 1400 544c 0300", // block of 84, template 20
             TIMES,
             "33000000 00 01",
             TRACE,
@@ -279,8 +280,10 @@ fn top_of_book() {
         bid_quantity: Quantity(5),
         ask_price: Price(200),
         ask_quantity: Quantity::NULL,
+        bid_book: Some(TouchSource::Merged),
+        ask_book: Some(TouchSource::Implied),
     };
-    let mut bytes = [0; 70];
+    let mut bytes = [0; 72];
     let length = encode_top_of_book(
         &top,
         0x102,
@@ -288,17 +291,22 @@ fn top_of_book() {
         &TIMESTAMPS,
         &mut bytes,
     );
-    assert_eq!(length, Some(70));
+    assert_eq!(length, Some(72));
     same(
         &bytes,
         &[
-            "3e00 1600 544c 0200", // block of 62, template 22
+            "4000 1600 544c 0300", // block of 64, template 22
             TIMES,
             "33000000 04 40",
             "6400000000000000 0500000000000000",
             "c800000000000000 ffffffffffffff7f",
+            "02 01", // both books, the implied book
         ],
     );
+    let Body::TopOfBook(read) = Message::parse(&bytes).unwrap().body else {
+        panic!("another message")
+    };
+    assert_eq!(read, top);
 }
 
 #[test]
@@ -320,7 +328,7 @@ fn orders() {
     holds(
         &Update::Orders(update),
         &[
-            "5400 1f00 544c 0200", // block of 84, template 31
+            "5400 1f00 544c 0300", // block of 84, template 31
             TIMES,
             "33000000 02 01",
             TRACE,
@@ -340,7 +348,7 @@ fn orders() {
     holds(
         &Update::OrdersSnapshot(snapshot),
         &[
-            "5400 1e00 544c 0200", // block of 84, template 30
+            "5400 1e00 544c 0300", // block of 84, template 30
             TIMES,
             "33000000 01 01",
             TRACE,
@@ -364,7 +372,7 @@ fn trade_and_statistics() {
         trade_id: 0x0708_0910,
     };
     let rest = "6400000000000000 0500000000000000 1009080700000000 03000000";
-    let head = ["6e00 2800 544c 0200", TIMES, "33000000 ff 01", TRACE, rest]; // block of 110, template 40
+    let head = ["6e00 2800 544c 0300", TIMES, "33000000 ff 01", TRACE, rest]; // block of 110, template 40
     holds(&Update::Trade(&trade), &[&head[..], &["01 02"]].concat());
     let unnamed = Trade {
         aggressor: None,
@@ -382,7 +390,7 @@ fn trade_and_statistics() {
     holds(
         &Update::Statistic(&statistic),
         &[
-            "6200 2900 544c 0200", // block of 98, template 41
+            "6200 2900 544c 0300", // block of 98, template 41
             TIMES,
             "33000000 ff 01",
             TRACE,
@@ -442,7 +450,7 @@ fn definition_and_status() {
         reference: ReferenceData::NULL,
     };
     let block = [
-        "5801 0a00 544c 0200", // block of 344, template 10
+        "5801 0a00 544c 0300", // block of 344, template 10
         TIMES,
         "33000000 ff 01",
         TRACE,
@@ -523,7 +531,7 @@ fn definition_and_status() {
     holds(
         &Update::Status(&status),
         &[
-            "5900 0c00 544c 0200", // block of 89, template 12
+            "5900 0c00 544c 0300", // block of 89, template 12
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -536,7 +544,7 @@ fn definition_and_status() {
     };
     holds(
         &Update::State(state),
-        &["5000 0b00 544c 0200", TIMES, "33000000 05 01", TRACE], // block of 80, template 11
+        &["5000 0b00 544c 0300", TIMES, "33000000 05 01", TRACE], // block of 80, template 11
     );
 }
 
@@ -550,7 +558,7 @@ fn channel() {
     holds(
         &Update::Gap(gap),
         &[
-            "6100 0200 544c 0200", // block of 97, template 2
+            "6100 0200 544c 0300", // block of 97, template 2
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -559,12 +567,12 @@ fn channel() {
     );
     holds(
         &Update::Reset,
-        &["5000 0300 544c 0200", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 3
+        &["5000 0300 544c 0300", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 3
     );
     holds(
         &Update::Download(Phase::Ended),
         &[
-            "5100 0400 544c 0200", // block of 81, template 4
+            "5100 0400 544c 0300", // block of 81, template 4
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -579,7 +587,7 @@ fn channel() {
     holds(
         &Update::Channel(&state),
         &[
-            "5a00 0500 544c 0200", // block of 90, template 5
+            "5a00 0500 544c 0300", // block of 90, template 5
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -594,6 +602,6 @@ fn channel() {
     mark_end_of_batch(&mut bytes);
     same(
         &bytes,
-        &["5000 0100 544c 0200", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 1
+        &["5000 0100 544c 0300", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 1
     );
 }

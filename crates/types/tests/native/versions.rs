@@ -3,9 +3,13 @@
 use crate::Reader;
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
-    Body, Flags, Malformed, Message, PART_BYTES_MAX, SCHEMA_VERSION, encode, layout,
+    Body, Flags, Malformed, Message, PART_BYTES_MAX, SCHEMA_VERSION, TopOfBook, encode,
+    encode_top_of_book, layout,
 };
-use touchline_types::{InstrumentDefinition, ReferenceData, Timestamps, Update};
+use touchline_types::{
+    Instrument, InstrumentDefinition, Price, Quantity, ReferenceData, Timestamps, TouchSource,
+    Update, Validity,
+};
 
 /// A message as a writer of the next version makes it: its block and its entries are longer by what they say, and
 /// `behind` follows the last group.
@@ -174,6 +178,49 @@ fn a_reader_of_version_1_reads_a_definition() {
         assert_eq!(block[196..198], direct);
         // Its rule for what follows the block: a newer writer may have added groups.
         assert!(u16::from_le_bytes([bytes[6], bytes[7]]) > 1);
+    }
+}
+
+/// A top of version 2 is of the direct book alone, and a reader of version 2 finds the fields of ours where its own are.
+#[test]
+fn a_top_of_version_2_is_of_the_direct_book() {
+    let top = TopOfBook {
+        instrument: Instrument(51),
+        validity: Validity::Live,
+        bid_price: Price(100),
+        bid_quantity: Quantity(5),
+        ask_price: Price::NULL,
+        ask_quantity: Quantity::NULL,
+        bid_book: Some(TouchSource::Merged),
+        ask_book: None,
+    };
+    let mut bytes = [0; 72];
+    encode_top_of_book(&top, 1, Flags::NONE, &Timestamps::default(), &mut bytes).unwrap();
+    let of_version_2 = |block: u16| {
+        let mut older = bytes[..8 + usize::from(block)].to_vec();
+        older[..2].copy_from_slice(&block.to_le_bytes());
+        older[6..8].copy_from_slice(&2_u16.to_le_bytes());
+        older
+    };
+    let older = of_version_2(62);
+    let message = Message::parse(&older).unwrap();
+    assert_eq!(message.version(), 2);
+    let Body::TopOfBook(read) = message.body else {
+        panic!("another message")
+    };
+    let direct = TopOfBook {
+        bid_book: Some(TouchSource::Direct),
+        ..top
+    };
+    assert_eq!(read, direct);
+    let cut = Message::parse(&of_version_2(61)).map(|_| ());
+    assert_eq!(cut, Err(Malformed::BlockTooShort));
+    // Of ours a book that is none is damage.
+    for (at, field) in [(62, "bidBook"), (63, "askBook")] {
+        let mut bad = bytes;
+        bad[8 + at] = 3;
+        let read = Message::parse(&bad).map(|_| ());
+        assert_eq!(read, Err(Malformed::Value(field)));
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use touchline_client::{Code, DisplayFactor, Events, Leg, Price, PriceFraction};
+use touchline_client::{Code, DisplayFactor, Events, Leg, Price, PriceFraction, Side};
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
@@ -268,8 +268,8 @@ fn key<'a>(message: &str, field: &'a str) -> &'a str {
         ("channel", "price_validity") => "state",
         ("book_snapshot", "price" | "quantity" | "orders" | "level_flags") => "bids",
         ("book", "price" | "quantity" | "orders" | "level_flags") => "level",
-        ("book", "bid_price" | "bid_quantity" | "bid_orders" | "bid_state") => "bid",
-        ("book", "ask_price" | "ask_quantity" | "ask_orders" | "ask_state") => "ask",
+        ("book", "bid_price" | "bid_quantity" | "bid_orders" | "bid_state") => "best_bid",
+        ("book", "ask_price" | "ask_quantity" | "ask_orders" | "ask_state") => "best_ask",
         ("book", "deep_index") => "index",
         ("status", "product_group") => "group",
         ("status", "status_code") => "status",

@@ -3,12 +3,11 @@
 use super::list::{InstrumentRow, Quoted};
 use crate::best_banks::BestBanks;
 use crate::format;
-use crate::ladder::spread_word;
+use crate::ladder::{side_cells, spread_word};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_client::{
-    Book, BookKind, Bus, Definition, Error, Event, Events, Instrument, Level, Price, Side, State,
-    TouchSource,
+    Book, Bus, Definition, Error, Event, Events, Instrument, Price, Side, State, TouchSource,
 };
 
 /// Follower of a bus.
@@ -184,7 +183,7 @@ impl Market {
         };
         // The touch of `book` and of the ladder: the better of the direct and the implied book.
         let best = |side| {
-            let touch = book.touch(side)?;
+            let touch = book.best(side)?;
             let source = match touch.source {
                 TouchSource::Direct => "",
                 TouchSource::Implied => "i",
@@ -279,50 +278,14 @@ impl Ladder {
 /// Direct and implied levels of a side by price, best first.
 fn levels(definition: &Definition, book: &Book<'_>, side: Side) -> Vec<LadderLevel> {
     let decimals = decimals(definition);
-    let is_better = |one: &Level, other: &Level| match side {
-        Side::Bid => one.price > other.price,
-        Side::Ask => one.price < other.price,
+    let cells = side_cells(book, side, move |price| padded(price, decimals));
+    let level = |[price, quantity, implied, orders]: [String; 4]| LadderLevel {
+        price,
+        quantity,
+        implied,
+        orders,
     };
-    let mut direct = book.list(BookKind::Direct, side).peekable();
-    let mut implied = book
-        .list(BookKind::Implied, side)
-        .filter(|level| level.is_known)
-        .peekable();
-    let mut rows = Vec::new();
-    loop {
-        let (direct_level, implied_level) = match (direct.peek(), implied.peek()) {
-            (None, None) => return rows,
-            (Some(_), None) => (direct.next(), None),
-            (None, Some(_)) => (None, implied.next()),
-            (Some(level), Some(_)) if !level.is_known => (direct.next(), None),
-            (Some(level), Some(other)) if is_better(level, other) => (direct.next(), None),
-            (Some(level), Some(other)) if is_better(other, level) => (None, implied.next()),
-            (Some(_), Some(_)) => (direct.next(), implied.next()),
-        };
-        rows.push(row_of(direct_level, implied_level, decimals));
-    }
-}
-
-fn row_of(direct: Option<Level>, implied: Option<Level>, decimals: usize) -> LadderLevel {
-    let Some(first) = direct.or(implied) else {
-        return LadderLevel::default();
-    };
-    if !first.is_known {
-        return LadderLevel {
-            price: "?".to_owned(),
-            quantity: "?".to_owned(),
-            ..LadderLevel::default()
-        };
-    }
-    let quantity =
-        |level: Option<Level>| level.map_or(String::new(), |level| level.quantity.to_string());
-    let orders = direct.and_then(|level| level.orders);
-    LadderLevel {
-        price: padded(first.price, decimals),
-        quantity: quantity(direct),
-        implied: quantity(implied),
-        orders: orders.map_or(String::new(), |orders| orders.to_string()),
-    }
+    cells.map(level).collect()
 }
 
 /// The main reference data of an instrument.

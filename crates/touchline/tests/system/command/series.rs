@@ -34,8 +34,13 @@ fn the_last_quote_of_each_instrument_is_the_top_of_its_book() {
     assert!(sources.len() >= 3, "{sources:?}");
 }
 
+/// No best price as one value.
+pub fn or_null(best: Value) -> Value {
+    if best[0].is_null() { Value::Null } else { best }
+}
+
 /// The better of the two books, calculated independently.
-fn best(book: &Value, side: &str, sign: i64) -> Value {
+pub fn best(book: &Value, side: &str, sign: i64) -> Value {
     let first = |list: String| {
         let level = &book[list][0];
         let price: Option<Price> = level[0].as_str().map(price);
@@ -348,7 +353,6 @@ fn the_screens_of_a_bus_agree_on_the_best_prices() {
             .iter()
             .find(|row| row["message"] == "book_snapshot")
             .expect("its book");
-        let or_null = |best: Value| if best[0].is_null() { Value::Null } else { best };
         assert_eq!(
             (&told["best_bid"], &told["best_ask"]),
             (&or_null(bid.clone()), &or_null(ask.clone()))

@@ -1,5 +1,6 @@
 //! Books kept from the lines of `tail --json` only, as its help documents them.
 
+use super::series::{best, or_null};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -113,8 +114,10 @@ impl Books {
             "book" => {
                 let changes = line["changes"].as_array().expect("changes");
                 changes.iter().for_each(|change| instrument.change(change));
-                assert_eq!(line["bid"], instrument.best("bids"), "{line}");
-                assert_eq!(line["ask"], instrument.best("asks"), "{line}");
+                for (side, sign) in [("bid", 1), ("ask", -1)] {
+                    let shown = &line[format!("best_{side}")];
+                    assert_eq!(*shown, instrument.best(side, sign), "{line}");
+                }
             }
             "book_snapshot" => {
                 for list in LISTS {
@@ -204,13 +207,14 @@ impl Instrument {
         }
     }
 
-    /// Best known level without its orders, as in the lines of changes.
-    fn best(&self, list: &str) -> Value {
-        let list = self.lists.get(list).and_then(Value::as_array);
-        match list.and_then(|list| list.first()) {
-            Some(Value::Array(level)) => json!(level[..2]),
-            _ => Value::Null,
+    /// Best price of both books, as in the lines of changes; none if a better level is unknown.
+    fn best(&self, side: &str, sign: i64) -> Value {
+        let book = json!(self.lists);
+        let is_unknown = |list: String| book[list].get(0).is_some_and(Value::is_null);
+        if is_unknown(format!("{side}s")) || is_unknown(format!("implied_{side}s")) {
+            return Value::Null;
         }
+        or_null(best(&book, side, sign))
     }
 }
 

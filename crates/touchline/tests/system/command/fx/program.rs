@@ -109,7 +109,7 @@ fn a_program_reads_trades_and_has_the_positions_of_the_report() {
     composite.ready(HANGS).expect("live books");
     let pair = composite.instrument("EUR/USD").expect("a pair");
     let book = composite.book(pair).expect("a book");
-    let ask = book.consolidated(Side::Ask).next().expect("an ask");
+    let ask = book.levels(Side::Ask).next().expect("an ask");
     assert!(ask.price.0 > 1_000_000_000, "{ask:?}");
 
     let mut desk = join(&market);

@@ -3,8 +3,8 @@
 //! The better of the direct and the implied best; at the same price their quantities are added. The source book is part
 //! of it.
 
-use std::cmp::Ordering;
-use touchline_types::{Level, Price, Quantity, Side};
+use crate::{Level, Price, Quantity, Side};
+use core::cmp::Ordering;
 
 /// Best bid or offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +17,17 @@ pub struct Touch {
     pub source: TouchSource,
 }
 
-/// Source book of a best price.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TouchSource {
-    /// The direct book.
-    Direct,
-    /// The implied book.
-    Implied,
-    /// Both, at the same price.
-    Merged,
+coded! {
+    /// Source book of a best price.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TouchSource {
+        /// The direct book.
+        Direct = 0,
+        /// The implied book.
+        Implied = 1,
+        /// Both, at the same price.
+        Merged = 2,
+    }
 }
 
 impl Touch {
@@ -48,7 +50,7 @@ impl Touch {
             (None, Some(implied)) => Some(touch(implied, TouchSource::Implied)),
             (Some(direct), Some(implied)) if direct.price == implied.price => Some(Touch {
                 price: direct.price,
-                quantity: sum(direct.quantity, implied.quantity),
+                quantity: direct.quantity.plus(implied.quantity),
                 source: TouchSource::Merged,
             }),
             (Some(direct), Some(implied)) => {
@@ -101,13 +103,6 @@ impl Spread {
             Ordering::Equal => Spread::Locked,
             Ordering::Greater => Spread::Crossed,
         }
-    }
-}
-
-fn sum(one: Quantity, other: Quantity) -> Quantity {
-    match one.is_null() || other.is_null() {
-        true => Quantity::NULL,
-        false => Quantity(one.0.saturating_add(other.0)),
     }
 }
 
