@@ -24,7 +24,7 @@ pub use publication::{LockMemory, Lossless, Publication, bus_name};
 pub(crate) use text::read_text;
 pub use touchline_credentials::{ClientTls, ConfigError, SecretSource};
 pub use touchline_instruments::Symbols;
-pub(crate) use values::{lossy, within};
+pub(crate) use values::{lossy, timeout_ns, within};
 
 /// Limits of a channel, which determine its memory. All are inclusive and fixed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

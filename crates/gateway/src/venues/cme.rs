@@ -8,7 +8,9 @@ mod replay_section;
 mod section;
 
 use super::{Opened, Opening, StartError, Venue};
-use crate::config::{self, CONFIGURATION, Config, ConfigError, Guide, Network, Receive, Symbols};
+use crate::config::{
+    self, CONFIGURATION, Config, ConfigError, Guide, Network, Receive, Symbols, timeout_ns,
+};
 use crate::live::Multicast;
 use crate::replay::Report;
 use crate::selection::Selected;
@@ -182,14 +184,6 @@ fn live_settings(config: &CmeConfig, replay: Option<cme::Replay>) -> Settings {
         trust_undefined: false,
         silence_ns: timeout_ns(config.duty.channel_silence_ms),
         ..settings(config)
-    }
-}
-
-/// A timeout of the configuration: 0 disables it.
-fn timeout_ns(ms: u64) -> u64 {
-    match ms {
-        0 => u64::MAX,
-        ms => ms * 1_000_000,
     }
 }
 

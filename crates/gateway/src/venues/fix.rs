@@ -7,6 +7,7 @@ use super::start::{directory_fault, together};
 use super::{Opened, Opening, StartError, Venue};
 use crate::config::{
     CONFIGURATION, ClientTls, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
+    timeout_ns,
 };
 use crate::live::{ClientLink, Dial, Host};
 use crate::selection::Selected;
@@ -216,10 +217,9 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
         entropy: Secret::from(&entropy[..]),
         logon_fields: extra_fields(&venue.logon_fields),
         request_fields: extra_fields(&venue.request_fields),
-        stale_ns: match config.duty.stale_after_ms {
-            0 => u64::MAX,
-            ms => ms * 1_000_000,
-        },
+        // A TestRequest without an answer for as long again.
+        stale_ns: timeout_ns(config.duty.stale_after_ms)
+            .min(timeout_ns(venue.test_request_ms).saturating_mul(2)),
     })
 }
 
@@ -255,6 +255,7 @@ fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {
     }
     // Venues have their own fields. Market data is validated when it is parsed.
     session.checks = Checks::Nothing;
+    session.limits.test_request_ns = timeout_ns(venue.test_request_ms);
     session.limits.message_bytes_max = venue.message_bytes_max;
     session.limits.logon_bytes_max = 64 * 1024;
     session.limits.output_bytes = 3 * venue.message_bytes_max;

@@ -7,7 +7,7 @@ use super::start::together;
 use super::{Opened, Opening, StartError, Venue};
 use crate::Limits;
 use crate::config::{
-    CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
+    CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols, timeout_ns,
 };
 use crate::live::ClientLink;
 use crate::venues::fix::link_of;
@@ -202,6 +202,8 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
     session.sending_time_s = 0;
     session.checks = Checks::Nothing;
     session.applications = session.applications.with(&APPLICATION);
+    // A bank that has nothing to quote answers, and its quotes stay usable.
+    session.limits.test_request_ns = timeout_ns(venue.silence_ms / 2);
     session.limits.message_bytes_max = venue.message_bytes_max;
     session.limits.output_bytes = 3 * venue.message_bytes_max;
     session.limits.logon_wait_ns = venue.connect_ms * 1_000_000;

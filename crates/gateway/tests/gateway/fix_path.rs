@@ -1,7 +1,10 @@
 //! Subscribers' view of a FIX session's market data: the venue is the other side of a session, without sockets.
 
-use touchline_feed::SessionFeed;
+use std::path::Path;
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
+use touchline_feed::{Feed, SessionFeed};
+use touchline_gateway::venues::VENUES;
+use touchline_gateway::venues::fix::{FixVenue, settings};
 use touchline_gateway::{Limits, Pipeline};
 use touchline_session::Secret;
 use touchline_session::fix::{Memory, Role, Session, Settings as SessionSettings};
@@ -13,6 +16,7 @@ const NOW: ReceiveTime = ReceiveTime {
     wall_ns: 1_700_000_000_000_000_000,
     mono_ns: 1_700_000_000_000_000_000,
 };
+const SECOND_NS: u64 = 1_000_000_000;
 const LIST: &str = "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
 const BOOK: &str = "55=BTC-PERPETUAL|268=2|269=0|270=100.5|271=10.0|269=1|270=101.0|271=20|";
 
@@ -38,6 +42,7 @@ impl Subscribe for Log {
 struct Stage {
     path: Pipeline<FixFeed, Local<Log>>,
     venue: Session<Memory>,
+    now: ReceiveTime,
 }
 
 impl Stage {
@@ -45,6 +50,7 @@ impl Stage {
         let mut ours = SessionSettings::new(Role::Initiator, "FIRM", "DERIBITSERVER");
         ours.reset_on_logon = true;
         ours.limits.message_bytes_max = 64 * 1024;
+        ours.limits.test_request_ns = 2 * SECOND_NS;
         let mut theirs = SessionSettings::new(Role::Acceptor, "DERIBITSERVER", "FIRM");
         theirs.reset_on_logon = true;
         let settings = Settings {
@@ -61,7 +67,7 @@ impl Stage {
             entropy: Secret::from("entropy"),
             logon_fields: Vec::new(),
             request_fields: Vec::new(),
-            stale_ns: u64::MAX,
+            stale_ns: 4 * SECOND_NS,
         };
         let limits = Limits {
             instruments_max: 8,
@@ -76,6 +82,7 @@ impl Stage {
         let mut stage = Stage {
             path: Pipeline::new(FixFeed::new(settings), Local::new(Log::default()), limits),
             venue: Session::new(theirs, Memory::default()),
+            now: NOW,
         };
         stage.venue.connected(NOW);
         stage.path.connected(NOW);
@@ -86,7 +93,7 @@ impl Stage {
     /// Sends a message from the venue, with `|` after each field; returns the updates published
     /// since.
     fn send(&mut self, msg_type: &str, body: &str) -> Vec<String> {
-        let sent = self.venue.send(msg_type.as_bytes(), NOW, |message| {
+        let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
             for field in body.split_terminator('|') {
                 let (tag, value) = field.split_once('=').expect("a field");
                 message.bytes(tag.parse().expect("a tag"), value.as_bytes());
@@ -97,19 +104,34 @@ impl Stage {
         std::mem::take(&mut self.path.publisher_mut().subscriber.0)
     }
 
+    /// This long without a message, in steps; the venue answers if it `lives`. Returns the updates published since.
+    fn silence(&mut self, ms: u64, lives: bool) -> Vec<String> {
+        for _ in 0..ms / 100 {
+            self.now = ReceiveTime {
+                wall_ns: self.now.wall_ns + SECOND_NS / 10,
+                mono_ns: self.now.mono_ns + SECOND_NS / 10,
+            };
+            self.path.advance_at(self.now);
+            if lives {
+                self.exchange();
+            }
+        }
+        std::mem::take(&mut self.path.publisher_mut().subscriber.0)
+    }
+
     fn exchange(&mut self) {
         loop {
             let to_feed = self.venue.poll_transmit().to_vec();
             self.venue.transmitted(to_feed.len());
             let to_venue = self.path.feed().outgoing().to_vec();
-            self.path.sent(to_venue.len(), NOW);
+            self.path.sent(to_venue.len(), self.now);
             if to_feed.is_empty() && to_venue.is_empty() {
                 return;
             }
-            self.path.packet_at((), &to_feed, NOW, 0);
+            self.path.packet_at((), &to_feed, self.now, 0);
             let mut rest = &to_venue[..];
             while !rest.is_empty() {
-                rest = &rest[self.venue.handle(rest, NOW)..];
+                rest = &rest[self.venue.handle(rest, self.now)..];
                 while self.venue.poll().is_some() {}
             }
         }
@@ -136,4 +158,52 @@ fn an_old_book_is_not_readable_under_a_new_definition() {
     let empty = "book recovering 0x0";
     assert_eq!(told, [empty, "definition 0.5", empty]);
     assert_eq!(stage.send("W", BOOK), ["book live 1x1"]);
+}
+
+/// A quiet venue answers a TestRequest; one that does not answer for as long again is stale, until it does.
+#[test]
+fn a_venue_that_answers_no_test_request_is_stale() {
+    let mut stage = Stage::new();
+    stage.send("y", LIST);
+    stage.send("W", BOOK);
+    let tests = |stage: &Stage| {
+        let counted = stage.path.feed().counted();
+        let tables = <FixFeed as Feed>::TABLES.iter().copied().flatten();
+        let mut named = tables.zip(counted);
+        let test_requests = named.find(|(info, _)| info.name == "test_requests");
+        test_requests.expect("a counter of the session").1
+    };
+    assert_eq!(stage.silence(25_000, true), [""; 0]);
+    let sent = tests(&stage);
+    assert!((11..=13).contains(&sent), "{sent} TestRequests in 25 s");
+    stage.send("0", "");
+    assert_eq!(stage.silence(3_900, false), [""; 0]);
+    assert_eq!(tests(&stage), sent + 1);
+    let stale = stage.silence(100, false);
+    assert!(
+        stale.len() == 1 && stale[0].contains("price: Stale"),
+        "{stale:?}"
+    );
+    let live = stage.send("0", "");
+    assert!(
+        live.len() == 1 && live[0].contains("price: Live"),
+        "{live:?}"
+    );
+}
+
+#[test]
+fn the_times_of_a_silent_venue_follow_from_the_configuration() {
+    let read = |more: &str| {
+        let text = format!(
+            "bus = \"bank\"\n[venue]\nkind = \"fix\"\nhosts = [\"127.0.0.1:5001\"]\nsender = \"FIRM\"\n\
+             target = \"BANK\"\nsymbols = [\"EUR/USD\"]\n{more}"
+        );
+        let config = VENUES.from_text_as::<FixVenue>(Path::new("gateway.toml"), &text);
+        let settings = settings(&config.expect("a configuration")).expect("its settings");
+        (settings.session.limits.test_request_ns, settings.stale_ns)
+    };
+    assert_eq!(read(""), (2 * SECOND_NS, 4 * SECOND_NS));
+    assert_eq!(read("test_request_ms = 0\n"), (u64::MAX, 45 * SECOND_NS));
+    let stale = "[gateway]\nstale_after_ms = 3000\n";
+    assert_eq!(read(stale), (2 * SECOND_NS, 3 * SECOND_NS));
 }

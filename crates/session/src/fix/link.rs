@@ -157,7 +157,13 @@ impl<S: Store> Link<S> {
         self.clock.begin(time);
         self.output.clear();
         self.resend.clear();
-        self.liveness.begin(self.settings.heartbeat_s, time.mono_ns);
+        let Settings {
+            heartbeat_s,
+            limits,
+            ..
+        } = &self.settings;
+        self.liveness
+            .begin(*heartbeat_s, limits.test_request_ns, time.mono_ns);
         self.sequencer.begin();
         self.enter(state, self.settings.limits.logon_wait_ns);
     }

@@ -7,6 +7,8 @@
 pub struct Liveness {
     /// Seconds; 0: none.
     heartbeat_s: u32,
+    /// Silence after which a TestRequest is sent, if it is shorter than that of the interval.
+    test_after_ns: u64,
     received_ns: u64,
     sent_ns: u64,
     /// A TestRequest was sent, and no message has arrived since.
@@ -18,17 +20,18 @@ pub struct Liveness {
 pub enum Sign {
     /// Nothing was sent for an interval.
     Heartbeat,
-    /// Nothing was received for 1.2 intervals.
+    /// Nothing was received for 1.2 intervals, or for the time after which a TestRequest is sent.
     TestRequest,
     /// Nothing was received for 2.4 intervals.
     GiveUp,
 }
 
 impl Liveness {
-    /// Starts a connection.
-    pub fn begin(&mut self, heartbeat_s: u32, now_ns: u64) {
+    /// Starts a connection. A TestRequest is sent after `test_after_ns` without a message, or 1.2 intervals.
+    pub fn begin(&mut self, heartbeat_s: u32, test_after_ns: u64, now_ns: u64) {
         *self = Liveness {
             heartbeat_s,
+            test_after_ns,
             received_ns: now_ns,
             sent_ns: now_ns,
             is_test_request_sent: false,
@@ -71,7 +74,7 @@ impl Liveness {
         let silent_ns = now_ns.saturating_sub(self.received_ns);
         if silent_ns >= interval_ns * 12 / 5 {
             Some(Sign::GiveUp)
-        } else if silent_ns >= interval_ns * 6 / 5 {
+        } else if silent_ns >= self.test_ns(interval_ns) {
             (!self.is_test_request_sent).then_some(Sign::TestRequest)
         } else {
             let is_silent = now_ns.saturating_sub(self.sent_ns) >= interval_ns;
@@ -85,8 +88,12 @@ impl Liveness {
         if self.is_test_request_sent {
             return Some(self.received_ns.saturating_add(interval_ns * 12 / 5));
         }
-        let test_ns = self.received_ns.saturating_add(interval_ns * 6 / 5);
+        let test_ns = self.received_ns.saturating_add(self.test_ns(interval_ns));
         Some(test_ns.min(self.sent_ns.saturating_add(interval_ns)))
+    }
+
+    fn test_ns(&self, interval_ns: u64) -> u64 {
+        self.test_after_ns.min(interval_ns * 6 / 5)
     }
 
     fn interval_ns(&self) -> Option<u64> {
@@ -105,7 +112,7 @@ mod tests {
 
     fn begun() -> Liveness {
         let mut liveness = Liveness::default();
-        liveness.begin(10, 100 * S);
+        liveness.begin(10, u64::MAX, 100 * S);
         liveness
     }
 
@@ -121,6 +128,25 @@ mod tests {
         assert_eq!(liveness.due(124 * S), Some(Sign::GiveUp));
         liveness.received(123 * S);
         assert_eq!(liveness.due(124 * S), Some(Sign::Heartbeat));
+    }
+
+    /// Each answer starts the time again, and an answer that does not come ends the connection no earlier than without it.
+    #[test]
+    fn a_test_request_may_be_sent_long_before_the_interval() {
+        let mut liveness = Liveness::default();
+        liveness.begin(10, 2 * S, 100 * S);
+        for round in 0..5 {
+            let at_ns = (102 + 2 * round) * S;
+            assert_eq!(liveness.next_timeout(), Some(at_ns));
+            assert_eq!(liveness.due(at_ns - 1), None);
+            assert_eq!(liveness.due(at_ns), Some(Sign::TestRequest));
+            liveness.test_requested();
+            liveness.sent(at_ns);
+            liveness.received(at_ns);
+        }
+        liveness.test_requested();
+        assert_eq!(liveness.due(134 * S - 1), None);
+        assert_eq!(liveness.due(134 * S), Some(Sign::GiveUp));
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub struct Limits {
     pub logon_wait_ns: u64,
     /// Maximum wait for the answer to our Logout.
     pub logout_wait_ns: u64,
+    /// A TestRequest is sent after this time without a message, and after 1.2 heartbeat intervals in any case; `u64::MAX`: only then.
+    pub test_request_ns: u64,
     /// A ResendRequest without progress is repeated after this time, twice; then the session ends.
     pub resend_wait_ns: u64,
 }
@@ -97,6 +99,7 @@ impl Default for Limits {
             out_of_order_messages: 1_024,
             logon_wait_ns: 10_000_000_000,
             logout_wait_ns: 2_000_000_000,
+            test_request_ns: u64::MAX,
             resend_wait_ns: 30_000_000_000,
         }
     }

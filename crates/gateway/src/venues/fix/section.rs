@@ -66,6 +66,13 @@ pub struct FixVenue {
         deserialize_with = "within::<_, _, 1, 3_600>"
     )]
     pub heartbeat_s: u32,
+    /// Time without a byte from the venue after which a TestRequest is sent, milliseconds, 0..=60,000; without an answer for as long
+    /// again, books are stale. 0: after 1.2 `heartbeat_s`, and stale by `stale_after_ms` alone.
+    #[serde(
+        default = "default_test_request_ms",
+        deserialize_with = "within::<_, _, 0, 60_000>"
+    )]
+    pub test_request_ms: u64,
     /// Maximum size of a received message, bytes, 4,096..=67,108,864: a list of all instruments, or
     /// the snapshot of the deepest book.
     #[serde(
@@ -187,6 +194,10 @@ fn default_true() -> bool {
 
 fn default_heartbeat_s() -> u32 {
     30
+}
+
+fn default_test_request_ms() -> u64 {
+    2_000
 }
 
 fn default_message_bytes_max() -> usize {
