@@ -267,6 +267,7 @@ enum tl_order_action_names {
   TL_ORDER_NEW = 0, /* A new order. */
   TL_ORDER_UPDATE = 1, /* New values of an order. */
   TL_ORDER_DELETE = 2, /* The order was removed. */
+  TL_ORDER_CLEAR = 3, /* The side was emptied. */
 };
 
 /* Its word; "?" for another number. */
@@ -275,6 +276,7 @@ static inline const char *tl_order_action_name(int value) {
   case TL_ORDER_NEW: return "new";
   case TL_ORDER_UPDATE: return "update";
   case TL_ORDER_DELETE: return "delete";
+  case TL_ORDER_CLEAR: return "clear";
   default: return "?";
   }
 }
@@ -452,7 +454,7 @@ typedef struct tl_event {
   uint8_t end_of_batch;
   // What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
   uint8_t action;
-  // 1 if the steps of a change are the whole book, which is emptied first.
+  // 1 if the steps of a change are the whole book: they begin with those that empty it.
   uint8_t whole;
   // 0.
   uint8_t reserved;

@@ -47,7 +47,7 @@ pub struct tl_event {
     pub end_of_batch: u8,
     /// What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
     pub action: u8,
-    /// 1 if the steps of a change are the whole book, which is emptied first.
+    /// 1 if the steps of a change are the whole book: they begin with those that empty it.
     pub whole: u8,
     /// 0.
     pub reserved: u8,

@@ -3,8 +3,8 @@
 use crate::{Connection, Instrument, Quantity, State, Times};
 use std::fmt;
 use touchline_types::{
-    BookKind, Code, Id, LevelAction, OrderAction, Price, QuoteAction, Side, StatisticKind,
-    TouchSource, UpdateAction,
+    BookKind, Code, Id, LevelAction, Price, QuoteAction, Side, StatisticKind, TouchSource,
+    UpdateAction,
 };
 
 /// An event.
@@ -28,8 +28,8 @@ pub enum Event {
     Status(Status),
     /// The state of a book changed, with unchanged contents, or its contents are unknown from now on.
     State(StateChange),
-    /// A change of all books of the channel. The events of the changed instruments precede it: [`Event::Top`] of books
-    /// that are empty now, [`Event::State`] of the others.
+    /// A change of all books of the channel. The events of the changed instruments precede it: [`Event::Top`] and
+    /// [`Event::Book`] of books that are empty now, [`Event::State`] of the others, [`Event::Orders`] of order books.
     Channel(ChannelEvent),
     /// An instrument was defined or redefined: [`Bus::definition`](crate::Bus::definition) has the definition.
     Defined(Instrument),
@@ -110,13 +110,13 @@ pub struct BookChange {
     pub instrument: Instrument,
     /// Validity of the book after the change.
     pub state: State,
-    /// Number of steps in [`Bus::changes`](crate::Bus::changes).
+    /// Number of steps in [`Bus::changes`](crate::Bus::changes); without one only the state changed.
     pub changes: u32,
-    /// Whether the steps are the whole book, which is emptied first.
+    /// Whether the steps are the whole book: they begin with [`LevelAction::Clear`] of each list.
     pub is_whole: bool,
     /// Whether the direct book changed; if not, only the implied one did.
     pub is_direct: bool,
-    /// Whether a lost packet truncated the venue's event.
+    /// Whether a lost packet, or the end of the input, truncated the venue's event.
     pub is_cut: bool,
     /// Best bid after the change; `None` if there is none or it is unknown.
     pub bid: Option<Quote>,
@@ -165,9 +165,9 @@ pub struct OrdersChange {
     pub instrument: Instrument,
     /// Validity of the order book after the change.
     pub state: State,
-    /// Number of steps in [`Bus::order_changes`](crate::Bus::order_changes).
+    /// Number of steps in [`Bus::order_changes`](crate::Bus::order_changes); without one only the state changed.
     pub changes: u32,
-    /// Whether the steps are the whole book, which is emptied first.
+    /// Whether the steps are the whole book: they begin with [`OrderAction::Clear`] of each side.
     pub is_whole: bool,
     /// Times.
     pub times: Times,
@@ -177,10 +177,23 @@ pub struct OrdersChange {
     pub end_of_batch: bool,
 }
 
-/// One step in an order book.
+/// Action of a step in an order book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OrderAction {
+    /// A new order.
+    New,
+    /// New values of an order.
+    Update,
+    /// The order was removed.
+    Delete,
+    /// The side was emptied.
+    Clear,
+}
+
+/// One step in an order book; a side that was emptied has no id and no numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderChange {
-    /// The venue's id of the order.
+    /// The venue's id of the order; 0 if the side was emptied.
     pub order_id: u64,
     /// Rank within its price, lowest first.
     pub priority: u64,
@@ -394,6 +407,16 @@ impl Event {
             Event::State(event) => event.end_of_batch = true,
             Event::Channel(event) => event.end_of_batch = true,
             Event::Defined(_) | Event::Connection(_) => {}
+        }
+    }
+}
+
+impl OrderAction {
+    pub(crate) fn of(action: touchline_types::OrderAction) -> OrderAction {
+        match action {
+            touchline_types::OrderAction::New => OrderAction::New,
+            touchline_types::OrderAction::Update => OrderAction::Update,
+            touchline_types::OrderAction::Delete => OrderAction::Delete,
         }
     }
 }

@@ -84,8 +84,9 @@ pub use connection::Connection;
 pub use definition::Definition;
 pub use error::Error;
 pub use event::{
-    Aggressor, BookChange, ChannelChange, ChannelEvent, Event, Level, LevelChange, OrderChange,
-    OrdersChange, Quote, QuoteChange, QuotesChange, StateChange, Statistic, Status, Top, Trade,
+    Aggressor, BookChange, ChannelChange, ChannelEvent, Event, Level, LevelChange, OrderAction,
+    OrderChange, OrdersChange, Quote, QuoteChange, QuotesChange, StateChange, Statistic, Status,
+    Top, Trade,
 };
 pub use find::Find;
 pub use instrument::{Instrument, Key, SecurityId};
@@ -99,7 +100,7 @@ pub use stopper::Stopper;
 pub use stream::{EventStream, Streamed};
 pub use times::{Latency, Ticks, Times, Trace};
 pub use touchline_types::{
-    BookKind, Code, Decimal, Depth, DisplayFactor, Id, Leg, LevelAction, OptionRight, OrderAction,
-    Price, PriceFraction, QuoteAction, SecurityType, Side, Spread, StatisticKind, Symbol,
-    TouchSource, UpdateAction,
+    BookKind, Code, Decimal, Depth, DisplayFactor, Id, Leg, LevelAction, OptionRight, Price,
+    PriceFraction, QuoteAction, SecurityType, Side, Spread, StatisticKind, Symbol, TouchSource,
+    UpdateAction,
 };

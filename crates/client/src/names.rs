@@ -203,6 +203,7 @@ names! { OrderAction, ORDER_ACTIONS = "order_action" "TL_ORDER" "Step of an orde
     New = 0 "new" "A new order.",
     Update = 1 "update" "New values of an order.",
     Delete = 2 "delete" "The order was removed.",
+    Clear = 3 "clear" "The side was emptied.",
 } }
 
 names! { UpdateAction, TRADE_ACTIONS = "trade_action" "TL_TRADE" "What a trade message does" {

@@ -8,23 +8,21 @@
 //! the next event, so an event waits for that: within a packet as long as its publisher writes.
 
 mod all_books;
+mod books;
 mod connection;
 mod local;
 
 use crate::event::{
-    BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
-    QuoteChange, QuotesChange, StateChange, Statistic, Status, Top,
+    ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, QuoteChange, QuotesChange,
+    StateChange, Statistic, Status, Top,
 };
-use crate::pending::{BookHead, Kind, Pending};
-use crate::values::{Meta, StoredValues, level_of, quote, quote_of, quotes, trade_of};
+use crate::pending::{Kind, Pending};
+use crate::values::{Meta, StoredValues, quote_of, quotes, trade_of};
 use crate::{Events, State, Stats, Times, Trace};
 use all_books::AllBooks;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
-use touchline_types::{
-    BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, QuoteStream, Side,
-    TradingStatus, Update, Validity,
-};
+use touchline_types::{Code, Phase, QuoteStream, TradingStatus, Update};
 
 /// Converts a subscriber's items to events.
 #[derive(Debug)]
@@ -351,127 +349,6 @@ impl Reading {
         }
     }
 
-    fn book_event(&mut self, head: &BookHead, meta: &Meta) -> Option<Event> {
-        let (instrument, slot) = self.kept.registry.of_publisher(head.instrument)?;
-        self.changes.clear();
-        let changes = self.stored.changes.iter().map(|change| LevelChange {
-            side: change.side,
-            book: change.book,
-            action: change.action,
-            index: change.index,
-            level: level_of(&change.level, &slot),
-        });
-        self.changes.extend(changes);
-        let book = self.kept.mirror.book(head.instrument);
-        let best = |side| quote(book.and_then(|book| book.touch(side)), &slot);
-        let (bid, ask) = (best(Side::Bid), best(Side::Ask));
-        Some(Event::Book(BookChange {
-            instrument,
-            state: self.kept.state(instrument),
-            changes: self.changes.len() as u32,
-            is_whole: false,
-            is_direct: head.direct,
-            is_cut: !head.whole,
-            bid,
-            ask,
-            times: Times::of(&meta.timestamps),
-            sequence: meta.sequence,
-            end_of_batch: false,
-        }))
-    }
-
-    /// A whole book as steps: each list cleared, then filled.
-    fn whole_event(
-        &mut self,
-        index: touchline_types::Instrument,
-        validity: Validity,
-        counts: [usize; 4],
-        meta: &Meta,
-    ) -> Option<Event> {
-        let (instrument, slot) = self.kept.registry.of_publisher(index)?;
-        let book = self.stored.whole(index, validity, counts);
-        let lists = [
-            (BookKind::Direct, Side::Bid, book.bids),
-            (BookKind::Direct, Side::Ask, book.asks),
-            (BookKind::Implied, Side::Bid, book.implied_bids),
-            (BookKind::Implied, Side::Ask, book.implied_asks),
-        ];
-        self.changes.clear();
-        for (kind, side, levels) in lists {
-            let step = |action, index: usize, level| LevelChange {
-                side,
-                book: kind,
-                action,
-                index: index as u16,
-                level,
-            };
-            let unknown = level_of(&touchline_types::Level::UNKNOWN, &slot);
-            self.changes.push(step(LevelAction::Clear, 0, unknown));
-            let filled = levels.iter().enumerate();
-            self.changes
-                .extend(filled.map(|(index, level)| {
-                    step(LevelAction::Insert, index, level_of(level, &slot))
-                }));
-        }
-        let (bid, ask) = quotes(&TopOfBook::from(&book), &slot);
-        Some(Event::Book(BookChange {
-            instrument,
-            state: self.kept.state(instrument),
-            changes: self.changes.len() as u32,
-            is_whole: true,
-            is_direct: true,
-            is_cut: false,
-            bid,
-            ask,
-            times: Times::of(&meta.timestamps),
-            sequence: meta.sequence,
-            end_of_batch: false,
-        }))
-    }
-
-    fn orders_event(
-        &mut self,
-        index: touchline_types::Instrument,
-        validity: Validity,
-        is_whole: bool,
-        meta: &Meta,
-    ) -> Option<Event> {
-        let (instrument, slot) = self.kept.registry.of_publisher(index)?;
-        let orders = &self.stored.orders;
-        let update = match is_whole {
-            true => Update::OrdersSnapshot(OrdersSnapshot {
-                instrument: index,
-                validity,
-                orders,
-            }),
-            false => Update::Orders(OrdersUpdate {
-                instrument: index,
-                validity,
-                changes: orders,
-            }),
-        };
-        self.kept.play(meta, &update);
-        self.order_changes.clear();
-        self.order_changes
-            .extend(orders.iter().map(|order| OrderChange {
-                order_id: order.order_id,
-                priority: order.priority,
-                price: slot.price(order.price),
-                quantity: slot.quantity(order.quantity),
-                side: order.side,
-                action: order.action,
-            }));
-        Some(Event::Orders(OrdersChange {
-            instrument,
-            state: self.kept.orders_state(instrument),
-            changes: self.order_changes.len() as u32,
-            is_whole,
-            times: Times::of(&meta.timestamps),
-            sequence: meta.sequence,
-            end_of_batch: false,
-        }))
-    }
-
     fn quotes_event(&mut self, stream: &QuoteStream, is_whole: bool, meta: &Meta) -> Option<Event> {
         let (instrument, slot) = self.kept.registry.of_publisher(stream.instrument)?;
         self.quote_changes.clear();
@@ -516,7 +393,11 @@ impl Reading {
             }
             Kind::Definition => {
                 let definition = self.stored.definition;
-                Some(Event::Defined(self.kept.define(meta, &definition)))
+                let (instrument, is_displacing) = self.kept.define(meta, &definition);
+                if is_displacing {
+                    self.all_books = Some(AllBooks::new(meta));
+                }
+                Some(Event::Defined(instrument))
             }
             Kind::Subscription(event) => self.subscription_event(event),
             _ => self.channel_event(kind, meta),

@@ -153,26 +153,39 @@ impl Registry {
         (index != Slot::NONE).then_some((Instrument { bus, index }, slot))
     }
 
+    /// The handles from which a definition takes the publisher's index, or the venue's id: their instruments are not
+    /// current any more.
+    pub fn displaced(&self, definition: &InstrumentDefinition) -> [Option<Instrument>; 2] {
+        let publisher = definition.instrument;
+        let definition = Definition::of(definition, self.venue_prices);
+        let known = self.by_key.get(&definition.key()).copied();
+        let kept = self.kept(known, &definition);
+        let slot = self.slots.get(publisher.index()).map(|slot| slot.handle);
+        let of_index = slot.filter(|handle| *handle != Slot::NONE && Some(*handle) != kept);
+        let of_key = known.filter(|_| kept.is_none());
+        let of_key = of_key.filter(|handle| Some(*handle) != of_index);
+        let is_current = |handle: &u32| self.rows[*handle as usize].publisher.is_some();
+        [of_index, of_key].map(|handle| self.handle(handle.filter(is_current)))
+    }
+
+    /// The handle of the venue's id, if a definition continues its instrument.
+    fn kept(&self, known: Option<u32>, definition: &Definition) -> Option<u32> {
+        known.filter(|index| is_same(&self.rows[*index as usize].definition, definition))
+    }
+
     /// Takes a definition. A known venue and security id keeps its handle, unless its symbol has changed.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> Instrument {
+        for old in self.displaced(definition).into_iter().flatten() {
+            self.rows[old.index()].publisher = None;
+        }
         let publisher = definition.instrument;
         let mut definition = Definition::of(definition, self.venue_prices);
         let key = definition.key();
-        let known = self.by_key.get(&key).copied();
-        let kept =
-            known.filter(|index| is_same(&self.rows[*index as usize].definition, &definition));
+        let kept = self.kept(self.by_key.get(&key).copied(), &definition);
         if let Some(old) = kept.map(|index| &self.rows[index as usize].definition) {
             definition = continued(old, definition);
         }
         let index = kept.unwrap_or(self.rows.len() as u32);
-        let old = self.slots.get(publisher.index()).map(|slot| slot.handle);
-        if let Some(other) = old.filter(|old| *old != index && *old != Slot::NONE) {
-            // The publisher's index now refers to another instrument.
-            self.rows[other as usize].publisher = None;
-        }
-        if let Some(other) = known.filter(|known| *known != index) {
-            self.rows[other as usize].publisher = None;
-        }
         if !definition.symbol.is_empty() {
             self.by_symbol.insert(definition.symbol, index);
         }

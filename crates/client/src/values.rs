@@ -2,11 +2,13 @@
 
 use crate::event::{Aggressor, Quote, QuoteChange, Top, Trade};
 use crate::registry::{Registry, Slot};
-use crate::{Instrument, State, Times};
+use crate::{Events, Instrument, State, Times};
 use touchline_book::{ImpliedLists, PriceBook};
 use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
 use touchline_types::native::TopOfBook;
-use touchline_types::{BookUpdate, Level, Side, Timestamps, Touch, Update, UpdateAction, Validity};
+use touchline_types::{
+    BookKind, BookUpdate, Level, Side, Timestamps, Touch, Update, UpdateAction, Validity,
+};
 
 /// Books by the publisher's index, and kept values by handle.
 #[derive(Debug)]
@@ -31,21 +33,36 @@ struct Row {
     before: Option<Before>,
 }
 
-/// State of a row before a change of all books.
+/// State of a row before a change of all books, as far as its changes are not reported.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     state: State,
     has_top: bool,
+    has_levels: bool,
+    orders_state: State,
+    has_orders: bool,
 }
 
 /// Change of one book by a change of all books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// Another state.
-    State,
     /// The top is empty, in whatever state.
+    NoTop,
+    /// The price book is empty, in whatever state.
     Emptied,
+    /// Another state of the price book.
+    State,
+    /// Another state of the order book, or its orders are gone.
+    Orders { is_emptied: bool },
 }
+
+/// The lists of a price book.
+pub(crate) const LISTS: [(BookKind, Side); 4] = [
+    (BookKind::Direct, Side::Bid),
+    (BookKind::Direct, Side::Ask),
+    (BookKind::Implied, Side::Bid),
+    (BookKind::Implied, Side::Ask),
+];
 
 impl Row {
     const EMPTY: Row = Row {
@@ -219,18 +236,25 @@ impl StoredValues {
         });
     }
 
-    /// Takes a definition; returns the handle.
+    /// Takes a definition; returns the handle, and whether another handle lost its books.
     pub fn define(
         &mut self,
         meta: &Meta,
         definition: &touchline_types::InstrumentDefinition,
-    ) -> Instrument {
+    ) -> (Instrument, bool) {
+        let displaced = self.registry.displaced(definition);
+        for old in displaced.into_iter().flatten() {
+            self.rows[old.index()] = Row {
+                before: Some(self.before(old)),
+                ..Row::EMPTY
+            };
+        }
         self.play(meta, &Update::Definition(definition));
         let instrument = self.registry.define(definition);
         if self.registry.len() > self.rows.len() {
             self.rows.resize(self.registry.len(), Row::EMPTY);
         }
-        instrument
+        (instrument, displaced != [None; 2])
     }
 
     /// Sets the validity of a book; contents are unchanged.
@@ -249,37 +273,86 @@ impl StoredValues {
     /// Before a change of all books: notes what was published of each.
     pub fn begin_change(&mut self) {
         for (instrument, index) in self.registry.all().zip(0..self.rows.len()) {
-            let before = Before {
-                state: self.state(instrument),
-                has_top: self.rows[index].has_top(),
-            };
-            self.rows[index].before = Some(before);
+            self.rows[index].before = Some(self.before(instrument));
         }
     }
 
-    /// The next instrument, from a handle's index on, whose book was changed by the change of all books. Each is
-    /// returned once.
+    fn before(&self, instrument: Instrument) -> Before {
+        let row = self.rows.get(instrument.index()).unwrap_or(&Row::EMPTY);
+        Before {
+            state: self.state(instrument),
+            has_top: row.has_top(),
+            has_levels: self.has_levels(instrument),
+            orders_state: self.orders_state(instrument),
+            has_orders: self.has_orders(instrument),
+        }
+    }
+
+    fn has_levels(&self, instrument: Instrument) -> bool {
+        let is_filled = |book: &PriceBook| {
+            let mut lists = LISTS.into_iter();
+            lists.any(|(kind, side)| book.levels(kind, side).first().is_some())
+        };
+        self.book(instrument).is_some_and(is_filled)
+    }
+
+    fn has_orders(&self, instrument: Instrument) -> bool {
+        let index = self.registry.publisher_index(instrument);
+        index.is_some_and(|index| self.mirror.orders().len_of(index) > 0)
+    }
+
+    /// The next change of an instrument's books by the change of all books, from a handle's index on. Each is returned
+    /// once.
     pub fn next_change(
         &mut self,
         from: &mut usize,
-        wants_tops: bool,
+        wanted: Events,
     ) -> Option<(Instrument, Changed)> {
-        let rest = self.registry.all().skip(*from);
-        for instrument in rest {
-            *from = instrument.index() + 1;
-            let Some(row) = self.rows.get_mut(instrument.index()) else {
+        for instrument in self.registry.all().skip(*from) {
+            *from = instrument.index();
+            let row = self.rows.get(instrument.index());
+            let Some(mut before) = row.and_then(|row| row.before) else {
                 continue;
             };
-            let Some(before) = row.before.take() else {
-                continue;
-            };
-            // Without a top the contents follow.
-            if wants_tops && before.has_top && row.top.is_some() && !row.has_top() {
-                return Some((instrument, Changed::Emptied));
+            let changed = self.changed(instrument, &mut before, wanted);
+            self.rows[instrument.index()].before = changed.map(|_| before);
+            if let Some(changed) = changed {
+                return Some((instrument, changed));
             }
-            if before.state != self.state(instrument) {
-                return Some((instrument, Changed::State));
-            }
+        }
+        None
+    }
+
+    /// The next difference of an instrument's books from what was published before, which is then as published.
+    fn changed(
+        &self,
+        instrument: Instrument,
+        before: &mut Before,
+        wanted: Events,
+    ) -> Option<Changed> {
+        let row = self.rows.get(instrument.index())?;
+        let state = self.state(instrument);
+        // Without a top the contents follow.
+        let is_without_top = before.has_top && row.top.is_some() && !row.has_top();
+        if wanted.has(Events::TOPS) && is_without_top {
+            (before.has_top, before.state) = (false, state);
+            return Some(Changed::NoTop);
+        }
+        // A state follows: programs that keep tops do not look at books.
+        let is_emptied = before.has_levels && !self.has_levels(instrument);
+        if wanted.has(Events::BOOKS) && is_emptied {
+            before.has_levels = false;
+            return Some(Changed::Emptied);
+        }
+        if before.state != state {
+            before.state = state;
+            return Some(Changed::State);
+        }
+        let orders_state = self.orders_state(instrument);
+        let is_emptied = before.has_orders && !self.has_orders(instrument);
+        if wanted.has(Events::ORDERS) && (is_emptied || before.orders_state != orders_state) {
+            (before.has_orders, before.orders_state) = (false, orders_state);
+            return Some(Changed::Orders { is_emptied });
         }
         None
     }

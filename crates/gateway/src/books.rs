@@ -135,6 +135,13 @@ impl MarketBooks {
         }
     }
 
+    /// Ends the input: what waits for the end of an event is published, as the books have it.
+    pub fn finish(&mut self, instruments: &Instruments, out: &mut impl Publish) {
+        self.event_open = false;
+        self.flush(FlushReason::EndOfInput, instruments, out);
+        self.inconsistent.clear();
+    }
+
     /// Publishes providers' quotes, which belong to no book.
     pub fn quotes(&mut self, quotes: &QuoteBatch, out: &mut impl Publish) {
         let receive_ns = self.timestamps.packet.receive_ns;

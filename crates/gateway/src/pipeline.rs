@@ -106,6 +106,16 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
     pub fn finish(&mut self) {
         self.feed.finish();
         self.run();
+        let Pipeline {
+            instruments,
+            books,
+            publisher,
+            states,
+            ..
+        } = self;
+        let mut noted = Noted { states, publisher };
+        books.finish(instruments, &mut noted);
+        noted.commit();
     }
 
     /// Request of the feed to be carried out outside of the path.

@@ -17,6 +17,7 @@ pub struct Batch {
     statistics: Array,
     status: Array,
     states: Array,
+    order_states: Array,
     /// The event of the connection that ended the batch, if any.
     #[pyo3(get)]
     connection: Option<Py<Event>>,
@@ -70,10 +71,16 @@ impl Batch {
         self.status.get(py)
     }
 
-    /// Changed states of books.
+    /// Changed states of price books with the same contents.
     #[getter]
     fn states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.states.get(py)
+    }
+
+    /// Changed states of order books with the same contents.
+    #[getter]
+    fn order_states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.order_states.get(py)
     }
 
     /// Number of events.
@@ -121,6 +128,7 @@ pub struct Filling {
     statistics: Vec<StatisticRow>,
     status: Vec<StatusRow>,
     states: Vec<StateRow>,
+    order_states: Vec<StateRow>,
     defined: bool,
     connection: Option<Connection>,
 }
@@ -138,6 +146,7 @@ impl Filling {
             statistics: Vec::new(),
             status: Vec::new(),
             states: Vec::new(),
+            order_states: Vec::new(),
             defined: false,
             connection: None,
         }
@@ -178,10 +187,17 @@ impl Filling {
         match event {
             Happened::Top(top) => self.tops.push(TopRow::new(form, top)),
             Happened::Trade(trade) => self.trades.push(TradeRow::new(form, trade)),
+            // Without a step it is another state.
+            Happened::Book(change) if change.changes == 0 => {
+                self.states.push(StateRow::of_book(change));
+            }
             Happened::Book(change) => {
                 let steps = bus.changes().iter();
                 self.levels
                     .extend(steps.map(|step| LevelRow::new(form, change, step)));
+            }
+            Happened::Orders(change) if change.changes == 0 => {
+                self.order_states.push(StateRow::of_orders(change));
             }
             Happened::Orders(change) => {
                 let steps = bus.order_changes().iter();
@@ -211,6 +227,7 @@ impl Filling {
             statistics: Array::new(form, self.statistics),
             status: Array::new(form, self.status),
             states: Array::new(form, self.states),
+            order_states: Array::new(form, self.order_states),
             connection: connection.map(|event| Py::new(py, event)).transpose()?,
             events: self.events,
             wanted,

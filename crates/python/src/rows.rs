@@ -243,7 +243,7 @@ row! {
 
 row! {
     /// A step of an order book.
-    OrderRow, rest 0 {
+    OrderRow, rest 7 {
         sequence: u64,
         exchange_ns: u64,
         receive_ns: u64,
@@ -256,6 +256,7 @@ row! {
         action: u8,
         state: u8,
         whole: bool,
+        end_of_batch: bool,
     }
 }
 
@@ -426,7 +427,8 @@ impl OrderRow {
             action: step.action as u8,
             state: change.state as u8,
             whole: change.is_whole,
-            rest: [],
+            end_of_batch: change.end_of_batch,
+            rest: [0; 7],
         }
     }
 }
@@ -492,6 +494,28 @@ impl StateRow {
             end_of_batch: change.end_of_batch,
             rest: [0; 2],
         }
+    }
+
+    /// Of a change of a price book without a step.
+    pub fn of_book(change: &BookChange) -> StateRow {
+        StateRow::new(&StateChange {
+            instrument: change.instrument,
+            state: change.state,
+            times: change.times,
+            sequence: change.sequence,
+            end_of_batch: change.end_of_batch,
+        })
+    }
+
+    /// Of a change of an order book without a step.
+    pub fn of_orders(change: &OrdersChange) -> StateRow {
+        StateRow::new(&StateChange {
+            instrument: change.instrument,
+            state: change.state,
+            times: change.times,
+            sequence: change.sequence,
+            end_of_batch: change.end_of_batch,
+        })
     }
 }
 

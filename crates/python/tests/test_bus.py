@@ -193,7 +193,7 @@ def test_an_array_that_a_program_changes_is_its_own(bus):
     none = bus.read(timeout=0)
     none.tops.shape = (0, 1)
     assert none.tops is none.tops
-    for name in ("tops", "trades", "levels", "orders", "statistics", "status", "states"):
+    for name in ("tops", "trades", "levels", "orders", "statistics", "status", "states", "order_states"):
         array, other = getattr(none, name), getattr(bus.read(timeout=0), name)
         assert other.shape == (0,) and array is not other and array.dtype is not other.dtype
     assert none.tops.dtype.names == columns

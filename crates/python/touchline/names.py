@@ -205,11 +205,13 @@ OrderActionName = Literal[
     "new",
     "update",
     "delete",
+    "clear",
 ]
 ORDER_ACTION = {
     0: "new",  # A new order.
     1: "update",  # New values of an order.
     2: "delete",  # The order was removed.
+    3: "clear",  # The side was emptied.
 }
 
 # What a trade message does.

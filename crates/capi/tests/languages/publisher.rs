@@ -10,9 +10,10 @@ use touchline_shm::clock::boot_ns;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Lossless, Publisher, Root, Settings};
 use touchline_types::{
-    BookSnapshot, Code, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level, OptionRight,
-    OrderAction, OrderChange, OrderRow, OrdersSnapshot, PacketInfo, Price, PriceFraction, Quantity,
-    ReferenceData, SecurityType, Side, Symbol, Timestamps, Trade, Update, UpdateAction, Validity,
+    BookSnapshot, Code, Depth, DisplayFactor, Gap, Instrument, InstrumentDefinition, Level,
+    OptionRight, OrderAction, OrderChange, OrderRow, OrdersSnapshot, PacketInfo, Price,
+    PriceFraction, Quantity, ReferenceData, SecurityType, Side, Symbol, Timestamps, Trade, Update,
+    UpdateAction, Validity,
 };
 
 /// Tells a process of this test program that it is a publisher in this directory.
@@ -188,7 +189,17 @@ fn publish(out: &mut Publisher, words: &[&str]) {
                 &[(number(implied), number(quantity))],
             );
         }
-        ["orders", index] => orders(out, number(index)),
+        ["orders", index] => orders(out, number(index), &ORDERS),
+        ["no-orders", index] => orders(out, number(index), &[]),
+        ["reset"] => out.publish(&Update::Reset, &timestamps()),
+        ["gap"] => {
+            let gap = Gap {
+                first: 1,
+                last: 2,
+                orders: Validity::Recovering,
+            };
+            out.publish(&Update::Gap(gap), &timestamps());
+        }
         ["trade", index, price, size] => trade(out, number(index), number(price), number(size)),
         ["trades", index, count] => {
             for size in 1..=number(count) {
@@ -250,26 +261,31 @@ pub fn define(out: &mut Publisher, index: i64, symbol: &str, security_id: i64) {
 }
 
 /// An order on each side.
-fn orders(out: &mut Publisher, index: i64) {
-    let order = |row: u32, side, cents: i64, quantity| OrderChange {
-        order_id: 900 + u64::from(row),
-        priority: 30 + u64::from(row),
+const ORDERS: [OrderChange; 2] = [
+    order(0, Side::Bid, 450_025, 12),
+    order(1, Side::Ask, 450_050, 7),
+];
+
+const fn order(row: u32, side: Side, cents: i64, quantity: i64) -> OrderChange {
+    OrderChange {
+        order_id: 900 + row as u64,
+        priority: 30 + row as u64,
         price: Price(cents * 1_000_000_000),
         quantity: Quantity(quantity),
         side,
         action: OrderAction::New,
         row: OrderRow {
             index: row,
-            number: 1 + u64::from(row),
+            number: 1 + row as u64,
         },
-    };
+    }
+}
+
+fn orders(out: &mut Publisher, index: i64, orders: &[OrderChange]) {
     let snapshot = OrdersSnapshot {
         instrument: Instrument(index as u32),
         validity: Validity::Live,
-        orders: &[
-            order(0, Side::Bid, 450_025, 12),
-            order(1, Side::Ask, 450_050, 7),
-        ],
+        orders,
     };
     out.publish(&Update::OrdersSnapshot(snapshot), &timestamps());
 }

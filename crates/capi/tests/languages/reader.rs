@@ -9,12 +9,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use touchline_client::{
-    Aggressor, Bus, Connection, Error, Event, Events, Instrument, Lag, Quote, Side, State,
+    Aggressor, Bus, Connection, Error, Event, Events, Instrument, Lag, LevelAction, OrderAction,
+    Quote, Side, State,
 };
 
 /// Tells a process of this test program that it is the reader in Rust, in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_READER";
-/// Tells a reader how to join: `wait`, `ready`, `lossless` or nothing.
+/// Tells a reader how to join: `wait`, `ready`, `books`, `lossless` or nothing.
 const MODE: &str = "TOUCHLINE_TEST_MODE";
 /// Longest time for a line.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -60,9 +61,9 @@ pub fn readers(folder: &Path) -> Vec<Reader> {
             arrays
                 .environment
                 .push(("TOUCHLINE_TEST_ARRAYS", "yes".into()));
-            // An array has no definitions, and is all that was there: nothing is left to lag behind. A stranger may not
+            // An array has no definitions and no events of the channel, and is all that was there: nothing is left to lag behind. A stranger may not
             // start this interpreter.
-            arrays.silent = &["defined ", "lag ", "error not_yours"];
+            arrays.silent = &["defined ", "lag ", "channel ", "error not_yours"];
             readers.push(arrays);
         }
     } else {
@@ -253,7 +254,10 @@ fn mode() -> String {
 }
 
 fn join(directory: &Path) -> Result<Bus, Error> {
-    let kinds = Events::TOPS | Events::TRADES | Events::BOOKS;
+    let kinds = match mode().as_str() {
+        "books" => Events::BOOKS | Events::ORDERS,
+        _ => Events::TOPS | Events::TRADES | Events::BOOKS,
+    };
     let options = Bus::options().directory(directory).events(kinds);
     let options = match mode().as_str() {
         "wait" => {
@@ -296,7 +300,18 @@ fn line(bus: &Bus, event: &Event) -> String {
                 quote(top.ask)
             )
         }
-        Event::Book(change) => format!("{kind} {symbol} {}", change.state),
+        Event::Book(change) => {
+            let steps = bus.changes().iter();
+            let cleared = steps.filter(|step| step.action == LevelAction::Clear);
+            assert_eq!(cleared.count(), if change.is_whole { 4 } else { 0 });
+            format!("{kind} {symbol} {}", change.state)
+        }
+        Event::Orders(change) => {
+            let steps = bus.order_changes().iter();
+            let cleared = steps.filter(|step| step.action == OrderAction::Clear);
+            assert_eq!(cleared.count(), if change.is_whole { 2 } else { 0 });
+            format!("{kind} {symbol} {}", change.state)
+        }
         Event::State(change) => format!("{kind} {symbol} {}", change.state),
         Event::Trade(trade) => format!(
             "{kind} {symbol} {} {} {}",

@@ -85,12 +85,35 @@ static void say_stopped(void) {
          stats.inconsistent);
 }
 
+/* The steps of a whole book begin with those that empty it. */
+static void steps(const tl_event *event) {
+  tl_change levels[16];
+  tl_order_change orders[16];
+  size_t count = 0, cleared = 0;
+  if (event->kind == TL_EVENT_BOOK) {
+    tl_changes(bus, levels, 16, &count);
+    for (size_t at = 0; at < count; at++) {
+      cleared += levels[at].action == TL_LEVEL_CLEAR;
+    }
+  } else {
+    tl_order_changes(bus, orders, 16, &count);
+    for (size_t at = 0; at < count; at++) {
+      cleared += orders[at].action == TL_ORDER_CLEAR;
+    }
+  }
+  size_t lists = event->kind == TL_EVENT_BOOK ? 4 : 2;
+  if (cleared != (event->whole ? lists : 0)) {
+    printf(" with %zu steps that empty it", cleared);
+  }
+}
+
 static void say(const tl_event *event) {
   if (event->kind == TL_EVENT_CONNECTION) {
     connection(event);
     return;
   }
-  printf(": %s %s", tl_event_name(event->kind), tl_symbol(bus, event->instrument));
+  const char *symbol = tl_symbol(bus, event->instrument);
+  printf(": %s %s", tl_event_name(event->kind), symbol == NULL ? "-" : symbol);
   switch (event->kind) {
   case TL_EVENT_TOP:
     printf(" %s", tl_state_name(event->state));
@@ -102,6 +125,10 @@ static void say(const tl_event *event) {
     book(event->ask_book);
     break;
   case TL_EVENT_BOOK:
+  case TL_EVENT_ORDERS:
+    printf(" %s", tl_state_name(event->state));
+    steps(event);
+    break;
   case TL_EVENT_STATE:
     printf(" %s", tl_state_name(event->state));
     break;
@@ -129,6 +156,8 @@ static tl_options options_of(const char *mode, const char *directory) {
     options.wait_ns = 60000000000;
     printf(": waiting\n");
     fflush(stdout);
+  } else if (strcmp(mode, "books") == 0) {
+    options.events = TL_JOIN_BOOKS | TL_JOIN_ORDERS;
   } else if (strcmp(mode, "lossless") == 0) {
     options.name = "recorder";
     options.lossless = 1;

@@ -1,4 +1,5 @@
 // Says each event as a line, as the readers in the other languages do.
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
@@ -49,6 +50,14 @@ void say_stopped(touchline::Bus &bus) {
             << stats.inconsistent << std::endl;
 }
 
+// The steps of a whole book begin with those that empty it.
+template <typename Step> void check_steps(const std::vector<Step> &steps, int clear, std::ptrdiff_t lists) {
+  const auto clears = [clear](const Step &step) { return step.action == clear; };
+  if (std::count_if(steps.begin(), steps.end(), clears) != lists) {
+    throw std::logic_error("a book without the steps that empty it");
+  }
+}
+
 void say(touchline::Bus &bus, const tl_event &event) {
   std::cout << ": " << tl_event_name(event.kind) << ' ';
   if (event.kind == TL_EVENT_CONNECTION) {
@@ -58,16 +67,13 @@ void say(touchline::Bus &bus, const tl_event &event) {
     }
     return;
   }
-  std::cout << bus.symbol(event.instrument);
+  std::cout << (event.kind == TL_EVENT_CHANNEL ? "-" : bus.symbol(event.instrument));
   switch (event.kind) {
   case TL_EVENT_TOP:
     std::cout << ' ' << event;
     break;
   case TL_EVENT_BOOK:
-    // A whole book: four lists are cleared, and two get a level, or three.
-    if (const auto steps = bus.changes().size(); steps != 6 && steps != 7) {
-      throw std::logic_error("a book without its steps");
-    }
+    check_steps(bus.changes(), TL_LEVEL_CLEAR, event.whole ? 4 : 0);
     // The merged book is both lists.
     for (const auto side : {TL_SIDE_BID, TL_SIDE_ASK}) {
       std::int64_t all = 0, parts = 0;
@@ -85,7 +91,12 @@ void say(touchline::Bus &bus, const tl_event &event) {
         throw std::logic_error("a merged book that is not both");
       }
     }
-    [[fallthrough]];
+    std::cout << ' ' << tl_state_name(event.state);
+    break;
+  case TL_EVENT_ORDERS:
+    check_steps(bus.order_changes(), TL_ORDER_CLEAR, event.whole ? 2 : 0);
+    std::cout << ' ' << tl_state_name(event.state);
+    break;
   case TL_EVENT_STATE:
     std::cout << ' ' << tl_state_name(event.state);
     break;
@@ -122,6 +133,8 @@ int main(int count, char **words) {
     if (mode == "wait") {
       options.wait = std::chrono::minutes(1);
       std::cout << ": waiting" << std::endl;
+    } else if (mode == "books") {
+      options.events = TL_JOIN_BOOKS | TL_JOIN_ORDERS;
     } else if (mode == "lossless") {
       options.name = "recorder";
       options.lossless = true;

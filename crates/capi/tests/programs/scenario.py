@@ -31,7 +31,7 @@ def say_event(bus, event):
     words = [event.kind, event.symbol]
     if event.kind == "top":
         words += [event.state, *best(event)]
-    elif event.kind in ("book", "state"):
+    elif event.kind in ("book", "orders", "state"):
         words.append(event.state)
     elif event.kind == "trade":
         words += [event.price, event.size, event.aggressor]
@@ -66,6 +66,15 @@ def say_rows(bus, batch):
     add("1 trade", batch.trades, lambda row: [row["price"], row["size"], aggressor[row["aggressor"]]])
     add("2 book", batch.levels, lambda row: [state(row)])
     add("3 state", batch.states, lambda row: [state(row)])
+    add("4 orders", batch.orders, lambda row: [state(row)])
+    add("4 orders", batch.order_states, lambda row: [state(row)])
+    for rows, word, lists in ((batch.levels, "LEVEL_ACTION", 4), (batch.orders, "ORDER_ACTION", 2)):
+        names = getattr(touchline.names, word)
+        for sequence, instrument in {(row["sequence"], row["instrument"]) for row in rows if row["whole"]}:
+            of = rows[(rows["sequence"] == sequence) & (rows["instrument"] == instrument)]
+            cleared = sum(names[action] == "clear" for action in of["action"])
+            if cleared != lists:
+                say("whole book with", cleared, "steps that empty it")
     for key in sorted(lines):
         say(key[2][2:], *map(number, lines[key]))
 
@@ -116,7 +125,7 @@ def say_stopped(stats):
 def main(name, directory):
     if MODE == "wait":
         say("waiting")
-    kinds = ["tops", "trades", "books"]
+    kinds = ["books", "orders"] if MODE == "books" else ["tops", "trades", "books"]
     try:
         with touchline.Bus(name, directory=directory, events=kinds, raw=True, **MODES.get(MODE, {})) as bus:
             if MODE == "ready":

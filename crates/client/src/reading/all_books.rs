@@ -1,12 +1,13 @@
-//! Changes of all books at once: the end, stall or start of a publisher, a loss, and messages of the channel. An event
-//! of each instrument whose book they change precedes theirs, so that a program that keeps tops needs no other event, and
-//! theirs is still the last one of its packet.
+//! Changes of all books at once: the end, stall or start of a publisher, a loss, and messages of the channel; and of the
+//! books of a handle whose id or index is another instrument's now. Events of each instrument whose books they change
+//! precede theirs, with the steps that empty a book, so that a program that keeps tops, or books of its own, needs no other
+//! event, and theirs is still the last one of its packet.
 
 use super::{Given, Reading};
+use crate::Times;
 use crate::event::{Event, StateChange, Top};
 use crate::pending::Kind;
 use crate::values::{Changed, Meta};
-use crate::{Events, Times};
 use touchline_transport::SubscriptionEvent;
 
 /// Progress of the events of a change of all books.
@@ -19,6 +20,17 @@ pub(super) struct AllBooks {
     own: Option<Event>,
 }
 
+impl AllBooks {
+    /// Of a change whose books are noted.
+    pub fn new(meta: &Meta) -> AllBooks {
+        AllBooks {
+            from: 0,
+            meta: *meta,
+            own: None,
+        }
+    }
+}
+
 impl Reading {
     /// Before a message is applied: notes the books if it may change all of them.
     pub(super) fn begin_change_of_all(&mut self, kind: &Kind, meta: &Meta) {
@@ -29,11 +41,7 @@ impl Reading {
         };
         if is_of_all {
             self.kept.begin_change();
-            self.all_books = Some(AllBooks {
-                from: 0,
-                meta: *meta,
-                own: None,
-            });
+            self.all_books = Some(AllBooks::new(meta));
         }
     }
 
@@ -64,12 +72,12 @@ impl Reading {
     /// Event of the next changed book.
     fn change_of_all(&mut self) -> Option<Event> {
         let AllBooks { from, meta, .. } = self.all_books.as_mut()?;
-        let wants_tops = self.wanted.has(Events::TOPS);
-        let (instrument, changed) = self.kept.next_change(from, wants_tops)?;
+        let (instrument, changed) = self.kept.next_change(from, self.wanted)?;
+        let meta = *meta;
         let (state, times) = (self.kept.state(instrument), Times::of(&meta.timestamps));
         let (sequence, end_of_batch) = (meta.sequence, false);
         Some(match changed {
-            Changed::Emptied => Event::Top(Top {
+            Changed::NoTop => Event::Top(Top {
                 instrument,
                 state,
                 bid: None,
@@ -78,6 +86,7 @@ impl Reading {
                 sequence,
                 end_of_batch,
             }),
+            Changed::Emptied => self.emptied_event(instrument, &meta),
             Changed::State => Event::State(StateChange {
                 instrument,
                 state,
@@ -85,6 +94,9 @@ impl Reading {
                 sequence,
                 end_of_batch,
             }),
+            Changed::Orders { is_emptied } => {
+                self.orders_changed_event(instrument, is_emptied, &meta)
+            }
         })
     }
 }

@@ -25,10 +25,12 @@ fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
         publisher.commit();
     }
     for name in ["ESU4", "NQU4"] {
-        let Next::Event(event) = bus.next_within(Duration::from_secs(10)) else {
-            panic!("no event of {name}");
-        };
-        assert_eq!(word(&bus, &event), format!("{name} state recovering"));
+        for what in ["book recovering 4", "state recovering"] {
+            let Next::Event(event) = bus.next_within(Duration::from_secs(10)) else {
+                panic!("no event of {name}");
+            };
+            assert_eq!(word(&bus, &event), format!("{name} {what}"));
+        }
     }
     let next = bus.next_within(Duration::ZERO);
     let Next::Event(Event::Connection(Connection::Overrun { messages, bytes })) = next else {

@@ -1,15 +1,17 @@
 //! Seeded sequences of publishing, overruns and restarts: the client's books equal the publisher's.
 
+use crate::fold::Fold;
 use crate::stage::{Stage, definition, small, timestamps};
 use std::time::Duration;
-use touchline_book::PriceBooks;
+use touchline_book::{OrderBooks, PriceBooks};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, State, Top, TouchSource};
 use touchline_lab::random::{Random, seeds};
 use touchline_transport::Publish;
 use touchline_transport::shm::Publisher;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument as Index, Level, LevelEvent, Place,
-    Price, Quantity, Side, Trade, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument as Index, Level, LevelEvent,
+    OrderAction, OrderEvent, OrdersSnapshot, OrdersUpdate, Place, Price, Quantity, Side, Trade,
+    Update, UpdateAction, Validity,
 };
 
 const INSTRUMENTS: usize = 6;
@@ -24,6 +26,7 @@ const LISTS: [(BookKind, Side); 4] = [
 struct Market {
     random: Random,
     books: PriceBooks,
+    orders: OrderBooks,
     validity: [Validity; INSTRUMENTS],
     /// Instruments of the market, by the publisher's index.
     order: Vec<usize>,
@@ -39,6 +42,7 @@ impl Market {
         Market {
             random: Random::from_seed(seed),
             books: PriceBooks::new(INSTRUMENTS, depth, 0),
+            orders: OrderBooks::new(INSTRUMENTS, 1_024),
             validity: [Validity::Recovering; INSTRUMENTS],
             order: (0..INSTRUMENTS).collect(),
             last_trade: [None; INSTRUMENTS],
@@ -63,6 +67,7 @@ impl Market {
             let definition = definition(index.0, &symbol(instrument), id(instrument));
             publisher.publish(&Update::Definition(&definition), &timestamps());
             self.whole(instrument, publisher);
+            self.whole_orders(instrument, publisher);
         }
         publisher.commit();
     }
@@ -81,6 +86,40 @@ impl Market {
         publisher.publish(&Update::BookSnapshot(snapshot), &timestamps());
     }
 
+    fn whole_orders(&mut self, instrument: usize, publisher: &mut Publisher) {
+        let mut orders = Vec::with_capacity(1_024);
+        self.orders.gather(Index(instrument as u32), &mut orders);
+        let snapshot = OrdersSnapshot {
+            instrument: self.index(instrument),
+            validity: Validity::Live,
+            orders: &orders,
+        };
+        publisher.publish(&Update::OrdersSnapshot(snapshot), &timestamps());
+    }
+
+    fn order(&mut self, instrument: usize, publisher: &mut Publisher) {
+        let random = &mut self.random;
+        let actions = [OrderAction::New, OrderAction::New, OrderAction::Delete];
+        let order_id = 100 * instrument as u64 + random.below(12);
+        let event = OrderEvent {
+            order_id,
+            priority: Some(random.below(1_000)),
+            price: Price(random.below(1_000) as i64 * 1_000_000_000),
+            quantity: Quantity(1 + random.below(100) as i64),
+            instrument: Index(instrument as u32),
+            action: actions[random.below(3) as usize],
+            side: Side::BOTH[(order_id % 2) as usize],
+        };
+        let mut changes = Vec::with_capacity(4);
+        self.orders.apply(&event, &mut changes).expect("room");
+        let update = OrdersUpdate {
+            instrument: self.index(instrument),
+            validity: Validity::Live,
+            changes: &changes,
+        };
+        publisher.publish(&Update::Orders(update), &timestamps());
+    }
+
     fn lists(&self, instrument: usize) -> [Vec<Level>; 4] {
         LISTS.map(|(kind, side)| {
             let book = self.books.get(Index(instrument as u32));
@@ -97,6 +136,8 @@ impl Market {
             1 => self.reset(publisher),
             2 => self.whole(instrument, publisher),
             3..8 => self.trade(instrument, publisher),
+            8..18 => self.order(instrument, publisher),
+            18 => self.whole_orders(instrument, publisher),
             _ => self.change(instrument, publisher),
         }
         if self.random.below(3) > 0 {
@@ -179,11 +220,13 @@ impl Market {
             last: 2,
             orders: Validity::Recovering,
         };
+        self.orders.clear_all();
         publisher.publish(&Update::Gap(gap), &timestamps());
     }
 
     fn reset(&mut self, publisher: &mut Publisher) {
         self.books.clear();
+        self.orders.clear_all();
         self.validity = [Validity::Live; INSTRUMENTS];
         publisher.publish(&Update::Reset, &timestamps());
     }
@@ -290,10 +333,14 @@ struct Own {
     names: Vec<String>,
     caught_up: usize,
     disrupted: usize,
+    fold: Fold,
+    has_tops: bool,
+    has_books: bool,
 }
 
 impl Own {
     fn event(&mut self, bus: &Bus, event: &Event) {
+        self.fold.event(bus, event);
         let row = |table: &mut Vec<Option<Top>>, instrument: Instrument| {
             if instrument.index() >= table.len() {
                 table.resize(instrument.index() + 1, None);
@@ -338,7 +385,13 @@ impl Own {
 
 impl Own {
     /// Tops and states, kept from events of instruments alone, are those of the bus: whatever its publishers did.
-    fn assert_equal(&self, bus: &Bus, context: &str) {
+    fn assert_equal(&mut self, bus: &Bus, context: &str) {
+        if self.has_books {
+            self.fold.check(bus, context);
+        }
+        if !self.has_tops {
+            return;
+        }
         for instrument in bus.instruments() {
             let kept = bus.top(instrument).expect("ours");
             let own = self.tops[instrument.index()].expect("it had a top");
@@ -353,16 +406,29 @@ impl Own {
     }
 }
 
-fn run(seed: u64) {
+/// Returns how many lists of folded books were emptied.
+fn run(seed: u64) -> u64 {
+    let mut cleared = 0;
     let stage = Stage::new();
     let mut market = Market::new(seed);
     let mut random = Random::from_seed(seed ^ 0x5EED);
     let mut publisher = stage.publisher_with("test", &small());
     market.begin(&mut publisher);
-    let kinds = [Events::TOPS | Events::TRADES, Events::ALL];
+    let kinds = [
+        Events::TOPS | Events::TRADES,
+        Events::ALL,
+        Events::BOOKS | Events::ORDERS | Events::TRADES,
+    ];
     let mut buses: Vec<_> = kinds
         .into_iter()
-        .map(|kinds| (stage.join(stage.options().events(kinds)), Own::default()))
+        .map(|kinds| {
+            let own = Own {
+                has_tops: kinds.has(Events::TOPS),
+                has_books: kinds.has(Events::BOOKS),
+                ..Own::default()
+            };
+            (stage.join(stage.options().events(kinds)), own)
+        })
         .collect();
     for round in 0..30 {
         match random.below(6) {
@@ -410,12 +476,13 @@ fn run(seed: u64) {
             assert_eq!(handle.index(), index, "seed {seed}: handles stay");
         }
         own.assert_equal(bus, &format!("seed {seed} at the end"));
+        cleared += own.fold.cleared;
     }
+    cleared
 }
 
 #[test]
 fn kept_books_are_those_of_the_publisher_over_random_sequences() {
-    for seed in seeds(40) {
-        run(seed);
-    }
+    let cleared: u64 = seeds(40).map(run).sum();
+    assert!(cleared > 100, "{cleared} lists were emptied");
 }

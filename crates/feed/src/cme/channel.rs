@@ -93,6 +93,10 @@ impl Channel {
                     // Readers treat unknown instruments as empty and live.
                     out.push(Event::BookLost(instrument, self.missing()));
                 }
+                // Before the first packet readers treat order books as recovering.
+                if self.epoch.is_before_all() && self.missing() != Validity::Recovering {
+                    out.push(Event::OrdersLost(instrument, self.missing()));
+                }
             }
             None => self.counters.instruments_full += 1,
         }

@@ -62,6 +62,11 @@ impl Epoch {
         self.lost
     }
 
+    /// Whether the first packet of all has not come.
+    pub fn is_before_all(&self) -> bool {
+        self.lost == u32::MAX
+    }
+
     /// Whether a book confirmed up to packet `confirmed` contains all lost changes.
     #[inline]
     pub fn is_confirmed(&self, confirmed: u32) -> bool {

@@ -249,6 +249,8 @@ pub enum FlushReason {
     EndOfEvent,
     /// A packet was lost.
     Gap,
+    /// The input ended within the event.
+    EndOfInput,
 }
 
 impl FlushReason {

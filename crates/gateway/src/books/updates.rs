@@ -21,7 +21,7 @@ impl MarketBooks {
             return;
         }
         let is_spilled = std::mem::take(&mut self.spilled);
-        self.counters.events_cut += u64::from(is_spilled || reason == FlushReason::Gap);
+        self.counters.events_cut += u64::from(is_spilled || reason != FlushReason::EndOfEvent);
         if !self.inconsistent.is_empty() {
             self.distrust(instruments);
         }

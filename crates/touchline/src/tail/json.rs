@@ -180,7 +180,9 @@ fn orders(row: &mut Record<'_>, bus: &Bus, change: &OrdersChange) {
     row.word("state", change.state.name());
     let name = if change.is_whole { "orders" } else { "changes" };
     row.list(name, |list| {
-        for order in bus.order_changes() {
+        // A whole book is the list of its orders, without the steps that empty it.
+        let steps = bus.order_changes().iter();
+        for order in steps.filter(|step| step.action != OrderAction::Clear) {
             list.record(|row| order_change(row, order));
         }
     });

@@ -76,6 +76,7 @@ pub fn order_action(action: OrderAction) -> &'static str {
         OrderAction::New => "new",
         OrderAction::Update => "update",
         OrderAction::Delete => "delete",
+        OrderAction::Clear => "clear",
     }
 }
 

@@ -110,7 +110,9 @@ fn write_orders(line: &mut String, bus: &Bus, change: &OrdersChange) {
     push_head(line, bus, change.instrument, change.state.name());
     match change.is_whole {
         true => {
-            let number = counted(change.changes.into(), "order");
+            let steps = bus.order_changes().iter();
+            let orders = steps.filter(|step| step.action == OrderAction::New);
+            let number = counted(orders.count() as u64, "order");
             let _ = write!(line, " order book of {number}");
         }
         false => bus
@@ -274,6 +276,8 @@ fn push_order(line: &mut String, change: &OrderChange) {
         OrderAction::New => '+',
         OrderAction::Update => '=',
         OrderAction::Delete => '-',
+        // Of a whole book alone, which is written as the number of its orders.
+        OrderAction::Clear => return,
     };
     let _ = write!(
         line,

@@ -8,6 +8,7 @@
 
 mod bus;
 mod captures;
+mod fold;
 mod hostile;
 mod lines;
 mod path;

@@ -1,6 +1,7 @@
 //! Sessions of an independent generator, with its expected books.
 
 use super::{captures, replayed};
+use crate::sessions::fold::Program;
 use crate::sessions::path::{mirror_agrees, picture, subscriber};
 use crate::sessions::same;
 use crate::sessions::watch::Tops;
@@ -10,6 +11,10 @@ use touchline_gateway::config::Config;
 use touchline_lab::picture::Picture;
 
 const CHANNEL: u32 = 999;
+/// The first one without a fault.
+const SESSIONS: [&str; 6] = [
+    "v9-clean", "v9-lossy", "v9-gaps", "v9-late", "v9-all", "v13-gaps",
+];
 
 #[test]
 fn a_clean_session_of_another_generator_is_reproduced_exactly() {
@@ -35,7 +40,7 @@ fn books_of_damaged_sessions_of_another_generator_recover() {
     let Some(captures) = captures("damaged sessions of another generator") else {
         return;
     };
-    for name in ["v9-lossy", "v9-gaps", "v9-late", "v9-all", "v13-gaps"] {
+    for name in &SESSIONS[1..] {
         let folder = captures.join("cme-generated").join(name);
         let picture = picture_of(&folder);
         let books = expected(&folder, "books.jsonl");
@@ -49,6 +54,25 @@ fn books_of_damaged_sessions_of_another_generator_recover() {
             assert!(tops.contains(top), "{name}: {top} was never true");
         }
     }
+}
+
+/// A program's own books are those of the client after each packet, and those of the path at the end.
+#[test]
+fn what_a_program_folds_from_sessions_of_another_generator_is_right() {
+    let Some(captures) = captures("folded books of another generator") else {
+        return;
+    };
+    let mut cleared = 0;
+    for name in SESSIONS {
+        let folder = captures.join("cme-generated").join(name);
+        let config = Config::of_cme_channel(folder.join("config.xml"), CHANNEL);
+        let program = Program::new(config.limits.instruments_max, config.limits.orders_max);
+        let (path, _) = replayed(&config, &folder.join("session.pcap.gz"), program);
+        mirror_agrees(&path, name);
+        assert!(subscriber(&path).fold.checked > 1_000, "{name}");
+        cleared += subscriber(&path).fold.cleared;
+    }
+    assert!(cleared > 0, "no list was emptied");
 }
 
 /// Books, orders and tops of the session; the subscriber's mirror has the same.
