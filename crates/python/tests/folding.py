@@ -55,6 +55,9 @@ class Books:
     def check(self, source):
         """Compares them with those of a bus or a replay whose batches were taken; prices are raw."""
         for instrument, symbol in enumerate(source.symbols):
+            if symbol == "?":
+                # Not defined yet.
+                continue
             book, orders = source.book(symbol), source.orders(symbol)
             for side, kept, ranked in ((0, book.bids, orders.bids), (1, book.asks, orders.asks)):
                 own = self.levels.get((instrument, DIRECT, side), [])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import touchline
+from folding import Books
 
 DIRECTORY = os.environ["TOUCHLINE_DIR"]
 KINDS = ["tops", "trades", "books", "orders"]
@@ -199,6 +200,15 @@ def test_an_array_that_a_program_changes_is_its_own(bus):
     assert none.tops.dtype.names == columns
     # An equal type, also in the order of its bytes and with its padding.
     assert none.tops.dtype == bus.read(timeout=0).tops.dtype != full.dtype
+
+
+def test_folded_books_are_those_of_the_bus():
+    with touchline.Bus("demo", events=KINDS, raw=True) as bus:
+        books = Books()
+        for batch in caught_up(bus):
+            books.take(batch)
+        books.check(bus)
+        assert len(books.states) == len(books.order_states) == 8
 
 
 def test_an_unknown_symbol_is_a_key_error_with_a_sentence(bus):

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import touchline
+from folding import Books
 
+FAULTY = os.environ["TOUCHLINE_FAULTY"]
 SESSION = os.environ["TOUCHLINE_SESSION"]
 CONFIG = os.path.join(SESSION, "cme.toml")
 CAPTURE = os.path.join(SESSION, "session.pcap")
@@ -58,6 +60,25 @@ def test_the_last_top_of_each_instrument_is_its_best_level():
     for index, symbol in enumerate(replay.symbols):
         last = tops[tops["instrument"] == index][-1]
         assert last["bid"] == replay.top(symbol).bid == replay.book(symbol).bids["price"][0]
+
+
+@pytest.mark.parametrize("limit", [1, 65_536])
+def test_folded_books_are_those_of_the_replay(limit):
+    """Over losses, resets and ends within an event; compared at each end of a batch."""
+    cleared = 0
+    for name in sorted(os.listdir(FAULTY)):
+        folder = os.path.join(FAULTY, name)
+        config, capture = (os.path.join(folder, file) for file in ("config.xml", "session.pcap"))
+        replay = touchline.replay(config, capture, channel=998, events=["books", "orders"], raw=True)
+        books, batches = Books(), 0
+        while batch := replay.read(limit=limit):
+            books.take(batch)
+            batches += 1
+            if limit > 1 or batches % 20 == 0:
+                books.check(replay)
+        books.check(replay)
+        cleared += books.cleared
+    assert cleared > 100
 
 
 def test_small_batches_are_the_whole_in_parts():

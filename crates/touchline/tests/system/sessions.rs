@@ -12,7 +12,7 @@ mod fold;
 mod hostile;
 mod lines;
 mod path;
-mod recovery;
+pub mod recovery;
 mod reference;
 mod relay;
 #[cfg(feature = "aeron")]
@@ -27,7 +27,7 @@ use touchline_lab::picture::Picture;
 
 /// The seeds to run: `SEED`, or the first `SEEDS`, or the first `count`. Prints progress after each
 /// thousand.
-fn seeds(count: u64) -> impl Iterator<Item = u64> {
+pub fn seeds(count: u64) -> impl Iterator<Item = u64> {
     let name = std::thread::current().name().unwrap_or("a test").to_owned();
     touchline_lab::random::seeds(count).inspect(move |seed| {
         if seed % 1000 == 0 && *seed > 0 {

@@ -3,8 +3,13 @@
 
 use super::examples::published;
 use super::{Desk, demo, signal};
+use crate::sessions::recovery::everything_at_once;
+use crate::sessions::seeds;
 use std::path::Path;
 use std::process::Command;
+use touchline_lab::capture::write_pcap;
+use touchline_lab::cme::config::config_xml;
+use touchline_lab::cme::{Options, generate};
 use touchline_testing::built;
 
 /// The interpreter in this folder of the desk, with the package of this checkout and the buses of the desk.
@@ -36,15 +41,37 @@ fn run(desk: &Desk, python: &Path, folder: &str, [program, page]: [&str; 2]) -> 
     said
 }
 
+/// Sessions with every fault and resets, each with its `config.xml` in a folder of its own; some end early.
+fn faulty_sessions(desk: &Desk) {
+    for seed in seeds(12) {
+        let options = Options {
+            events: 150,
+            channel_resets: 2,
+            ..Options::varied(seed)
+        };
+        let arrivals = everything_at_once(&generate(&options, seed), seed).arrivals;
+        let end = match seed % 3 {
+            0 => 20 + seed as usize,
+            _ => arrivals.len(),
+        };
+        let folder = desk.path(&format!("faulty/{seed}"));
+        std::fs::create_dir_all(&folder).expect("our folder");
+        write_pcap(&arrivals[..end], &folder.join("session.pcap")).expect("our folder");
+        std::fs::write(folder.join("config.xml"), config_xml()).expect("our folder");
+    }
+}
+
 #[test]
 fn the_python_package_keeps_its_promises() {
     let Some(python) = built::python("python-tests", &["numpy", "pytest"]) else {
         return;
     };
     let desk = published("python");
+    faulty_sessions(&desk);
     let tests = built::root().join("crates/python/tests");
     let output = command(&desk, &python, ".")
         .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
+        .env("TOUCHLINE_FAULTY", desk.path("faulty"))
         .arg(tests)
         .output()
         .expect("the environment has an interpreter");
