@@ -22,7 +22,7 @@ mod tests;
 mod writer;
 
 pub use histogram::{BUCKETS, Bucket, HistogramView, bucket_of};
-pub use layout::{Corrupt, words_needed};
+pub use layout::{Corrupt, words_needed, words_stated};
 pub use reader::{Description, Reader};
 pub use writer::{Refused, Writer};
 

@@ -28,8 +28,8 @@ mod watch;
 
 pub use damage::Damage;
 pub use error::Error;
-pub(crate) use files::{CURSORS, Reading};
 pub use files::{DROP_COPY_SCHEMA, FOREIGN_SCHEMA, TableReader, TableWriter, schema_of};
+pub(crate) use files::{Reading, open_cursors};
 pub use flow_control::FlowCounts;
 pub use frame::Frame;
 pub use liveness::Liveness;

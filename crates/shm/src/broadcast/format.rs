@@ -22,6 +22,8 @@ pub struct Format {
     pub schema: u64,
     /// Version of the last writing program, padded with zeros; empty if not stated.
     pub writer: [u8; WRITER_BYTES],
+    /// Words of the cursors of registered readers, in a file of their own; 0 on a lossy bus, or of an earlier program.
+    pub cursors_words: u64,
 }
 
 impl Format {
@@ -40,16 +42,18 @@ impl Format {
             layout: word(place::VERSION),
             schema: word(place::SCHEMA),
             writer,
+            cursors_words: word(place::CURSORS),
         })
     }
 
-    /// Writes the program's version to the header of a ring of this layout.
-    pub fn state(words: &[AtomicU64], schema: u64, writer: &str) {
+    /// Writes the program's version, and the size of the cursors beside the ring, to the header of a ring of this layout.
+    pub fn state(words: &[AtomicU64], schema: u64, writer: &str, cursors_words: usize) {
         let mut text = [0; WRITER_BYTES];
         for (byte, from) in text.iter_mut().zip(writer.bytes()) {
             *byte = from;
         }
         words[place::SCHEMA].store(schema, Ordering::Relaxed);
+        words[place::CURSORS].store(cursors_words as u64, Ordering::Relaxed);
         for (bytes, place) in text.chunks_exact(8).zip(place::WRITER) {
             let bytes = bytes.try_into().expect("a chunk is a word");
             words[place].store(u64::from_le_bytes(bytes), Ordering::Relaxed);

@@ -25,6 +25,8 @@ pub mod place {
     pub const SCHEMA: usize = 4;
     /// Version of the program that writes, as text.
     pub const WRITER: [usize; 3] = [5, 6, 7];
+    /// Words of the cursors beside a lossless ring; 0: none, or not stated by an earlier writer.
+    pub const CURSORS: usize = 8;
 
     /// Read by every reader with every frame, written once a block.
     pub const WATERMARK: usize = 16;
@@ -187,6 +189,13 @@ impl Geometry {
 
     /// Reads the header and checks that it is consistent and fits the memory.
     pub fn read(words: &[AtomicU64]) -> Result<Geometry, Refused> {
+        let geometry = Geometry::stated(words)?;
+        geometry.fits(words)?;
+        Ok(geometry)
+    }
+
+    /// Reads the header, the first words of a ring, and checks that it is consistent.
+    pub fn stated(words: &[AtomicU64]) -> Result<Geometry, Refused> {
         if words.len() < CONTROL_WORDS {
             return Err(Refused::Foreign);
         }
@@ -199,7 +208,6 @@ impl Geometry {
         if word(place::BLOCK) != geometry.block {
             return Err(Refused::Corrupt);
         }
-        geometry.fits(words)?;
         Ok(geometry)
     }
 }

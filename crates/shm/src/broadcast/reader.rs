@@ -98,6 +98,21 @@ impl<M: Words> Reader<M> {
         self
     }
 
+    /// The cursors that have this reader's, if it is registered.
+    pub fn cursors(&self) -> Option<&Cursors<M>> {
+        self.cursor.as_ref().map(|cursor| &cursor.cursors)
+    }
+
+    /// Moves the cursor of a registered reader to other memory, in the same slot and at its own position: the writer waits
+    /// for it from its next look on.
+    pub fn move_cursor(&mut self, cursors: Cursors<M>) {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.lease = Some(cursors.take(cursor.slot, self.next.position));
+            cursor.reported = self.next.position;
+            cursor.cursors = cursors;
+        }
+    }
+
     /// A second reader of the ring at the same position, for which the writer does not wait.
     pub fn look_ahead(&self) -> Reader<M>
     where

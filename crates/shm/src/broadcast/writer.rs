@@ -301,6 +301,11 @@ impl<M: Words> Writer<M> {
         self.registered.as_ref()
     }
 
+    /// Other memory for the cursors: their readers come when they find it, and are waited for from then on.
+    pub fn move_cursors(&mut self, registered: Cursors<M>) {
+        self.registered = Some(registered);
+    }
+
     /// The ring's memory.
     pub fn memory(&self) -> &M {
         &self.memory

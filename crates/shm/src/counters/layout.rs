@@ -37,6 +37,17 @@ const NAME_WORDS: Range<usize> = 0..NAME_BYTES_MAX / 8;
 const UNIT_WORDS: Range<usize> = NAME_WORDS.end..NAME_WORDS.end + UNIT_BYTES_MAX / 8;
 const HELP_WORDS: Range<usize> = UNIT_WORDS.end..UNIT_WORDS.end + HELP_BYTES_MAX / 8;
 
+/// Words of the longest table that is read: any process may have written one.
+const WORDS_MAX: usize = 1 << 19;
+
+/// Words of a table, as the head of its file states; `None` if it states no table, or an impossible one.
+pub fn words_stated(head: &[AtomicU64]) -> Option<usize> {
+    let (layout, _) = Layout::stated(head).ok()?;
+    let end = layout.histograms.checked_mul(layout.histogram_words)?;
+    let end = end.checked_add(layout.histograms_at)?;
+    (end <= WORDS_MAX).then_some(end)
+}
+
 /// Words of memory for a table.
 pub fn words_needed(counters: usize, histograms: usize) -> usize {
     Layout::new(counters, histograms).end()
@@ -161,6 +172,13 @@ impl Layout {
 
     /// Reads a header and checks that every offset is inside the memory.
     pub fn read(words: &[AtomicU64]) -> Result<(Self, Origin), Corrupt> {
+        let (layout, origin) = Self::stated(words)?;
+        layout.check_ends(words.len())?;
+        Ok((layout, origin))
+    }
+
+    /// Reads a header, the first words of a table.
+    fn stated(words: &[AtomicU64]) -> Result<(Self, Origin), Corrupt> {
         let complete =
             words.len() >= place::END && words[place::MAGIC].load(Ordering::Acquire) == MAGIC;
         if !complete {
@@ -187,7 +205,6 @@ impl Layout {
             histograms_at: size("histograms_at", place::HISTOGRAMS_AT, place::END)?,
             histogram_words: size("histogram_words", place::HISTOGRAM_WORDS, BUCKETS)?,
         };
-        layout.check_ends(words.len())?;
         Ok((layout, read_origin(field)?))
     }
 

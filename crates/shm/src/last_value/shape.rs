@@ -57,6 +57,18 @@ impl Shape {
     /// # Errors
     /// The memory contains no table, or one that does not fit it.
     pub fn read(words: &[AtomicU64]) -> Result<Shape, Refused> {
+        let shape = Shape::stated(words)?;
+        match shape.words() <= words.len() {
+            true => Ok(shape),
+            false => Err(Refused::Corrupt),
+        }
+    }
+
+    /// Reads the sizes from the first words of a table, which may not fit its memory.
+    ///
+    /// # Errors
+    /// The words are not of a table, or its sizes overflow.
+    pub fn stated(words: &[AtomicU64]) -> Result<Shape, Refused> {
         if words.len() < CONTROL_WORDS || words[place::MAGIC].load(Ordering::Acquire) != MAGIC {
             return Err(Refused::Foreign);
         }
@@ -65,15 +77,12 @@ impl Shape {
             slots: word(place::SLOTS),
             content_words: word(place::CONTENT),
         };
-        // Each factor is at most the memory's words, so their product cannot overflow unnoticed.
         let needed = shape
             .content_words
             .checked_add(SLOT_HEAD + 8)
-            .and_then(|slot| slot.checked_mul(shape.slots));
-        match needed {
-            Some(_) if shape.words() <= words.len() => Ok(shape),
-            _ => Err(Refused::Corrupt),
-        }
+            .and_then(|slot| slot.checked_mul(shape.slots))
+            .and_then(|slots| slots.checked_add(CONTROL_WORDS));
+        needed.map(|_| shape).ok_or(Refused::Corrupt)
     }
 }
 

@@ -139,6 +139,18 @@ pub enum Error {
         /// Fix.
         advice: &'static str,
     },
+    /// A file that another process made longer or shorter.
+    #[error(
+        "{path} has {bytes} bytes, and {stated_bytes} are stated for it: another process changed its length, so it is not read; restart its publisher, and find the program that changes files there"
+    )]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// Size that its publisher gave it.
+        stated_bytes: u64,
+    },
     /// The file system has too little space.
     #[error(
         "{} needed for {path}, {} free there; remove buses without a publisher (touchline stat --prune), or choose a smaller ring_bytes", Size(*needed_bytes), Size(*free_bytes)

@@ -3,7 +3,7 @@
 use super::directory::{self, GroupAccess};
 use super::name::{Identity, Name};
 use super::writer_lock::{LOOK, WriterLock, unfinished_name};
-use super::{Directory, Error, fault, flock, space};
+use super::{Directory, Error, Length, fault, flock, space};
 use crate::atomic::{AtomicU64, Ordering};
 use crate::{Process, Words};
 use rustix::fs::OFlags;
@@ -44,7 +44,7 @@ pub enum Lock {
 }
 
 /// Mapping options of a segment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without this option; elsewhere
     /// the kernel may refuse, and a refusal that it reports is a [`Warning`].
@@ -58,6 +58,8 @@ pub struct Options {
     pub sparse: bool,
     /// Access of the group of a shared bus.
     pub group_access: GroupAccess,
+    /// Length that an existing file must have.
+    pub length: Length,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
             lock: Lock::IfAllowed,
             sparse: false,
             group_access: GroupAccess::Read,
+            length: Length::Any,
         }
     }
 }
@@ -119,6 +122,17 @@ impl fmt::Display for Warning {
             ),
         }
     }
+}
+
+/// What a look at the name of a mapped file finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// The file, as long as it was mapped.
+    Whole,
+    /// The file, longer or shorter; or it was shorter once.
+    OtherLength,
+    /// Another file, or none.
+    NameLost,
 }
 
 /// A mapped file as words. A clone is the same mapping; the last one unmaps it.
@@ -199,6 +213,8 @@ impl Mapping {
     /// Maps an existing file of the bus. Its size is read once.
     ///
     /// # Errors
+    /// [`Error::Length`]: it has another length than [`Options::length`] asks for.
+    ///
     /// Among others [`Error::InUse`]: opened for writing while another mapping writes it, and still does after a
     /// second.
     pub fn open(
@@ -216,9 +232,12 @@ impl Mapping {
         let path = directory.path_of(file);
         let length = stat.st_size as u64;
         space::check_size(directory.handle(), &path, length, "start its writer again")?;
+        // First: a file in use is that, whatever its length.
         if access == Access::Write {
             lock_file(&handle, &path, options)?;
         }
+        let of_file = options.length;
+        let length = of_file.of(handle.as_fd(), &path, length, directory.handle())?;
         Self::map(handle, path, length as usize, access, options)
     }
 
@@ -250,6 +269,16 @@ impl Mapping {
     pub fn lost_name(&self) -> Option<&Path> {
         let name = &self.region.name;
         name.is_lost().then(|| name.path())
+    }
+
+    /// What the path leads to: for the writer, which mapped the whole file. One system call.
+    pub fn look(&self) -> Look {
+        match self.region.name.bytes() {
+            None => Look::NameLost,
+            Some(Some(bytes)) if bytes != self.region.bytes() as u64 => Look::OtherLength,
+            Some(_) if !self.intact() => Look::OtherLength,
+            Some(_) => Look::Whole,
+        }
     }
 
     /// Reserves the memory for a range of a sparse file, so that no access can fail later. Cheap if

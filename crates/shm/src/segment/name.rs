@@ -32,10 +32,15 @@ impl Name {
     /// Whether the path leads to another file or nowhere; a symlink also counts. One system call. If the call fails,
     /// the name counts as present: a temporary lack of memory must not end the process.
     pub fn is_lost(&self) -> bool {
+        self.bytes().is_none()
+    }
+
+    /// Length of the file, unless the name is lost; `Some(None)` if the call fails. As [`Name::is_lost`] otherwise.
+    pub fn bytes(&self) -> Option<Option<u64>> {
         match rustix::fs::lstat(&self.path) {
-            Ok(stat) => Identity::from(&stat) != self.identity,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => true,
-            Err(_) => false,
+            Ok(stat) if Identity::from(&stat) == self.identity => Some(Some(stat.st_size as u64)),
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
+            Err(_) => Some(None),
         }
     }
 }

@@ -42,6 +42,7 @@ const COUNTED: &[(&str, &Event, &str)] = &[
     ("instruments_full", &event::INSTRUMENTS_FULL, "count"),
     ("orders_overflowed", &event::ORDERS_FULL, "count"),
     ("images_refused", &event::IMAGE_REFUSED, "count"),
+    ("cursors_renewed", &event::CURSORS_RENEWED, "count"),
 ];
 
 /// Counters at the last log pass, and readiness then.

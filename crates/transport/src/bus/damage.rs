@@ -1,16 +1,16 @@
 //! Changes by other processes to the files of a bus in use.
 
 use std::path::{Path, PathBuf};
-use touchline_shm::segment::Mapping;
+use touchline_shm::segment::{Look, Mapping};
 
 /// Reason why a publisher cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// A file was truncated.
+    /// A file is longer or shorter than this process made it: what was cut off is lost, and no reader opens a longer one.
     #[error(
-        "bus file truncated: {0}; restart the publisher, which creates the bus again, and find the program that truncated it"
+        "bus file truncated or extended: {0}; restart the publisher, which creates the bus again, and find the program that changed its length"
     )]
-    CutShort(PathBuf),
+    OtherLength(PathBuf),
     /// A path leads to another file or nowhere: readers cannot find this publisher, and another one may start.
     #[error(
         "bus file removed or replaced: {0} is not the file that this process writes, so readers cannot open it; publishing ends. Restart the publisher, which creates the bus again, and find the program that removes files there: a cleaner of /dev/shm, or systemd-logind at the user's logout (RemoveIPC=yes)"
@@ -26,9 +26,11 @@ impl Damage {
 
     /// Checks a mapped file. One system call.
     pub(crate) fn of_file(file: &Mapping) -> Result<(), Damage> {
-        match file.intact() {
-            true => Damage::of_name(file.lost_name()),
-            false => Err(Damage::CutShort(file.path().to_owned())),
+        let path = || file.path().to_owned();
+        match file.look() {
+            Look::Whole => Ok(()),
+            Look::NameLost => Err(Damage::NameLost(path())),
+            Look::OtherLength => Err(Damage::OtherLength(path())),
         }
     }
 }

@@ -5,19 +5,23 @@ use super::flow_control::{SlowReaderPolicy, Verdict};
 use super::{Directory, Holder, Layout, Liveness, Lossless, Root};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
+use touchline_shm::atomic::AtomicU64;
 use touchline_shm::broadcast::{self, Cursors, Format, Geometry};
 use touchline_shm::last_value::{self, Shape};
 use touchline_shm::segment::{
-    self, Access, GroupAccess, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
+    self, Access, GroupAccess, Length, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
 };
 
 const RING: &str = "ring";
 /// Cursors of registered readers, on a lossless bus.
-pub const CURSORS: &str = "cursors";
+const CURSORS: &str = "cursors";
 
 /// Maximum duration of a writer's start, and the interval of checks.
 const START_MAX: Duration = Duration::from_secs(1);
 const START_POLL: Duration = Duration::from_millis(1);
+
+/// Registered readers at most, of which an earlier program states no number in the ring.
+const READERS_MAX: usize = 1024;
 
 /// Writer of a table.
 pub type TableWriter = last_value::Writer<Mapping>;
@@ -61,11 +65,11 @@ impl<const N: usize> Writing<N> {
         match settings.lossless {
             Some(lossless) => {
                 let registered = Registered::open(&lock, lossless, settings)?;
-                files.into_writing(lock, sizes, settings.schema, Some(registered))
+                files.into_writing(lock, sizes, settings, Some(registered))
             }
             None => {
                 lock.remove(CURSORS)?;
-                files.into_writing(lock, sizes, settings.schema, None)
+                files.into_writing(lock, sizes, settings, None)
             }
         }
     }
@@ -77,6 +81,45 @@ struct Registered {
     policy: SlowReaderPolicy,
 }
 
+/// Options of the cursors, whose readers may be in the group of the bus.
+fn cursor_options(length: Length) -> Options {
+    Options {
+        lock: Lock::No,
+        group_access: GroupAccess::Write,
+        length,
+        ..Options::default()
+    }
+}
+
+/// Opens the cursors beside a ring of this format; `None` if the bus is not lossless.
+///
+/// # Errors
+/// They cannot be opened, or another process changed their length: the publisher makes them again within a second.
+pub fn open_cursors(
+    directory: &Directory,
+    ring: &Mapping,
+    access: Access,
+) -> Result<Option<Mapping>, segment::Error> {
+    let stated = Format::read(ring.words()).map_or(0, |format| format.cursors_words);
+    let length = match stated {
+        0 => Length::AtMost(8 * Cursors::<Mapping>::words_for(READERS_MAX)),
+        words => Length::Words(words as usize),
+    };
+    match Mapping::open(directory, CURSORS, access, &cursor_options(length)) {
+        Err(segment::Error::Missing { .. }) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// Makes the cursors again, after another process changed the length of the file; readers move there when they notice.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn renew_cursors(lock: &WriterLock, old: &Mapping) -> Result<Mapping, segment::Error> {
+    let bytes = size_of_val(old.words());
+    Mapping::create(lock, CURSORS, bytes, &cursor_options(Length::Any))?.publish()
+}
+
 impl Registered {
     fn open<const N: usize>(
         lock: &WriterLock,
@@ -86,13 +129,12 @@ impl Registered {
         let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
         let bytes = bytes_of(words, lock.directory().page_bytes()?);
         let options = Options {
-            group_access: GroupAccess::Write,
-            ..ring_options(settings)
+            lock: settings.lock,
+            ..cursor_options(Length::Words(words))
         };
-        let left = Mapping::take_over(lock, CURSORS, &options);
-        let cursors = match left {
-            Ok(cursors) if size_of_val(cursors.words()) == bytes => cursors,
-            _ => Mapping::create(lock, CURSORS, bytes, &options)?.publish()?,
+        let cursors = match Mapping::take_over(lock, CURSORS, &options) {
+            Ok(cursors) => cursors,
+            Err(_) => Mapping::create(lock, CURSORS, bytes, &options)?.publish()?,
         };
         let locks = SlotLocks::create(lock, lossless.readers_max)?;
         Ok(Registered {
@@ -144,15 +186,15 @@ impl<const N: usize> Files<N> {
         sizes: Sizes<N>,
         settings: &Layout<N>,
     ) -> Result<Option<Files<N>>, Error> {
-        let page_bytes = lock.directory().page_bytes()?;
         let open = |file, options: &Options, words: usize| {
-            let mapping = match Mapping::take_over(lock, file, options) {
-                Err(in_use @ segment::Error::InUse { .. }) => return Err(in_use),
-                Err(_) => return Ok(None),
-                Ok(mapping) => mapping,
+            let options = Options {
+                length: Length::Words(words),
+                ..options.clone()
             };
-            let fits = bytes_of(words, page_bytes) == size_of_val(mapping.words());
-            Ok(fits.then_some(mapping))
+            match Mapping::take_over(lock, file, &options) {
+                Err(in_use @ segment::Error::InUse { .. }) => Err(in_use),
+                opened => Ok(opened.ok()),
+            }
         };
         let options = table_options(settings);
         // All files are opened before one is checked: no file in use may be removed.
@@ -203,7 +245,7 @@ impl<const N: usize> Files<N> {
         let draft = create(RING, &ring_options(settings), sizes.ring.words())?;
         let ring = broadcast::Writer::create(draft.mapping(), sizes.ring)
             .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
-        Format::state(draft.mapping().words(), settings.schema.into(), PROGRAM);
+        state_format(&draft.mapping(), settings);
         draft.publish()?;
         Ok(Files {
             ring: Ring::New(ring),
@@ -217,11 +259,11 @@ impl<const N: usize> Files<N> {
         self,
         lock: WriterLock,
         sizes: Sizes<N>,
-        schema: u16,
+        settings: &Layout<N>,
         mut registered: Option<Registered>,
     ) -> Result<Writing<N>, Error> {
         if let Ring::Left(mapping) = &self.ring {
-            Format::state(mapping.words(), schema.into(), PROGRAM);
+            state_format(mapping, settings);
         }
         let mut shapes = sizes.tables.into_iter();
         let mut tables = each(self.tables, |mapping: Mapping| {
@@ -249,6 +291,13 @@ impl<const N: usize> Files<N> {
             policy: registered.map(|registered| registered.policy),
         })
     }
+}
+
+/// States the format of the bus in the header of its ring.
+fn state_format<const N: usize>(ring: &Mapping, settings: &Layout<N>) {
+    let readers_max = settings.lossless.map_or(0, |lossless| lossless.readers_max);
+    let cursors_words = Cursors::<Mapping>::words_for(readers_max as usize);
+    Format::state(ring.words(), settings.schema.into(), PROGRAM, cursors_words);
 }
 
 /// Empties a table, which belongs to no writer afterwards.
@@ -338,14 +387,11 @@ impl<const N: usize> Reading<N> {
     /// Attaches to the present files; the ring at its last join point.
     fn open(root: &Root, bus: &str, tables: [&str; N]) -> Result<Reading<N>, Error> {
         let directory = root.open(bus)?;
-        let options = Options {
-            lock: Lock::No,
-            ..Options::default()
-        };
+        let options = reading_options(ring_words);
         // A table is larger than its used part.
         let sparse = Options {
             prefault: false,
-            ..options.clone()
+            ..reading_options(|head| Shape::stated(head).ok().map(Shape::words))
         };
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
         let ring = open(RING, &options)?;
@@ -367,19 +413,10 @@ impl<const N: usize> Reading<N> {
 
     /// Takes a slot of a registered reader.
     fn registered(self) -> Result<(Reading<N>, SlotGuard), Error> {
-        let options = Options {
-            lock: Lock::No,
-            group_access: GroupAccess::Write,
-            ..Options::default()
-        };
-        let cursors = match Mapping::open(&self.directory, CURSORS, Access::Write, &options) {
-            Err(segment::Error::Missing { .. }) => {
-                return Err(Error::NotLossless {
-                    bus: self.directory.name().to_owned(),
-                });
-            }
-            other => Cursors::new(other?),
-        };
+        let opened = open_cursors(&self.directory, self.ring.memory(), Access::Write)?;
+        let cursors = Cursors::new(opened.ok_or_else(|| Error::NotLossless {
+            bus: self.directory.name().to_owned(),
+        })?);
         let guard = SlotLocks::open(&self.directory, cursors.slots() as u32)?.acquire()?;
         let ring = self.ring.registered(cursors, guard.index() as usize);
         Ok((Reading { ring, ..self }, guard))
@@ -399,6 +436,28 @@ impl<const N: usize> Reading<N> {
     pub fn is_of_writer(&self, generation: u64) -> bool {
         let mut tables = self.tables.iter();
         tables.all(|table| table.generation() == generation)
+    }
+
+    /// Whether no process publishes. A registered reader follows its publisher to new cursors.
+    pub fn look_for_publisher(&mut self) -> bool {
+        self.renew_cursor();
+        matches!(self.is_published(), Ok(false))
+    }
+
+    /// Moves a registered reader to new cursors, which the publisher made because another process changed the length of the
+    /// old ones. It keeps its place. Nothing is lost by that alone: what the publisher overwrites before it sees the new
+    /// cursor is an overrun.
+    pub fn renew_cursor(&mut self) {
+        let is_lost = |cursors: &Cursors<Mapping>| {
+            let memory = cursors.memory();
+            !memory.intact() || memory.is_replaced()
+        };
+        // mutant: bus: a registered reader keeps the cursors that its publisher does not read
+        if self.ring.cursors().is_some_and(is_lost)
+            && let Ok(Some(new)) = open_cursors(&self.directory, self.ring.memory(), Access::Write)
+        {
+            self.ring.move_cursor(Cursors::new(new));
+        }
     }
 
     /// Whether the bus was created again in other files.
@@ -446,13 +505,26 @@ impl<const N: usize> Reading<N> {
 /// There is no such bus, this user may not read it, or it has no ring.
 pub fn schema_of(root: &Root, bus: &str) -> Result<u64, Error> {
     let options = Options {
-        lock: Lock::No,
         prefault: false,
-        ..Options::default()
+        ..reading_options(ring_words)
     };
     let ring = Mapping::open(&root.open(bus)?, RING, Access::Read, &options)?;
     readable(&ring, bus)?;
     Ok(Format::read(ring.words()).map_or(0, |format| format.schema))
+}
+
+/// Options of a reader of a file whose head states the words of it.
+fn reading_options(words: fn(&[AtomicU64]) -> Option<usize>) -> Options {
+    Options {
+        lock: Lock::No,
+        length: Length::Stated(words),
+        ..Options::default()
+    }
+}
+
+/// Words of a ring, as its head states.
+fn ring_words(head: &[AtomicU64]) -> Option<usize> {
+    Geometry::stated(head).ok().map(Geometry::words)
 }
 
 /// Schemas from here on are of buses without market data: drop copies and commands of an engine.

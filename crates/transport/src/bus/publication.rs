@@ -2,13 +2,13 @@
 
 use super::damage::Damage;
 use super::error::Error;
-use super::files::{TableWriter, Writing};
+use super::files::{TableWriter, Writing, renew_cursors};
 use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
 use super::{Activity, Flags, Frame, Layout, Root, Warning};
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
-use touchline_shm::broadcast::{self, NoRoom};
-use touchline_shm::segment::{Mapping, WriterLock};
+use touchline_shm::broadcast::{self, Cursors, NoRoom};
+use touchline_shm::segment::{Look, Mapping, WriterLock};
 
 /// Publishes messages on a bus. It interprets none of them: a message is bytes of a stated length.
 ///
@@ -136,15 +136,27 @@ impl Publication {
 
     /// Checks that readers still find its files. Three system calls, five on a lossless bus.
     ///
+    /// Cursors of another length are made again: readers of a group write them, and must not end the publisher by that.
+    ///
     /// # Errors
     /// The damage.
-    pub fn check(&self) -> Result<(), Damage> {
+    pub fn check(&mut self) -> Result<(), Damage> {
         Damage::of_name(self.lock.lost_name())?;
         Damage::of_file(self.ring.memory())?;
         if let (Some(registered), Some(policy)) = (self.ring.registered(), &self.policy) {
-            // Not its length: readers of a group may truncate it, and must not end the publisher by that.
-            Damage::of_name(registered.memory().lost_name())?;
             policy.check()?;
+            let old = registered.memory();
+            match old.look() {
+                Look::Whole => {}
+                Look::NameLost => Damage::of_name(Some(old.path()))?,
+                Look::OtherLength => {
+                    // Without memory for the new file the next check tries again.
+                    if let Ok(new) = renew_cursors(&self.lock, old) {
+                        self.ring.move_cursors(Cursors::new(new));
+                        self.flow.cursors_renewed += 1;
+                    }
+                }
+            }
         }
         Ok(())
     }

@@ -228,7 +228,7 @@ impl<const N: usize> Subscription<N> {
         if !self.reading.is_intact() {
             return self.damaged();
         }
-        let is_gone = matches!(self.reading.is_published(), Ok(false));
+        let is_gone = self.reading.look_for_publisher();
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
         // It may have published until just now: reported once everything is read.
@@ -259,6 +259,7 @@ impl<const N: usize> Subscription<N> {
         match event {
             RingEvent::Overrun(overrun) => {
                 self.restart_missed = self.reading.ring.generation() != self.reading.generation;
+                self.reading.renew_cursor();
                 BusEvent::Overrun {
                     messages: overrun.messages,
                     bytes: overrun.bytes,

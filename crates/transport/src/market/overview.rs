@@ -1,13 +1,11 @@
 //! Overview of a bus from outside: publisher, sizes, position.
 
 use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
-use crate::bus::{Build, CURSORS, Directory, Error, Holder, Liveness, Root};
+use crate::bus::{Build, Directory, Error, Holder, Liveness, Root, open_cursors};
 use crate::stats::{self, ReaderView};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, RingEvent};
-use touchline_shm::segment::{
-    self, Access, GroupAccess, Lock, Mapping, Options, SlotLocks, WriterLock,
-};
+use touchline_shm::segment::{self, Access, Mapping, SlotLocks, WriterLock};
 
 /// A bus at one moment.
 #[derive(Clone, Debug)]
@@ -80,7 +78,7 @@ impl Overview {
             position: next.position,
             message_bytes_max: geometry.message_max(),
             memory_bytes: memory_bytes(&reading.directory)?,
-            readers: registered_readers(&reading.directory, next.position)?,
+            readers: registered_readers(&reading.directory, reading.ring.memory(), next.position)?,
         })
     }
 
@@ -146,16 +144,15 @@ fn memory_bytes(directory: &Directory) -> Result<u64, Error> {
 
 fn registered_readers(
     directory: &Directory,
+    ring: &Mapping,
     position: u64,
 ) -> Result<Option<Vec<RegisteredReader>>, Error> {
-    let options = Options {
-        lock: Lock::No,
-        group_access: GroupAccess::Write,
-        ..Options::default()
-    };
-    let cursors = match Mapping::open(directory, CURSORS, Access::Read, &options) {
-        Err(segment::Error::Missing { .. }) => return Ok(None),
-        opened => Cursors::new(opened?),
+    let cursors = match open_cursors(directory, ring, Access::Read) {
+        // Another process changed its length: the publisher makes it again.
+        Ok(None) | Err(segment::Error::Length { .. } | segment::Error::Size { .. }) => {
+            return Ok(None);
+        }
+        opened => Cursors::new(opened?.expect("there is one")),
     };
     let locks = SlotLocks::open(directory, cursors.slots() as u32)?;
     let mut readers = Vec::new();

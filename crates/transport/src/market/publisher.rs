@@ -217,6 +217,9 @@ impl Publish for Publisher {
     fn check(&mut self) -> Result<(), Damage> {
         self.tables.retry();
         self.publication.check()?;
+        if let Some(flow) = self.publication.flow_counts() {
+            self.counters.cursors_renewed = flow.cursors_renewed;
+        }
         self.tables.check()
     }
 }

@@ -560,7 +560,7 @@ impl Subscriber {
             return (!std::mem::replace(&mut self.watch.damage_notified, true))
                 .then_some(SubscriptionEvent::Damaged);
         }
-        let is_gone = matches!(self.reading.is_published(), Ok(false));
+        let is_gone = self.reading.look_for_publisher();
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
         self.watch.gone_seen = is_gone && !self.watch.gone_notified;

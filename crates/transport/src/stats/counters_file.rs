@@ -3,8 +3,8 @@
 use crate::bus::{Damage, Error, Root};
 use std::time::Duration;
 use touchline_shm::clock::wall_ns;
-use touchline_shm::counters::{self, Descriptor, words_needed};
-use touchline_shm::segment::{self, Access, Lock, Mapping, Options, WriterLock};
+use touchline_shm::counters::{self, Descriptor, words_needed, words_stated};
+use touchline_shm::segment::{self, Access, Length, Lock, Mapping, Options, WriterLock};
 use touchline_types::CounterInfo;
 
 pub use touchline_shm::counters::{Description, HistogramView, Origin};
@@ -111,6 +111,7 @@ impl CountersView {
         let directory = root.open(bus)?;
         let options = Options {
             lock: Lock::No,
+            length: Length::Stated(words_stated),
             ..Options::default()
         };
         let mapping = match Mapping::open(&directory, FILE, Access::Read, &options) {

@@ -1,13 +1,14 @@
 //! Removal of the files of a bus in use: no process publishes beside the next publisher, and every reader finds it.
 
 use crate::restarting::{Notified, drain, wait_for};
-use crate::stage::{Market, Stage, mirror, small};
+use crate::stage::{Market, Stage, counts, mirror, small};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_lab::random::Random;
 use touchline_transport::shm::{
-    CountersFile, CountersView, Damage, Error, Join, Lossless, Publisher, Settings,
+    CountersFile, CountersView, Damage, Error, Join, Lossless, Overview, Publisher, Settings,
+    Subscriber,
 };
 use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::{CounterInfo, Instrument, Validity};
@@ -194,6 +195,103 @@ fn a_ring_in_use_is_not_taken_over_in_another_directory() {
     stage.publisher();
 }
 
+/// Each file that a reader maps, made longer: no reader maps it, and it takes no memory; its publisher ends; the next one
+/// makes the bus again.
+#[test]
+fn a_file_that_is_made_longer_is_not_mapped() {
+    use std::os::unix::fs::MetadataExt;
+    for name in [
+        "ring",
+        "definitions",
+        "images",
+        "order_books",
+        "orders",
+        "last_values",
+    ] {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        let path = stage.root().path().join("test").join(name);
+        let before = fs::metadata(&path).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(2 << 30).unwrap();
+        let refused = Subscriber::join(&stage.root(), "test", Join::default());
+        let refused = refused.err().expect("too long").to_string();
+        assert!(
+            refused.contains(name) && refused.contains("2147483648 bytes"),
+            "{refused}"
+        );
+        let after = fs::metadata(&path).unwrap();
+        assert_eq!(after.blocks(), before.blocks(), "{name}");
+        assert_eq!(publisher.check(), Err(Damage::OtherLength(path.clone())));
+        drop(publisher);
+        let again = stage.publisher();
+        assert_eq!(fs::metadata(&path).unwrap().len(), before.len(), "{name}");
+        stage.join(Join::default());
+        drop(again);
+    }
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    let counters = CountersFile::create(publisher.lock(), 1.0, &[], &[]).unwrap();
+    let path = stage.root().path().join("test/counters");
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(2 << 30).unwrap();
+    let refused = CountersView::open(&stage.root(), "test").err();
+    let refused = refused.expect("too long").to_string();
+    assert!(refused.contains("2147483648 bytes"), "{refused}");
+    assert_eq!(counters.check(), Err(Damage::OtherLength(path)));
+}
+
+/// A member of the bus's group may do this. A lossless bus goes on, its readers find the new cursors, and the publisher
+/// waits for them again.
+#[test]
+fn cursors_of_another_length_are_made_again() {
+    for length in [0, 4_096 * 3, 3 << 30] {
+        let stage = Stage::new();
+        let settings = Settings {
+            lossless: Some(Lossless {
+                readers_max: 2,
+                wait_max: Duration::from_millis(20),
+            }),
+            ..small()
+        };
+        let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+        let named = || Join {
+            registered: true,
+            ..Join::default()
+        };
+        let mut subscriber = stage.join(named());
+        let mut market = Market::new(1, 2);
+        market.define(&mut publisher);
+        publisher.commit();
+        let mut mirror = mirror();
+        while subscriber.drain(usize::MAX, &mut mirror) > 0 {}
+        let path = stage.root().path().join("test/cursors");
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(length).unwrap();
+        // Until the publisher has looked: the bus is shown, without places.
+        let overview = Overview::of(&stage.root(), "test").unwrap();
+        assert_eq!(overview.readers, None, "{length}");
+        assert_eq!(publisher.check(), Ok(()), "{length}");
+        assert_eq!(counts(&publisher).cursors_renewed, 1, "{length}");
+        assert_eq!(fs::metadata(&path).unwrap().len(), 4_096, "{length}");
+        // One idle look of the reader.
+        subscriber.look_again();
+        assert_eq!(subscriber.drain(usize::MAX, &mut mirror), 0, "{length}");
+        let overview = Overview::of(&stage.root(), "test").unwrap();
+        assert_eq!(overview.readers.map(|all| all.len()), Some(1), "{length}");
+        drop(stage.join(named()));
+        (0..4_000).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        let counters = counts(&publisher);
+        assert_eq!(
+            counters.readers_left_behind, 1,
+            "{length}: it was waited for"
+        );
+        assert_eq!(publisher.check(), Ok(()));
+        assert_eq!(counts(&publisher).cursors_renewed, 1, "{length}");
+    }
+}
+
 #[test]
 fn a_file_that_is_cut_short_is_named() {
     let stage = Stage::new();
@@ -205,5 +303,5 @@ fn a_file_that_is_cut_short_is_named() {
     market.define(&mut publisher);
     market.event(&mut publisher);
     publisher.commit();
-    assert_eq!(publisher.check(), Err(Damage::CutShort(path)));
+    assert_eq!(publisher.check(), Err(Damage::OtherLength(path)));
 }

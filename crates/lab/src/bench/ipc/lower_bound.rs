@@ -10,7 +10,7 @@ use std::path::Path;
 use touchline_shm::Words;
 use touchline_shm::atomic::{AtomicU64, Ordering};
 use touchline_shm::clock::{Clock, ticks};
-use touchline_shm::segment::{Access, GroupAccess, Lock, Mapping, Options, WriterLock};
+use touchline_shm::segment::{Access, GroupAccess, Length, Lock, Mapping, Options, WriterLock};
 
 const BUS: &str = "floor";
 const FILE: &str = "lines";
@@ -22,6 +22,7 @@ const OPTIONS: Options = Options {
     lock: Lock::IfAllowed,
     sparse: false,
     group_access: GroupAccess::Write,
+    length: Length::Any,
 };
 /// Words of the two lines, far enough apart that no prefetcher loads one with the other.
 const THERE: usize = 0;

@@ -11,6 +11,7 @@ use touchline_shm::broadcast;
 impl Subscriber {
     /// After a loss, in which the start of another writer may be lost too.
     pub(super) fn resync(&mut self) {
+        self.reading.renew_cursor();
         self.rows.forget_orders();
         self.restart_missed = self.reading.ring.generation() != self.generation;
         match self.restart_missed {
