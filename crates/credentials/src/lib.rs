@@ -17,7 +17,7 @@ mod text;
 mod tls;
 
 pub use secret::SecretSource;
-pub use text::check_text;
+pub use text::{check_text, read_config, read_text};
 pub use tls::{ClientTls, ServerTls};
 
 use serde::Serializer;

@@ -2,9 +2,44 @@
 
 use super::ConfigError;
 use super::secret::refuse_written;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
+
+/// Longest configuration that is read.
+const BYTES_MAX: u64 = 1024 * 1024;
+
+/// Text of a configuration file; [`check_text`] is still to be made.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_config(path: &Path) -> Result<String, ConfigError> {
+    read_text(path, BYTES_MAX)
+}
+
+/// Text of a file that a configuration names, in UTF-8, of at most `bytes_max` bytes.
+///
+/// # Errors
+/// The file cannot be read, is not a file or a pipe with data, or is something else than a text of that length.
+pub fn read_text(path: &Path, bytes_max: u64) -> Result<String, ConfigError> {
+    touchline_net::input::read_text(path, bytes_max).map_err(|error| {
+        let (what, fix) = match error.kind() {
+            ErrorKind::InvalidData => (error.to_string(), "save it as UTF-8, without a byte order mark"),
+            ErrorKind::IsADirectory => (error.to_string(), "give the file in it"),
+            ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::TimedOut => {
+                (error.to_string(), "give a configuration file")
+            }
+            _ => (format!("cannot read it: {error}"), "check the path and its permissions"),
+        };
+        ConfigError {
+            file: path.to_owned(),
+            line: None,
+            what,
+            fix: fix.to_owned(),
+        }
+    })
+}
 
 /// Letters of a key in an error: a key of a file may have any length.
 const SHOWN_MAX: usize = 64;

@@ -174,14 +174,8 @@ fn read_certificates(path: &Path) -> Result<Vec<u8>, ConfigError> {
         what,
         fix: "give a file of certificates in PEM, and check its permissions".to_owned(),
     };
-    let about = std::fs::metadata(path);
-    let about = about.map_err(|error| refuse(format!("cannot read it: {error}")))?;
-    if !about.is_file() || about.len() > CERTIFICATES_BYTES_MAX {
-        return Err(refuse(format!(
-            "it is not a regular file of at most {CERTIFICATES_BYTES_MAX} bytes"
-        )));
-    }
-    std::fs::read(path).map_err(|error| refuse(format!("cannot read it: {error}")))
+    touchline_net::input::read(path, CERTIFICATES_BYTES_MAX)
+        .map_err(|error| refuse(format!("cannot read it: {error}")))
 }
 
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -98,7 +98,7 @@ impl DropCopy {
     ///
     /// # Errors
     /// The damage.
-    pub fn check(&self) -> Result<(), Damage> {
+    pub fn check(&mut self) -> Result<(), Damage> {
         self.publication.check()
     }
 }

@@ -10,7 +10,6 @@ mod annotated;
 mod duty;
 mod network;
 mod publication;
-mod text;
 mod values;
 
 pub use crate::venues::Config;
@@ -21,8 +20,7 @@ pub use duty::{Duty, IdleKind};
 pub use network::{Network, Receive, Sources};
 pub(crate) use publication::read_bus_name;
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
-pub(crate) use text::read_text;
-pub use touchline_credentials::{ClientTls, ConfigError, SecretSource};
+pub use touchline_credentials::{ClientTls, ConfigError, SecretSource, read_config};
 pub use touchline_instruments::Symbols;
 pub(crate) use values::{lossy, timeout_ns, within};
 

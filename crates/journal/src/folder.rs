@@ -157,7 +157,8 @@ impl Folder {
         let file = std::fs::OpenOptions::new()
             .read(true)
             .write(may_write)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            // A pipe under the name of a segment must not block.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(self.path.join(name))?;
         if self.is_private {
             verify_private(&file.metadata()?, "600")?;

@@ -85,7 +85,10 @@ pub fn writer(directory: &Path) -> Option<Writer> {
 
 /// Process id of the writer, 0 if it has not written it yet; `None` if there is no writer.
 pub(crate) fn holder(directory: &Path) -> Option<u32> {
-    let file = File::open(directory.join(NAME)).ok()?;
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags(nonblock);
+    let file = options.open(directory.join(NAME)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(pid_in(&file)),
         _ => None,

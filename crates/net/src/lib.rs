@@ -2,7 +2,7 @@
 //!
 //! A [`PacketSource`] lends one UDP packet at a time, with its receive time and the source of that time. [`UdpSource`]
 //! receives from sockets, [`XdpSource`] from the frames of an interface, [`PcapSource`] from captures; [`pcap`] reads and writes capture files, [`frame`] finds the
-//! UDP datagram in a link-layer frame. A [`Connection`] is TCP, with or without [`tls`], and a
+//! UDP datagram in a link-layer frame; [`input`] opens a file that a user names. A [`Connection`] is TCP, with or without [`tls`], and a
 //! [`Backoff`] the pauses between attempts to make one.
 //!
 //! # Never
@@ -34,6 +34,7 @@ mod backoff;
 mod capture_order;
 mod connection;
 pub mod frame;
+pub mod input;
 mod live;
 #[allow(
     unsafe_code,

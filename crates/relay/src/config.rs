@@ -231,31 +231,14 @@ impl ReceiveConfig {
 
 /// Allowed values of `lag_ms_max`.
 const LAG_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
-/// Longest configuration file, bytes.
-const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
 impl Config {
-    /// Reads a file.
+    /// Reads the text of a file, of whose folder its paths are.
     ///
     /// # Errors
-    /// The file cannot be read or is invalid.
-    pub fn read(path: &Path) -> Result<Config, ConfigError> {
-        let refused = |what: String| ConfigError {
-            file: path.to_owned(),
-            line: None,
-            what,
-            fix: "give the path of a configuration in TOML".to_owned(),
-        };
-        let about =
-            std::fs::metadata(path).map_err(|error| refused(format!("cannot read it: {error}")))?;
-        if !about.is_file() || about.len() > CONFIG_BYTES_MAX {
-            return Err(refused(format!(
-                "not a regular file of at most {CONFIG_BYTES_MAX} bytes"
-            )));
-        }
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| refused(format!("cannot read it: {error}")))?;
-        let mut config = Config::parse(path, &text)?;
+    /// The text is invalid.
+    pub fn from_text(path: &Path, text: &str) -> Result<Config, ConfigError> {
+        let mut config = Config::parse(path, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for tls in config.send.iter_mut().filter_map(|link| link.tls.as_mut()) {
             tls.starts_at(folder);

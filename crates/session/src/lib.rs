@@ -1,7 +1,8 @@
 //! Sessions with counterparties: FIX sessions of either role, their stores, and access control.
 //!
 //! [`fix::Session`] takes bytes and time and returns events and bytes; messages are kept in a [`fix::Store`], in memory
-//! or in a file ([`file_store`]). [`access_control`] contains the checks of an acceptor before a session starts.
+//! or in a file ([`file_store`]); [`xml`] reads descriptions of
+//! counterparties. [`access_control`] contains the checks of an acceptor before a session starts.
 //!
 //! # Never
 //! Owns a socket, a clock or a thread; interprets application messages; logs. Only [`file_store`] does I/O.
@@ -18,6 +19,7 @@ mod failures;
 pub mod file_store;
 pub mod fix;
 mod secret;
+pub mod xml;
 
 pub use failures::Failures;
 pub use secret::Secret;

@@ -3,7 +3,7 @@
 use crate::mistakes;
 use crate::output::{Failure, say};
 use std::path::{Path, PathBuf};
-use touchline_gateway::config::ConfigError;
+use touchline_gateway::config::{ConfigError, read_config};
 use touchline_gateway::venues::{AnyConfig, VENUES};
 
 /// Print an example configuration, or check one.
@@ -63,8 +63,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads the configuration of a gateway; an error names every mistake of the file.
 pub fn read(file: &Path) -> Result<Box<dyn AnyConfig>, Failure> {
-    VENUES.read(file).map_err(|first| {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = read_config(file).map_err(|error| Failure::configuration(&error))?;
+    VENUES.from_text(file, &text).map_err(|first| {
         mistakes::failure(
             &text,
             first,

@@ -105,10 +105,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads the links of a file; an error names every mistake.
 fn read(path: &Path) -> Result<Config, Failure> {
-    Config::read(path).map_err(|first| {
-        // A mistake of a line: the file can be read.
-        let text = first.line.and_then(|_| std::fs::read_to_string(path).ok());
-        let text = text.unwrap_or_default();
+    let text = touchline_credentials::read_config(path).map_err(Failure::usage)?;
+    Config::from_text(path, &text).map_err(|first| {
         let parse = |text: &str| Config::parse(path, text).map(drop);
         let line_of = |error: &ConfigError| error.line.map(|line| line as usize);
         mistakes::failure(&text, first, parse, line_of)

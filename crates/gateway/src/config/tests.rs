@@ -1,4 +1,3 @@
-use super::text::FILE_BYTES_MAX;
 use super::*;
 use crate::venues::VENUES;
 use crate::venues::cme::{CmeVenue, Kind};
@@ -153,12 +152,12 @@ fn a_file_without_a_configuration_is_refused() {
             .what
             .contains("UTF-8")
     );
-    let long = vec![b'#'; FILE_BYTES_MAX as usize + 1];
+    let long = vec![b'#'; 1_048_577];
     assert!(
         written(&long)
             .expect_err("too long")
             .what
-            .contains("more than 16777216")
+            .contains("more than 1048576")
     );
     std::fs::remove_dir_all(&folder).expect("our own folder");
 }

@@ -4,7 +4,7 @@ mod mistake;
 
 use super::start::AnyConfig;
 use super::venue::{Config, Venue};
-use crate::config::{ConfigError, Guide, SettingsTable, read_text};
+use crate::config::{ConfigError, Guide, SettingsTable, read_config};
 use crate::live::FeedLink;
 use serde::Deserialize;
 use std::fmt;
@@ -68,7 +68,7 @@ impl Venues {
     /// As [`Venues::read_as`]; or its venue is not in the table.
     pub fn read(self, path: impl AsRef<Path>) -> Result<Box<dyn AnyConfig>, ConfigError> {
         let path = path.as_ref();
-        self.from_text(path, &read_text(path)?)
+        self.from_text(path, &read_config(path)?)
     }
 
     /// [`Self::read`] for a text; `name` is the file's name in errors, and relative paths start there.
@@ -95,7 +95,7 @@ impl Venues {
     /// of another kind.
     pub fn read_as<V: Venue>(self, path: impl AsRef<Path>) -> Result<Config<V>, ConfigError> {
         let path = path.as_ref();
-        parse(self, path, &read_text(path)?)
+        parse(self, path, &read_config(path)?)
     }
 
     /// [`Self::read_as`] for a text; `name` is the file's name in errors, and relative paths start there.

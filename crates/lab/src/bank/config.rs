@@ -332,6 +332,9 @@ pub enum Kind {
     Full,
 }
 
+/// Longest file of ticks that is read.
+const TICKS_BYTES_MAX: u64 = 1 << 30;
+
 impl Config {
     /// Reads and checks the text of a file.
     ///
@@ -358,7 +361,8 @@ impl Config {
                 continue;
             };
             let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
-            let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+            let text = touchline_net::input::read_text(&path, TICKS_BYTES_MAX);
+            let text = text.map_err(|error| wrong(&error))?;
             let mids = text.lines().enumerate().map(|(at, line)| {
                 mid_of(line, pair.precision)
                     .ok_or_else(|| wrong(&format!("line {}: not 'time,bid,ask'", at + 1)))

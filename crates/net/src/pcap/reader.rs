@@ -1,6 +1,5 @@
 //! Reader of captures of any supported format.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use super::pcapng::Pcapng;
 use super::record::Record;
 use super::stream::Stream;
 use super::{LinkType, classic, pcapng};
+use crate::input;
 
 /// Reads the packets of one capture in the order of the file.
 ///
@@ -73,7 +73,7 @@ impl Reader<'static> {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let opened = input::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) =
             opened.map_err(|error| Error::new(&name, 0, Fault::io(0, "cannot open it", &error)))?;
         let total_bytes = metadata.is_file().then_some(metadata.len());

@@ -20,7 +20,7 @@ pub fn check(path: &Path) -> Result<Check, Failure> {
             "{name}: {what}; give a configuration of fx run, fx compose or a gateway"
         ))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    let text = touchline_credentials::read_config(path).map_err(Failure::usage)?;
     let scope = guards::scope_of(&text).ok_or_else(|| wrong(&"not TOML"))?;
     let check = |status, seen, fix| Check {
         name: "guards",

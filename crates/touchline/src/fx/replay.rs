@@ -4,7 +4,6 @@ use super::config_text::read_config;
 use crate::mistakes;
 use crate::output::{Failure, Output};
 use clap::Args;
-use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use touchline_fx::Setup;
@@ -39,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         mistakes::failure_of_lines(&config, &text, &error, |text| Setup::parse(text).map(drop))
     })?;
     let session = arguments.session.join("session.txt");
-    let file = File::open(&session).map_err(|error| unreadable(&session, &error))?;
+    let file = touchline_net::input::open(&session).map_err(|error| unreadable(&session, &error))?;
     let files = replay(setup, &session, BufReader::new(file))?;
     write(&files, &arguments.out)
 }

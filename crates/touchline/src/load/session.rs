@@ -20,6 +20,8 @@ use touchline_load::report::{Facts, si, time};
 use touchline_load::row::Row;
 use touchline_load::step::{self, Settings, Subject};
 
+/// Longest file of rows that is read.
+const ROWS_BYTES_MAX: u64 = 1 << 30;
 /// Round trips of a cache line, before and after a round.
 const ROUND_TRIPS: u64 = 10_000;
 
@@ -236,8 +238,8 @@ fn floor(measuring: usize, other: usize) -> Result<u64, Failed> {
 /// The rows of a file, and the facts of their run.
 pub fn read(path: &Path) -> Result<(Vec<Row>, Facts), Failure> {
     let place = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::run(format!("{place}: {error}")))?;
+    let text = touchline_net::input::read_text(path, ROWS_BYTES_MAX);
+    let text = text.map_err(|error| Failure::run(format!("{place}: {error}")))?;
     let mut rows = Vec::new();
     let mut facts = Facts::default();
     for (number, line) in text.lines().enumerate() {

@@ -107,6 +107,9 @@ struct SessionArguments {
     log: LogArguments,
 }
 
+/// Longest dictionary that is read.
+const DICTIONARY_BYTES_MAX: u64 = 8 << 20;
+
 const ACCEPTOR_HELP: &str = "\
 Examples:
   touchline sim fix-acceptor
@@ -326,7 +329,7 @@ impl SessionArguments {
             });
         };
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = touchline_net::input::read_text(path, DICTIONARY_BYTES_MAX)
             .map_err(|error| Failure::usage(format!("--dictionary {name}: {error}")))?;
         let tables =
             Tables::read(&name, &text).map_err(|mistake| Failure::usage(mistake.to_string()))?;

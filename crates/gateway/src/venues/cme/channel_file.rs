@@ -7,9 +7,11 @@ use std::path::Path;
 
 use crate::Routes;
 use roxmltree::{Document, Node};
+use touchline_credentials::read_text;
+use touchline_session::xml;
 use touchline_feed::cme::{FeedType, Line};
 
-use crate::config::{ConfigError, read_text};
+use crate::config::ConfigError;
 
 mod owners;
 
@@ -59,6 +61,9 @@ pub struct Connection {
     pub hosts: Vec<Ipv4Addr>,
 }
 
+/// Longest `config.xml` that is read; CME's has 300 KB.
+const BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 /// Transport protocol of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protocol {
@@ -78,7 +83,7 @@ impl ChannelConfig {
     /// it twice, or a connection of the channel is invalid.
     pub fn read(path: impl AsRef<Path>, channel: u32) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        Self::parse(path, &read_text(path)?, channel)
+        Self::parse(path, &read_text(path, BYTES_MAX)?, channel)
     }
 
     /// Feed and line of each group and port.
@@ -87,10 +92,10 @@ impl ChannelConfig {
     }
 
     fn parse(file: &Path, text: &str, channel: u32) -> Result<Self, ConfigError> {
-        let document = Document::parse(text).map_err(|error| ConfigError {
+        let document = xml::parse(text).map_err(|(line, what)| ConfigError {
             file: file.to_owned(),
-            line: Some(error.pos().row),
-            what: format!("not well-formed XML: {error}"),
+            line: Some(line),
+            what: format!("not well-formed XML: {what}"),
             fix: "download CME's config.xml again".to_owned(),
         })?;
         Source {

@@ -1,7 +1,8 @@
 //! Conversion of XML to tables.
 
 use super::Tables;
-use roxmltree::{Document, Node};
+use crate::xml;
+use roxmltree::Node;
 use std::collections::HashMap;
 use touchline_wire::fix::dictionary::{
     DEPTH_MAX, DataPair, FieldType, Group, Kind, MEMBERS_MAX, Member, MessageType, NO_GROUP, Span,
@@ -19,7 +20,7 @@ pub(super) fn read(text: &str) -> Result<Tables, Wrong> {
     if text.len() > BYTES_MAX {
         return Err((1, format!("longer than {BYTES_MAX} bytes")));
     }
-    let document = Document::parse(text).map_err(|error| (error.pos().row, error.to_string()))?;
+    let document = xml::parse(text)?;
     let root = document.root_element();
     if !root.has_tag_name("fix") {
         return Err(wrong(root, "begins with another element than <fix>"));

@@ -14,6 +14,9 @@ use touchline_lab::capture::{Feed, Line};
 use touchline_lab::claim::{Claim, Refused};
 use touchline_lab::cme::config;
 
+/// Longest `config.xml` that is copied.
+const CONFIG_XML_BYTES_MAX: u64 = 16 << 20;
+
 /// The addresses of a channel.
 #[derive(Clone, Debug)]
 pub struct Addresses {
@@ -118,7 +121,8 @@ impl Addresses {
         let xml = match &arguments.config_xml {
             None => config::config_xml_of(arguments.groups, host, replay),
             Some(file) => {
-                std::fs::read_to_string(file).map_err(|error| unwritable(file, &error))?
+                let text = touchline_net::input::read_text(file, CONFIG_XML_BYTES_MAX);
+                text.map_err(|error| unwritable(file, &error))?
             }
         };
         let mut toml = self.gateway_toml(&arguments.interface, host);

@@ -207,11 +207,8 @@ fn source(arguments: &Arguments) -> Result<Source, Failure> {
             file.display()
         ))
     };
-    let about = std::fs::metadata(file).map_err(|error| refuse(&error.to_string()))?;
-    if !about.is_file() || about.len() > PLAY_BYTES_MAX {
-        return Err(refuse("not a regular file of at most 1 GiB"));
-    }
-    let bytes = std::fs::read(file).map_err(|error| refuse(&error.to_string()))?;
+    let bytes = touchline_net::input::read(file, PLAY_BYTES_MAX);
+    let bytes = bytes.map_err(|error| refuse(&error.to_string()))?;
     let recording = Recording::read(bytes).map_err(|error| refuse(&error.to_string()))?;
     Ok(Source::Recording(recording))
 }

@@ -3,17 +3,18 @@
 use std::net::SocketAddrV4;
 use std::path::Path;
 
-use roxmltree::{Document, Node};
+use roxmltree::Node;
+use touchline_credentials::read_text;
+use touchline_session::xml;
 
-use super::{below, elements, number, text};
-use crate::config::read_text;
+use super::{BYTES_MAX, below, elements, number, text};
 
 /// Numbers of all channels of a `config.xml` that send to this group and port.
 ///
 /// Used for an error text, so unreadable parts are skipped.
 pub fn channels_with(path: impl AsRef<Path>, destination: SocketAddrV4) -> Vec<u32> {
-    let text = read_text(path.as_ref()).unwrap_or_default();
-    let Ok(document) = Document::parse(&text) else {
+    let text = read_text(path.as_ref(), BYTES_MAX).unwrap_or_default();
+    let Ok(document) = xml::parse(&text) else {
         return Vec::new();
     };
     elements(document.root_element(), "channel")
