@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use touchline_client::Error;
 use touchline_client::fx;
 use touchline_client::names::ErrorKind;
+use touchline_client::words::Visible;
 
 /// Result of a call: `TL_OK`, `TL_TIMED_OUT`, `TL_STOPPED`, or an error, which is negative: `TL_ERROR_NO_BUS` and others.
 #[allow(non_camel_case_types, reason = "as C spells it")]
@@ -72,7 +73,8 @@ pub fn guarded(call: impl FnOnce() -> Result<tl_status, Failure>) -> tl_status {
                 .into(),
         },
     };
-    let sentence = failure.sentence.replace('\0', "?");
+    // It may repeat an argument, and a program prints it.
+    let sentence = Visible(&failure.sentence).to_string();
     SENTENCE.with_borrow_mut(|last| *last = CString::new(sentence).unwrap_or_default());
     failure.kind as tl_status
 }

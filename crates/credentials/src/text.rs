@@ -1,4 +1,4 @@
-//! What no text of a configuration may contain: secrets, and control characters.
+//! Text of a configuration: its reading, and what none may contain: secrets, control characters and those that steer a terminal.
 
 use super::ConfigError;
 use super::secret::refuse_written;
@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
+use touchline_types::text::{Visible, is_visible};
 
 /// Longest configuration that is read.
 const BYTES_MAX: u64 = 1024 * 1024;
@@ -25,12 +26,18 @@ pub fn read_config(path: &Path) -> Result<String, ConfigError> {
 pub fn read_text(path: &Path, bytes_max: u64) -> Result<String, ConfigError> {
     touchline_net::input::read_text(path, bytes_max).map_err(|error| {
         let (what, fix) = match error.kind() {
-            ErrorKind::InvalidData => (error.to_string(), "save it as UTF-8, without a byte order mark"),
+            ErrorKind::InvalidData => (
+                error.to_string(),
+                "save it as UTF-8, without a byte order mark",
+            ),
             ErrorKind::IsADirectory => (error.to_string(), "give the file in it"),
             ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::TimedOut => {
                 (error.to_string(), "give a configuration file")
             }
-            _ => (format!("cannot read it: {error}"), "check the path and its permissions"),
+            _ => (
+                format!("cannot read it: {error}"),
+                "check the path and its permissions",
+            ),
         };
         ConfigError {
             file: path.to_owned(),
@@ -44,7 +51,7 @@ pub fn read_text(path: &Path, bytes_max: u64) -> Result<String, ConfigError> {
 /// Letters of a key in an error: a key of a file may have any length.
 const SHOWN_MAX: usize = 64;
 
-/// Refuses the text of a configuration that contains a secret or a control character. A text that is not TOML is left to the
+/// Refuses the text of a configuration that contains a secret or a character that is not visible. A text that is not TOML is left to the
 /// parser that reads it.
 ///
 /// # Errors
@@ -62,7 +69,7 @@ pub fn check_text(path: &Path, text: &str) -> Result<(), ConfigError> {
         file: path.to_owned(),
         line: Some(1 + before.matches('\n').count() as u32),
         what: format!(
-            "`{key}` has a control character, which would end a field of a message or a line of the log"
+            "`{key}` has a control character or one that steers a terminal, which would end a field of a message or a line of the log"
         ),
         fix: "give printable characters".to_owned(),
     })
@@ -74,9 +81,9 @@ fn in_table(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
         .iter()
         .filter_map(|(key, value)| {
             let name: &str = key.get_ref();
-            if name.contains(char::is_control) {
-                let shown = name.chars().take(SHOWN_MAX).flat_map(char::escape_default);
-                return Some((shown.collect(), key.span()));
+            if !name.chars().all(is_visible) {
+                let shown: String = name.chars().take(SHOWN_MAX).collect();
+                return Some((Visible(&shown).to_string(), key.span()));
             }
             let (inner, place) = in_value(value.get_ref(), value.span())?;
             let shown = || name.chars().take(SHOWN_MAX).collect();
@@ -90,7 +97,7 @@ fn in_table(table: &DeTable<'_>) -> Option<(String, Range<usize>)> {
 /// Key below this value, if there is one, and place of the first control character.
 fn in_value(value: &DeValue<'_>, place: Range<usize>) -> Option<(Option<String>, Range<usize>)> {
     match value {
-        DeValue::String(text) => text.contains(char::is_control).then_some((None, place)),
+        DeValue::String(text) => (!text.chars().all(is_visible)).then_some((None, place)),
         DeValue::Array(items) => items
             .iter()
             .find_map(|item| in_value(item.get_ref(), item.span())),
@@ -114,6 +121,7 @@ mod tests {
             ("n = \"\"\"a\nb\"\"\"\n", 1, "n"),
             ("\"k\\u007f\" = 1\n", 1, "k\\u{7f}"),
             ("b = \"\\u0085\"\na = \"\\u0000\"\n", 1, "b"),
+            ("b = \"x\u{202e}\"\n", 1, "b"),
         ] {
             let error = check_text(file, text).expect_err(text);
             assert_eq!(error.line, Some(line), "{error}");

@@ -41,7 +41,10 @@ pub fn read(path: impl AsRef<Path>, bytes_max: u64) -> Result<Vec<u8>> {
         }
         // A longer file is not taken into memory.
         let rest = (bytes_max + 1).saturating_sub(bytes.len() as u64);
-        match (&mut file).take(rest.min(CHUNK_BYTES)).read_to_end(&mut bytes) {
+        match (&mut file)
+            .take(rest.min(CHUNK_BYTES))
+            .read_to_end(&mut bytes)
+        {
             Ok(0) => return Ok(bytes),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}

@@ -20,7 +20,8 @@ pub fn parse(text: &str) -> Result<Document<'_>, (u32, String)> {
         nodes_limit: NODES_MAX,
         ..ParsingOptions::default()
     };
-    Document::parse_with_options(text, options).map_err(|error| (error.pos().row, error.to_string()))
+    Document::parse_with_options(text, options)
+        .map_err(|error| (error.pos().row, error.to_string()))
 }
 
 /// Counts the quoted values of each tag, and the tags inside each other.
@@ -94,10 +95,12 @@ mod tests {
     /// Each takes the parser alone minutes or the stack of the thread.
     #[test]
     fn attributes_and_elements_without_end_are_refused() {
-        let attributes = |count: usize| -> String {
-            (0..count).map(|at| format!(" a{at}='>\"'")).collect()
-        };
-        let (line, what) = refused(&format!("<a>\n<!-- \" ' --><b{}/></a>", attributes(1_000_000)));
+        let attributes =
+            |count: usize| -> String { (0..count).map(|at| format!(" a{at}='>\"'")).collect() };
+        let (line, what) = refused(&format!(
+            "<a>\n<!-- \" ' --><b{}/></a>",
+            attributes(1_000_000)
+        ));
         assert_eq!(line, 2, "{what}");
         assert!(what.contains("more than 64 attributes"), "{what}");
         refused(&format!("<a{}", attributes(1_000_000)));

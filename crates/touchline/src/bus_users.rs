@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 use touchline_transport::shm::Root;
+use touchline_types::text::Visible;
 
 /// A process that has files of a bus mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,10 +58,7 @@ fn is_of(line: &str, directory: &Path) -> bool {
 
 fn program_of(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim_end()
-        .chars()
-        .filter(|letter| !letter.is_control())
-        .collect()
+    Visible(name.trim_end()).to_string()
 }
 
 #[cfg(test)]

@@ -46,10 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let config = read(file)?;
     let plan = config.check();
-    let plan = plan.map_err(|errors| {
-        let errors: Vec<String> = errors.iter().map(ConfigError::to_string).collect();
-        Failure::usage(errors.join("\ntouchline: "))
-    })?;
+    let plan = plan.map_err(Failure::mistakes)?;
     say(&format!("{}: valid: {plan}\n", file.display()))?;
     match config.missing_here().as_slice() {
         [] => Ok(()),

@@ -6,7 +6,7 @@ mod receive;
 mod send;
 mod text;
 
-use crate::output::{Failure, say};
+use crate::output::{Failure, notice, say};
 use clap::Subcommand;
 use events::{Events, is_of_engine};
 use std::fmt::Write;
@@ -221,11 +221,7 @@ fn failed(error: Error) -> Failure {
     match error {
         Error::Foreign { .. } => Failure::usage(error),
         Error::Damaged { .. } => {
-            // If standard error is closed, the exit status still reports the damage.
-            let _ = std::io::Write::write_fmt(
-                &mut std::io::stderr(),
-                format_args!("touchline: {error}\n"),
-            );
+            notice(error);
             Failure::Logged(DAMAGED)
         }
         other => Failure::run(other),

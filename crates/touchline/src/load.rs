@@ -5,7 +5,7 @@ mod metrics;
 mod session;
 
 use crate::interrupt::Interrupt;
-use crate::output::{Failure, Output, say};
+use crate::output::{Failure, Output, notice, say};
 use metrics::Metrics;
 use session::Session;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -189,7 +189,7 @@ fn serve(address: SocketAddrV4) -> Result<(), Failure> {
         "listening on {}\n",
         agent.address().map_err(failure)?
     ))?;
-    agent.run(|| interrupt.is_asked(), |why| eprintln!("touchline: {why}"));
+    agent.run(|| interrupt.is_asked(), |why| notice(why));
     Ok(())
 }
 

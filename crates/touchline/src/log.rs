@@ -18,8 +18,6 @@ use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use format::Line;
-#[cfg(feature = "lab")]
-pub use format::one_line;
 pub use format::{Field, Format, Value};
 pub use thread::LogThread;
 

@@ -59,7 +59,7 @@ pub fn failure<E: Display>(
     if rest > 0 {
         said.push(format!("and {rest} more"));
     }
-    Failure::usage(said.join("\ntouchline: "))
+    Failure::mistakes(said)
 }
 
 /// [`failure`] of an error whose text begins with its line, if it is of one, and has a line for each wrong value: behind the name of the

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use touchline_gateway::config::ConfigError;
 use touchline_net::udp;
+use touchline_types::text::Visible;
 
 /// Failure of a command.
 #[derive(Debug)]
@@ -40,12 +41,18 @@ pub struct Output {
 impl Failure {
     /// A failed run.
     pub fn run(what: impl std::fmt::Display) -> Failure {
-        Failure::Run(what.to_string())
+        Failure::Run(one_line(what))
     }
 
     /// Wrong arguments or configuration.
     pub fn usage(what: impl std::fmt::Display) -> Failure {
-        Failure::Usage(what.to_string())
+        Failure::Usage(one_line(what))
+    }
+
+    /// Several mistakes of arguments or of a configuration, a line each.
+    pub fn mistakes(what: impl IntoIterator<Item = impl std::fmt::Display>) -> Failure {
+        let lines: Vec<String> = what.into_iter().map(one_line).collect();
+        Failure::Usage(lines.join("\ntouchline: "))
     }
 
     /// A wrong configuration.
@@ -106,6 +113,24 @@ impl Failure {
         let _ = writeln!(std::io::stderr(), "{priority}touchline: {what}");
         ExitCode::from(status)
     }
+}
+
+/// Letters of a line of an error: a key of a file may have any length.
+const LETTERS_MAX: usize = 4_000;
+
+/// What an error says, on one line: it may repeat an argument, or a part of a file.
+pub fn one_line(what: impl std::fmt::Display) -> String {
+    let mut text = what.to_string();
+    if let Some((end, _)) = text.char_indices().nth(LETTERS_MAX) {
+        text.truncate(end);
+        text.push('…');
+    }
+    Visible(&text).to_string()
+}
+
+/// Writes a notice of a command that goes on, as one line of standard error. If that is closed, the command goes on.
+pub fn notice(what: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "touchline: {}", one_line(what));
 }
 
 impl Output {
@@ -304,6 +329,30 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    /// An argument, a path and a key of a file reach the terminal as they are written, never as what they would do there.
+    #[test]
+    fn a_failure_is_one_visible_line() {
+        let from_outside = "a\n\u{202e}b\x1b[31m\u{9b}\u{2028}\r".to_owned() + &"x".repeat(10_000);
+        for failure in [
+            Failure::run(&from_outside),
+            Failure::usage(&from_outside),
+            Failure::mistakes([&from_outside]),
+        ] {
+            let (Failure::Run(what) | Failure::Usage(what)) = failure else {
+                panic!("it is not logged");
+            };
+            assert!(
+                what.starts_with("a\\n\\u{202e}b\\u{1b}[31m\\u{9b}\\u{2028}\\rxxx"),
+                "{what}"
+            );
+            assert!(what.len() < 5_000, "{}", what.len());
+        }
+        let Failure::Usage(two) = Failure::mistakes(["a", "b"]) else {
+            panic!("it is not logged");
+        };
+        assert_eq!(two, "a\ntouchline: b");
     }
 
     #[test]

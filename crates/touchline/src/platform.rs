@@ -3,8 +3,7 @@
 //! The compiler refuses systems other than 64-bit Linux (`touchline-shm`); the first command that needs a bus refuses a
 //! host without `/dev/shm`.
 
-use crate::output::Failure;
-use std::io::Write;
+use crate::output::{Failure, notice};
 
 /// Oldest supported kernel: that of RHEL 8, the oldest distribution in wide use.
 const KERNEL_MIN: (u32, u32) = (4, 18);
@@ -38,7 +37,7 @@ pub fn check_clock() {
 
 fn warn(what: &str) {
     // A closed standard error does not stop the command.
-    let _ = writeln!(std::io::stderr(), "touchline: warning: {what}");
+    notice(format_args!("warning: {what}"));
 }
 
 /// Reason to refuse a kernel of this release; `None` for an unreadable one.

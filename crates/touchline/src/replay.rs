@@ -6,7 +6,7 @@ mod progress;
 mod summary;
 
 use crate::books::{write_books, write_orders};
-use crate::output::{Failure, Output, STDOUT, say};
+use crate::output::{Failure, Output, STDOUT, notice, say};
 use crate::record::Prices;
 use crate::series::{Series, SeriesOutput};
 use crate::tops::Tops;
@@ -226,11 +226,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Err(Interrupted { report, error }) => (*report, Some(error)),
     };
     for truncation in &report.truncations {
-        // A closed standard error does not fail the run.
-        let _ = writeln!(
-            std::io::stderr(),
-            "touchline: warning: {truncation}; all packets before are processed, and without --allow-truncated the exit status is 1"
-        );
+        notice(format_args!(
+            "warning: {truncation}; all packets before are processed, and without --allow-truncated the exit status is 1"
+        ));
     }
     let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;
     if error.is_none() && report.routed() == 0 && !left_early {
@@ -350,12 +348,7 @@ fn publisher(arguments: &Arguments, config: &CmeConfig) -> Result<Option<Publish
     }
     let publisher = bus::open(config).map_err(Failure::run)?;
     for warning in publisher.warnings() {
-        // A closed standard error does not stop the bus.
-        let _ = writeln!(
-            std::io::stderr(),
-            "touchline: bus {}: {warning}",
-            config.bus
-        );
+        notice(format_args!("bus {}: {warning}", config.bus));
     }
     Ok(Some(publisher))
 }

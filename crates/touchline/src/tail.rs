@@ -6,7 +6,7 @@ mod text;
 
 use crate::interrupt::Interrupt;
 use crate::missing;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, notice};
 use crate::place::{Place, bus_name};
 use crate::remote::{self, Remote};
 use std::path::PathBuf;
@@ -146,7 +146,7 @@ fn join(options: &Options, source: &Source, interrupt: &Interrupt) -> Result<Opt
         }
         if !std::mem::replace(&mut is_told, true) {
             let why = missing::words_at(&source.directory, &source.bus, error);
-            eprintln!("touchline: {why}; waiting for it, Ctrl-C ends");
+            notice(format_args!("{why}; waiting for it, Ctrl-C ends"));
         }
         std::thread::sleep(NAP);
     }

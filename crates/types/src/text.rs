@@ -68,6 +68,40 @@ impl<const N: usize> FixedText<N> {
     }
 }
 
+/// Whether a character shows itself and does nothing else: it ends no line, controls no terminal, and steers neither the
+/// direction nor the place of the characters beside it.
+pub fn is_visible(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text from outside as every screen, error and log line shows it: on one line, each character that is not
+/// [visible](is_visible) escaped.
+///
+/// ```
+/// use touchline_types::text::Visible;
+/// assert_eq!(Visible("Zürich\n\u{202e}\x1b[2J").to_string(), "Zürich\\n\\u{202e}\\u{1b}[2J");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Visible<'a>(pub &'a str);
+
+impl fmt::Display for Visible<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while let Some(at) = rest.find(|letter| !is_visible(letter)) {
+            let (shown, behind) = rest.split_at(at);
+            f.write_str(shown)?;
+            let mut letters = behind.chars();
+            if let Some(letter) = letters.next() {
+                write!(f, "{}", letter.escape_default())?;
+            }
+            rest = letters.as_str();
+        }
+        f.write_str(rest)
+    }
+}
+
 /// Whether a screen and a FIX message can carry the byte.
 pub(crate) const fn is_printable(byte: u8) -> bool {
     byte.is_ascii_graphic() || byte == b' '

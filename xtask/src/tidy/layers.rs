@@ -45,7 +45,7 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-credentials",
         3,
-        &["touchline-net", "touchline-session"],
+        &["touchline-types", "touchline-net", "touchline-session"],
     ),
     package("touchline-book", 2, &["touchline-types"]),
     package("touchline-journal", 2, &["touchline-shm"]),

@@ -3,6 +3,7 @@
 use crate::config::Reset;
 use touchline_session::Secret;
 use touchline_session::fix::DisconnectReason;
+use touchline_types::text::is_visible;
 use touchline_wire::fix::{Message, tag};
 
 /// Longest text of a bank in an incident.
@@ -50,7 +51,7 @@ pub(super) fn reject_of(message: &Message<'_>) -> String {
             text.push_str(&format!(" {}={value}", field.tag));
         }
     }
-    text.retain(|letter| !letter.is_control());
+    text.retain(is_visible);
     text.trim_start().to_owned()
 }
 
@@ -60,7 +61,7 @@ pub(super) fn text_of(message: &Message<'_>) -> String {
     let text = fields.find(|field| field.tag == tag::TEXT);
     let text = text.map_or(&b""[..], |field| field.value);
     let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
-    text.chars().filter(|letter| !letter.is_control()).collect()
+    text.chars().filter(|letter| is_visible(*letter)).collect()
 }
 
 /// The fields that name a message: type, number, ClOrdID, ExecID.
@@ -72,6 +73,6 @@ pub fn names_of(message: &Message<'_>) -> String {
             text.push_str(&format!("{}={value} ", field.tag));
         }
     }
-    text.retain(|letter| !letter.is_control());
+    text.retain(is_visible);
     text.trim_end().to_owned()
 }

@@ -8,6 +8,7 @@ use touchline_session::fix::{
     DisconnectReason, Event, Memory, Session, Settings, Store, StoreError,
 };
 use touchline_types::ReceiveTime;
+use touchline_types::text::is_visible;
 use touchline_wire::fix::{Message, tag};
 
 /// One session of a counterparty.
@@ -279,5 +280,5 @@ fn text(message: &Message<'_>) -> String {
     let text = fields.find(|field| field.tag == tag::TEXT);
     let text = text.map_or(&b""[..], |field| field.value);
     let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
-    text.chars().filter(|letter| !letter.is_control()).collect()
+    text.chars().filter(|letter| is_visible(*letter)).collect()
 }

@@ -3,7 +3,7 @@
 use super::ipc::{cpus, failure};
 use super::run::{Common, Run};
 use crate::format::counted;
-use crate::output::Failure;
+use crate::output::{Failure, notice};
 use serde_json::json;
 use std::time::Duration;
 use touchline_lab::bench::Statistics;
@@ -136,7 +136,7 @@ impl Measured {
     fn new(method: Method, pair: u8, plan: &Plan) -> Result<Measured, Failure> {
         let (source, warnings) = plan.source(method, pair).map_err(failure)?;
         for warning in warnings {
-            eprintln!("touchline: {warning}");
+            notice(warning);
         }
         let name = name(method);
         let statistics = |what: &str| Statistics {

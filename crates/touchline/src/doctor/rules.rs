@@ -3,6 +3,7 @@
 use super::finding::{Asked, Finding, Status};
 use super::host::{Host, Unknown};
 use super::{aeron, memory, network, preload, processors};
+use touchline_types::text::Visible;
 
 /// A finding with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,15 +197,10 @@ pub fn check(host: &Host, asked: &Asked) -> Vec<Check> {
         Check {
             name: rule.name,
             status: found.status,
-            seen: one_line(&found.seen),
+            seen: Visible(&found.seen).to_string(),
             why: rule.why,
             fix: found.fix,
         }
     };
     RULES.iter().map(check).collect()
-}
-
-/// One line: files of the kernel may contain control characters.
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
 }

@@ -2,7 +2,7 @@
 
 use crate::interrupt::Interrupt;
 use crate::missing;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, notice};
 use crate::tail::OfEngine;
 use std::time::Duration;
 use touchline_client::fx::{BusEvent, Tail, happened};
@@ -81,7 +81,7 @@ impl Printer {
         let text = happened(event);
         match self.json {
             true => {
-                eprintln!("touchline: {text}");
+                notice(text);
                 Ok(())
             }
             false => self.output.line(&format!("-- {text}")),

@@ -38,7 +38,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         mistakes::failure_of_lines(&config, &text, &error, |text| Setup::parse(text).map(drop))
     })?;
     let session = arguments.session.join("session.txt");
-    let file = touchline_net::input::open(&session).map_err(|error| unreadable(&session, &error))?;
+    let file =
+        touchline_net::input::open(&session).map_err(|error| unreadable(&session, &error))?;
     let files = replay(setup, &session, BufReader::new(file))?;
     write(&files, &arguments.out)
 }

@@ -10,6 +10,7 @@ use touchline_fx::lines::{command_text, lines_of};
 use touchline_fx_desk::records;
 use touchline_journal::records::Stream;
 use touchline_journal::{Entry as Record, Follow};
+use touchline_types::text::Visible;
 
 /// Reads the batches of a journal from any record on.
 pub struct Events {
@@ -151,7 +152,7 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
                 text,
                 "received bank={} {}",
                 labels.banks[*bank],
-                shown(&message)
+                Visible(&message)
             )
         }
         Entry::Session { bank, is_up } => {
@@ -166,24 +167,12 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
         } => write!(
             text,
             "command request={request} client={client} person={person} {}",
-            shown(&command_text(bytes))
+            Visible(&command_text(bytes))
         ),
         Entry::Decision(desk) => write!(text, "decision {}", decision(desk)),
         Entry::Answer(_) | Entry::Event(..) => unreachable!("they are lines"),
     };
     true
-}
-
-/// A text on one line: control characters are escaped.
-fn shown(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter.is_control() {
-            true => shown.extend(letter.escape_default()),
-            false => shown.push(letter),
-        }
-    }
-    shown
 }
 
 /// The word of a decision; its command has the rest.

@@ -2,6 +2,7 @@
 
 use super::events::{Event, Level};
 use std::fmt::Write;
+use touchline_types::text::Visible;
 use touchline_wire::sbe::UtcTime;
 
 /// Format of the log lines.
@@ -91,7 +92,8 @@ impl Line<'_> {
         ];
         let fields = self.fields().map(|(name, value)| match value {
             Value::Number(number) => (name, serde_json::Value::from(number)),
-            Value::Text(text) => (name, serde_json::Value::from(text)),
+            // Those that JSON leaves as they are, too.
+            Value::Text(text) => (name, Visible(&text).to_string().into()),
         });
         object.extend(fields);
         // Written field by field to keep the order of the text.
@@ -110,32 +112,8 @@ fn push_text(out: &mut String, text: &str) {
         out.push_str(text);
         return;
     }
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            _ => push_visible(out, letter),
-        }
-    }
-    out.push('"');
-}
-
-/// A character, escaped if it ends a line or controls a terminal.
-fn push_visible(out: &mut String, letter: char) {
-    let steers = matches!(letter, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    match letter.is_control() || steers {
-        true => out.extend(letter.escape_default()),
-        false => out.push(letter),
-    }
-}
-
-/// Text on one line: external text may contain line ends and terminal control sequences.
-#[cfg(feature = "lab")]
-pub fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    text.chars()
-        .for_each(|letter| push_visible(&mut line, letter));
-    line
+    let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+    let _ = write!(out, "\"{}\"", Visible(&quoted));
 }
 
 impl Level {

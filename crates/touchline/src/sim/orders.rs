@@ -7,6 +7,7 @@ use std::io::{BufRead, Read, Write};
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
+use touchline_types::text::Visible;
 
 /// Queue of received commands.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl Orders {
 pub fn answer(what: &str) {
     let mut out = std::io::stdout().lock();
     // The sender may have closed the output; the simulator continues.
-    let _ = writeln!(out, "{}", crate::log::one_line(what)).and_then(|()| out.flush());
+    let _ = writeln!(out, "{}", Visible(what)).and_then(|()| out.flush());
 }
 
 /// Reads a line without its end; a longer line is cut and continues as the next one.

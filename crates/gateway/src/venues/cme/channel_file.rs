@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::Routes;
 use roxmltree::{Document, Node};
 use touchline_credentials::read_text;
-use touchline_session::xml;
 use touchline_feed::cme::{FeedType, Line};
+use touchline_session::xml;
 
 use crate::config::ConfigError;
 
@@ -542,7 +542,7 @@ mod tests {
             ("config_CERT_2023-08-14.xml", 40),
         ] {
             let path = folder.join("cme").join(name);
-            let text = read_text(&path).expect("CME's file");
+            let text = read_text(&path, BYTES_MAX).expect("CME's file");
             let document = Document::parse(&text).expect("CME's file");
             let ids: Vec<_> = elements(document.root_element(), "channel")
                 .filter_map(number)

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use touchline_types::text::Visible;
 
 /// Problem and fix.
 type Words = (String, String);
@@ -89,10 +90,8 @@ fn refused(path: &Path, line: usize, (what, fix): Words) -> ConfigError {
 const LETTERS_MAX: usize = 500;
 
 fn one_line(text: &str) -> String {
-    let letters = text.chars().take(LETTERS_MAX);
-    letters
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect()
+    let letters: String = text.chars().take(LETTERS_MAX).collect();
+    Visible(&letters).to_string()
 }
 
 /// Place of a span in the file.

@@ -5,7 +5,7 @@ use super::super::market::MarketName;
 use super::Reception;
 use super::report::to_text;
 use super::sent::{Sent, Stamped};
-use crate::output::Failure;
+use crate::output::{Failure, notice};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::CmeFeed;
@@ -100,7 +100,7 @@ fn open(arguments: &GatewayArguments, stamped_ns: Stamped) -> Result<Measured, F
     // Virtual cards have no zero copy, and each AF_XDP source says so.
     if arguments.receive == Reception::Sockets {
         for warning in warnings {
-            eprintln!("touchline: {warning}");
+            notice(warning);
         }
     }
     let source = Sent::new(source, arguments.from_sender, stamped_ns);
