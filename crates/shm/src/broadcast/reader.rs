@@ -106,7 +106,7 @@ impl<M: Words> Reader<M> {
     /// Moves the cursor of a registered reader to other memory, in the same slot and at its own position: the writer waits
     /// for it from its next look on.
     pub fn move_cursor(&mut self, cursors: Cursors<M>) {
-        if let Some(cursor) = &mut self.cursor {
+        if let Some(cursor) = own(&mut self.cursor) {
             cursor.lease = Some(cursors.take(cursor.slot, self.next.position));
             cursor.reported = self.next.position;
             cursor.cursors = cursors;
