@@ -32,7 +32,7 @@ pub enum Event {
     /// [`Event::Book`] of books that are empty now, [`Event::State`] of the others, [`Event::Orders`] of order books.
     Channel(ChannelEvent),
     /// An instrument was defined or redefined: [`Bus::definition`](crate::Bus::definition) has the definition.
-    Defined(Instrument),
+    Defined(Defined),
     /// An event of the connection.
     Connection(Connection),
 }
@@ -317,6 +317,15 @@ pub struct StateChange {
     pub end_of_batch: bool,
 }
 
+/// Definition of an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Defined {
+    /// Instrument.
+    pub instrument: Instrument,
+    /// Whether this is the last event of its venue packet.
+    pub end_of_batch: bool,
+}
+
 /// Change of all books of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelEvent {
@@ -372,12 +381,13 @@ impl Event {
             Event::Status(event) => event.instrument,
             Event::Quotes(event) => Some(event.instrument),
             Event::State(event) => Some(event.instrument),
-            Event::Defined(instrument) => Some(*instrument),
+            Event::Defined(event) => Some(event.instrument),
             Event::Channel(_) | Event::Connection(_) => None,
         }
     }
 
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given, whichever kinds and symbols it joined
+    /// for.
     pub fn end_of_batch(&self) -> bool {
         match self {
             Event::Top(event) => event.end_of_batch,
@@ -389,7 +399,8 @@ impl Event {
             Event::Status(event) => event.end_of_batch,
             Event::State(event) => event.end_of_batch,
             Event::Channel(event) => event.end_of_batch,
-            Event::Defined(_) | Event::Connection(_) => false,
+            Event::Defined(event) => event.end_of_batch,
+            Event::Connection(_) => false,
         }
     }
 
@@ -406,7 +417,8 @@ impl Event {
             Event::Status(event) => event.end_of_batch = true,
             Event::State(event) => event.end_of_batch = true,
             Event::Channel(event) => event.end_of_batch = true,
-            Event::Defined(_) | Event::Connection(_) => {}
+            Event::Defined(event) => event.end_of_batch = true,
+            Event::Connection(_) => {}
         }
     }
 }

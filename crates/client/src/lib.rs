@@ -84,9 +84,9 @@ pub use connection::Connection;
 pub use definition::Definition;
 pub use error::Error;
 pub use event::{
-    Aggressor, BookChange, ChannelChange, ChannelEvent, Event, Level, LevelChange, OrderAction,
-    OrderChange, OrdersChange, Quote, QuoteChange, QuotesChange, StateChange, Statistic, Status,
-    Top, Trade,
+    Aggressor, BookChange, ChannelChange, ChannelEvent, Defined, Event, Level, LevelChange,
+    OrderAction, OrderChange, OrdersChange, Quote, QuoteChange, QuotesChange, StateChange,
+    Statistic, Status, Top, Trade,
 };
 pub use find::Find;
 pub use instrument::{Instrument, Key, SecurityId};

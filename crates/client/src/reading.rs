@@ -13,8 +13,8 @@ mod connection;
 mod local;
 
 use crate::event::{
-    ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, QuoteChange, QuotesChange,
-    StateChange, Statistic, Status, Top,
+    ChannelChange, ChannelEvent, Defined, Event, LevelChange, OrderChange, QuoteChange,
+    QuotesChange, StateChange, Statistic, Status, Top,
 };
 use crate::pending::{Kind, Pending};
 use crate::values::{Meta, StoredValues, quote_of, quotes, trade_of};
@@ -397,7 +397,10 @@ impl Reading {
                 if is_displacing {
                     self.all_books = Some(AllBooks::new(meta));
                 }
-                Some(Event::Defined(instrument))
+                Some(Event::Defined(Defined {
+                    instrument,
+                    end_of_batch: false,
+                }))
             }
             Kind::Subscription(event) => self.subscription_event(event),
             _ => self.channel_event(kind, meta),

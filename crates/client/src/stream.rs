@@ -154,10 +154,10 @@ impl EventStream {
         let thread = std::thread::spawn(move || {
             while let Some(event) = bus.next() {
                 let mut buffer = lock(&buffer);
-                if let Event::Defined(instrument) = event
-                    && let Ok(definition) = bus.definition(instrument)
+                if let Event::Defined(defined) = event
+                    && let Ok(definition) = bus.definition(defined.instrument)
                 {
-                    buffer.define(instrument, definition.clone());
+                    buffer.define(defined.instrument, definition.clone());
                 }
                 buffer.push(event);
                 wake(buffer);

@@ -53,8 +53,8 @@ impl View {
 
     /// An event, with its symbol.
     pub fn event(&mut self, py: Python<'_>, bus: &Bus, event: Happened) -> Event {
-        if let Happened::Defined(instrument) = event {
-            self.take_symbol(py, bus, instrument);
+        if let Happened::Defined(defined) = event {
+            self.take_symbol(py, bus, defined.instrument);
         }
         if let Happened::Connection(what) = event {
             return Event::of_connection(self.form, what);

@@ -320,8 +320,10 @@ fn line(bus: &Bus, event: &Event) -> String {
             aggressor(trade.aggressor)
         ),
         Event::Connection(what) => format!("{kind} {}", what.kind().name()),
-        Event::Defined(instrument) => {
-            let of = bus.definition(*instrument).expect("a handle of this bus");
+        Event::Defined(defined) => {
+            let of = bus
+                .definition(defined.instrument)
+                .expect("a handle of this bus");
             let tick = of.tick.expect("the publisher states it").0;
             format!(
                 "{kind} {symbol} {} {} {} {} {tick}",

@@ -1,5 +1,6 @@
 //! Temporary buses with a test publisher, read by the client.
 
+mod batches;
 mod fold;
 mod joining;
 mod local;

@@ -348,10 +348,10 @@ impl Own {
             instrument.index()
         };
         match event {
-            Event::Defined(instrument) => {
-                let index = row(&mut self.tops, *instrument);
+            Event::Defined(defined) => {
+                let index = row(&mut self.tops, defined.instrument);
                 self.names.resize(self.tops.len(), String::new());
-                let name = bus.symbol(*instrument).to_owned();
+                let name = bus.symbol(defined.instrument).to_owned();
                 let known = std::mem::replace(&mut self.names[index], name.clone());
                 assert!(
                     known.is_empty() || known == name,

@@ -188,7 +188,7 @@ fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_o
     assert_eq!(state(&bus, es), State::Live);
     define(&mut publisher, 0, "ESU4", 200);
     publisher.commit();
-    assert_eq!(words(&mut bus), ["ESU4 defined"]);
+    assert_eq!(words(&mut bus), ["ESU4 defined."]);
     assert_eq!(bus.instrument("ESU4").expect("defined"), es);
 }
 
@@ -435,7 +435,7 @@ fn symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again() {
     // What the venue states next counts.
     define(&mut publisher, 0, "ESU4", 100);
     publisher.commit();
-    assert_eq!(words(&mut bus), ["ESU4 defined"]);
+    assert_eq!(words(&mut bus), ["ESU4 defined."]);
     let mut snapshot = stage.options().snapshot("test").expect("it is there");
     snapshot.refresh().expect("it is there");
     assert_eq!(
@@ -458,7 +458,7 @@ fn a_reader_has_caught_up_when_the_instruments_are_known() {
     define(&mut publisher, 0, "ESU4", 100);
     define(&mut publisher, 1, "NQU4", 101);
     publisher.commit();
-    let known = ["ESU4 defined", "NQU4 defined", "caught up, 2 instruments"];
+    let known = ["ESU4 defined", "NQU4 defined.", "caught up, 2 instruments"];
     assert_eq!(words(&mut bus), known);
     drop(publisher);
     let mut publisher = stage.publisher();
@@ -468,7 +468,7 @@ fn a_reader_has_caught_up_when_the_instruments_are_known() {
     let told = words(&mut bus);
     assert_eq!(
         told.last().map(String::as_str),
-        Some("ESU4 defined"),
+        Some("ESU4 defined."),
         "{told:?}"
     );
     define(&mut publisher, 1, "NQU4", 101);

@@ -99,7 +99,7 @@ pub fn word(bus: &Bus, event: &Event) -> String {
         Event::Status(_) => format!("{symbol} status{end}"),
         Event::State(change) => format!("{symbol} state {}{end}", change.state),
         Event::Channel(event) => format!("channel {:?}{end}", event.what),
-        Event::Defined(_) => format!("{symbol} defined"),
+        Event::Defined(_) => format!("{symbol} defined{end}"),
         Event::Connection(what) => what.to_string(),
         other => format!("{other:?}"),
     }

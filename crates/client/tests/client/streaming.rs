@@ -54,7 +54,11 @@ fn a_stream_conflates_tops_and_reports_dropped_trades() {
         panic!("{events:?}");
     };
     assert_eq!(
-        stream.definition(es).expect("defined").symbol.as_str(),
+        stream
+            .definition(es.instrument)
+            .expect("defined")
+            .symbol
+            .as_str(),
         "ESU4"
     );
     // Nothing is taken meanwhile: 500 tops become one, and ten of 25 trades are kept.

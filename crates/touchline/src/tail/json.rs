@@ -57,8 +57,8 @@ fn message(row: &mut Record<'_>, bus: &Bus, event: &Event) {
         Event::Channel(event) => channel(row, bus, event),
         Event::Defined(of) => {
             trace(row, bus, &bus.trace().times());
-            instrument(row, bus, *of);
-            if let Ok(stated) = bus.definition(*of) {
+            instrument(row, bus, of.instrument);
+            if let Ok(stated) = bus.definition(of.instrument) {
                 definition(row, stated);
             }
         }

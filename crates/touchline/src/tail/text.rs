@@ -28,7 +28,7 @@ pub fn write(line: &mut String, bus: &Bus, event: &Event) {
             push_head(line, bus, change.instrument, change.state.name());
         }
         Event::Channel(event) => write_channel(line, event),
-        Event::Defined(instrument) => write_definition(line, bus, *instrument),
+        Event::Defined(defined) => write_definition(line, bus, defined.instrument),
         Event::Connection(what) => write_connection(line, what),
         _ => {}
     }
