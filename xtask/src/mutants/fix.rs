@@ -23,6 +23,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_kill_at_every_point",
     },
     Mutant {
+        name: "fix session: a Logout that refuses a Logon leaves a gap",
+        find: "if is_next && !self.logons.is_resetting() {",
+        replace: "if is_next && self.logons.is_resetting() {",
+        test: "-p touchline-session --test session a_refusal_of_our_logon_is_no_gap_in_the_session_before",
+    },
+    Mutant {
         name: "fix session: a message is counted before the application processed it",
         find: "link.deliver(number);",
         replace: "                link.expect(number + 1);",

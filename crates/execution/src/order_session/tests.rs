@@ -131,13 +131,18 @@ impl Rig {
     }
 
     fn log_on_with(&mut self, number: u64, fields: &[(u32, &str)]) {
+        self.begin();
+        self.put(number, "A", fields);
+    }
+
+    /// Connects, after a pause.
+    fn begin(&mut self) {
         self.time.mono_ns += 60 * SECOND_NS;
         self.time.wall_ns += 60 * SECOND_NS;
         while self.session.is_connecting(self.time.mono_ns) {
             self.session.connect(self.time);
         }
         self.session.flush();
-        self.put(number, "A", fields);
     }
 
     /// What the session says of the bytes that have come.
@@ -527,4 +532,24 @@ fn a_message_that_is_too_long_is_told_and_skipped() {
         "{message}"
     );
     assert_eq!(*missing, gap(2, 2, false));
+}
+
+/// A bank that refuses some Logons, as in its pause, and then accepts one: its Logouts are no lost messages of the session before, which
+/// would make open orders unknown.
+#[test]
+fn refused_logons_leave_no_gap() {
+    let mut rig = Rig::open();
+    rig.log_on(1);
+    assert_eq!(rig.said(), [Said::Up(false)]);
+    *rig.wire.is_closed.borrow_mut() = true;
+    assert!(matches!(rig.said()[..], [Said::Down(..)]));
+    for number in 2..5 {
+        rig.begin();
+        rig.put(number, "5", &[(58, "pause")]);
+        assert!(matches!(rig.said()[..], [Said::Down(..)]), "{number}");
+        assert_eq!(rig.session.numbers().1, number + 1);
+    }
+    rig.log_on(5);
+    rig.put(6, "8", &REPORT);
+    assert_eq!(rig.said(), [Said::Up(false), Said::Message]);
 }

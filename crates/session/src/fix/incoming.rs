@@ -160,7 +160,16 @@ impl Incoming {
         parsed: &ParsedHeader<'_>,
     ) -> Outcome {
         let (kind, state) = (message.msg_type(), link.phase().state());
+        let wall_ns = link.clock().wall_ns();
         if state == State::LoggingOn && matches!(kind, b"5" | b"3") {
+            let expected = link.sequencer().next_in();
+            let is_next = parsed.header.msg_seq_num == Some(expected)
+                && logon::is_of_session(message, parsed, link.settings(), wall_ns);
+            // Else the next Logon would show it as a message of the session before that is missing.
+            // mutant: fix session: a Logout that refuses a Logon leaves a gap
+            if is_next && !self.logons.is_resetting() {
+                link.expect(expected + 1);
+            }
             link.close(DisconnectReason::LogonRejected);
             return Outcome::LoggedOut;
         }
@@ -168,7 +177,6 @@ impl Incoming {
             link.close(DisconnectReason::NotLogon);
             return Outcome::Nothing;
         }
-        let wall_ns = link.clock().wall_ns();
         let Some(terms) = Terms::read(message, parsed, link.settings(), wall_ns) else {
             link.close(DisconnectReason::BadLogon);
             return Outcome::Nothing;

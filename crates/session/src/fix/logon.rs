@@ -38,6 +38,18 @@ pub fn heartbeat_s(message: &Message<'_>) -> Result<Option<u32>, &'static str> {
     }
 }
 
+/// Whether the first message of a connection is of this session, by its version, time and names.
+pub fn is_of_session(
+    message: &Message<'_>,
+    parsed: &ParsedHeader<'_>,
+    settings: &Settings,
+    wall_ns: u64,
+) -> bool {
+    message.begin_string() == settings.begin_string.as_bytes()
+        && checks::header(parsed).is_none()
+        && checks::time_or_name(settings, wall_ns, &parsed.header).is_none()
+}
+
 impl Terms {
     /// Terms of a Logon, if it belongs to this session.
     pub fn read(
@@ -46,9 +58,7 @@ impl Terms {
         settings: &Settings,
         wall_ns: u64,
     ) -> Option<Terms> {
-        let is_good = message.begin_string() == settings.begin_string.as_bytes()
-            && checks::header(parsed).is_none()
-            && checks::time_or_name(settings, wall_ns, &parsed.header).is_none();
+        let is_good = is_of_session(message, parsed, settings, wall_ns);
         let number = parsed.header.msg_seq_num.filter(|number| *number > 0);
         let number = number.filter(|_| is_good)?;
         let is_reset = field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y");

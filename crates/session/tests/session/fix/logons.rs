@@ -296,3 +296,76 @@ fn a_logon_that_is_too_long_is_the_reason() {
         assert_eq!(us.counters().messages_too_long, 1);
     }
 }
+
+/// A Logout or Reject that answers our Logon is a message of that connection: it is counted if it is the next one, so that the Logon which
+/// is accepted later shows no gap. One of another session, of another number, or of the numbers before a reset that we ask for is not.
+#[test]
+fn a_refusal_of_our_logon_is_no_gap_in_the_session_before() {
+    // The bank's messages of two refused connections, the number of the Logon that is accepted, and whether something is asked for.
+    let rows: [(bool, [&str; 2], u64, bool); 7] = [
+        (
+            false,
+            ["35=5|34=1|49=THEM|", "35=5|34=2|49=THEM|"],
+            3,
+            false,
+        ),
+        (
+            false,
+            ["35=5|34=1|49=THEM|", "35=3|34=2|49=THEM|"],
+            3,
+            false,
+        ),
+        (
+            false,
+            ["35=5|34=1|49=OTHER|", "35=5|34=1|49=THEM|"],
+            2,
+            false,
+        ),
+        (false, ["35=5|34=7|49=THEM|", "35=5|34=8|49=THEM|"], 9, true),
+        (false, ["35=5|34=1|49=THEM|", "35=5|34=1|49=THEM|"], 3, true),
+        (true, ["35=5|34=1|49=THEM|", "35=5|34=1|49=THEM|"], 1, false),
+        (
+            true,
+            ["35=5|34=57|49=THEM|", "35=5|34=58|49=THEM|"],
+            1,
+            false,
+        ),
+    ];
+    for (reset, refusals, number, is_asked) in rows {
+        let settings = Settings {
+            reset_on_logon: reset,
+            ..settings(Role::Initiator)
+        };
+        let mut us = Session::new(settings, Memory::default());
+        let now = ReceiveTime::at(BEGIN_NS);
+        for refusal in refusals {
+            us.connected(now);
+            us.handle(
+                &filled(&format!("8=FIX.4.4|{refusal}56=US|52=<TIME>|")),
+                now,
+            );
+            assert!(matches!(us.poll(), Some(Event::LoggedOut(_))), "{refusal}");
+            assert_eq!(
+                us.disconnect_reason(),
+                Some(DisconnectReason::LogonRejected)
+            );
+            let sent = us.poll_transmit().len();
+            us.transmitted(sent);
+            us.disconnected(now);
+        }
+        us.connected(now);
+        let flag = if reset { "141=Y|" } else { "" };
+        let logon =
+            format!("8=FIX.4.4|35=A|34={number}|49=THEM|56=US|52=<TIME>|98=0|108=30|{flag}");
+        us.handle(&filled(&logon), now);
+        assert!(
+            matches!(us.poll(), Some(Event::LoggedOn { .. })),
+            "{refusals:?}"
+        );
+        let asked = us
+            .poll_transmit()
+            .windows(5)
+            .any(|bytes| bytes == b"\x0135=2");
+        assert_eq!(asked, is_asked, "{refusals:?}");
+    }
+}
