@@ -120,6 +120,27 @@ impl Error {
         )
     }
 
+    /// Whether packets may leave again without a change by anybody here: the interface is down, or was removed with its address or route.
+    pub fn is_of_a_lost_interface(&self) -> bool {
+        let Error::Refused { error, .. } = self else {
+            return false;
+        };
+        matches!(
+            error.raw_os_error(),
+            // EINVAL: the source is no address of this host any more.
+            Some(
+                libc::ENETDOWN
+                    | libc::ENETUNREACH
+                    | libc::EHOSTUNREACH
+                    | libc::EHOSTDOWN
+                    | libc::ENODEV
+                    | libc::ENXIO
+                    | libc::EADDRNOTAVAIL
+                    | libc::EINVAL
+            )
+        )
+    }
+
     /// Whether waiting may help: an interface or address of this host is missing, as during boot.
     pub fn may_come_up(&self) -> bool {
         matches!(self, Error::NoInterface { .. } | Error::NotOurs { .. })

@@ -14,6 +14,7 @@ mod cast;
 mod docs;
 mod expected_books;
 mod hostile;
+mod interface;
 mod load;
 mod log;
 mod matrix;

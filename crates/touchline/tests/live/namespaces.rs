@@ -91,6 +91,51 @@ impl Namespaces {
         assert!(ip(&line), "{line}");
     }
 
+    /// Takes the interface of the exchange down.
+    pub fn take_down(&self) {
+        self.set_up(false);
+    }
+
+    /// Removes the address of the exchange's interface.
+    pub fn flush_address(&self) {
+        let line = format!("-n {} address flush dev veth", self.names[0]);
+        assert!(ip(&line), "{line}");
+    }
+
+    /// Removes the Ethernet between them.
+    pub fn unplug(&self) {
+        let line = format!("-n {} link delete veth", self.names[0]);
+        assert!(ip(&line), "{line}");
+    }
+
+    /// Makes the exchange's interface as it was, whatever is left of it.
+    pub fn restore(&self) {
+        let [exchange, firm] = &self.names;
+        for line in [
+            format!("-n {exchange} link add veth type veth peer name veth netns {firm}"),
+            format!("-n {firm} link set veth up"),
+            format!("-n {exchange} address add 10.77.0.1/24 dev veth"),
+            format!("-n {exchange} link set veth up multicast on"),
+            format!("-n {exchange} route add 224.0.0.0/4 dev veth"),
+        ] {
+            // What is there already is refused.
+            ip(&line);
+        }
+    }
+
+    /// Packets that the exchange's interface has sent.
+    pub fn sent(&self) -> u64 {
+        let line = ["netns", "exec", &self.names[0], "cat"];
+        let mut show = Command::new("ip");
+        let output = show.args(line).arg("/proc/net/dev").output();
+        let output = String::from_utf8_lossy(&output.expect("ip made it").stdout).into_owned();
+        let card = output
+            .lines()
+            .find(|line| line.trim_start().starts_with("veth:"));
+        let sent = card.and_then(|card| card.split_whitespace().nth(10)?.parse().ok());
+        sent.expect("the card's counts")
+    }
+
     /// XDP programs that are attached at the firm.
     pub fn programs(&self) -> usize {
         let mut show = Command::new("ip");

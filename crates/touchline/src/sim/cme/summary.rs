@@ -48,6 +48,10 @@ pub fn lanes(transport: &TestTransport) -> String {
             "{full} not sent: the kernel's queue was full; send less, or on fewer lines"
         );
     }
+    if unsent.down > 0 {
+        let down = counted(unsent.down, "packet");
+        let _ = writeln!(text, "{down} not sent: the interface was down or gone");
+    }
     if unsent.nowhere > 0 {
         let nowhere = counted(unsent.nowhere, "packet");
         let _ = writeln!(

@@ -4,6 +4,7 @@ use super::addresses::{Addresses, refused};
 use super::arguments::Arguments;
 use crate::output::Failure;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::{Duration, Instant};
 use touchline_lab::capture::{Feed, Line};
 use touchline_lab::claim::Claim;
 use touchline_lab::fault::command::Command;
@@ -26,7 +27,12 @@ pub struct TestTransport {
 /// Socket with counts of unsent packets.
 #[derive(Debug)]
 struct Out {
+    settings: SenderSettings,
     sender: Sender,
+    /// Packets not sent because the interface was down or gone.
+    down: u64,
+    /// When the socket was opened last, after the interface was lost: one that comes back may be another one.
+    opened: Option<Instant>,
     /// Packets not sent because the kernel's queue was full.
     full: u64,
     /// Packets without a destination.
@@ -40,10 +46,14 @@ struct Out {
 pub struct Unsent {
     /// The kernel's queue was full.
     pub full: u64,
+    /// The interface was down or gone.
+    pub down: u64,
     /// The channel has no address for their feed and line.
     pub nowhere: u64,
 }
 
+/// Time between two attempts to open the socket while the interface is gone.
+const REOPEN: Duration = Duration::from_millis(200);
 /// Yields to wait for a full queue before the packet is dropped.
 const TRIES_MAX: u32 = 100;
 
@@ -70,7 +80,10 @@ impl TestTransport {
             faults,
             forger: Forger::default(),
             out: Out {
+                settings,
                 sender,
+                down: 0,
+                opened: None,
                 full: 0,
                 nowhere: 0,
                 bytes: 0,
@@ -168,8 +181,17 @@ impl TestTransport {
 
     /// Counts of unsent packets.
     pub fn unsent(&self) -> Unsent {
-        let Out { full, nowhere, .. } = self.out;
-        Unsent { full, nowhere }
+        let Out {
+            full,
+            down,
+            nowhere,
+            ..
+        } = self.out;
+        Unsent {
+            full,
+            down,
+            nowhere,
+        }
     }
 
     /// Bytes sent.
@@ -202,6 +224,11 @@ impl Out {
                     return;
                 }
                 Ok(Sent::Full) => std::thread::yield_now(),
+                Err(error) if error.is_of_a_lost_interface() => {
+                    self.down += 1;
+                    self.reopen();
+                    return;
+                }
                 Err(error) => {
                     self.failed.get_or_insert(error);
                     return;
@@ -209,5 +236,17 @@ impl Out {
             }
         }
         self.full += 1;
+    }
+
+    /// Opens the socket again, at intervals, on the interface as it is now; the old one stays if there is none.
+    #[cold]
+    fn reopen(&mut self) {
+        if self.opened.is_some_and(|opened| opened.elapsed() < REOPEN) {
+            return;
+        }
+        self.opened = Some(Instant::now());
+        if let Ok(sender) = Sender::open(&self.settings) {
+            self.sender = sender;
+        }
     }
 }
