@@ -282,6 +282,12 @@ impl Config {
         sessions.find(|session| session.bank == bank.name)
     }
 
+    /// The names of a bank's order session.
+    pub(crate) fn names_of(&self, bank: usize) -> String {
+        let session = self.session(&self.banks[bank]);
+        session.expect("the configuration was checked").names()
+    }
+
     /// What each bank's order session needs from files: its TLS client and its password. Reads the files.
     pub(crate) fn access(&self) -> Result<Vec<Access>, ConfigError> {
         let banks = self.banks.iter().map(|bank| {

@@ -2,6 +2,7 @@
 
 mod state;
 
+use crate::config::Config;
 use crate::desk::Known;
 use crate::numbers::Numbers;
 use crate::variant::Variant;
@@ -47,7 +48,7 @@ pub enum RecoveryError {
     },
     /// The journal is that of another engine.
     #[error(
-        "it is the journal of another engine: its first run has {what}; give the directory of this engine's journal (run.journal), or an \
+        "it is the journal of another engine: it has {what}; give the directory of this engine's journal (run.journal), or an \
          empty one"
     )]
     Other {
@@ -105,6 +106,8 @@ pub struct Recovered {
     pub(crate) start: StartReport,
     /// Epoch of the last run that recorded numbers, by bank.
     numbers_epochs: Vec<u64>,
+    /// Names of each bank's order session in the last run; empty if the journal has none.
+    names: Vec<String>,
 }
 
 impl Recovered {
@@ -242,6 +245,7 @@ impl Reading {
             boot_epoch: 0,
             start: StartReport::default(),
             numbers_epochs: vec![0; setup.banks.len()],
+            names: vec![String::new(); setup.banks.len()],
         };
         Reading {
             decoder: Decoder::default(),
@@ -307,6 +311,25 @@ impl Reading {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Whether the journal is of the engine with this configuration, by its order sessions: another one may have the same account, prefix
+    /// and banks, but no bank lets two engines log on with the same names.
+    ///
+    /// # Errors
+    /// None of the sessions that the journal has is one of the configuration.
+    pub(crate) fn check_sessions(&self, config: &Config) -> Result<(), RecoveryError> {
+        let names = self.state.recovered.names.iter().enumerate();
+        let known: Vec<_> = names.filter(|(_, names)| !names.is_empty()).collect();
+        // mutant: execution: the journal of an engine with other sessions is continued
+        let is_own = |(bank, names): &(usize, &String)| **names == config.names_of(*bank);
+        let Some((bank, found)) = known.first().filter(|_| !known.iter().any(is_own)) else {
+            return Ok(());
+        };
+        let (name, own) = (&config.banks[*bank].name, config.names_of(*bank));
+        Err(RecoveryError::Other {
+            what: format!("the session {found:?} with {name}, this engine {own:?}"),
+        })
+    }
+
     /// Handles the next record of a journal.
     ///
     /// # Errors
@@ -327,7 +350,9 @@ impl Reading {
         let Some(record) = Record::decode(kind, body) else {
             // A later version may have more kinds.
             return match kind {
-                records::kind::NUMBERS | records::kind::BOOT => Err(malformed),
+                records::kind::NUMBERS | records::kind::BOOT | records::kind::SESSION => {
+                    Err(malformed)
+                }
                 _ => Ok(()),
             };
         };
@@ -365,6 +390,12 @@ impl Reading {
                 if let Some(bank) = state.bank(usize::from(bank)) {
                     state.recovered.numbers[bank] = Numbers::new(next_out, next_in);
                     state.recovered.numbers_epochs[bank] = state.recovered.epoch;
+                }
+                Ok(())
+            }
+            Record::Session { bank, names } => {
+                if let Some(bank) = state.bank(usize::from(bank)) {
+                    state.recovered.names[bank] = names.to_owned();
                 }
                 Ok(())
             }

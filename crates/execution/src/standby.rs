@@ -213,7 +213,12 @@ impl Standby {
         let began_ns = boot_ns();
         // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
         let access = self.config.access().map_err(Error::from);
-        let ready = access.and_then(|access| Ok((access, Active::take(&self.config)?)));
+        let ready = access.and_then(|access| {
+            if let Some(reading) = &self.reading {
+                reading.check_sessions(&self.config)?;
+            }
+            Ok((access, Active::take(&self.config)?))
+        });
         let (access, active) = match ready {
             Ok(ready) => ready,
             Err(error) => {

@@ -140,6 +140,7 @@ impl Trader {
         }
         // mutant: execution: a journal is continued before it is read
         let mut reading = read_whole(&config.run.journal, &setup)?;
+        reading.check_sessions(config)?;
         let active = Active::take(config)?;
         reading.read_rest(&config.run.journal, active.journal.report())?;
         Trader::start_from(config, access, active, reading.finish())

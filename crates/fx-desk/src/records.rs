@@ -3,6 +3,7 @@
 //! | kind | record | body |
 //! |--:|---|---|
 //! | 56 | numbers | bank u16, next MsgSeqNum out u64, in u64 |
+//! | 58 | session | bank u16, names of its order session: our CompID and the bank's, with their SubIDs, UTF-8 |
 //! | 57 | boot | time u64, id of the boot of the host 16 bytes, epoch u64: orders of earlier ones may be lacking; 0: none |
 //! | 64 | batch | an input with everything that followed from it ([`touchline_fx_events::encoding`]) |
 
@@ -26,6 +27,8 @@ pub mod kind {
     pub const NUMBERS: u16 = 56;
     /// The boot of the host in which a run begins.
     pub const BOOT: u16 = 57;
+    /// The names of an order session.
+    pub const SESSION: u16 = 58;
     /// An input with everything that followed from it.
     pub const BATCH: u16 = 64;
 }
@@ -41,6 +44,13 @@ pub enum Record<'a> {
         next_out: u64,
         /// Number of the expected message.
         next_in: u64,
+    },
+    /// Names of an order session, beside its numbers: whose they are.
+    Session {
+        /// Bank.
+        bank: u16,
+        /// The CompIDs with their SubIDs.
+        names: &'a str,
     },
     /// The boot of the host in which a run begins.
     Boot {
@@ -79,6 +89,11 @@ impl Record<'_> {
                 put_u64(out, *lacks_before);
                 kind::BOOT
             }
+            Record::Session { bank, names } => {
+                out.extend(bank.to_le_bytes());
+                out.extend(names.as_bytes());
+                kind::SESSION
+            }
             Record::Batch(body) => {
                 out.extend_from_slice(body);
                 kind::BATCH
@@ -101,6 +116,10 @@ impl<'a> Record<'a> {
                 at_ns: rest.u64()?,
                 id: rest.take(16)?.try_into().ok()?,
                 lacks_before: rest.u64()?,
+            },
+            kind::SESSION => Record::Session {
+                bank: u16::from_le_bytes(rest.take(2)?.try_into().ok()?),
+                names: std::str::from_utf8(std::mem::take(&mut rest.0)).ok()?,
             },
             kind::BATCH => Record::Batch(std::mem::take(&mut rest.0)),
             _ => return None,

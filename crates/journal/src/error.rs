@@ -34,6 +34,18 @@ pub enum Error {
         /// The file.
         name: String,
     },
+    /// The last run on this bus wrote another journal.
+    #[error(
+        "{name}: it is another journal than the last run on this bus has written, whose id is {}: give the directory of that one, or an empty one; \
+         if this one is meant, remove the bus (`touchline rm BUS`), and what is in its shared memory alone is lost to the other",
+        hex(.other)
+    )]
+    Other {
+        /// Directory.
+        name: String,
+        /// Id of the journal of the last run.
+        other: [u8; 16],
+    },
     /// Another process writes the journal.
     #[error("{name}: {} writes this journal; stop it first", process(*.pid))]
     Locked {
@@ -101,6 +113,10 @@ impl Error {
                 name: path(name),
                 what,
             },
+            Self::Other { other, .. } => Self::Other {
+                name: directory.display().to_string(),
+                other,
+            },
             Self::Damaged { what, .. } => Self::Damaged {
                 name: directory.display().to_string(),
                 what,
@@ -108,6 +124,10 @@ impl Error {
             other => other,
         }
     }
+}
+
+fn hex(id: &[u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(*id))
 }
 
 fn process(pid: u32) -> String {

@@ -69,8 +69,16 @@ pub(crate) fn start<D: Disk, W: Words>(
     let mut judgement = judge_undamaged(disk)?;
     let mut report = StartReport::default();
     let journal = journal_of(&judgement);
-    let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let is_copy = mark::is_copy(disk)?;
+    let other = old_tail.map(|tail| tail.identity().journal);
+    let other = other.filter(|other| journal.is_some_and(|journal| journal != *other));
+    // A new journal continues none, and a copy is of another host.
+    // mutant: journal: a journal is continued on the bus of another one
+    if let Some(other) = other.filter(|_| !is_copy) {
+        let name = "journal".to_owned();
+        return Err(Error::Other { name, other });
+    }
+    let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
     let last = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
     let epoch = epoch_behind(last, is_copy)?;

@@ -83,6 +83,18 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-desk --lib a_line_that_the_journal_refused_is_not_counted",
     },
     Mutant {
+        name: "execution: the journal of an engine with other sessions is continued",
+        find: "let is_own = |(bank, names): &(usize, &String)| **names == config.names_of(*bank);",
+        replace: "let is_own = |(bank, names): &(usize, &String)| names.len() + *bank > 0;",
+        test: "-p touchline-execution --test execution journal::the_journal_of_an_engine_like_this_one_is_refused",
+    },
+    Mutant {
+        name: "journal: a journal is continued on the bus of another one",
+        find: "if let Some(other) = other.filter(|_| !is_copy) {",
+        replace: "if let Some(other) = other.filter(|_| !is_copy && false) {",
+        test: "-p touchline-execution --test execution journal::the_journal_of_an_engine_like_this_one_is_refused",
+    },
+    Mutant {
         name: "execution: a journal is continued before it is read",
         find: "let mut reading = read_whole(&config.run.journal, &setup)?;",
         replace: "let mut reading = crate::recovery::Reading::new(&setup);",

@@ -85,6 +85,16 @@ impl SessionConfig {
         self.target.as_deref().unwrap_or(&self.bank)
     }
 
+    /// The names of the session, which tell it from every other one of the bank: our CompID and the bank's, each with its SubID.
+    pub(crate) fn names(&self) -> String {
+        let name = |comp: &str, sub: &Option<String>| match sub {
+            Some(sub) => format!("{comp}/{sub}"),
+            None => comp.to_owned(),
+        };
+        let ours = name(&self.sender, &self.sender_sub);
+        format!("{ours} to {}", name(self.target(), &self.target_sub))
+    }
+
     /// Resolves relative paths from `folder`.
     pub(super) fn starts_at(&mut self, folder: &Path) {
         if let Some(tls) = &mut self.tls {

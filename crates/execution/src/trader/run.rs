@@ -96,6 +96,12 @@ impl<O: Output, L: Link> Core<O, L> {
                 next_in,
             };
             self.recorder.append(now_ns, &numbers)?;
+            let names = config.names_of(bank);
+            let session = Record::Session {
+                bank: bank as u16,
+                names: &names,
+            };
+            self.recorder.append(now_ns, &session)?;
         }
         // The run before ended with its last record, as a later start will read it: none of its timers runs after that.
         if let Some(last_ns) = self.engine.now_ns() {

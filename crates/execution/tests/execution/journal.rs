@@ -381,3 +381,54 @@ fn an_order_that_the_journal_refuses_is_not_sent() {
         );
     }
 }
+
+/// The journal of an engine with the same account, prefix and banks adds its position, and its numbers are of other sessions. It is told by
+/// its sessions on any host, and by its bus where that is still there. A bank that gave one session another name is no other engine.
+#[test]
+fn the_journal_of_an_engine_like_this_one_is_refused() {
+    let mut rig = Rig::open(SMALL, "");
+    let order = rig.order("P1");
+    rig.bank.fill(&order, "X1");
+    rig.until("a fill", |rig| rig.trader().totals().fills == 1);
+    rig.trader
+        .take()
+        .expect("it runs")
+        .finish()
+        .expect("it ends");
+    let theirs = rig.folder.join("journal");
+    let files = files_of(&theirs);
+    for (own, other, said) in [
+        (
+            "sender = \"TOUCHLINE\"",
+            "sender = \"TOUCHLINE2\"",
+            "the session \"TOUCHLINE to LP01\" with LP01, this engine \"TOUCHLINE2 to LP01\"",
+        ),
+        (
+            "sender = \"TOUCHLINE\"",
+            "sender = \"TOUCHLINE\"\ntarget_sub = \"FX\"",
+            "this engine \"TOUCHLINE to LP01/FX\"",
+        ),
+    ] {
+        let refused = rig.refused_with(own, other);
+        assert!(
+            refused.contains("the journal of another engine") && refused.contains(said),
+            "{refused}"
+        );
+        assert!(
+            files_of(&theirs) == files,
+            "{other}: the journal was changed"
+        );
+    }
+    // An engine with the same sessions, whose bus another journal was written on.
+    let refused = Rig::open(SMALL, "").refused_with_journal_of(&rig);
+    assert!(
+        refused.contains("another journal than the last run on this bus"),
+        "{refused}"
+    );
+    assert!(files_of(&theirs) == files, "the journal was changed");
+    rig.start();
+    assert_eq!(
+        rig.trader().engine().trading().positions().of(0).units,
+        1_000_000
+    );
+}

@@ -90,6 +90,13 @@ impl Rig {
         refused.to_string()
     }
 
+    /// Why this engine does not start with the journal of another one. It ends before.
+    pub fn refused_with_journal_of(mut self, other: &Rig) -> String {
+        self.trader = None;
+        let journal = |rig: &Rig| format!("journal = {:?}", rig.folder.join("journal"));
+        self.refused_with(&journal(&self), &journal(other))
+    }
+
     /// Starts the engine again, with other settings.
     pub fn start_with(&mut self, setting: &str, other: &str) {
         self.settings = self.settings.replace(setting, other);

@@ -225,6 +225,14 @@ fn started(trader: &Trader) -> String {
         "epoch {}, {records} records of the journal restored, {orders} orders, {unknown} of them unknown",
         start.epoch
     );
+    if records == 0 {
+        let prefix = trader.engine().setup().labels.prefix;
+        text.push_str(&format!(
+            ", a new journal: its orders are named {prefix}e{}-; a bank that knows such names from another journal may take an order for \
+             that one: then stop, and give another prefix",
+            start.epoch
+        ));
+    }
     if trader.engine().trading().is_killed() {
         text.push_str(", the kill switch is set");
     }

@@ -61,6 +61,9 @@ impl Events {
                     " numbers bank={bank} next_out={next_out} next_in={next_in}"
                 )
             }
+            Some(records::Record::Session { bank, names }) => {
+                write!(text, " session bank={bank} names={names:?}")
+            }
             Some(records::Record::Boot {
                 id, lacks_before, ..
             }) => {
