@@ -4,6 +4,7 @@ use crate::event::Event;
 use crate::number::Form;
 use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
 use pyo3::prelude::*;
+use std::collections::TryReserveError;
 use touchline_client::{Bus, Connection, Event as Happened, Events};
 
 /// Arrays of what was there, in the order of the bus; all of it happened before `connection`.
@@ -152,6 +153,11 @@ impl Filling {
         }
     }
 
+    /// Whether nothing may be added: an event of the connection ends a batch.
+    pub fn is_ended(&self) -> bool {
+        self.connection.is_some()
+    }
+
     /// Whether an instrument was defined.
     pub fn has_defined(&self) -> bool {
         self.defined
@@ -162,57 +168,70 @@ impl Filling {
         self.events
     }
 
-    /// Takes an event, and then those that are there up to a connection event, until there are `limit` in all; whether it
-    /// ended at the limit.
-    pub fn fill(&mut self, bus: &mut Bus, first: Happened, limit: usize) -> bool {
-        let mut next = Some(first);
-        while let Some(event) = next {
-            self.add(bus, &event);
-            if self.connection.is_some() {
-                return false;
+    /// Takes the event `next`, which the bus gave last, and then those that are there up to a connection event, until there are `limit` in
+    /// all. `next` is one that it has not taken.
+    ///
+    /// # Errors
+    /// Memory is exhausted: `next` is the event without room.
+    pub fn fill(
+        &mut self,
+        bus: &mut Bus,
+        next: &mut Option<Happened>,
+        limit: usize,
+    ) -> Result<(), TryReserveError> {
+        while let Some(event) = next.as_ref() {
+            if self.is_ended() || self.events >= limit {
+                break;
             }
-            if self.events >= limit {
-                return true;
-            }
-            next = bus.poll();
+            self.add(bus, event)?;
+            *next = match self.is_ended() || self.events >= limit {
+                true => None,
+                false => bus.poll(),
+            };
         }
-        false
+        Ok(())
     }
 
     /// Takes the event that the bus gave last.
+    ///
+    /// # Errors
+    /// Memory is exhausted; nothing of the event was taken.
     #[inline]
-    pub fn add(&mut self, bus: &Bus, event: &Happened) {
+    pub fn add(&mut self, bus: &Bus, event: &Happened) -> Result<(), TryReserveError> {
         let form = self.form;
-        self.events += 1;
         match event {
-            Happened::Top(top) => self.tops.push(TopRow::new(form, top)),
-            Happened::Trade(trade) => self.trades.push(TradeRow::new(form, trade)),
+            Happened::Top(top) => push(&mut self.tops, TopRow::new(form, top))?,
+            Happened::Trade(trade) => push(&mut self.trades, TradeRow::new(form, trade))?,
             // Without a step it is another state.
             Happened::Book(change) if change.changes == 0 => {
-                self.states.push(StateRow::of_book(change));
+                push(&mut self.states, StateRow::of_book(change))?;
             }
             Happened::Book(change) => {
                 let steps = bus.changes().iter();
+                self.levels.try_reserve(steps.len())?;
                 self.levels
                     .extend(steps.map(|step| LevelRow::new(form, change, step)));
             }
             Happened::Orders(change) if change.changes == 0 => {
-                self.order_states.push(StateRow::of_orders(change));
+                push(&mut self.order_states, StateRow::of_orders(change))?;
             }
             Happened::Orders(change) => {
                 let steps = bus.order_changes().iter();
+                self.orders.try_reserve(steps.len())?;
                 self.orders
                     .extend(steps.map(|step| OrderRow::new(form, change, step)));
             }
             Happened::Statistic(statistic) => {
-                self.statistics.push(StatisticRow::new(form, statistic));
+                push(&mut self.statistics, StatisticRow::new(form, statistic))?;
             }
-            Happened::Status(status) => self.status.push(StatusRow::new(status)),
-            Happened::State(change) => self.states.push(StateRow::new(change)),
+            Happened::Status(status) => push(&mut self.status, StatusRow::new(status))?,
+            Happened::State(change) => push(&mut self.states, StateRow::new(change))?,
             Happened::Defined(_) => self.defined = true,
             Happened::Connection(what) => self.connection = Some(*what),
             _ => {}
         }
+        self.events += 1;
+        Ok(())
     }
 
     /// As arrays.
@@ -233,4 +252,12 @@ impl Filling {
             wanted,
         })
     }
+}
+
+/// Adds a row; a vector that cannot grow is an error instead of the end of the process.
+#[inline]
+fn push<R>(rows: &mut Vec<R>, row: R) -> Result<(), TryReserveError> {
+    rows.try_reserve(1)?;
+    rows.push(row);
+    Ok(())
 }

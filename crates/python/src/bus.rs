@@ -1,12 +1,14 @@
-//! A bus as Python holds it: one thread at a time, waits without the GIL, Ctrl-C at most 50 ms away.
+//! A bus as Python holds it: one call at a time, waits without the GIL, Ctrl-C at most 50 ms away.
+//!
+//! What was read is in the state until Python has it: a handler of a signal that raises an exception within a call loses none of it.
 
 use crate::batch::{Batch, Filling};
 use crate::book::{Book, list_of};
-use crate::errors::exception;
+use crate::errors::{exception, held_back, no_memory};
 use crate::event::Event;
-use crate::held::Held;
+use crate::held::{Call, Held};
 use crate::number::Form;
-use crate::rows::import_numpy;
+use crate::numpy::import_numpy;
 use crate::view::View;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,6 +17,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
 
+/// Longest wait of a call that gives way to others.
+const GIVES_WAY: Duration = Duration::from_millis(1);
 /// Longest wait without a look at signals: a host delays the look by milliseconds, and Ctrl-C is to end a wait within 50.
 pub const SLICE: Duration = Duration::from_millis(40);
 /// Pause between two attempts to join a bus that is not there.
@@ -37,6 +41,10 @@ pub struct Bus {
 struct State {
     bus: Joined,
     view: View,
+    /// An event that was read and not given out.
+    next: Option<Happened>,
+    /// Events that were read, and not given out, of a batch.
+    rows: Filling,
     /// Events since the last look at signals.
     unseen: u32,
 }
@@ -100,12 +108,15 @@ impl Bus {
         let mut state = State {
             bus: joined,
             view: View::new(form),
+            next: None,
+            rows: Filling::new(form),
             unseen: 0,
         };
+        let stopper = state.bus.stopper();
         state.take_symbols(py);
         Ok(Bus {
             events,
-            held: Held::new(bus, state),
+            held: Held::new(bus, state, stopper),
         })
     }
 
@@ -118,16 +129,28 @@ impl Bus {
     /// Symbols of all instruments, by index; `?` before one is known.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             state.take_symbols(py);
             Ok(state.view.symbols(py))
         })
     }
 
+    /// Ends waits: the loop of another thread, or that of this one after the handler of a signal.
+    fn stop(&self) {
+        self.held.stop();
+    }
+
+    /// Whether it was stopped or closed.
+    #[getter]
+    fn stopped(&self) -> bool {
+        self.held.is_stopped()
+    }
+
     /// The next event, if there is one; never waits.
     fn poll(&self, py: Python<'_>) -> PyResult<Option<Event>> {
-        self.held.with(|state| {
-            let event = state.bus.poll();
+        self.held.with(py, |state, _| {
+            state.check_single(py)?;
+            let event = state.next.take().or_else(|| state.bus.poll());
             Ok(event.map(|event| state.event(py, event)))
         })
     }
@@ -136,8 +159,10 @@ impl Bus {
     #[pyo3(signature = (timeout = None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Event>> {
         let until = until(timeout)?;
-        self.held.with(|state| {
-            let event = state.wait(py, until)?;
+        self.held.with(py, |state, call| {
+            state.check_single(py)?;
+            state.wait(py, call, until)?;
+            let event = state.next.take();
             Ok(event.map(|event| state.event(py, event)))
         })
     }
@@ -149,22 +174,16 @@ impl Bus {
             return Err(PyValueError::new_err("limit 0: give 1 or more events"));
         }
         let until = until(timeout)?;
+        let was_closed = self.held.is_closed();
         import_numpy(py)?;
-        self.held.with(|state| {
-            let mut rows = Filling::new(state.view.form);
-            let mut next = state.wait(py, until)?;
-            while let Some(first) = next {
-                let bus = &mut state.bus;
-                let part = limit.min(rows.events() + PART);
-                let is_full = py.detach(|| rows.fill(bus, first, part));
-                // On a bus that never pauses, signals are seen between two parts.
-                py.check_signals()?;
-                next = if is_full && part < limit {
-                    bus.poll()
-                } else {
-                    None
-                };
-            }
+        if !was_closed && self.held.is_closed() {
+            return Filling::new(Form::Float).batch(py, self.events);
+        }
+        self.held.with(py, |state, call| {
+            state.check_process(py)?;
+            state.fill(py, call, until, limit)?;
+            let rows = Filling::new(state.view.form);
+            let rows = std::mem::replace(&mut state.rows, rows);
             if rows.has_defined() {
                 state.take_symbols(py);
             }
@@ -172,17 +191,39 @@ impl Bus {
         })
     }
 
+    /// Waits for that many seconds until there is something to read, in a thread of its own, and gives way to other calls; whether
+    /// there is something. For `batches`.
+    fn _wait(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+        let until = until(Some(timeout))?;
+        self.held.with_giving_way(py, |state, call| {
+            state.check_process(py)?;
+            let bus = &mut state.bus;
+            let next = &mut state.next;
+            py.detach(|| {
+                while next.is_none() && !call.is_wanted() && !call.is_stopped() {
+                    let left = until.saturating_duration_since(Instant::now());
+                    match bus.next_within(left.min(GIVES_WAY)) {
+                        Next::Event(event) => *next = Some(event),
+                        _ if left.is_zero() => break,
+                        _ => {}
+                    }
+                }
+            });
+            Ok(state.next.is_some() || state.rows.events() > 0)
+        })
+    }
+
     /// Reads until every defined book is live; events are applied and not returned.
     #[pyo3(signature = (timeout = 5.0))]
     fn ready(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let until = until(timeout)?;
-        self.held.with(|state| {
+        self.held.with(py, |state, call| {
             let result = loop {
                 let left = until.saturating_duration_since(Instant::now());
                 let bus = &mut state.bus;
                 let result = py.detach(|| bus.ready(left.min(SLICE)));
                 py.check_signals()?;
-                if result.is_ok() || left <= SLICE {
+                if result.is_ok() || left <= SLICE || call.is_stopped() {
                     break result;
                 }
             };
@@ -194,13 +235,13 @@ impl Bus {
     /// The best bid and ask of a symbol, as an event.
     fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
         self.held
-            .with(|state| state.view.top(py, &state.bus, symbol))
+            .with(py, |state, _| state.view.top(py, &state.bus, symbol))
     }
 
     /// The last trade of a symbol, as an event; `None` before the first.
     fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
         self.held
-            .with(|state| state.view.last_trade(py, &state.bus, symbol))
+            .with(py, |state, _| state.view.last_trade(py, &state.bus, symbol))
     }
 
     /// A copy of the kept price book of a symbol: direct and implied levels by price, or one of both lists alone.
@@ -214,30 +255,33 @@ impl Bus {
         implied: bool,
     ) -> PyResult<Book> {
         let of = list_of(direct, implied)?;
-        self.held
-            .with(|state| state.view.book(py, &state.bus, symbol, levels, of))
+        self.held.with(py, |state, _| {
+            state.view.book(py, &state.bus, symbol, levels, of)
+        })
     }
 
     /// A copy of the kept order book of a symbol: orders in priority.
     fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
         self.held
-            .with(|state| state.view.orders(py, &state.bus, symbol))
+            .with(py, |state, _| state.view.orders(py, &state.bus, symbol))
     }
 
     /// Definitions as columns: a dictionary of lists, by index.
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.held
-            .with(|state| state.view.definitions(py, &state.bus))
+            .with(py, |state, _| state.view.definitions(py, &state.bus))
     }
 
     /// Counts since the bus was joined.
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             let stats = state.bus.stats();
+            // Read, and not given out.
+            let held_back = state.rows.events() + usize::from(state.next.is_some());
             let counts = PyDict::new(py);
             for (name, count) in [
-                ("events", stats.events),
+                ("events", stats.events - held_back as u64),
                 ("overruns", stats.overruns),
                 ("lost", stats.lost),
                 ("restarts", stats.restarts),
@@ -253,16 +297,16 @@ impl Bus {
 
     /// Lag of this reader: messages and bytes.
     #[getter]
-    fn lag(&self) -> PyResult<(u64, u64)> {
-        self.held.with(|state| {
+    fn lag(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.held.with(py, |state, _| {
             let lag = state.bus.lag();
             Ok((lag.messages, lag.bytes))
         })
     }
 
-    /// Leaves the bus.
-    fn close(&self) -> PyResult<()> {
-        self.held.close()
+    /// Leaves the bus; a call of another thread, or the one that a handler interrupts, ends first, without an error.
+    fn close(&self, py: Python<'_>) {
+        self.held.close(py);
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -270,8 +314,8 @@ impl Bus {
     }
 
     #[pyo3(signature = (*_ended))]
-    fn __exit__(&self, _ended: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.close()
+    fn __exit__(&self, py: Python<'_>, _ended: &Bound<'_, PyAny>) {
+        self.close(py);
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -288,29 +332,81 @@ impl Bus {
 }
 
 impl State {
-    /// The next event; waits without the GIL.
-    fn wait(&mut self, py: Python<'_>, until: Instant) -> PyResult<Option<Happened>> {
-        // What is there costs no change of the GIL.
-        if let Some(event) = self.bus.poll() {
+    /// Whether this process may read.
+    fn check_process(&self, py: Python<'_>) -> PyResult<()> {
+        let checked = self.bus.check_process();
+        checked.map_err(|error| exception(py, &error))
+    }
+
+    /// Whether a single event may be given out.
+    fn check_single(&self, py: Python<'_>) -> PyResult<()> {
+        match self.rows.events() {
+            0 => self.check_process(py),
+            events => Err(held_back(self.bus.name(), events)),
+        }
+    }
+
+    /// Waits for the next event without the GIL; it stays here until it is taken, whatever a handler raises.
+    fn wait(&mut self, py: Python<'_>, call: &Call<'_>, until: Instant) -> PyResult<()> {
+        if self.next.is_none() && !call.is_stopped() {
+            // What is there costs no change of the GIL.
+            self.next = self.bus.poll();
             self.unseen += 1;
-            if self.unseen >= EVENTS_MAX {
-                self.unseen = 0;
-                py.check_signals()?;
+            if self.next.is_some() && self.unseen < EVENTS_MAX {
+                return Ok(());
             }
-            return Ok(Some(event));
         }
         self.unseen = 0;
         loop {
             py.check_signals()?;
+            if self.next.is_some() || call.is_stopped() {
+                return Ok(());
+            }
             let left = until.saturating_duration_since(Instant::now());
             let bus = &mut self.bus;
             match py.detach(|| bus.next_within(left.min(SLICE))) {
-                Next::Event(event) => return Ok(Some(event)),
-                Next::TimedOut if left <= SLICE => return Ok(None),
-                Next::TimedOut => {}
-                Next::Stopped => return Ok(None),
+                // A signal may have come first.
+                Next::Event(event) => self.next = Some(event),
+                Next::TimedOut if left <= SLICE => {
+                    py.check_signals()?;
+                    return Ok(());
+                }
+                Next::TimedOut | Next::Stopped => {}
             }
         }
+    }
+
+    /// Fills the rows of a batch; they stay here, whatever a handler raises.
+    fn fill(
+        &mut self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        until: Instant,
+        limit: usize,
+    ) -> PyResult<()> {
+        if self.rows.events() == 0 {
+            self.wait(py, call, until)?;
+        }
+        let mut is_over = self.rows.is_ended() || self.next.is_none() && call.is_stopped();
+        while !is_over {
+            let part = limit.min(self.rows.events() + PART);
+            let State {
+                bus, next, rows, ..
+            } = self;
+            let filled = py.detach(|| {
+                *next = next.take().or_else(|| bus.poll());
+                rows.fill(bus, next, part)
+            });
+            // On a bus that never pauses, signals are seen between two parts; and behind the last one.
+            py.check_signals()?;
+            if filled.is_err() && self.rows.events() == 0 {
+                return Err(no_memory());
+            }
+            // An event without room is the first of the next batch.
+            let is_part = filled.is_ok() && self.rows.events() == part && part < limit;
+            is_over = !is_part || self.rows.is_ended() || call.is_stopped();
+        }
+        Ok(())
     }
 
     fn event(&mut self, py: Python<'_>, event: Happened) -> Event {

@@ -3,7 +3,7 @@
 use crate::bus::{SLICE, until};
 use crate::desk_rows::{alarm, event, fill, order, parent, position};
 use crate::errors::desk_exception;
-use crate::held::Held;
+use crate::held::{Call, Held};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
@@ -16,8 +16,15 @@ use touchline_client::fx::{
 /// A joined engine.
 #[pyclass(subclass, frozen, module = "touchline._native")]
 pub struct Desk {
-    held: Held<fx::Desk>,
+    held: Held<State>,
     address: Address,
+}
+
+/// What only one call has at a time.
+struct State {
+    desk: fx::Desk,
+    /// An event that was read and not given out.
+    next: Option<fx::Event>,
 }
 
 #[pymethods]
@@ -55,8 +62,16 @@ impl Desk {
             .address(bus)
             .map_err(|error| desk_exception(py, &error))?;
         let joined = join(py, options, bus)?;
+        let stopper = joined.stopper();
         Ok(Desk {
-            held: Held::new(bus, joined),
+            held: Held::new(
+                bus,
+                State {
+                    desk: joined,
+                    next: None,
+                },
+                stopper,
+            ),
             address,
         })
     }
@@ -131,9 +146,9 @@ impl Desk {
     /// Sets the kill switch, if need be without the ring; returns the engine's word. Another call of the desk does not delay it: a signal
     /// handler or a thread can kill while one waits.
     fn kill(&self, py: Python<'_>) -> PyResult<String> {
-        self.held.with_free(|desk| {
-            answered(py, |waits| match desk {
-                Some(desk) => desk.kill_while(waits),
+        self.held.with_free(py, |desk, call| {
+            answered(py, call, |waits| match desk {
+                Some(desk) => desk.desk.kill_while(waits),
                 None => fx::kill_while(&self.address, false, waits),
             })
         })
@@ -141,8 +156,16 @@ impl Desk {
 
     /// The next event, if there is one; never waits.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let next = self.read(py, fx::Desk::poll)?;
-        next.map(|next| event(py, &next)).transpose()
+        self.held.with(py, |desk, _| {
+            let next = match desk.next.take() {
+                Some(next) => Some(next),
+                None => {
+                    let polled = py.detach(|| desk.desk.poll());
+                    polled.map_err(|error| desk_exception(py, &error))?
+                }
+            };
+            next.map(|next| event(py, &next)).transpose()
+        })
     }
 
     /// The next event; waits for it for that many seconds, or without end.
@@ -153,59 +176,94 @@ impl Desk {
         timeout: Option<f64>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let until = until(timeout)?;
+        let (mut is_first, mut is_over) = (true, false);
         loop {
+            // Between two slices the desk is free: a handler may send a command.
             py.check_signals()?;
-            let left = until.saturating_duration_since(Instant::now());
-            let next = self.read(py, |desk| desk.next_within(left.min(SLICE)))?;
-            if next.is_some() || left <= SLICE {
-                return next.map(|next| event(py, &next)).transpose();
+            let waited = self.held.with(py, |desk, call| {
+                if desk.next.is_some() || is_over || call.is_stopped() {
+                    let next = desk.next.take();
+                    return Ok(Some(next.map(|next| event(py, &next)).transpose()?));
+                }
+                let left = until.saturating_duration_since(Instant::now());
+                let found = py.detach(|| desk.desk.next_within(left.min(SLICE)));
+                // A signal may have come first: the event stays here if its handler raises an exception.
+                desk.next = found.map_err(|error| desk_exception(py, &error))?;
+                is_over = left <= SLICE;
+                Ok(None)
+            });
+            match waited {
+                // Closed during the wait.
+                Err(_) if !is_first && self.held.is_closed() => return Ok(None),
+                Ok(None) => is_first = false,
+                Ok(Some(next)) => return Ok(next),
+                Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Ends waits for events: the loop of another thread, or that of this one after the handler of a signal.
+    fn stop(&self) {
+        self.held.stop();
+    }
+
+    /// Whether it was stopped or closed.
+    #[getter]
+    fn stopped(&self) -> bool {
+        self.held.is_stopped()
     }
 
     /// Parents that work, and the last 50 that have ended, in order of arrival.
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.held
-            .with(|desk| list(py, desk.parents().iter().map(|row| parent(py, row))))
+        self.held.with(py, |desk, _| {
+            list(py, desk.desk.parents().iter().map(|row| parent(py, row)))
+        })
     }
 
     /// Orders at banks that may still be filled.
     #[getter]
     fn orders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.held
-            .with(|desk| list(py, desk.orders().map(|(_, row)| order(py, row))))
+        self.held.with(py, |desk, _| {
+            list(py, desk.desk.orders().map(|(_, row)| order(py, row)))
+        })
     }
 
     /// The last 50 fills, busts and corrections.
     #[getter]
     fn fills<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.held
-            .with(|desk| list(py, desk.fills().iter().map(|row| fill(py, row))))
+        self.held.with(py, |desk, _| {
+            list(py, desk.desk.fills().iter().map(|row| fill(py, row)))
+        })
     }
 
     /// The last 50 alarms.
     #[getter]
     fn alarms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.held
-            .with(|desk| list(py, desk.ledger().alarms.iter().map(|row| alarm(py, row))))
+        self.held.with(py, |desk, _| {
+            list(
+                py,
+                desk.desk.ledger().alarms.iter().map(|row| alarm(py, row)),
+            )
+        })
     }
 
     /// Positions by pair.
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.held.with(|desk| {
+        self.held.with(py, |desk, _| {
             let all = PyDict::new(py);
-            for (pair, row) in desk.positions() {
+            for (pair, row) in desk.desk.positions() {
                 all.set_item(pair, position(py, pair, row)?)?;
             }
             Ok(all)
         })
     }
 
-    /// Leaves the engine.
-    fn close(&self) -> PyResult<()> {
-        self.held.close()
+    /// Leaves the engine; a call of another thread, or the one that a handler interrupts, ends first: a wait for events without an error,
+    /// a command as after an interrupt.
+    fn close(&self, py: Python<'_>) {
+        self.held.close(py);
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -213,8 +271,8 @@ impl Desk {
     }
 
     #[pyo3(signature = (*_ended))]
-    fn __exit__(&self, _ended: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.close()
+    fn __exit__(&self, py: Python<'_>, _ended: &Bound<'_, PyAny>) {
+        self.close(py);
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -237,28 +295,21 @@ impl Desk {
         py: Python<'_>,
         act: impl FnOnce(&mut fx::Desk, Waits<'_>) -> Answered + Send,
     ) -> PyResult<String> {
-        self.held
-            .with(|desk| answered(py, |waits| act(desk, waits)))
-    }
-
-    /// Reads without the GIL.
-    fn read<T: Send>(
-        &self,
-        py: Python<'_>,
-        act: impl FnOnce(&mut fx::Desk) -> Result<T, Error> + Send,
-    ) -> PyResult<T> {
-        self.held.with(|desk| {
-            py.detach(|| act(desk))
-                .map_err(|error| desk_exception(py, &error))
+        self.held.with(py, |desk, call| {
+            answered(py, call, |waits| act(&mut desk.desk, waits))
         })
     }
 }
 
 /// Sends without the GIL, and waits for the answer until a signal raises an exception. Its cause is the error that says what has become of
 /// the command.
-fn answered(py: Python<'_>, act: impl FnOnce(Waits<'_>) -> Answered + Send) -> PyResult<String> {
+fn answered(
+    py: Python<'_>,
+    call: &Call<'_>,
+    act: impl FnOnce(Waits<'_>) -> Answered + Send,
+) -> PyResult<String> {
     let mut signals = Signals::new();
-    let answer = py.detach(|| act(&mut || signals.are_handled()));
+    let answer = py.detach(|| act(&mut || signals.are_handled() && !call.is_closed()));
     let answer = answer.map_err(|error| desk_exception(py, &error));
     match (signals.raised, answer) {
         (None, answer) => answer,

@@ -1,6 +1,6 @@
 //! Errors of the client as exceptions. The classes are Python's, in `touchline/errors.py`, since some have two bases.
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use touchline_client::names::ErrorKind;
 use touchline_client::words::Visible;
@@ -13,18 +13,31 @@ pub fn said(sentence: impl std::fmt::Display) -> String {
 
 /// The exception of an error, with its sentence.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    if let Error::Option(why) = error {
-        return PyValueError::new_err(said(why));
+    match error {
+        Error::Option(why) => PyValueError::new_err(said(why)),
+        Error::Memory(why) => PyMemoryError::new_err(said(why)),
+        _ => of(py, error.kind(), said(error), None),
     }
-    let made = py.import("touchline.errors").and_then(|module| {
-        module
-            .getattr("of")?
-            .call1((error.kind().name(), said(error)))
-    });
-    match made {
-        Ok(exception) => PyErr::from_value(exception),
-        Err(error) => error,
-    }
+}
+
+/// The exception of a kind. No code of Python runs here: a daemon thread in it would not survive the end of the interpreter.
+fn of(py: Python<'_>, kind: ErrorKind, sentence: String, refused: Option<(&str, &str)>) -> PyErr {
+    let made = || -> PyResult<Bound<'_, PyAny>> {
+        let module = py.import("touchline.errors")?;
+        let classes = module.getattr("CLASSES")?;
+        let class = match classes.get_item(kind.name()) {
+            Ok(class) => class,
+            Err(_) => module.getattr("Error")?,
+        };
+        let error = class.call1((sentence,))?;
+        error.setattr("kind", kind.name())?;
+        if let Some((reason, cause)) = refused {
+            error.setattr("reason", reason)?;
+            error.setattr("cause", cause)?;
+        }
+        Ok(error)
+    };
+    made().map_or_else(|error| error, PyErr::from_value)
 }
 
 /// A configuration or a capture cannot be read: an `Error`, with the sentence.
@@ -42,22 +55,40 @@ pub fn desk_exception(py: Python<'_>, error: &fx::Error) -> PyErr {
         fx::Error::Refused(refused) => Some((refused.reason.as_str(), refused.cause.as_str())),
         _ => None,
     };
-    let made = py.import("touchline.errors").and_then(|module| {
-        module
-            .getattr("of")?
-            .call1((kind.name(), said(error), refused))
-    });
-    made.map_or_else(|error| error, PyErr::from_value)
+    of(py, kind, said(error), refused)
 }
 
-/// A bus is read by one thread at a time.
-pub fn busy(name: &str) -> PyErr {
-    PyRuntimeError::new_err(format!(
-        "bus {name} is being read by another thread; join it once for each thread"
-    ))
+/// A bus is read by one call at a time.
+pub fn busy(name: &str, is_own: bool, is_forked: bool) -> PyErr {
+    let why = match (is_forked, is_own) {
+        (true, _) => {
+            "was being read by another thread when this process was forked; join it again in this process"
+        }
+        (_, true) => {
+            "is being read by the call that this handler interrupts; call its stop() or close() here, or set a flag"
+        }
+        _ => {
+            "is being read by another thread; join it once for each thread, or end that thread's loop with stop()"
+        }
+    };
+    PyRuntimeError::new_err(format!("bus {name} {why}"))
 }
 
 /// A bus that was closed.
 pub fn closed(name: &str) -> PyErr {
     PyValueError::new_err(said(format_args!("bus {name} is closed")))
+}
+
+/// Events that an interrupted `read` holds: a call that gives single events would give later ones first.
+pub fn held_back(name: &str, events: usize) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "bus {name}: an interrupted read() holds {events} events, which come first; take them with read()"
+    ))
+}
+
+/// There is no memory for rows; nothing that was read is lost.
+pub fn no_memory() -> PyErr {
+    PyMemoryError::new_err(
+        "no memory for the rows of a batch; what is there stays to be read: free memory, or raise `ulimit -v`",
+    )
 }

@@ -213,16 +213,16 @@ impl Event {
         }
     }
 
-    /// Time of the venue, nanoseconds since 1970.
+    /// Time of the venue, nanoseconds since 1970; `None` if it states none.
     #[getter]
     fn exchange_ns(&self) -> Option<u64> {
-        self.times().map(|times| times.exchange_ns)
+        stated(self.times()?.exchange_ns)
     }
 
-    /// Time of reception, nanoseconds since 1970.
+    /// Time of reception, nanoseconds since 1970; `None` if unknown.
     #[getter]
     fn receive_ns(&self) -> Option<u64> {
-        self.times().map(|times| times.receive_ns)
+        stated(self.times()?.receive_ns)
     }
 
     /// Whether it is the last event of its venue packet.
@@ -266,4 +266,9 @@ impl Event {
         let words: Vec<String> = words.into_iter().flatten().collect();
         format!("<touchline.Event {}>", words.join(" "))
     }
+}
+
+/// A time of the client, which is 0 if absent.
+fn stated(ns: u64) -> Option<u64> {
+    (ns != 0).then_some(ns)
 }

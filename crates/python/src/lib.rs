@@ -3,9 +3,10 @@
 //! ```text
 //! bus.rs     Bus: joins, reads, looks up
 //! replay.rs  Replay: a capture through the path of a gateway, in this process
-//! held.rs    one thread at a time, until it is closed
+//! held.rs    one call at a time, until it is stopped or closed
 //! view.rs    what is looked up between two reads of either
 //! batch.rs   read(): what was there, as rows
+//! numpy.rs   its import
 //! rows.rs    rows of arrays, their columns, and the memory that numpy sees
 //! event.rs   Event: one event of the iterator
 //! book.rs    Book: a copy of the kept book
@@ -32,6 +33,7 @@ mod errors;
 mod event;
 mod held;
 mod number;
+mod numpy;
 mod replay;
 mod rows;
 mod view;

@@ -1,4 +1,4 @@
-//! Prices and quantities as Python's numbers: floating point, or exact integers on request.
+//! Prices, quantities and times as Python's numbers: floating point, or exact integers on request.
 
 use pyo3::prelude::*;
 use touchline_client::{Price, Quantity};
@@ -13,6 +13,22 @@ const NONE: i64 = i64::MAX;
 #[derive(Debug, Clone, Copy, IntoBytes, Immutable)]
 #[repr(transparent)]
 pub struct Number(u64);
+
+/// A time of a row: nanoseconds since 1970; absent is the smallest number, which is numpy's `NaT`.
+#[derive(Debug, Clone, Copy, IntoBytes, Immutable)]
+#[repr(transparent)]
+pub struct Time(i64);
+
+impl Time {
+    /// Of a time of the client, which is 0 if absent.
+    #[inline]
+    pub fn new(ns: u64) -> Time {
+        match ns {
+            0 => Time(i64::MIN),
+            ns => Time(ns as i64),
+        }
+    }
+}
 
 /// How prices and quantities are given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

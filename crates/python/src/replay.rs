@@ -7,11 +7,11 @@ use crate::event::Event;
 use crate::held::Held;
 use crate::number::Form;
 use crate::view::View;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
-use touchline_client::{Bus, Events};
+use touchline_client::{Bus, Events, Stopper};
 use touchline_gateway::venues::VENUES;
 use touchline_gateway::venues::cme::{Capture, CaptureError, CmeConfig};
 use touchline_transport::{Envelope, Local, Subscribe};
@@ -39,13 +39,15 @@ struct State {
 struct Collector {
     bus: Bus,
     rows: Filling,
+    /// Rows had no memory: what follows is incomplete.
+    is_incomplete: bool,
 }
 
 impl Collector {
     #[inline]
     fn collect(&mut self) {
         while let Some(event) = self.bus.poll() {
-            self.rows.add(&self.bus, &event);
+            self.is_incomplete |= self.rows.add(&self.bus, &event).is_err();
         }
     }
 }
@@ -99,6 +101,7 @@ pub fn replay(
             config.limits.orders_max,
         ),
         rows: Filling::new(form),
+        is_incomplete: false,
     };
     let capture = Capture::open(config, captures, Local::new(collector));
     let capture = capture.map_err(|error| failure(py, error))?;
@@ -109,7 +112,7 @@ pub fn replay(
         has_ended: false,
     };
     Ok(Replay {
-        held: Held::new(name, state),
+        held: Held::new(name, state, Stopper::new()),
     })
 }
 
@@ -118,18 +121,18 @@ impl Replay {
     /// The next events, at least `limit` of them before the end; what one packet changes is never divided.
     #[pyo3(signature = (limit = LIMIT))]
     fn read(&self, py: Python<'_>, limit: usize) -> PyResult<Batch> {
-        self.held.with(|state| state.read(py, limit))
+        self.held.with(py, |state, _| state.read(py, limit))
     }
 
     /// Symbols of all instruments, by index.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
-        self.held.with(|state| Ok(state.view.symbols(py)))
+        self.held.with(py, |state, _| Ok(state.view.symbols(py)))
     }
 
     /// The best bid and ask of a symbol, as an event.
     fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
             view.top(py, bus, symbol)
         })
@@ -137,7 +140,7 @@ impl Replay {
 
     /// The last trade of a symbol, as an event; `None` before the first.
     fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
             view.last_trade(py, bus, symbol)
         })
@@ -155,7 +158,7 @@ impl Replay {
         implied: bool,
     ) -> PyResult<Book> {
         let of = list_of(direct, implied)?;
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
             view.book(py, bus, symbol, levels, of)
         })
@@ -163,7 +166,7 @@ impl Replay {
 
     /// A copy of the order book of a symbol, as of the last packet: orders in priority.
     fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
             view.orders(py, bus, symbol)
         })
@@ -171,7 +174,7 @@ impl Replay {
 
     /// Definitions as columns: a dictionary of lists, by index.
     fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.held.with(|state| {
+        self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
             view.definitions(py, bus)
         })
@@ -179,8 +182,8 @@ impl Replay {
 
     /// Captures that ended in the middle of a record, each as a sentence.
     #[getter]
-    fn truncations(&self) -> PyResult<Vec<String>> {
-        self.held.with(|state| {
+    fn truncations(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.held.with(py, |state, _| {
             let truncations = state.capture.truncations().iter();
             Ok(truncations.map(ToString::to_string).collect())
         })
@@ -216,6 +219,12 @@ impl State {
             let more = py.detach(|| step(capture, limit));
             self.has_ended = !more.map_err(|error| failure(py, error))?;
             py.check_signals()?;
+            self.has_ended |= self.collector().is_incomplete;
+        }
+        if self.collector().is_incomplete {
+            return Err(PyMemoryError::new_err(
+                "no memory for the rows of the replay, which is incomplete from here on: replay again, and read fewer events at once",
+            ));
         }
         let rows = Filling::new(self.view.form);
         let rows = std::mem::replace(&mut self.collector().rows, rows);

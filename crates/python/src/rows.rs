@@ -1,7 +1,7 @@
 //! Rows of arrays: one form in memory, its columns, and the object that numpy reads them from.
 
-use crate::number::{Form, Number};
-use pyo3::exceptions::PyException;
+use crate::number::{Form, Number, Time};
+use crate::numpy::numpy;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
@@ -68,38 +68,6 @@ impl fmt::Debug for Array {
     }
 }
 
-fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
-    py.import("numpy").map_err(|error| {
-        if is_interrupt(py, &error) {
-            return error;
-        }
-        let missing = pyo3::exceptions::PyImportError::new_err(
-            "arrays need numpy: pip install 'touchline[numpy]'",
-        );
-        missing.set_cause(py, Some(error));
-        missing
-    })
-}
-
-/// Imports numpy before a wait, once: the first import takes 20 ms and more, in which events would wait for their array. Without
-/// numpy a batch has its other fields, and its arrays say what is missing.
-///
-/// # Errors
-/// Ctrl-C during the import.
-pub(crate) fn import_numpy(py: Python<'_>) -> PyResult<()> {
-    static TRIED: PyOnceLock<()> = PyOnceLock::new();
-    let import = || match numpy(py) {
-        Err(error) if is_interrupt(py, &error) => Err(error),
-        _ => Ok(()),
-    };
-    TRIED.get_or_try_init(py, import).copied()
-}
-
-/// Whether it ends the program, as Ctrl-C does, and says nothing about the import.
-fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
-    !error.is_instance_of::<PyException>(py)
-}
-
 /// Type of an array, which no other array has.
 fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
     let kind = R::kind(form).get_or_try_init(py, || first_kind_of::<R>(py, form))?;
@@ -152,6 +120,12 @@ columns! {
     Text => "<U16",
 }
 
+impl Field for Time {
+    fn format(_: Form) -> &'static str {
+        "<i8"
+    }
+}
+
 impl Field for Number {
     fn format(form: Form) -> &'static str {
         form.format()
@@ -190,8 +164,8 @@ row! {
     /// Best bid and ask.
     TopRow, rest 0 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         bid: Number,
         bid_size: Number,
         ask: Number,
@@ -208,8 +182,8 @@ row! {
     /// A trade.
     TradeRow, rest 5 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         trade_id: u64,
         price: Number,
         size: Number,
@@ -225,8 +199,8 @@ row! {
     /// A step of a price book.
     LevelRow, rest 0 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         price: Number,
         size: Number,
         instrument: u32,
@@ -245,8 +219,8 @@ row! {
     /// A step of an order book.
     OrderRow, rest 7 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         order_id: u64,
         priority: u64,
         price: Number,
@@ -264,8 +238,8 @@ row! {
     /// A statistic.
     StatisticRow, rest 1 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         price: Number,
         size: Number,
         instrument: u32,
@@ -279,8 +253,8 @@ row! {
     /// A trading status.
     StatusRow, rest 0 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         group: Text,
         instrument: u32,
         status: u8,
@@ -294,8 +268,8 @@ row! {
     /// Another state of a book.
     StateRow, rest 2 {
         sequence: u64,
-        exchange_ns: u64,
-        receive_ns: u64,
+        exchange_ns: Time,
+        receive_ns: Time,
         instrument: u32,
         state: u8,
         end_of_batch: bool,
@@ -352,8 +326,8 @@ impl TopRow {
         };
         TopRow {
             sequence: top.sequence,
-            exchange_ns,
-            receive_ns,
+            exchange_ns: Time::new(exchange_ns),
+            receive_ns: Time::new(receive_ns),
             bid: price(top.bid),
             bid_size: size(top.bid),
             ask: price(top.ask),
@@ -373,8 +347,8 @@ impl TradeRow {
     pub fn new(form: Form, trade: &Trade) -> TradeRow {
         TradeRow {
             sequence: trade.sequence,
-            exchange_ns: trade.times.exchange_ns,
-            receive_ns: trade.times.receive_ns,
+            exchange_ns: Time::new(trade.times.exchange_ns),
+            receive_ns: Time::new(trade.times.receive_ns),
             trade_id: trade.trade_id,
             price: form.price(trade.price),
             size: form.quantity(trade.quantity),
@@ -393,8 +367,8 @@ impl LevelRow {
     pub fn new(form: Form, change: &BookChange, step: &LevelChange) -> LevelRow {
         LevelRow {
             sequence: change.sequence,
-            exchange_ns: change.times.exchange_ns,
-            receive_ns: change.times.receive_ns,
+            exchange_ns: Time::new(change.times.exchange_ns),
+            receive_ns: Time::new(change.times.receive_ns),
             price: form.price(step.level.price),
             size: form.quantity(step.level.quantity),
             instrument: change.instrument.index() as u32,
@@ -416,8 +390,8 @@ impl OrderRow {
     pub fn new(form: Form, change: &OrdersChange, step: &OrderChange) -> OrderRow {
         OrderRow {
             sequence: change.sequence,
-            exchange_ns: change.times.exchange_ns,
-            receive_ns: change.times.receive_ns,
+            exchange_ns: Time::new(change.times.exchange_ns),
+            receive_ns: Time::new(change.times.receive_ns),
             order_id: step.order_id,
             priority: step.priority,
             price: form.price(step.price),
@@ -440,8 +414,8 @@ impl StatisticRow {
         let size = statistic.quantity.map(|quantity| form.quantity(quantity));
         StatisticRow {
             sequence: statistic.sequence,
-            exchange_ns: statistic.times.exchange_ns,
-            receive_ns: statistic.times.receive_ns,
+            exchange_ns: Time::new(statistic.times.exchange_ns),
+            receive_ns: Time::new(statistic.times.receive_ns),
             price: price.unwrap_or(form.none()),
             size: size.unwrap_or(form.none()),
             instrument: statistic.instrument.index() as u32,
@@ -461,8 +435,8 @@ impl StatusRow {
             .map(|instrument| instrument.index() as u32);
         StatusRow {
             sequence: status.sequence,
-            exchange_ns: status.times.exchange_ns,
-            receive_ns: status.times.receive_ns,
+            exchange_ns: Time::new(status.times.exchange_ns),
+            receive_ns: Time::new(status.times.receive_ns),
             group: text(&status.group),
             instrument: instrument.unwrap_or(NO_INSTRUMENT),
             status: status.status,
@@ -487,8 +461,8 @@ impl StateRow {
     pub fn new(change: &StateChange) -> StateRow {
         StateRow {
             sequence: change.sequence,
-            exchange_ns: change.times.exchange_ns,
-            receive_ns: change.times.receive_ns,
+            exchange_ns: Time::new(change.times.exchange_ns),
+            receive_ns: Time::new(change.times.receive_ns),
             instrument: change.instrument.index() as u32,
             state: change.state as u8,
             end_of_batch: change.end_of_batch,

@@ -121,7 +121,12 @@ fn find(py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Instrument> {
     found.map_err(|error| exception(py, &error))
 }
 
-/// Columns of definitions.
+/// A number that the client has as 0 if the venue does not state it.
+fn stated(number: i64) -> Option<i64> {
+    (number != 0).then_some(number)
+}
+
+/// Columns of definitions; what the venue does not state is `None`.
 fn definitions<'py>(
     py: Python<'py>,
     form: Form,
@@ -136,13 +141,15 @@ fn definitions<'py>(
     text("group", |one| one.group.to_string())?;
     text("asset", |one| one.asset.to_string())?;
     text("currency", |one| one.currency.to_string())?;
-    let whole = |name: &str, of: fn(&Definition) -> i64| {
+    let whole = |name: &str, of: fn(&Definition) -> Option<i64>| {
         table.set_item(name, PyList::new(py, all.iter().map(|one| of(one)))?)
     };
-    whole("security_id", |one| one.security_id)?;
-    whole("expiry_ns", |one| one.expiry_ns as i64)?;
-    whole("maturity", |one| i64::from(one.maturity))?;
-    whole("quantity_exponent", |one| i64::from(one.quantity_exponent))?;
+    whole("security_id", |one| Some(one.security_id))?;
+    whole("expiry_ns", |one| stated(one.expiry_ns as i64))?;
+    whole("maturity", |one| stated(one.maturity.into()))?;
+    whole("quantity_exponent", |one| {
+        Some(one.quantity_exponent.into())
+    })?;
     let price = |name: &str, of: fn(&Definition) -> Option<Price>| {
         let prices = all
             .iter()

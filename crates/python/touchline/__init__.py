@@ -10,6 +10,7 @@ from .errors import (
     BusNotFound,
     EngineNotFound,
     Error,
+    Forked,
     Incompatible,
     InstrumentNotFound,
     NoAnswer,
@@ -27,6 +28,7 @@ __all__ = [
     "EngineNotFound",
     "Error",
     "Event",
+    "Forked",
     "Incompatible",
     "InstrumentNotFound",
     "NoAnswer",
@@ -44,30 +46,20 @@ __all__ = [
 class Bus(_Bus):
     """A joined bus: a context manager, and an iterator over its events."""
 
-    # A batch that was read for a task that had ended meanwhile.
-    _unread = None
-
     async def batches(self, timeout=1.0, limit=65_536):
-        """Batches of `read` for asyncio, made in a thread; empty ones are left out."""
+        """Batches of `read` for asyncio; empty ones are left out. A thread waits for each, and no thread reads: a task that is canceled
+        leaves everything to the next call."""
         import asyncio
-        import time
 
-        while True:
-            until = float("inf") if timeout is None else time.monotonic() + timeout
-            batch = self._unread
-            while not batch:
-                # In slices: the thread of a wait sees neither Ctrl-C nor the end of its task.
-                read = asyncio.ensure_future(asyncio.to_thread(self.read, 0.04, limit))
-                try:
-                    batch = await asyncio.shield(read)
-                except asyncio.CancelledError:
-                    self._unread = await read
-                    raise
-                if time.monotonic() >= until:
-                    break
-            self._unread = None
-            if batch:
+        # In slices: the thread of a wait sees neither Ctrl-C nor the end of its task.
+        time = 0.04 if timeout is None else min(timeout, 0.04)
+        while not self.stopped:
+            if not self._wait(0.0) and not await asyncio.to_thread(self._wait, time):
+                continue
+            if batch := self.read(0.0, limit):
                 yield batch
+            # Other tasks have their turn on a bus that never pauses.
+            await asyncio.sleep(0)
 
 
 def replay(config, captures, *, channel=None, events=None, symbols=None, raw=False):

@@ -53,7 +53,11 @@ class NoAnswer(Error, TimeoutError):
         return super().__str__() + (f"; the order is {self.parent}" if self.parent else "")
 
 
-_CLASSES = {
+class Forked(Error):
+    """The bus was joined, with a name or as a lossless reader, by the process that forked this one."""
+
+
+CLASSES = {
     "no_bus": BusNotFound,
     "not_yours": NotYours,
     "incompatible": Incompatible,
@@ -62,13 +66,5 @@ _CLASSES = {
     "no_engine": EngineNotFound,
     "refused": Refused,
     "no_answer": NoAnswer,
+    "forked": Forked,
 }
-
-
-def of(kind, sentence, refused=None):
-    """The exception of a kind of error."""
-    error = _CLASSES.get(kind, Error)(sentence)
-    error.kind = kind
-    if refused:
-        error.reason, error.cause = refused
-    return error

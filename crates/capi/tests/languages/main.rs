@@ -5,6 +5,7 @@ mod compile;
 mod day;
 mod generated;
 mod memory;
+mod moments;
 mod publisher;
 mod reader;
 mod scenario;

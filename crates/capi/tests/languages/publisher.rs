@@ -200,9 +200,37 @@ fn publish(out: &mut Publisher, words: &[&str]) {
             };
             out.publish(&Update::Gap(gap), &timestamps());
         }
+        // The venue states nothing but the symbol, and no time.
+        ["bare", index, symbol, id] => {
+            let depth = Depth {
+                direct: 10,
+                implied: 2,
+            };
+            let definition = InstrumentDefinition {
+                symbol: Symbol::new(symbol.as_bytes()),
+                defined: true,
+                ..InstrumentDefinition::unknown(Instrument(number(index) as u32), number(id), depth)
+            };
+            out.publish(&Update::Definition(&definition), &Timestamps::default());
+            book_at(
+                out,
+                number(index),
+                (1, 1),
+                (2, 1),
+                &[],
+                &Timestamps::default(),
+            );
+        }
         ["trade", index, price, size] => trade(out, number(index), number(price), number(size)),
         ["trades", index, count] => {
             for size in 1..=number(count) {
+                trade(out, number(index), 450_000, size);
+                out.commit();
+            }
+        }
+        // One packet each; the size is its number.
+        ["numbered", index, from, count] => {
+            for size in number(from)..number(from) + number(count) {
                 trade(out, number(index), 450_000, size);
                 out.commit();
             }
@@ -298,6 +326,17 @@ fn book(
     ask: (i64, i64),
     implied_bids: &[(i64, i64)],
 ) {
+    book_at(out, index, bid, ask, implied_bids, &timestamps());
+}
+
+fn book_at(
+    out: &mut Publisher,
+    index: i64,
+    bid: (i64, i64),
+    ask: (i64, i64),
+    implied_bids: &[(i64, i64)],
+    timestamps: &Timestamps,
+) {
     let level = |(cents, quantity): (i64, i64)| Level {
         price: Price(cents * 1_000_000_000),
         quantity: Quantity(quantity),
@@ -313,7 +352,7 @@ fn book(
         implied_bids: &implied_bids,
         implied_asks: &[],
     };
-    out.publish(&Update::BookSnapshot(snapshot), &timestamps());
+    out.publish(&Update::BookSnapshot(snapshot), timestamps);
 }
 
 fn trade(out: &mut Publisher, index: i64, cents: i64, quantity: i64) {

@@ -1,0 +1,83 @@
+//! numpy, imported with the first wait or array.
+
+#![allow(unsafe_code, reason = "an import that may not return")]
+
+use pyo3::exceptions::PyException;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::ffi::{CStr, c_char};
+use std::time::Duration;
+
+/// The module.
+///
+/// # Errors
+/// It is not installed; or Ctrl-C during its import.
+pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    static NUMPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if let Some(numpy) = NUMPY.get(py) {
+        return Ok(numpy.bind(py).clone());
+    }
+    let numpy = import(py, c"numpy").map_err(|error| {
+        if is_interrupt(py, &error) {
+            return error;
+        }
+        let missing = pyo3::exceptions::PyImportError::new_err(
+            "arrays need numpy: pip install 'touchline[numpy]'",
+        );
+        missing.set_cause(py, Some(error));
+        missing
+    })?;
+    Ok(NUMPY.get_or_init(py, || numpy.unbind()).bind(py).clone())
+}
+
+/// Imports numpy before a wait, once: the first import takes 20 ms and more, in which events would wait for their array. Without
+/// numpy a batch has its other fields, and its arrays say what is missing.
+///
+/// # Errors
+/// Ctrl-C during the import.
+pub fn import_numpy(py: Python<'_>) -> PyResult<()> {
+    static TRIED: PyOnceLock<()> = PyOnceLock::new();
+    if TRIED.get(py).is_some() {
+        return Ok(());
+    }
+    match numpy(py) {
+        Err(error) if is_interrupt(py, &error) => return Err(error),
+        _ => {}
+    }
+    let _ = TRIED.set(py, ());
+    Ok(())
+}
+
+/// Whether it ends the program, as Ctrl-C does, and says nothing about the import.
+fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
+    !error.is_instance_of::<PyException>(py)
+}
+
+// As the interpreter has it, but for the unwinding: an import runs code of Python, and while it runs a daemon thread loses the GIL for
+// good when the interpreter ends. Before version 3.14 the thread ends then by unwinding its stack.
+unsafe extern "C-unwind" {
+    fn PyImport_ImportModule(name: *const c_char) -> *mut ffi::PyObject;
+}
+
+/// Stops the thread for ever where an unwinding that no panic began would go on through code of Rust, which ends the process. PyO3 does
+/// the same where it takes the GIL.
+struct Parked;
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        loop {
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+    }
+}
+
+fn import<'py>(py: Python<'py>, name: &CStr) -> PyResult<Bound<'py, PyAny>> {
+    let parked = Parked;
+    // SAFETY: the interpreter is attached, and the name a string. Nothing is borrowed or locked here, so a thread that stays in
+    // `parked` keeps nothing from others.
+    let module = unsafe { PyImport_ImportModule(name.as_ptr()) };
+    std::mem::forget(parked);
+    // SAFETY: a new reference, or NULL with an exception, as the function states.
+    unsafe { Bound::from_owned_ptr_or_err(py, module) }
+}

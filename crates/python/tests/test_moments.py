@@ -1,0 +1,166 @@
+"""Forks, threads, signals and ends on a quiet bus; the same at random on a busy one is in `crates/capi/tests`."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import touchline
+
+
+def quiet(**options):
+    """A bus that has nothing to read any more."""
+    bus = touchline.Bus("demo", **options)
+    while bus.poll() is not None:
+        pass
+    return bus
+
+
+def in_child(act):
+    """Acts in a forked child, which then ends as if it had never been."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            act()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_child_of_a_reader_with_a_name_is_refused_and_frees_nothing():
+    with quiet(name="forker") as bus:
+        process = os.getpid()
+
+        def reads():
+            for call in (bus.poll, bus.next, bus.read, bus.ready, lambda: next(iter(bus))):
+                with pytest.raises(touchline.Forked, match=f"joined by process {process}") as error:
+                    call()
+                assert error.value.kind == "forked"
+            assert bus.top(bus.symbols[0]).kind == "top", "what was read is there"
+            bus.close()
+
+        in_child(reads)
+        with pytest.raises(touchline.Error, match="has a reader called forker already"):
+            touchline.Bus("demo", name="forker")
+        assert bus.poll() is None
+    quiet(name="forker").close()
+
+
+def test_a_child_of_a_reader_without_a_name_reads_on():
+    with touchline.Bus("demo") as bus:
+
+        def reads():
+            with bus:
+                assert len(bus.read(timeout=1)) > 0
+
+        in_child(reads)
+        assert len(bus.read(timeout=1)) > 0
+
+
+def test_a_child_does_not_wait_for_a_thread_of_its_parent():
+    with quiet() as bus:
+        thread = threading.Thread(target=bus.read, kwargs={"timeout": 0.5})
+        thread.start()
+        time.sleep(0.1)
+
+        def reads():
+            with pytest.raises(RuntimeError, match="when this process was forked"):
+                bus.poll()
+            bus.close()
+
+        in_child(reads)
+        thread.join()
+
+
+@pytest.mark.parametrize("ends", ["close", "stop"])
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda bus: list(bus),
+        lambda bus: bus.next(),
+        lambda bus: bus.read(timeout=None),
+        lambda bus: bus.ready(timeout=60),
+    ],
+)
+def test_another_thread_ends_each_wait(wait, ends):
+    bus = quiet()
+    errors = []
+
+    def waits():
+        try:
+            wait(bus)
+        except touchline.NotReady as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=waits)
+    thread.start()
+    time.sleep(0.1)
+    assert not bus.stopped
+    getattr(bus, ends)()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert bus.stopped
+    assert not bus.read(timeout=None) if ends == "stop" else True
+    if ends == "close":
+        with pytest.raises(ValueError, match="bus demo is closed"):
+            bus.poll()
+
+
+@pytest.mark.parametrize("loop", ["for _ in bus: pass", "while not bus.stopped: bus.read(timeout=None)"])
+@pytest.mark.parametrize("end", ["bus.close()", "bus.stop()", "(bus.close(), sys.exit(0))"])
+def test_a_handler_ends_the_loop_that_it_interrupts(loop, end):
+    program = f"""
+import os, signal, sys, threading, touchline
+bus = touchline.Bus("demo")
+signal.signal(signal.SIGTERM, lambda *_: {end})
+threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+{loop}
+assert bus.stopped
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_handler_that_reads_is_told_that_its_own_thread_does():
+    with quiet() as bus:
+        said = []
+
+        def reads(*_):
+            try:
+                bus.poll()
+            except RuntimeError as error:
+                said.append(str(error))
+
+        before = signal.signal(signal.SIGALRM, reads)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        bus.next(timeout=0.3)
+        signal.signal(signal.SIGALRM, before)
+        assert len(said) == 1 and "the call that this handler interrupts" in said[0]
+
+
+def test_a_daemon_thread_ends_silently_with_its_interpreter():
+    """Also in the import of numpy, which the first read does."""
+    program = """
+import sys, threading, time, touchline
+def work():
+    bus = touchline.Bus("demo")
+    while True:
+        bus.read(timeout=None)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(float(sys.argv[1]))
+"""
+    seed = int(os.environ.get("SEED", str(time.time_ns() % 1_000_000)))
+    print(f"SEED={seed}")
+    chance = random.Random(seed)
+    for _ in range(15):
+        # The import takes a tenth of a second and more.
+        command = [sys.executable, "-c", program, str(0.02 + chance.random() * 0.2)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        assert (done.returncode, done.stderr) == (0, "")
