@@ -55,7 +55,7 @@ pub struct Arguments {
     /// Write the order books at the end, one JSON line for each instrument.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     orders: Option<PathBuf>,
-    /// Write each top of book after an end of event, one JSON line each.
+    /// Write the best bid and ask of the direct book after each end of event, one JSON line each.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     tops: Option<PathBuf>,
     /// Write a row for each change of the best bid, the best ask or the state of an instrument.

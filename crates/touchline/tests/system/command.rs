@@ -3,6 +3,7 @@
 //! Each test runs the built command in a separate folder, on captures that the lab generates.
 
 mod bench;
+mod best_prices;
 mod bus;
 mod captures;
 mod completions;

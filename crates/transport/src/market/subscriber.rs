@@ -10,7 +10,6 @@ mod stall;
 mod starting_again;
 mod verdict;
 
-use super::kinds::Kinds;
 use super::reading::{self, MarketReading};
 use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Polled, Root, SlotGuard, Watch};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
@@ -146,12 +145,7 @@ impl Subscriber {
         bus: &str,
         settings: Join,
     ) -> Result<Subscriber, Error> {
-        let is_tops_alone =
-            settings.kinds.has_any(Kinds::TOPS) && !settings.kinds.has_any(Kinds::BOOKS);
-        if is_tops_alone && let Some(writer) = reading.writer_before(TopOfBook::MERGED_SINCE) {
-            let bus = bus.to_owned();
-            return Err(Error::DirectTops { bus, writer });
-        }
+        settings.refuse_direct_tops(&reading, bus)?;
         let position = reading.ring.next().position;
         let is_gone = !reading.is_published()?;
         let watch = Watch::new(is_gone, reading.is_stalled());
@@ -346,13 +340,7 @@ impl Subscriber {
                     Joining::begin_again(&mut self.joining);
                 }
                 match (&message.body, decoder.update(&message, room)) {
-                    // Of the direct book alone: the best prices are those of the books, which are read too.
-                    (Body::TopOfBook(_), _)
-                        if message.version() < TopOfBook::MERGED_SINCE
-                            && settings.kinds.has_any(Kinds::BOOKS) =>
-                    {
-                        Step::Passed
-                    }
+                    (Body::TopOfBook(_), _) if settings.passes_top(&message) => Step::Passed,
                     (Body::TopOfBook(top), _) => {
                         let sequence = frame.sequence;
                         let timestamps = message.timestamps();

@@ -196,6 +196,8 @@ fn a_top_of_version_2_is_of_the_direct_book() {
     };
     let mut bytes = [0; 72];
     encode_top_of_book(&top, 1, Flags::NONE, &Timestamps::default(), &mut bytes).unwrap();
+    let parsed = Message::parse(&bytes).unwrap().body;
+    assert!(matches!(parsed, Body::TopOfBook(read) if read == top));
     let of_version_2 = |block: u16| {
         let mut older = bytes[..8 + usize::from(block)].to_vec();
         older[..2].copy_from_slice(&block.to_le_bytes());

@@ -17,10 +17,11 @@ pub(super) fn published(name: &str) -> Desk {
     desk
 }
 
-const PUBLISH: &str = "replay --config demo/cme.toml --pcap demo/session.pcap --publish --quiet";
+pub(super) const PUBLISH: &str =
+    "replay --config demo/cme.toml --pcap demo/session.pcap --publish --quiet";
 
 /// A running program, and its output.
-struct Running {
+pub(super) struct Running {
     child: Child,
     out: Arc<Mutex<Vec<String>>>,
     err: Arc<Mutex<Vec<String>>>,
@@ -29,14 +30,19 @@ struct Running {
 
 impl Running {
     fn start(desk: &Desk, program: &Path) -> Running {
-        let mut child = Command::new(program)
+        Running::of(desk, &mut Command::new(program))
+    }
+
+    /// A program with its arguments, on the buses of the desk.
+    pub(super) fn of(desk: &Desk, command: &mut Command) -> Running {
+        let mut child = command
             .current_dir(&desk.folder)
             .env("TOUCHLINE_DIR", desk.path("buses"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (out, first) = lines(child.stdout.take().expect("a pipe"));
         let (err, second) = lines(child.stderr.take().expect("a pipe"));
         Running {
@@ -48,7 +54,7 @@ impl Running {
     }
 
     /// Waits until standard output is that long, or standard error has that many lines with these words.
-    fn wait(&self, what: &str, mut holds: impl FnMut(&[String], &[String]) -> bool) {
+    pub(super) fn wait(&self, what: &str, mut holds: impl FnMut(&[String], &[String]) -> bool) {
         let patience = Instant::now() + Duration::from_secs(60);
         loop {
             let (out, err) = (
@@ -64,8 +70,13 @@ impl Running {
         }
     }
 
+    /// Lines on standard output so far.
+    pub(super) fn printed(&self) -> usize {
+        self.out.lock().expect("ours").len()
+    }
+
     /// Ends it with a signal, and returns its output.
-    fn end(mut self, name: &str) -> (Vec<String>, Vec<String>) {
+    pub(super) fn end(mut self, name: &str) -> (Vec<String>, Vec<String>) {
         signal(&self.child, name);
         self.child.wait().expect("it ends");
         self.readers
@@ -316,11 +327,10 @@ fn an_example_exits_quietly_when_its_pipe_is_closed() {
 }
 
 /// Waits for half a second without output.
-fn settle(running: &Running) {
-    let printed = || running.out.lock().expect("ours").len();
+pub(super) fn settle(running: &Running) {
     let mut before = usize::MAX;
     loop {
-        let now = printed();
+        let now = running.printed();
         if now == before {
             return;
         }

@@ -1,8 +1,11 @@
 //! Options for joining a bus.
 
+use crate::bus::Error;
 use crate::market::Kinds;
+use crate::market::reading::MarketReading;
 use crate::stats::ReaderStats;
 use touchline_types::InstrumentDefinition;
+use touchline_types::native::{Message, TopOfBook};
 
 /// Options for joining a bus.
 pub struct Join {
@@ -33,6 +36,30 @@ pub struct Join {
     pub orders_max: usize,
     /// Maximum quotes of one message. Takes no memory if `kinds` excludes quotes.
     pub quotes_max: usize,
+}
+
+impl Join {
+    /// Refuses a bus whose tops are of the direct book alone to a reader without books, from which the best prices follow.
+    pub(super) fn refuse_direct_tops(
+        &self,
+        reading: &MarketReading,
+        bus: &str,
+    ) -> Result<(), Error> {
+        let is_tops_alone = self.kinds.has_any(Kinds::TOPS) && !self.kinds.has_any(Kinds::BOOKS);
+        match reading.writer_before(TopOfBook::MERGED_SINCE) {
+            Some(writer) if is_tops_alone => Err(Error::DirectTops {
+                bus: bus.to_owned(),
+                writer,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a top is passed over: it is of the direct book alone, and the books are read too.
+    #[inline]
+    pub(super) fn passes_top(&self, top: &Message<'_>) -> bool {
+        top.version() < TopOfBook::MERGED_SINCE && self.kinds.has_any(Kinds::BOOKS)
+    }
 }
 
 /// Decides at the definition of an instrument whether it is selected.
