@@ -141,6 +141,7 @@ impl CmeFeed {
                 sending_ns,
             } => {
                 counters.numbering_restarts += 1;
+                self.silence.restarted();
                 self.health.clear(Condition::Waiting);
                 self.health.clear(Condition::UnconfirmedJump);
                 // mutant: feed: a buffered snapshot survives the end of its epoch
@@ -187,6 +188,9 @@ impl CmeFeed {
             payload,
         );
         self.channel.counters.note(verdict, arrival.line);
+        if matches!(verdict, Verdict::Deliver | Verdict::Buffered) {
+            self.silence.arrived(sequence);
+        }
         if verdict == Verdict::Deliver {
             process(&mut self.channel, &packet, arrival.time, instruments, batch);
             self.processed(arrival.time);
@@ -320,7 +324,7 @@ impl CmeFeed {
         let limit_ns = self.silence.limit_ns().unwrap_or(0);
         self.channel.counters.silence_limit_ms = limit_ns / 1_000_000;
         if timely == Timeliness::Early {
-            self.silence.note_ahead(now_ns);
+            self.silence.note_ahead(snapshot_sequence, now_ns);
         } else if snapshot_sequence > 0 && self.health.has(Condition::ChannelSilent) {
             Silence::end(&mut self.health, &mut self.channel.counters);
         }

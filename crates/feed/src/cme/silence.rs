@@ -45,7 +45,9 @@ pub struct Silence {
     is_known: bool,
     /// Last interval that would have raised the limit, and how many in a row were like it.
     interruption: Interruption,
-    /// First snapshot ahead of the incremental feed since its last packet; 0 if none is.
+    /// Highest number of the incremental feed that arrived.
+    newest: u32,
+    /// First snapshot that shows a later number, since the last packet of the incremental feed; 0 if none does.
     ahead_ns: u64,
 }
 
@@ -70,6 +72,7 @@ impl Silence {
             longest_ns: 0,
             is_known: false,
             interruption: Interruption::default(),
+            newest: 0,
             ahead_ns: 0,
         }
     }
@@ -138,18 +141,30 @@ impl Silence {
         }
     }
 
-    /// A snapshot shows that the venue has sent a packet of the incremental feed that has not arrived.
-    pub fn note_ahead(&mut self, now_ns: u64) {
-        if self.ahead_ns == 0 {
+    /// A snapshot shows that the venue has sent packet `sequence` of the incremental feed, which was not processed.
+    pub fn note_ahead(&mut self, sequence: u32, now_ns: u64) {
+        // One that waits behind a gap did arrive.
+        if self.ahead_ns == 0 && sequence > self.newest {
             self.ahead_ns = now_ns;
         }
     }
 
-    /// A packet of the incremental feed was processed.
+    /// A new packet of the incremental feed arrived: the feed goes on.
     #[inline]
-    pub fn processed(&mut self, now_ns: u64) {
-        self.activity_ns = now_ns;
+    pub fn arrived(&mut self, sequence: u32) {
+        self.newest = self.newest.max(sequence);
         self.ahead_ns = 0;
+    }
+
+    /// A packet of the incremental feed was processed that had arrived at this time; it may have waited behind a gap.
+    #[inline]
+    pub fn processed(&mut self, arrived_ns: u64) {
+        self.activity_ns = arrived_ns;
+    }
+
+    /// The numbers of the incremental feed began again.
+    pub fn restarted(&mut self) {
+        (self.newest, self.ahead_ns) = (0, 0);
     }
 
     /// Time of the next limit that is not passed.
@@ -314,10 +329,18 @@ mod tests {
         let mut silence = channel(1_000 * MS);
         repeat(&mut silence, 10, 200);
         assert_eq!(silence.behind_ns(), None);
-        silence.note_ahead(5_000 * MS);
-        silence.note_ahead(5_500 * MS);
+        silence.arrived(7);
+        silence.note_ahead(7, 4_000 * MS);
+        assert_eq!(silence.behind_ns(), None, "it waits behind a gap");
+        silence.note_ahead(8, 5_000 * MS);
+        silence.note_ahead(9, 5_500 * MS);
         assert_eq!(silence.behind_ns(), Some(6_000 * MS));
-        silence.processed(5_600 * MS);
+        silence.processed(4_900 * MS);
+        assert_eq!(silence.behind_ns(), Some(6_000 * MS), "it had waited");
+        silence.arrived(9);
         assert_eq!(silence.behind_ns(), None);
+        silence.restarted();
+        silence.note_ahead(1, 7_000 * MS);
+        assert_eq!(silence.behind_ns(), Some(8_000 * MS));
     }
 }

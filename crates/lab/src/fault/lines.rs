@@ -78,6 +78,11 @@ impl<'a> Lines<'a> {
                 let joined_at = self.joined_at;
                 self.drop_where(rule, |copy| copy.packet < joined_at)
             }
+            Fault::Silence { duration_ns } => {
+                let begin_ns = self.time_of_any(rule, random);
+                let end_ns = begin_ns.saturating_add(duration_ns);
+                self.drop_where(rule, |copy| (begin_ns..end_ns).contains(&copy.time_ns))
+            }
             Fault::WrongClock { packets, seconds } => {
                 self.wrong_clock(rule, packets, seconds, random)
             }
@@ -213,6 +218,7 @@ impl<'a> Lines<'a> {
             }
             Fault::DropOnAllLines { .. }
             | Fault::JoinLate { .. }
+            | Fault::Silence { .. }
             | Fault::WrongClock { .. }
             | Fault::HostClock { .. } => unreachable!("strikes all lines at once"),
         }
@@ -247,6 +253,17 @@ impl<'a> Lines<'a> {
             }
         }
         victims
+    }
+
+    /// Time of any packet that a rule affects; 0 if there is none.
+    fn time_of_any(&self, rule: &Rule, random: &mut Random) -> u64 {
+        let lines = rule.lines.iter().map(|&line| &self.copies[line as usize]);
+        let affected = lines.flatten().filter(|copy| rule.strikes(copy));
+        let times: Vec<u64> = affected.map(|copy| copy.time_ns).collect();
+        match times.len() {
+            0 => 0,
+            count => times[random.index(count)],
+        }
     }
 
     fn drop_where(&mut self, rule: &Rule, victim: impl Fn(&Copy) -> bool) -> u64 {

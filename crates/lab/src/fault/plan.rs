@@ -55,6 +55,11 @@ pub enum Fault {
         /// Number of packets.
         packets: u64,
     },
+    /// Nothing comes for a time, the same on every line, once.
+    Silence {
+        /// Duration, nanoseconds.
+        duration_ns: u64,
+    },
     /// Packets arrive twice.
     Duplicate {
         /// Share of packets.
@@ -221,6 +226,7 @@ impl Fault {
             Self::DropOnAllLines { .. } => "drop on all lines",
             Self::JoinLate { .. } => "join late",
             Self::Outage { .. } => "outage",
+            Self::Silence { .. } => "silence",
             Self::Duplicate { .. } => "duplicate",
             Self::Reorder { .. } => "reorder",
             Self::Delay { .. } => "delay",

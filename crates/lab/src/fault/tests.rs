@@ -174,3 +174,44 @@ fn corrupt_and_cut_packets_are_never_valid() {
         );
     }
 }
+
+/// No copy of the silent feeds and lines arrives for the time, and each other one does.
+#[test]
+fn a_silence_is_one_time_on_all_its_lines() {
+    const DURATION_NS: u64 = 40_000_000;
+    let session = generate(&Options::default(), 3);
+    let clean = deliver(&session, &FaultPlan::default(), 5);
+    let plan = FaultPlan::incremental([Fault::Silence {
+        duration_ns: DURATION_NS,
+    }]);
+    let delivery = deliver(&session, &plan, 5);
+    assert_eq!(
+        delivery.report.struck["silence"],
+        count(&delivery, "silence")
+    );
+    let of = |delivery: &Delivery, line| -> Vec<(u64, Vec<u8>)> {
+        let arrivals = delivery.arrivals.iter();
+        arrivals
+            .filter(|arrival| arrival.feed == Feed::Incremental && arrival.line == line)
+            .map(|arrival| (arrival.time_ns, arrival.payload.clone()))
+            .collect()
+    };
+    let lost = Line::BOTH.map(|line| {
+        let arrived = of(&delivery, line);
+        let mut lost = of(&clean, line);
+        lost.retain(|copy| !arrived.contains(copy));
+        lost
+    });
+    let times = || lost.iter().flatten().map(|(time_ns, _)| *time_ns);
+    let (first_ns, last_ns) = (times().min().expect("some"), times().max().expect("some"));
+    assert!(last_ns - first_ns < DURATION_NS, "{first_ns} {last_ns}");
+    assert!(lost.iter().all(|line| line.len() > 5), "{lost:?}");
+    let inside = |arrival: &&Arrival| (first_ns..=last_ns).contains(&arrival.time_ns);
+    let inside = delivery.arrivals.iter().filter(inside);
+    assert!(
+        inside
+            .clone()
+            .all(|arrival| arrival.feed != Feed::Incremental)
+    );
+    assert!(inside.count() > 5, "the other feeds go on");
+}

@@ -20,6 +20,7 @@ mod relay_aeron;
 mod relay_links;
 mod relay_rate;
 mod replay;
+mod silence;
 mod watch;
 
 use std::io::Write;
