@@ -15,12 +15,12 @@ int main() {
       if (id != event->parent) {
         continue;
       }
-      if (event->kind == TL_DESK_FILL) {
-        std::cout << "fill " << event->quantity << " at " << static_cast<double>(event->price) / 1e9 << std::endl;
-      } else if (event->kind == TL_DESK_PARENT) {
+      if (event->kind() == touchline::DeskKind::Fill) {
+        std::cout << "fill " << event->quantity().value() << " at " << event->price().value() << std::endl;
+      } else if (event->kind() == touchline::DeskKind::Parent) {
         std::cout << "parent " << event->state << std::endl;
       }
-      if (event->settled != 0) {
+      if (event->settled()) {
         break;
       }
     }

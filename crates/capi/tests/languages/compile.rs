@@ -80,6 +80,7 @@ fn programs_compile_without_a_warning() {
             Language::Cpp => &[
                 "tests/programs/scenario.cpp",
                 "tests/programs/desk_lists.cpp",
+                "tests/programs/waits.cpp",
                 "examples/top_of_book.cpp",
                 "examples/desk.cpp",
             ],
@@ -137,6 +138,43 @@ fn mistakes_are_refused_and_nothing_leaks() {
     }
     drop(publisher);
     std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// A wait says whether its time has passed or the bus was stopped; absent numbers are absent.
+#[test]
+fn waits_and_values_of_cpp_are_told_apart() {
+    if !has("g++") {
+        touchline_testing::skip("waits in C++: there is no g++");
+        return;
+    }
+    let folder = tempfile();
+    let buses = folder.join("buses");
+    let mut publisher = Process::start(&buses);
+    publisher.step(&["define", "0", "ESU4", "100"]);
+    publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
+    publisher.step(&["trade", "0", "450050", "3"]);
+    let to = folder.join("waits");
+    let program = program("g++", Language::Cpp, "tests/programs/waits.cpp", &to);
+    let said = run(Command::new(program).arg(BUS).arg(&buses));
+    assert_eq!(said, "all of it holds\n");
+    drop(publisher);
+    std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// A compiler that is told an older standard says which one the header needs.
+#[test]
+fn an_older_standard_is_refused_with_the_one_that_is_needed() {
+    if !has("g++") {
+        touchline_testing::skip("an older standard of C++: there is no g++");
+        return;
+    }
+    let mut command = Command::new("g++");
+    command.args(["-std=c++14", "-fsyntax-only", "-I"]);
+    command.arg(package("include"));
+    let output = command.arg(package("examples/top_of_book.cpp")).output();
+    let said = output.expect("it starts").stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("touchline.hpp needs C++17"), "{said}");
 }
 
 /// The page has one program in C, which is compiled above.

@@ -1,4 +1,4 @@
-//! `touchline.h` and `names.py`, generated from the functions and from the one table of names. `TOUCHLINE_WRITE=1` writes
+//! `touchline.h`, the enumerations of `touchline.hpp` and `names.py`, generated from the functions and from the one table of names. `TOUCHLINE_WRITE=1` writes
 //! them, otherwise they are compared.
 
 use crate::tools::package;
@@ -15,6 +15,55 @@ fn the_header_is_that_of_the_functions_and_the_names() {
 #[test]
 fn the_names_of_the_python_package_are_those_of_the_client() {
     compare(&package("../python/touchline/names.py"), &python());
+}
+
+#[test]
+fn the_enumerations_of_cpp_are_the_names_of_the_client() {
+    let header = package("include/touchline.hpp");
+    let text = fs::read_to_string(&header).expect("a file of this checkout");
+    let (before, rest) = text.split_once(CPP_BEGIN).expect("the generated part");
+    let (_, behind) = rest.split_once(CPP_END).expect("its end");
+    let names: String = CPP_ENUMERATIONS.iter().map(cpp_enumeration).collect();
+    compare(
+        &header,
+        &format!("{before}{CPP_BEGIN}{names}{CPP_END}{behind}"),
+    );
+}
+
+const CPP_BEGIN: &str = "// Generated from the names of all languages: do not edit.\n";
+const CPP_END: &str = "// End of the generated part.\n";
+
+/// Enumerations of C++ and the kinds of their tables.
+const CPP_ENUMERATIONS: [(&str, &str); 12] = [
+    ("EventKind", "event"),
+    ("Connection", "connection"),
+    ("State", "state"),
+    ("Side", "side"),
+    ("Aggressor", "aggressor"),
+    ("BookKind", "book"),
+    ("LevelAction", "level_action"),
+    ("OrderAction", "order_action"),
+    ("TradeAction", "trade_action"),
+    ("Statistic", "statistic"),
+    ("DeskKind", "desk_event"),
+    ("Idle", "idle"),
+];
+
+fn cpp_enumeration((class, kind): &(&str, &str)) -> String {
+    let table = TABLES.iter().find(|table| table.kind == *kind);
+    let table = table.expect("a table of names");
+    let mut text = format!(
+        "// {}.\nenum class {class} : std::uint8_t {{\n",
+        table.about
+    );
+    for name in table.names {
+        let word: String = name.word.split('_').map(capitalised).collect();
+        let constant = c_constant(table.prefix, name.word);
+        text += &format!("  {word} = {constant}, // {}\n", name.about);
+    }
+    text + &format!(
+        "}};\n// Its word.\ninline const char *name({class} value) noexcept {{ return tl_{kind}_name(static_cast<int>(value)); }}\n\n"
+    )
 }
 
 fn compare(path: &Path, made: &str) {

@@ -9,4 +9,8 @@ int main() {
       print_row(&row);
     }
   }
+  // Stopped is not the end of a time.
+  desk.stop();
+  const auto next = desk.next(std::chrono::minutes(1));
+  return next.stopped() && !next.timed_out() ? 0 : 1;
 }

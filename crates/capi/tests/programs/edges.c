@@ -108,14 +108,15 @@ static void steps_of_a_book(tl_bus *bus, const tl_event *event) {
 }
 
 static void steps_of_orders(tl_bus *bus, const tl_event *event) {
-  tl_order_change steps[2];
+  tl_order_change steps[4];
   size_t count = 0;
   hold(event->whole == 1, "every order");
   refused(tl_order_changes(bus, NULL, 1, &count), TL_ERROR_OPTION, "tl_order_changes: changes or count is NULL");
-  hold(tl_order_changes(bus, steps, 2, &count) == TL_OK && count == 2, "two orders");
-  hold(steps[1].order_id == 901 && steps[1].priority == 31 && steps[1].side == TL_SIDE_ASK, "the ask");
-  hold(steps[1].price == 4500500000000 && steps[1].quantity == 7 && steps[1].exponent == 0, "its price");
-  hold(steps[1].action == TL_ORDER_NEW, "it is new");
+  hold(tl_order_changes(bus, steps, 4, &count) == TL_OK && count == 4, "two orders behind two steps");
+  hold(steps[0].action == TL_ORDER_CLEAR && steps[0].side == TL_SIDE_BID && steps[0].price == TL_NONE, "the bids");
+  hold(steps[3].order_id == 901 && steps[3].priority == 31 && steps[3].side == TL_SIDE_ASK, "the ask");
+  hold(steps[3].price == 4500500000000 && steps[3].quantity == 7 && steps[3].exponent == 0, "its price");
+  hold(steps[3].action == TL_ORDER_NEW, "it is new");
 }
 
 static void definitions_are_whole(tl_bus *bus) {

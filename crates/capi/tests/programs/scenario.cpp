@@ -19,7 +19,8 @@ std::ostream &operator<<(std::ostream &out, Number number) {
   return number.value == TL_NONE ? out << '-' : out << number.value;
 }
 
-std::ostream &operator<<(std::ostream &out, const tl_event &top) {
+std::ostream &operator<<(std::ostream &out, const touchline::Event &event) {
+  const tl_event &top = event;
   const auto book = [](std::uint8_t book) { return book == TL_NO_BOOK ? "-" : tl_book_name(book); };
   return out << tl_state_name(top.state) << ' ' << Number{top.bid} << ' ' << Number{top.bid_size} << ' '
              << book(top.bid_book) << ' ' << Number{top.ask} << ' ' << Number{top.ask_size} << ' '
@@ -51,14 +52,16 @@ void say_stopped(touchline::Bus &bus) {
 }
 
 // The steps of a whole book begin with those that empty it.
-template <typename Step> void check_steps(const std::vector<Step> &steps, int clear, std::ptrdiff_t lists) {
-  const auto clears = [clear](const Step &step) { return step.action == clear; };
+template <typename Step, typename Action>
+void check_steps(const std::vector<Step> &steps, Action clear, std::ptrdiff_t lists) {
+  const auto clears = [clear](const Step &step) { return step.action() == clear; };
   if (std::count_if(steps.begin(), steps.end(), clears) != lists) {
     throw std::logic_error("a book without the steps that empty it");
   }
 }
 
-void say(touchline::Bus &bus, const tl_event &event) {
+void say(touchline::Bus &bus, const touchline::Event &said) {
+  const tl_event &event = said;
   std::cout << ": " << tl_event_name(event.kind) << ' ';
   if (event.kind == TL_EVENT_CONNECTION) {
     std::cout << tl_connection_name(event.detail) << std::endl;
@@ -70,21 +73,21 @@ void say(touchline::Bus &bus, const tl_event &event) {
   std::cout << (event.kind == TL_EVENT_CHANNEL ? "-" : bus.symbol(event.instrument));
   switch (event.kind) {
   case TL_EVENT_TOP:
-    std::cout << ' ' << event;
+    std::cout << ' ' << said;
     break;
   case TL_EVENT_BOOK:
-    check_steps(bus.changes(), TL_LEVEL_CLEAR, event.whole ? 4 : 0);
+    check_steps(bus.changes(), touchline::LevelAction::Clear, event.whole ? 4 : 0);
     // The merged book is both lists.
-    for (const auto side : {TL_SIDE_BID, TL_SIDE_ASK}) {
-      std::int64_t all = 0, parts = 0;
+    for (const auto side : {touchline::Side::Bid, touchline::Side::Ask}) {
+      double all = 0, parts = 0;
       for (const auto &level : bus.book(event.instrument, side, 10).rows) {
-        all += level.quantity;
-        parts += level.direct + level.implied;
+        all += level.quantity().value();
+        parts += level.direct().value() + level.implied().value();
       }
-      for (const auto of : {TL_BOOK_DIRECT, TL_BOOK_IMPLIED}) {
+      for (const auto of : {touchline::BookKind::Direct, touchline::BookKind::Implied}) {
         for (const auto &level : bus.book(event.instrument, side, 10, of).rows) {
-          all -= level.quantity;
-          parts -= of == TL_BOOK_DIRECT ? level.direct : level.implied;
+          all -= level.quantity().value();
+          parts -= (of == touchline::BookKind::Direct ? level.direct() : level.implied()).value();
         }
       }
       if (all != 0 || parts != 0) {
@@ -94,7 +97,7 @@ void say(touchline::Bus &bus, const tl_event &event) {
     std::cout << ' ' << tl_state_name(event.state);
     break;
   case TL_EVENT_ORDERS:
-    check_steps(bus.order_changes(), TL_ORDER_CLEAR, event.whole ? 2 : 0);
+    check_steps(bus.order_changes(), touchline::OrderAction::Clear, event.whole ? 2 : 0);
     std::cout << ' ' << tl_state_name(event.state);
     break;
   case TL_EVENT_STATE:
@@ -106,7 +109,7 @@ void say(touchline::Bus &bus, const tl_event &event) {
     break;
   case TL_EVENT_DEFINED: {
     const auto of = bus.definition(event.instrument);
-    std::cout << ' ' << of.security_id << ' ' << of.venue << ' ' << of.currency << ' ' << of.maturity << ' ' << of.tick;
+    std::cout << ' ' << of.security_id << ' ' << of.venue << ' ' << of.currency << ' ' << of.maturity << ' ' << of.tl_definition::tick;
     break;
   }
   default:

@@ -132,10 +132,10 @@ fn an_invalid_pattern_and_a_missing_bus_are_errors() {
     let mut bus = stage.join(stage.options().events(Events::TOPS));
     let error = bus
         .ready(Duration::from_millis(20))
-        .expect_err("nothing is defined");
+        .expect_err("nothing publishes");
     assert_eq!(
         error.to_string(),
-        "bus test is not ready: no instrument is defined; is its gateway still joining the venue?"
+        "bus test is not ready: nothing publishes on it, so no book is live: its gateway has ended; start it again"
     );
     let late = refused(stage.options().wait(Duration::from_millis(50)), "other");
     assert!(matches!(late, Error::NoBus { .. }), "{late}");
