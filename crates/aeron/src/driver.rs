@@ -1,7 +1,7 @@
 //! The media driver: sends and receives datagrams, and owns the logs of all streams.
 
 use crate::Error;
-use crate::folder::{Ownership, c_path};
+use crate::folder::{Ownership, PrivateFiles, c_path, check_private};
 use crate::raw;
 use crate::settings::{COUNTERS_BYTES, DriverSettings, Threading};
 use std::ffi::{CStr, CString};
@@ -43,6 +43,7 @@ impl Driver {
         let context = Context::new()?;
         let warnings = context.apply(settings)?;
         let mut driver = ptr::null_mut();
+        let private = PrivateFiles::begin();
         // SAFETY: the context is open and outlives the driver: it is closed after it.
         let answer = unsafe { raw::aeron_driver_init(&raw mut driver, context.0.as_ptr()) };
         let started = NonNull::new(driver).filter(|_| answer == 0);
@@ -56,8 +57,9 @@ impl Driver {
         };
         // SAFETY: the driver was made above and not yet started.
         let answer = unsafe { raw::aeron_driver_start(raw.as_ptr(), driver.is_embedded()) };
+        drop(private);
         match answer {
-            0 => Ok(driver),
+            0 => check_private(&settings.folder).map(|()| driver),
             _ => Err(Error::last("the media driver does not start")),
         }
     }

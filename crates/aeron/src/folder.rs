@@ -2,12 +2,14 @@
 
 use crate::settings::DriverSettings;
 use crate::{Error, raw};
+use rustix::fs::{Mode, OFlags};
 use std::ffi::{CString, c_char};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// First file of every driver's folder, in C or in Java.
 const CNC: &str = "cnc.dat";
@@ -60,6 +62,47 @@ impl Drop for Ownership {
     }
 }
 
+/// While this lives, what this process creates is its user's alone: Aeron makes the folder of a driver open to everybody, less what the
+/// umask takes, which belongs to the process.
+pub(crate) struct PrivateFiles {
+    before: Mode,
+    _one_at_a_time: MutexGuard<'static, ()>,
+}
+
+impl PrivateFiles {
+    pub(crate) fn begin() -> PrivateFiles {
+        static ONE: Mutex<()> = Mutex::new(());
+        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        PrivateFiles {
+            before: rustix::process::umask(Mode::RWXG | Mode::RWXO),
+            _one_at_a_time: one,
+        }
+    }
+}
+
+impl Drop for PrivateFiles {
+    fn drop(&mut self) {
+        rustix::process::umask(self.before);
+    }
+}
+
+/// Checks the folder that Aeron has made: it is this user's alone, and so are the files that the driver makes in it later.
+///
+/// # Errors
+/// Another process made it.
+pub(crate) fn check_private(folder: &Path) -> Result<(), Error> {
+    let about = fs::symlink_metadata(folder);
+    let user = rustix::process::geteuid().as_raw();
+    match about {
+        Ok(about) if about.is_dir() && about.uid() == user && about.mode() & 0o077 == 0 => Ok(()),
+        _ => Err(Error::Folder {
+            folder: folder.to_owned(),
+            why: "not a folder of this user alone after the driver made it; find the process that changes it, and choose another name"
+                .to_owned(),
+        }),
+    }
+}
+
 /// Removes the folders of killed processes that were named like this one: `NAME-PID`, with a process that is gone and a
 /// free lock. Folders whose name does not end in the number of this process have no such others.
 fn remove_killed(parent: &Path, folder: &Path) {
@@ -108,6 +151,8 @@ fn lock(folder: &Path) -> Result<(Ownership, bool), Error> {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(&lock_path)
             .map_err(|error| failed(format!("cannot lock {}: {error}", lock_path.display())))?;
         match file.try_lock() {

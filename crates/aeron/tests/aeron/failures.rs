@@ -10,6 +10,29 @@ use touchline_testing::free_port;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Whatever the umask is: other users of the host open nothing of a driver, neither what it made at its start nor later.
+#[test]
+fn the_folder_of_a_driver_is_of_its_user_alone() {
+    use rustix::fs::Mode;
+    use std::os::unix::fs::PermissionsExt;
+    for umask in [0o022, 0] {
+        let before = rustix::process::umask(Mode::from_raw_mode(umask));
+        let (client, folder) = client("modes");
+        let _publication = client.exclusive_publication("aeron:ipc", 1);
+        let after = rustix::process::umask(before);
+        assert_eq!(after.as_raw_mode(), umask, "it is as before");
+        let mode = |path: &Path| {
+            std::fs::metadata(path)
+                .expect("it is there")
+                .permissions()
+                .mode()
+        };
+        assert_eq!(mode(&folder) & 0o777, 0o700, "umask {umask:o}");
+        let lock = format!("{}.lock", folder.display());
+        assert_eq!(mode(Path::new(&lock)) & 0o777, 0o600, "umask {umask:o}");
+    }
+}
+
 #[test]
 fn a_receiver_that_does_not_poll_stops_the_publication_and_not_the_process() {
     let (client, _) = client("pressure");
