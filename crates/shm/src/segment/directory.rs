@@ -1,5 +1,6 @@
 //! Directories of buses: location, owner, and opening of files.
 
+use super::error::kind_name;
 use super::name::Name;
 use super::users::this_user;
 use super::{Error, access, space};
@@ -334,6 +335,36 @@ impl Directory {
         self.path().join(file)
     }
 
+    /// A folder in this directory, of the same owner, in which its group may create files.
+    pub(super) fn open_folder(&self, name: &str) -> Result<Directory, Error> {
+        let path = self.path_of(name);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = open_beneath(self.handle(), name, flags, Mode::empty());
+        let handle = handle.map_err(Error::opening(&path))?;
+        let (kind, allowed) = (FileType::Directory, 0o770);
+        let stat = self.root.verify(handle.as_fd(), &path, kind, allowed)?;
+        Ok(Directory {
+            handle: Arc::new(handle),
+            name: name.to_owned(),
+            root: Root {
+                path: self.path(),
+                group: Some(stat.st_gid),
+                ..self.root.clone()
+            },
+        })
+    }
+
+    /// The same, whose files are of this user.
+    pub(super) fn owned_by(mut self, user: u32) -> Directory {
+        self.root = self.root.owned_by(user);
+        self
+    }
+
+    /// Group that the writer shares it with.
+    pub(super) fn group(&self) -> Option<u32> {
+        self.root.group
+    }
+
     /// Opens a file that exists and verifies it.
     pub(super) fn open_file(
         &self,
@@ -559,16 +590,4 @@ fn entries_of(
 fn open_readable(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, ".", flags, Mode::empty())
-}
-
-fn kind_name(kind: FileType) -> &'static str {
-    match kind {
-        FileType::RegularFile => "regular file",
-        FileType::Directory => "directory",
-        FileType::Symlink => "symlink",
-        FileType::Fifo => "pipe",
-        FileType::Socket => "socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "device",
-        _ => "thing of unknown kind",
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::holder::Holder;
 use super::users::{GROUPS, NO_USER, USERS, is_unmapped, this_user};
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -333,6 +333,19 @@ fn kind_advice(owner: Option<u32>) -> String {
     match owner {
         None => "remove it".to_owned(),
         Some(owner) => format!("it belongs to user {owner}: choose another directory"),
+    }
+}
+
+/// The kind of a file as text.
+pub fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "regular file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "symlink",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        _ => "thing of unknown kind",
     }
 }
 

@@ -7,7 +7,11 @@ use super::name::Identity;
 use crate::Process;
 use rustix::fs::FlockOperation;
 use rustix::io::{Errno, retry_on_intr};
+use std::io::Read;
 use std::os::fd::AsFd;
+
+/// Bytes of the system's list of locks that are read.
+const LOCKS_BYTES_MAX: u64 = 16 << 20;
 
 /// Locks this open file; false if it is locked elsewhere.
 pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
@@ -29,7 +33,10 @@ pub fn unlock(file: impl AsFd, owner: Process) {
 
 /// Process that holds a lock on a file, in this process's namespace; `None` if the system does not report it.
 pub fn holder(file: Identity) -> Option<u32> {
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let mut locks = String::new();
+    let list = std::fs::File::open("/proc/locks").ok()?;
+    // Any user may hold any number of locks.
+    list.take(LOCKS_BYTES_MAX).read_to_string(&mut locks).ok()?;
     locks.lines().find_map(|line| holder_in(line, file))
 }
 

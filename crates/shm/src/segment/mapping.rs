@@ -186,8 +186,17 @@ impl Mapping {
         bytes: usize,
         options: &Options,
     ) -> Result<Draft<'lock>, Error> {
+        Self::create_in(lock.directory(), file, bytes, options)
+    }
+
+    /// [`Mapping::create`] in a directory without a lock.
+    pub(super) fn create_in<'lock>(
+        directory: &'lock Directory,
+        file: &str,
+        bytes: usize,
+        options: &Options,
+    ) -> Result<Draft<'lock>, Error> {
         directory::check_name("file", file)?;
-        let directory = lock.directory();
         let path = directory.path_of(file);
         let length = bytes as u64;
         space::check_size(directory.handle(), &path, length, "choose another size")?;
@@ -453,7 +462,7 @@ impl Region {
 
     fn ask_for_huge_pages(&mut self) {
         let advised = self.advise(Advice::LinuxHugepage);
-        let setting = huge_page_setting();
+        let setting = space::huge_page_setting();
         if advised.is_err() || matches!(setting.as_str(), "never" | "deny") {
             self.warnings.push(Warning::NoHugePages { setting });
         }
@@ -550,21 +559,6 @@ fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error
         std::thread::sleep(LOOK);
     }
     Ok(())
-}
-
-/// The system's setting of huge pages in shared memory.
-fn huge_page_setting() -> String {
-    const ALL: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-    const OF_2_MIB: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/shmem_enabled";
-    let chosen = |path| {
-        let text = std::fs::read_to_string(path).ok()?;
-        let (_, rest) = text.split_once('[')?;
-        Some(rest.split_once(']')?.0.to_owned())
-    };
-    match chosen(OF_2_MIB) {
-        Some(setting) if setting != "inherit" => setting,
-        _ => chosen(ALL).unwrap_or_else(|| "unknown".to_owned()),
-    }
 }
 
 #[cfg(all(test, not(miri)))]

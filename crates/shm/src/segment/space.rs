@@ -78,6 +78,21 @@ pub fn is_hugetlbfs(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type as u64 == HUGETLBFS_MAGIC)
 }
 
+/// The system's setting of huge pages in shared memory.
+pub fn huge_page_setting() -> String {
+    const ALL: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+    const OF_2_MIB: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/shmem_enabled";
+    let chosen = |path| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let (_, rest) = text.split_once('[')?;
+        Some(rest.split_once(']')?.0.to_owned())
+    };
+    match chosen(OF_2_MIB) {
+        Some(setting) if setting != "inherit" => setting,
+        _ => chosen(ALL).unwrap_or_else(|| "unknown".to_owned()),
+    }
+}
+
 /// The unit in which memory is mapped.
 pub fn page_bytes(directory: BorrowedFd<'_>) -> Result<u64, Errno> {
     if is_hugetlbfs(directory) {

@@ -94,7 +94,7 @@ pub enum Error {
     },
     /// A reader with a name on a bus of another user, where it may not write.
     #[error(
-        "bus {bus} belongs to user {owner}, and only readers of that user have a name; join without a name"
+        "bus {bus} belongs to user {owner}, who shares it with no group: only readers of that user have a name; set `group` at its publisher, or join without a name"
     )]
     NoNames {
         /// Name of the bus.

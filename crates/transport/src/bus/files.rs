@@ -60,6 +60,7 @@ impl<const N: usize> Writing<N> {
     pub fn open(root: &Root, bus: &str, settings: &Layout<N>) -> Result<Writing<N>, Error> {
         let sizes = Sizes::new(settings)?;
         let lock = WriterLock::acquire(root.create(bus)?)?;
+        lock.share_guests()?;
         let existing = Files::existing(&lock, sizes, settings)?;
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
         match settings.lossless {

@@ -4,7 +4,9 @@ use crate::bus::{Damage, Error, Root};
 use std::time::Duration;
 use touchline_shm::clock::wall_ns;
 use touchline_shm::counters::{self, Descriptor, words_needed, words_stated};
-use touchline_shm::segment::{self, Access, Length, Lock, Mapping, Options, WriterLock};
+use touchline_shm::segment::{
+    self, Access, Guest, GuestFile, Guests, Length, Lock, Mapping, Options, WriterLock,
+};
 use touchline_types::CounterInfo;
 
 pub use touchline_shm::counters::{Description, HistogramView, Origin};
@@ -46,16 +48,44 @@ impl CountersFile {
             ..Options::default()
         };
         let draft = Mapping::create(lock, FILE, bytes, &options)?;
+        let file = CountersFile::fill(&draft.mapping(), ns_per_tick, &counters, &histograms)?;
+        draft.publish()?;
+        Ok(file)
+    }
+
+    /// [`Self::create`] in the folder of a shared bus for readers of other users, under this name.
+    pub(crate) fn create_guest(
+        guests: Guests,
+        name: &str,
+        ns_per_tick: f64,
+        counters: &[CounterInfo],
+        histograms: &[CounterInfo],
+    ) -> Result<(GuestFile, CountersFile), Error> {
+        let counters: Vec<_> = counters.iter().map(descriptor).collect();
+        let histograms: Vec<_> = histograms.iter().map(descriptor).collect();
+        let bytes = words_needed(counters.len(), histograms.len()) * 8;
+        let bytes = bytes.next_multiple_of(guests.page_bytes()?);
+        guests.create(name, bytes, |file| {
+            CountersFile::fill(file, ns_per_tick, &counters, &histograms)
+        })
+    }
+
+    fn fill(
+        file: &Mapping,
+        ns_per_tick: f64,
+        counters: &[Descriptor<'_>],
+        histograms: &[Descriptor<'_>],
+    ) -> Result<CountersFile, Error> {
         let origin = Origin {
             pid: std::process::id(),
             start_unix_ns: wall_ns(),
             ns_per_tick,
         };
-        let mut writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
-            .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
+        let mut writer = counters::Writer::create(file.clone(), &origin, counters, histograms)
+            .map_err(|refused| Error::contents(file, refused))?;
         // Nothing was counted yet, so zeros are valid.
         writer.state_written(origin.start_unix_ns);
-        let file = draft.publish()?;
+        let file = file.clone();
         Ok(CountersFile { writer, file })
     }
 
@@ -118,9 +148,19 @@ impl CountersView {
             Err(segment::Error::Missing { .. }) => return Ok(None),
             opened => opened?,
         };
+        CountersView::of(mapping).map(Some)
+    }
+
+    /// The file of a reader of another user, and whether its process lives.
+    pub(crate) fn of_guest(guests: &Guests, guest: &Guest) -> Result<(CountersView, bool), Error> {
+        let (mapping, lives) = guests.open(guest, Length::Stated(words_stated))?;
+        Ok((CountersView::of(mapping)?, lives))
+    }
+
+    fn of(mapping: Mapping) -> Result<CountersView, Error> {
         let reader = counters::Reader::attach(mapping.clone())
             .map_err(|corrupt| Error::contents(&mapping, corrupt))?;
-        Ok(Some(CountersView { reader }))
+        Ok(CountersView { reader })
     }
 
     /// Writing process.

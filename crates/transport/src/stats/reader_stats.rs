@@ -3,6 +3,7 @@
 //! ```text
 //!  <root>/<bus>/boards/<name>/lock       lock of the reader, released when it dies
 //!                            /counters   its position and latencies
+//!              guests/<uid>.<name>        the same of a reader of another user, in one file
 //! ```
 //!
 //! Only the reader writes it; the publisher neither reads it nor waits for it. A reader that leaves removes its
@@ -12,11 +13,14 @@ use super::counters_file::{CountersFile, CountersView};
 use crate::bus::{Error, Holder, Root};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use touchline_shm::segment::{self, WriterLock};
+use touchline_shm::segment::{self, Guest, GuestFile, Guests, WriterLock};
 use touchline_types::{CounterInfo, Timestamps};
 
 /// Maximum number of named readers of a bus.
 pub const READERS_MAX: usize = 64;
+
+/// Named readers of one other user that are shown, so that none hides those of the others.
+const GUESTS_MAX: usize = 32;
 
 /// Time that the counters file of a dead reader is kept.
 const DEAD_KEPT: Duration = Duration::from_secs(3600);
@@ -88,8 +92,10 @@ pub struct ReaderStats {
     counters_file: CountersFile,
     /// Both clocks at one moment.
     anchor: Anchor,
-    /// Lock of the name, held until this is dropped or its process dies.
+    /// Lock of the name, held until this is dropped or its process dies; `None` if the counters file is a guest.
     lock: Option<WriterLock>,
+    /// Counters file beside a bus of another user.
+    guest: Option<GuestFile>,
 }
 
 /// Times of the last message of a batch, taken just before it is handed out.
@@ -126,8 +132,8 @@ impl ReaderStats {
     /// file. The clock must be the publisher's: the host's fine clock.
     ///
     /// # Errors
-    /// Another reader has this name (it is in the error), or the maximum number is reached. The bus
-    /// must belong to this process's user: readers of another user's bus have no name.
+    /// Another reader has this name (it is in the error), or the maximum number is reached. A bus of another user must be shared
+    /// with a group of this process's user.
     pub fn create(
         root: &Root,
         bus: &str,
@@ -145,10 +151,7 @@ impl ReaderStats {
         tries: usize,
     ) -> Result<ReaderStats, Error> {
         if !root.is_own()? {
-            return Err(Error::NoNames {
-                bus: bus.to_owned(),
-                owner: root.owner(),
-            });
+            return ReaderStats::create_guest(root, bus, name, clock);
         }
         let stats = stats_of(root, bus)?;
         sweep(&stats);
@@ -164,6 +167,55 @@ impl ReaderStats {
         let histograms = READER_HISTOGRAMS;
         let counters_file =
             CountersFile::create(&lock, clock.ns_per_tick, ReaderCounters::TABLE, histograms)?;
+        let mut reader = ReaderStats::new((root, bus, name), clock, counters_file);
+        reader.lock = Some(lock);
+        Ok(reader)
+    }
+
+    /// A name on a bus of another user, in the folder for its group.
+    fn create_guest(
+        root: &Root,
+        bus: &str,
+        name: &str,
+        clock: FineClock,
+    ) -> Result<ReaderStats, Error> {
+        let directory = root.open(bus)?;
+        let guests = Guests::of(&directory)?.ok_or_else(|| Error::NoNames {
+            bus: bus.to_owned(),
+            owner: root.owner(),
+        })?;
+        sweep_guests(&guests);
+        if guests.of_this_user()? >= GUESTS_MAX {
+            return Err(Error::TooManyReaders {
+                bus: bus.to_owned(),
+                readers_max: GUESTS_MAX,
+            });
+        }
+        let (counters, histograms) = (ReaderCounters::TABLE, READER_HISTOGRAMS);
+        let ns_per_tick = clock.ns_per_tick;
+        match CountersFile::create_guest(guests, name, ns_per_tick, counters, histograms) {
+            Ok((guest, counters_file)) => {
+                let mut reader = ReaderStats::new((root, bus, name), clock, counters_file);
+                reader.guest = Some(guest);
+                Ok(reader)
+            }
+            Err(Error::Segment(segment::Error::InUse { process, .. })) => Err(Error::NameTaken {
+                bus: bus.to_owned(),
+                name: name.to_owned(),
+                holder: Holder {
+                    pid: process.unwrap_or_default(),
+                    ..Holder::default()
+                },
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn new(
+        (root, bus, name): (&Root, &str, &str),
+        clock: FineClock,
+        counters_file: CountersFile,
+    ) -> ReaderStats {
         let mut reader = ReaderStats {
             root: root.clone(),
             bus: bus.to_owned(),
@@ -172,10 +224,11 @@ impl ReaderStats {
             counters: ReaderCounters::default(),
             counters_file,
             anchor: Anchor::now(&clock),
-            lock: Some(lock),
+            lock: None,
+            guest: None,
         };
         reader.show();
-        Ok(reader)
+        reader
     }
 
     /// Its name.
@@ -326,11 +379,55 @@ impl ReaderCounters {
 }
 
 /// Named readers of a bus, by name, without affecting any process. Their lag is still to be
-/// [measured](measure), with a position read after this. Only their own user sees them.
+/// [measured](measure), with a position read after this. Only their own user sees those of the bus's user; those of other users see
+/// each other.
 pub(crate) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
-    if !root.is_own()? {
-        return Ok(Vec::new());
+    let mut all = match root.is_own()? {
+        true => own_views(root, bus)?,
+        false => Vec::new(),
+    };
+    if let Some(guests) = Guests::of(&root.open(bus)?)? {
+        let found = guests.all(GUESTS_MAX)?;
+        all.extend(found.iter().filter_map(|guest| guest_view(&guests, guest)));
     }
+    Ok(all)
+}
+
+/// A reader of another user. Its name, its figures and its command are what it states; its user and its process are what the system says.
+fn guest_view(guests: &Guests, guest: &Guest) -> Option<ReaderView> {
+    let opened = CountersView::of_guest(guests, guest);
+    // One that leaves meanwhile is left out, and what only has the name of a reader's file.
+    if let Err(Error::Segment(
+        segment::Error::Missing { .. }
+        | segment::Error::Foreign { .. }
+        | segment::Error::Kind { .. },
+    )) = opened
+    {
+        return None;
+    }
+    let process = |(counters_file, lives): &(CountersView, bool)| {
+        lives.then(|| Holder {
+            pid: guests.process(guest).unwrap_or_default(),
+            command: format!("of user {}", guest.user),
+            since_unix_s: counters_file.origin().start_unix_ns / 1_000_000_000,
+            build: None,
+        })
+    };
+    let holder = opened.as_ref().ok().and_then(process);
+    let counters_file = opened.map(|(counters_file, _)| counters_file);
+    Some(ReaderView {
+        name: format!("{}@{}", guest.name, guest.user),
+        process: holder,
+        counters: counters_file
+            .as_ref()
+            .map(ReaderCounters::of)
+            .unwrap_or_default(),
+        lag_bytes: 0,
+        counters_file,
+    })
+}
+
+fn own_views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     let stats = stats_of(root, bus)?;
     let view = |name: String| {
         // One that leaves meanwhile is left out.
@@ -366,6 +463,18 @@ pub(crate) fn measure(readers: &mut [ReaderView], position: u64) {
 pub(crate) fn sweep_of(root: &Root, bus: &str) {
     if let Ok(stats) = stats_of(root, bus) {
         sweep(&stats);
+    }
+    if let Ok(Some(guests)) = root.open(bus).and_then(|bus| Guests::of(&bus)) {
+        sweep_guests(&guests);
+    }
+}
+
+/// Removes the files of dead readers of other users, at once: the publisher those of all, a reader those of its own user.
+fn sweep_guests(guests: &Guests) {
+    for guest in guests.all(usize::MAX).unwrap_or_default() {
+        if let Ok((_, false)) = CountersView::of_guest(guests, &guest) {
+            guests.remove(&guest);
+        }
     }
 }
 

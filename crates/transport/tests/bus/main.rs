@@ -4,6 +4,7 @@
 mod channel;
 mod deep;
 mod full;
+mod guests;
 mod joining;
 mod last_values;
 mod live_only;

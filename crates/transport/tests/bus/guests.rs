@@ -1,0 +1,215 @@
+//! Named readers of other users: the group of a bus and its owner see them, none writes another one's file, and what they create harms
+//! nobody.
+
+use crate::stage::{Market, Stage, mirror, small};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_transport::Publish;
+use touchline_transport::shm::{
+    Error, FineClock, Join, Publisher, ReaderStats, ReaderView, Root, Subscriber, readers, remove,
+};
+
+/// Users and a group without an entry in any file of the system.
+const ONE: u32 = 64_101;
+const OTHER: u32 = 64_103;
+const GROUP: u32 = 64_201;
+
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        touchline_testing::skip("readers of other users: only root can become one");
+    }
+    is_root
+}
+
+/// A thread of its own that is of another user, in the group.
+fn as_user<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> T {
+    let become_user = || {
+        set_thread_groups(&[Gid::from_raw(GROUP)]).unwrap();
+        set_thread_gid(Gid::from_raw(user)).unwrap();
+        set_thread_uid(Uid::from_raw(user)).unwrap();
+    };
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            become_user();
+            act()
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn shared(stage: &Stage) -> Root {
+    stage.root().shared_with(Some(&GROUP.to_string())).unwrap()
+}
+
+fn of_owner(stage: &Stage) -> Root {
+    stage.root().owned_by(0)
+}
+
+fn named(root: &Root, name: &str) -> Result<ReaderStats, Error> {
+    let clock = FineClock {
+        ticks: || 0,
+        ns_per_tick: 1.0,
+    };
+    ReaderStats::create(root, "test", name, clock)
+}
+
+fn names(readers: &[ReaderView]) -> Vec<&str> {
+    readers.iter().map(|one| one.name.as_str()).collect()
+}
+
+#[test]
+fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let mut publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let mut market = Market::new(1, 6);
+    market.define(&mut publisher);
+    publisher.commit();
+    let root = of_owner(&stage);
+    let mut subscriber = as_user(ONE, || {
+        let join = Join {
+            reader_stats: Some(named(&root, "strategy").expect("a name")),
+            ..Join::default()
+        };
+        Subscriber::join(&root, "test", join).expect("the bus is shared")
+    });
+    let mut mirror = mirror();
+    as_user(
+        ONE,
+        || while subscriber.drain(usize::MAX, &mut mirror) > 0 {},
+    );
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let seen = || readers(&stage.root(), "test").expect("the bus is there");
+    let all = seen();
+    assert_eq!(names(&all), ["strategy@64101"]);
+    let holder = all[0].process.as_ref().expect("it lives");
+    assert_eq!(holder.pid, std::process::id());
+    assert!(holder.to_string().contains("of user 64101"), "{holder}");
+    assert!(
+        all[0].lag_bytes > 0 && all[0].counters.messages > 0,
+        "{all:?}"
+    );
+    // Another user of the group has the same name, sees both, and changes nothing of the first.
+    as_user(OTHER, || {
+        let _same = named(&root, "strategy").expect("a name of its own");
+        let all = readers(&root, "test").expect("the bus is shared");
+        assert_eq!(names(&all), ["strategy@64101", "strategy@64103"]);
+        assert!(matches!(
+            named(&root, "strategy"),
+            Err(Error::NameTaken { .. })
+        ));
+        let file = stage.root().path().join("test/guests/64101.strategy");
+        assert!(File::options().write(true).open(&file).is_err());
+        assert!(fs::remove_file(&file).is_err());
+        assert!(fs::rename(&file, file.with_extension("x")).is_err());
+    });
+    assert_eq!(names(&seen()), ["strategy@64101"], "the other one has left");
+    as_user(
+        ONE,
+        || while subscriber.drain(usize::MAX, &mut mirror) > 0 {},
+    );
+    assert_eq!(seen()[0].lag_bytes, 0);
+    drop(publisher);
+    drop(subscriber);
+    assert_eq!(names(&seen()), [""; 0]);
+    // Without a group nobody has a name, and the folder is gone.
+    let _publisher = Publisher::open(&stage.root(), "test", &small()).unwrap();
+    assert!(!stage.root().path().join("test/guests").exists());
+}
+
+/// Everything that a member of the group can create in the folder.
+#[test]
+fn what_a_member_creates_harms_nobody() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let guests = stage.root().path().join("test/guests");
+    let mode = fs::metadata(&guests).unwrap().mode() & 0o7777;
+    assert_eq!(mode, 0o3770, "sticky, and of the group");
+    let root = of_owner(&stage);
+    let honest = as_user(OTHER, || named(&root, "honest").expect("a name"));
+    let at = |name: &str| guests.join(name);
+    as_user(ONE, || {
+        let evil = named(&root, "evil").expect("a name");
+        let good = fs::read(at("64101.evil")).unwrap();
+        drop(evil);
+        let private = |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o640));
+        let write = |name: &str, bytes: &[u8]| {
+            fs::write(at(name), bytes).unwrap();
+            private(&at(name)).unwrap();
+        };
+        for at_byte in 0..40 {
+            let mut damaged = good.clone();
+            damaged[at_byte * 8..]
+                .iter_mut()
+                .step_by(97)
+                .for_each(|byte| *byte ^= 0xff);
+            write(&format!("64101.damaged{at_byte}"), &damaged);
+        }
+        write("64101.long", &good);
+        File::options()
+            .write(true)
+            .open(at("64101.long"))
+            .unwrap()
+            .set_len(3 << 30)
+            .unwrap();
+        write("64101.short", b"");
+        write("0.root", &good);
+        write("64103.honest2", &good);
+        write("64101.a\nb\u{202e}", &good);
+        write("+64101.x", &good);
+        symlink("/etc/passwd", at("64101.link")).unwrap();
+        mknodat(CWD, at("64101.pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        fs::create_dir(at("64101.folder")).unwrap();
+        fs::write(at("64101.open"), &good).unwrap();
+        fs::set_permissions(at("64101.open"), fs::Permissions::from_mode(0o666)).unwrap();
+        (0..2_000).for_each(|number| fs::write(at(&format!("64101.n{number}")), b"").unwrap());
+    });
+    let blocks = fs::metadata(at("64101.long")).unwrap().blocks();
+    let begun = Instant::now();
+    for root in [&stage.root(), &root] {
+        let all = readers(root, "test").expect("the bus is there");
+        let of_honest = all.iter().find(|one| one.name == "honest@64103");
+        assert!(
+            of_honest.is_some_and(|one| one.process.is_some()),
+            "{:?}",
+            names(&all)
+        );
+        assert!(all.len() <= 33, "{}", all.len());
+        for one in &all {
+            assert!(
+                one.name.ends_with("@64101") || one.name == "honest@64103",
+                "{}",
+                one.name
+            );
+            assert!(
+                one.name.chars().all(|letter| letter.is_ascii_graphic()),
+                "{}",
+                one.name
+            );
+            let lives = one.process.is_some();
+            assert_eq!(lives, one.name == "honest@64103", "{}", one.name);
+        }
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert_eq!(fs::metadata(at("64101.long")).unwrap().blocks(), blocks);
+    drop(publisher);
+    drop(honest);
+    remove(&stage.root(), "test").expect("the owner removes it");
+}
