@@ -199,7 +199,9 @@ pub(crate) fn of_bus(root: &Root, bus: &str, error: touchline_transport::shm::Er
         Bus::HalfStarted { .. } => Error::HalfStarted { bus },
         Bus::NoNames { owner, .. } => Error::NotYours {
             bus,
-            why: format!("only readers of its user {owner} have a name; join without a name"),
+            why: format!(
+                "its user {owner} shares it with no group, so only readers of that user have a name; set `group` at its publisher, or join without a name"
+            ),
         },
         Bus::NameTaken { .. } => Error::NameTaken { bus, why },
         Bus::TooManyReaders { .. } => Error::TooManyReaders { bus, why },

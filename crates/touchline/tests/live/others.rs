@@ -155,16 +155,24 @@ fn a_member_of_the_group_reads_all_that_the_owner_reads_and_a_stranger_nothing()
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(said.contains(expected), "{line}: {output:?}");
     }
-    let named = run_as(
-        &stage,
-        member,
-        &format!("follow live --seconds 1 --name me {at}"),
-    );
-    let why = String::from_utf8_lossy(&named.stderr).into_owned();
-    assert!(
-        why.contains("only readers of its user 64102 have a name"),
-        "{why}"
-    );
+    // Its reader has a name, which both see, with its user.
+    let line = format!("tail live --json --name me {at}");
+    let mut named = stage.start(Place::Firm, "named", &line, &[]);
+    named.wait_for("caught_up");
+    for who in [member, (PUBLISHER, GROUP)] {
+        for (line, expected) in [
+            ("stat live --json", "\"me@64101\""),
+            ("top live --once", "me@64101"),
+            (
+                "metrics --print",
+                "touchline_reader_alive{bus=\"live\",reader=\"me@64101\"} 1",
+            ),
+        ] {
+            let said = text(&run_as(&stage, who, &format!("{line} {at}")));
+            assert!(said.contains(expected), "{who:?}: {line}: {said}");
+        }
+    }
+    named.kill();
     let line = format!("relay live --to tcp://127.0.0.1:0 --seconds 1 {at}");
     let relayed = run_as(&stage, member, &line);
     assert!(relayed.status.success(), "{relayed:?}");
