@@ -285,7 +285,9 @@ fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     let (state, style) = match (&picture.engine, picture.state) {
         (Some(engine), _) => (engine.state.name(), engine_style(engine.state)),
         (None, state @ State::Ready) => (state.name(), GOOD),
-        (None, state @ (State::Recovering | State::Starting)) => (state.name(), CARE),
+        (None, state @ (State::Recovering | State::Starting | State::Silent)) => {
+            (state.name(), CARE)
+        }
         (None, state) => (state.name(), BAD),
     };
     let mut parts = Parts::new(width);

@@ -116,6 +116,8 @@ pub enum State {
     Stalled,
     /// Published, without books so far.
     Starting,
+    /// Published, and the venue is silent or not connected: every book is stale.
+    Silent,
     /// Some books are recovering.
     Recovering,
     /// Published, no book in recovery.
@@ -483,6 +485,7 @@ impl State {
             State::Gone => "publisher gone",
             State::Stalled => "publisher stalled",
             State::Starting => "starting",
+            State::Silent => "feed stale",
             State::Recovering => "recovering",
             State::Ready => "ready",
         }
@@ -497,6 +500,7 @@ fn state(overview: &Overview, books: &[usize; STATES.len() + 1]) -> State {
     match overview.publisher {
         None => State::Gone,
         Some(_) if overview.is_stalled() => State::Stalled,
+        Some(_) if of(BookState::Stale) > 0 && of(BookState::Live) == 0 => State::Silent,
         Some(_) if of(BookState::Recovering) + of(BookState::Gapped) > 0 => State::Recovering,
         Some(_)
             if of(BookState::Live) + of(BookState::NaturalRefresh) + of(BookState::Closed) == 0 =>

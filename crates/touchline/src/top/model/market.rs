@@ -30,16 +30,9 @@ struct Activity {
     changes: u64,
     /// Changes per second at the last count.
     per_second: f64,
-    last: Option<Change>,
-}
-
-/// Time of an instrument's last change.
-#[derive(Clone, Copy, Debug)]
-enum Change {
-    /// Seen by this process.
-    Seen(Instant),
-    /// Before this process joined; nanoseconds since 1970.
-    Received(u64),
+    /// When the packet of the last change was received on the host of the gateway, nanoseconds since 1970; 0 if unknown. When this
+    /// process reads it says nothing of the book's age: it may have waited behind a frozen relay, or in the ring.
+    received_ns: u64,
 }
 
 /// Book of an instrument as text.
@@ -78,6 +71,9 @@ const EVENTS_MAX: usize = 2_000_000;
 /// Age above which a kept value belongs to a recording or a closed market and its age is not shown.
 const AGE_MAX: Duration = Duration::from_secs(7 * 86_400);
 
+/// Time by which a host's clock may be ahead of ours.
+const AHEAD_MAX: Duration = Duration::from_secs(1);
+
 impl Market {
     /// Joins the bus.
     ///
@@ -100,11 +96,10 @@ impl Market {
 
     /// Reads the pending events without waiting.
     pub fn read(&mut self) {
-        let now = Instant::now();
         for _ in 0..EVENTS_MAX {
             match self.bus.poll() {
                 None => return,
-                Some(event) => self.take(&event, now),
+                Some(event) => self.take(&event),
             }
         }
     }
@@ -139,7 +134,7 @@ impl Market {
         Some(ladder)
     }
 
-    fn take(&mut self, event: &Event, now: Instant) {
+    fn take(&mut self, event: &Event) {
         self.best.take(&self.bus, event);
         let times = match event {
             Event::Book(change) => change.times,
@@ -155,12 +150,8 @@ impl Market {
                 .resize(instrument.index() + 1, Activity::default());
         }
         let activity = &mut self.activity[instrument.index()];
-        if self.bus.trace().is_kept {
-            activity.last = (times.receive_ns > 0).then_some(Change::Received(times.receive_ns));
-        } else {
-            activity.changes += 1;
-            activity.last = Some(Change::Seen(now));
-        }
+        activity.received_ns = times.receive_ns;
+        activity.changes += u64::from(!self.bus.trace().is_kept);
     }
 
     /// Validity of a book; `None` without a book.
@@ -205,22 +196,19 @@ impl Market {
             ask: best(Side::Ask),
             last: trade.map(|trade| quoted(trade.price, trade.quantity.to_string())),
             per_second: activity.per_second,
-            age: activity.last.and_then(Change::age),
+            age: age(activity.received_ns, SystemTime::now()),
         })
     }
 }
 
-impl Change {
-    fn age(self) -> Option<Duration> {
-        match self {
-            Change::Seen(at) => Some(at.elapsed()),
-            Change::Received(ns) => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-                let age = now.checked_sub(Duration::from_nanos(ns))?;
-                (age < AGE_MAX).then_some(age)
-            }
-        }
-    }
+/// Age of a packet that was received at this time; `None` if it is unknown, or of a recording. A host's clock may be a little
+/// ahead of ours.
+fn age(received_ns: u64, now: SystemTime) -> Option<Duration> {
+    let now = now.duration_since(UNIX_EPOCH).ok()?;
+    let received = Duration::from_nanos(received_ns);
+    let is_known = received_ns > 0 && received <= now + AHEAD_MAX;
+    let age = now.saturating_sub(received);
+    (is_known && age < AGE_MAX).then_some(age)
 }
 
 /// Whether the book was published at all.
@@ -325,4 +313,24 @@ fn details(definition: &Definition) -> Vec<(&'static str, String)> {
     known
         .filter_map(|(name, value)| Some((name, value?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_the_packets_and_none_of_a_recording() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let age_ms = |ms_before: i64| {
+            let received_ns = 1_700_000_000_000_000_000 - ms_before * 1_000_000;
+            age(received_ns as u64, now).map(|age| age.as_millis())
+        };
+        assert_eq!(age_ms(0), Some(0));
+        assert_eq!(age_ms(61_500), Some(61_500));
+        assert_eq!(age_ms(-900), Some(0), "a clock that is ahead");
+        assert_eq!(age_ms(-1_100), None);
+        assert_eq!(age_ms(8 * 86_400_000), None, "a recording");
+        assert_eq!(age(0, now), None, "unknown");
+    }
 }

@@ -5,6 +5,7 @@ mod engine;
 use super::{Condition, Ladder, Model, Picture, STATES, State};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_client::State as BookState;
 use touchline_client::monitor::Monitor;
 use touchline_fx_desk::DeskClient;
@@ -13,8 +14,9 @@ use touchline_transport::shm::{
 };
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    BookSnapshot, CounterInfo, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level,
-    Price, PriceFraction, Quantity, ReferenceData, Symbol, Timestamps, Update, Validity,
+    BookSnapshot, ChannelState, CounterInfo, Depth, DisplayFactor, Instrument,
+    InstrumentDefinition, Level, Price, PriceFraction, Quantity, ReferenceData, Symbol, Timestamps,
+    Update, Validity,
 };
 
 /// A temporary folder, removed with its buses.
@@ -104,6 +106,10 @@ fn define(publisher: &mut Publisher, symbols: &[&str]) {
 }
 
 fn book(publisher: &mut Publisher, index: u32, validity: Validity) {
+    book_of(publisher, index, validity, &Timestamps::default());
+}
+
+fn book_of(publisher: &mut Publisher, index: u32, validity: Validity, timestamps: &Timestamps) {
     let bids = [Level {
         price: Price(4_500_000_000_000),
         quantity: Quantity(12),
@@ -118,7 +124,7 @@ fn book(publisher: &mut Publisher, index: u32, validity: Validity) {
         implied_bids: &[],
         implied_asks: &[],
     };
-    publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
+    publisher.publish(&Update::BookSnapshot(snapshot), timestamps);
     publisher.commit();
 }
 
@@ -204,6 +210,34 @@ fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
     assert!(last_error.ends_with(listed), "{last_error}");
 }
 
+/// Whenever this process read it: at the start, from the tables, or from the stream.
+#[test]
+fn an_age_is_that_of_the_books_packet() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, &["AAA", "BBB"]);
+    let mut model = Model::of(&stage.monitor(), "test");
+    for (index, is_joined) in [(0, false), (1, true)] {
+        if is_joined {
+            looked(&mut model);
+        }
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("after 1970");
+        let mut timestamps = Timestamps::default();
+        timestamps.packet.receive_ns = now.as_nanos() as u64 - 90_000_000_000;
+        book_of(&mut publisher, index, Validity::Live, &timestamps);
+    }
+    let ages: Vec<_> = looked(&mut model)
+        .list
+        .rows
+        .iter()
+        .map(|row| row.age)
+        .collect();
+    let is_old = |age: &Option<Duration>| age.is_some_and(|age| age.as_secs().abs_diff(90) < 5);
+    assert!(ages.len() == 2 && ages.iter().all(is_old), "{ages:?}");
+}
+
 #[test]
 fn the_end_and_the_start_of_a_publisher_are_shown() {
     let stage = Stage::new();
@@ -227,6 +261,19 @@ fn the_end_and_the_start_of_a_publisher_are_shown() {
     assert_eq!(picture.books[STATES.len()], 1, "it has no book");
     book(&mut publisher, 1, Validity::Live);
     assert_eq!(looked(&mut model).state, State::Ready);
+    for (validity, state) in [
+        (Validity::Stale, State::Silent),
+        (Validity::Live, State::Ready),
+    ] {
+        let channel = ChannelState {
+            price: validity,
+            orders: validity,
+            sequence: 1,
+        };
+        publisher.publish(&Update::Channel(&channel), &Timestamps::default());
+        publisher.commit();
+        assert_eq!(looked(&mut model).state, state, "its feed");
+    }
 
     drop(publisher);
     let picture = looked(&mut model);
@@ -477,7 +524,7 @@ fn changes_are_counted_by_instrument() {
         rows[0].per_second == 0.0 && rows[1].per_second > 0.0,
         "{rows:?}"
     );
-    assert!(rows[1].age.is_some(), "{rows:?}");
+    assert!(rows[1].age.is_none(), "its packets have no time: {rows:?}");
     assert!(looked(&mut model).list.rows[1].per_second == 0.0);
 }
 
