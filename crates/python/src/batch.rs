@@ -1,7 +1,8 @@
 //! What one `Bus.read()` returns: rows of each kind, up to a connection event.
 
 use crate::event::Event;
-use crate::number::Form;
+use crate::number::{Form, Time};
+use crate::rows::packet::{last_place, mark_last};
 use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
 use pyo3::prelude::*;
 use std::collections::TryReserveError;
@@ -226,12 +227,48 @@ impl Filling {
             }
             Happened::Status(status) => push(&mut self.status, StatusRow::new(status))?,
             Happened::State(change) => push(&mut self.states, StateRow::new(change))?,
-            Happened::Defined(_) => self.defined = true,
+            Happened::Defined(defined) => {
+                self.defined = true;
+                if defined.end_of_batch {
+                    self.end_packet(Time::new(bus.trace().times().receive_ns));
+                }
+            }
+            Happened::Channel(event) if event.end_of_batch => {
+                self.end_packet(Time::new(event.times.receive_ns));
+            }
             Happened::Connection(what) => self.connection = Some(*what),
             _ => {}
         }
         self.events += 1;
         Ok(())
+    }
+
+    /// A packet ended with an event that has no row: the row before it is its last one. Several arrays have rows of one
+    /// message if it changed all books: by instrument, and then in this order.
+    #[cold]
+    fn end_packet(&mut self, receive_ns: Time) {
+        let lasts = [
+            last_place(&self.trades, receive_ns),
+            last_place(&self.statistics, receive_ns),
+            last_place(&self.status, receive_ns),
+            last_place(&self.tops, receive_ns),
+            last_place(&self.levels, receive_ns),
+            last_place(&self.states, receive_ns),
+            last_place(&self.orders, receive_ns),
+            last_place(&self.order_states, receive_ns),
+        ];
+        let last = (0..lasts.len()).max_by_key(|at| lasts[*at]);
+        match last.filter(|at| lasts[*at].is_some()) {
+            Some(0) => mark_last(&mut self.trades),
+            Some(1) => mark_last(&mut self.statistics),
+            Some(2) => mark_last(&mut self.status),
+            Some(3) => mark_last(&mut self.tops),
+            Some(4) => mark_last(&mut self.levels),
+            Some(5) => mark_last(&mut self.states),
+            Some(6) => mark_last(&mut self.orders),
+            Some(_) => mark_last(&mut self.order_states),
+            None => {}
+        }
     }
 
     /// As arrays.

@@ -15,7 +15,7 @@ const NONE: i64 = i64::MAX;
 pub struct Number(u64);
 
 /// A time of a row: nanoseconds since 1970; absent is the smallest number, which is numpy's `NaT`.
-#[derive(Debug, Clone, Copy, IntoBytes, Immutable)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoBytes, Immutable)]
 #[repr(transparent)]
 pub struct Time(i64);
 

@@ -1,5 +1,7 @@
 //! Rows of arrays: one form in memory, its columns, and the object that numpy reads them from.
 
+pub(crate) mod packet;
+
 use crate::number::{Form, Number, Time};
 use crate::numpy::numpy;
 use pyo3::prelude::*;

@@ -6,7 +6,6 @@ import touchline
 
 LEVEL = {word: number for number, word in touchline.names.LEVEL_ACTION.items()}
 ORDER = {word: number for number, word in touchline.names.ORDER_ACTION.items()}
-DIRECT = 0
 
 
 class Books:
@@ -58,10 +57,14 @@ class Books:
             if symbol == "?":
                 # Not defined yet.
                 continue
-            book, orders = source.book(symbol), source.orders(symbol)
-            for side, kept, ranked in ((0, book.bids, orders.bids), (1, book.asks, orders.asks)):
-                own = self.levels.get((instrument, DIRECT, side), [])
-                assert own == [tuple(row) for row in kept[["price", "size"]].tolist()], symbol
+            book, orders = source.book(symbol, direct=True), source.orders(symbol)
+            implied = source.book(symbol, implied=True)
+            for side, name in enumerate(("bids", "asks")):
+                for list_, kept in enumerate((book, implied)):
+                    own = self.levels.get((instrument, list_, side), [])
+                    rows = getattr(kept, name)[["price", "size"]].tolist()
+                    assert own == rows, symbol
+                ranked = getattr(orders, name)
                 own = self.orders.get((instrument, side), {})
                 known = {row["order_id"]: (row["price"], row["size"]) for row in ranked}
                 assert own == known, symbol

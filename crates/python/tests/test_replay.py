@@ -47,7 +47,7 @@ def test_books_at_the_end_are_those_of_the_exchange():
         truth = [json.loads(line) for line in file]
     assert len(truth) == 8
     for exchange in truth:
-        book = replay.book(exchange["symbol"])
+        book = replay.book(exchange["symbol"], direct=True)
         for side, rows in (("bids", book.bids), ("asks", book.asks)):
             sizes = [size for _, size, *_ in exchange[side]]
             assert rows["size"].tolist() == sizes
@@ -79,6 +79,30 @@ def test_folded_books_are_those_of_the_replay(limit):
         books.check(replay)
         cleared += books.cleared
     assert cleared > 100
+
+
+# Rows of one message that changed all books: by instrument, and then in this order.
+ARRAYS = ["trades", "statistics", "status", "tops", "levels", "states", "orders", "order_states"]
+
+
+@pytest.mark.parametrize("kinds", [["books"], ["orders"], ["trades"], ["tops", "trades"], KINDS])
+def test_the_last_row_of_each_packet_is_marked(kinds):
+    packets = 0
+    for name in sorted(os.listdir(FAULTY)):
+        folder = os.path.join(FAULTY, name)
+        config, capture = (os.path.join(folder, file) for file in ("config.xml", "session.pcap"))
+        replay = touchline.replay(config, capture, channel=998, events=kinds, raw=True)
+        for batch in replay:
+            rows = sorted(
+                (int(row["sequence"]), int(row["instrument"]), rank, int(row["receive_ns"]), bool(row["end_of_batch"]))
+                for rank, array in enumerate(ARRAYS)
+                for row in getattr(batch, array)
+            )
+            for (*_, received, is_end), (*_, next_received, _) in zip(rows, rows[1:]):
+                if received != next_received:
+                    assert is_end, (name, received)
+                    packets += 1
+    assert packets > 100
 
 
 def test_small_batches_are_the_whole_in_parts():
