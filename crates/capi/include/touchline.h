@@ -912,11 +912,14 @@ tl_status tl_desk_cancel(struct tl_desk *desk, const char *parent);
 // `desk` is of `tl_desk_join`.
 tl_status tl_desk_kill(struct tl_desk *desk);
 
-// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `TL_TIMED_OUT` if none came, `TL_STOPPED` after
+// `tl_desk_stop`. `event->size` must be set.
 //
 // Valid:
 // `desk` is of `tl_desk_join`; `event` is valid for its size.
-tl_status tl_desk_next(struct tl_desk *desk, uint64_t timeout_ns, struct tl_desk_event *event);
+tl_status tl_desk_next(struct tl_desk *desk,
+                       uint64_t timeout_ns,
+                       struct tl_desk_event *event);
 
 // The state of a parent, as an event; `TL_TIMED_OUT` if it is not known, or not any more.
 //

@@ -173,7 +173,8 @@ pub unsafe extern "C" fn tl_desk_kill(desk: *mut tl_desk) -> tl_status {
     })
 }
 
-/// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set.
+/// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `TL_TIMED_OUT` if none came, `TL_STOPPED` after
+/// `tl_desk_stop`. `event->size` must be set.
 ///
 /// # Safety
 /// `desk` is of `tl_desk_join`; `event` is valid for its size.
@@ -189,15 +190,19 @@ pub unsafe extern "C" fn tl_desk_next(
             sized::size(event)?;
             of(desk)?
         };
-        let (next, none) = match timeout_ns {
-            0 => (desk.poll()?, TL_TIMED_OUT),
-            TL_FOREVER => (desk.next()?, TL_STOPPED),
-            ns => (
-                desk.next_within(Duration::from_nanos(ns).min(FOREVER))?,
-                TL_TIMED_OUT,
-            ),
+        let next = match timeout_ns {
+            // Stopped, also a call that never waits ends a loop.
+            0 if desk.is_stopped() => None,
+            0 => desk.poll()?,
+            TL_FOREVER => desk.next()?,
+            ns => desk.next_within(Duration::from_nanos(ns).min(FOREVER))?,
         };
-        let Some(next) = next else { return Ok(none) };
+        let Some(next) = next else {
+            return Ok(match desk.is_stopped() {
+                true => TL_STOPPED,
+                false => TL_TIMED_OUT,
+            });
+        };
         // SAFETY: the caller's event, which has room.
         unsafe { sized::give(&tl_desk_event::of(&next), event)? };
         Ok(TL_OK)

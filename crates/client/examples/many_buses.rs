@@ -1,7 +1,8 @@
 //! The tops of several buses in one loop, at the end of each batch.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
-use touchline_client::{Bus, Buses, Error, Event, State};
+use touchline_client::{Bus, Buses, Error, Event, State, Top};
 
 fn main() -> Result<(), Error> {
     let mut buses = Buses::new();
@@ -9,14 +10,25 @@ fn main() -> Result<(), Error> {
         buses.add(Bus::join(name)?);
     }
     let mut out = io::stdout().lock();
+    // Tops of the packets that the buses are within.
+    let mut changed: HashMap<String, Vec<Top>> = HashMap::new();
     while let Some((bus, event)) = buses.next() {
-        let Event::Top(top) = event else { continue };
-        if top.state != State::Live || !top.end_of_batch {
+        let tops = changed.entry(bus.name().to_owned()).or_default();
+        match event {
+            Event::Top(top) if top.state == State::Live => tops.push(top),
+            // What the bus had kept when it was joined is of no packet.
+            Event::Connection(_) => tops.clear(),
+            _ => {}
+        }
+        // The last event of a packet may be a trade, or of another instrument.
+        if !event.end_of_batch() {
             continue;
         }
-        let (name, symbol) = (bus.name(), bus.symbol(top.instrument));
-        if writeln!(out, "{name} {symbol} {top}").is_err() {
-            break; // The reader of our output has closed it.
+        for top in tops.drain(..) {
+            let (name, symbol) = (bus.name(), bus.symbol(top.instrument));
+            if writeln!(out, "{name} {symbol} {top}").is_err() {
+                return Ok(()); // The reader of our output has closed it.
+            }
         }
     }
     Ok(())

@@ -178,12 +178,18 @@ impl Desk {
         Ok(self.state.events.pop_front())
     }
 
-    /// The next event; waits for it up to `time`. `None`: none within the time, or a [`Stopper`] has ended the loop.
+    /// The next event; waits for it up to `time`. `None`: none within the time, or a [`Stopper`] has ended the
+    /// loop, as [`is_stopped`](Self::is_stopped) says.
     ///
     /// # Errors
     /// As [`next`](Self::next).
     pub fn next_within(&mut self, time: Duration) -> Result<Option<Event>, Error> {
         self.wait(Some(Instant::now() + time))
+    }
+
+    /// Whether a [`Stopper`] has ended the loop, if there was no event.
+    pub fn is_stopped(&self) -> bool {
+        self.stopper.is_stopped()
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Result<Option<Event>, Error> {
