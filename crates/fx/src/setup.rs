@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use thiserror::Error;
 pub use touchline_fx_events::setup::{BANKS_MAX, Bank, Pair};
 use touchline_types::Id;
+use touchline_types::text::{NAMES, is_name};
 
 /// Index of a bank's pair.
 pub type Slot = usize;
@@ -288,7 +289,10 @@ fn pair_setup(config: PairConfig, wrong_values: &mut Wrong) -> Option<PairSetup>
 fn bank_setup(config: BankConfig, symbols: &[String], wrong_values: &mut Wrong) -> BankSetup {
     let name = &config.name;
     let of = |key: &str| format!("bank {name}: {key}");
-    wrong_values.take(identifier("banks.name", name, 64));
+    if !is_name(name) {
+        let problem = format!("{name:?} is not 1 to 64 {NAMES}");
+        wrong_values.0.push(wrong("banks.name", problem));
+    }
     let mut pairs = Vec::new();
     for symbol in &config.pairs {
         let Some(pair) = symbols.iter().position(|known| known == symbol) else {
@@ -433,6 +437,10 @@ mod tests {
                 "conflate_ms = 99999999999999999",
                 "give 0 to 86400000",
             ),
+            ("name = \"A\"", "name = \"../A\"", "is not 1 to 64 letters"),
+            ("name = \"A\"", "name = \".A\"", "not starting with '.'"),
+            ("name = \"A\"", "name = \"A B\"", "is not 1 to 64 letters"),
+            ("name = \"A\"", "name = \"A\u{202e}\"", "\\u{202e}"),
             (
                 "name = \"A\"",
                 "name = \"A\"\nrecover = \"AF\"\nmass_status = false",

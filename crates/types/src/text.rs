@@ -68,6 +68,16 @@ impl<const N: usize> FixedText<N> {
     }
 }
 
+/// What a name of a bus or of a bank may be.
+pub const NAMES: &str = "letters, digits, '-', '_' and '.', not starting with '.'";
+
+/// Whether a text may be the name of a bus or of a bank, which is the name of its gateway's bus: 1 to 64 of [`NAMES`]. It is the name of
+/// a file, and every tool shows it the same.
+pub fn is_name(text: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=64).contains(&text.len()) && text.bytes().all(is_safe) && !text.starts_with('.')
+}
+
 /// Whether a character shows itself and does nothing else: it ends no line, controls no terminal, and steers neither the
 /// direction nor the place of the characters beside it.
 pub fn is_visible(letter: char) -> bool {

@@ -4,6 +4,7 @@ use super::values::within;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
+use touchline_types::text::{NAMES, is_name};
 
 /// Files of the bus and their sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,12 +93,10 @@ impl Default for Lossless {
 /// # Errors
 /// The valid names.
 pub fn bus_name(name: &str) -> Result<String, String> {
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if (1..=64).contains(&name.len()) && name.chars().all(safe) && !name.starts_with('.') {
-        return Ok(name.to_owned());
+    match is_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("{name:?} is not a bus name: 1 to 64 {NAMES}")),
     }
-    let allowed = "1 to 64 letters, digits, '-', '_' and '.', not starting with '.'";
-    Err(format!("{name:?} is not a bus name: {allowed}"))
 }
 
 pub(crate) fn read_bus_name<'de, D: Deserializer<'de>>(

@@ -17,6 +17,7 @@ use touchline_feed::fx_bank::{
 };
 use touchline_session::Secret;
 use touchline_session::fix::{self, Checks, Role, extra_fields};
+use touchline_types::text::{NAMES, is_name};
 use touchline_types::{Code, Depth};
 
 pub use section::{BankPair, Dialect, FxBankVenue, Kind, Stream};
@@ -169,10 +170,11 @@ fn refused(what: String, fix: &str) -> ConfigError {
 
 fn bank(venue: &FxBankVenue) -> Result<Code, ConfigError> {
     let name = venue.bank_name();
-    let bank = Code::new(name.as_bytes()).filter(|_| name.len() <= NAME_BYTES_MAX);
+    let is_sound = is_name(name) && name.len() <= NAME_BYTES_MAX;
+    let bank = Code::new(name.as_bytes()).filter(|_| is_sound);
     bank.ok_or_else(|| {
-        let what = format!("the bank's name {name:?} is longer than {NAME_BYTES_MAX} characters");
-        refused(what, "give a short name by `bank`")
+        let what = format!("the bank's name {name:?} is not 1 to {NAME_BYTES_MAX} {NAMES}");
+        refused(what, "give a name by `bank`")
     })
 }
 

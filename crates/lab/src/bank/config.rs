@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use touchline_types::text::{NAMES, is_name};
 
 /// The whole file. Unknown keys are refused.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -404,8 +405,8 @@ impl Config {
             let is_same = |other: &BankConfig| other.name.eq_ignore_ascii_case(name);
             if !is_bank_name(name) || self.banks[..at].iter().any(is_same) {
                 wrong.push(format!(
-                    "bank {name:?}: name: give each a name of its own, also without regard to case: 1 to 16 letters, digits, '.', '_' and '-', \
-                     the first a letter or digit, none of {}, and none that begins with {RINGS}",
+                    "bank {name:?}: name: give each a name of its own, also without regard to case: 1 to 16 {NAMES}, \
+                     none of {}, and none that begins with {RINGS}",
                     RESERVED.join(", ")
                 ));
             }
@@ -491,13 +492,9 @@ const RESERVED: [&str; 5] = ["compose", "run", "fx", "fx-run", "ports"];
 const RINGS: &str = "fx-run-";
 
 fn is_bank_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let name = &name.to_ascii_lowercase();
     let is_reserved = RESERVED.contains(&name.as_str()) || name.starts_with(RINGS);
-    (1..=16).contains(&name.len())
-        && name.as_bytes()[0].is_ascii_alphanumeric()
-        && name.bytes().all(is_plain)
-        && !is_reserved
+    is_name(name) && name.len() <= 16 && !is_reserved
 }
 
 /// The mid of a recorded tick, ticks.

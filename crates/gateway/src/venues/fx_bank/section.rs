@@ -25,7 +25,7 @@ pub struct FxBankVenue {
     /// TargetSubID (57), if the bank requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_sub: Option<String>,
-    /// Name of the bank in published quotes: 1 to 16 visible characters. Default: its CompID.
+    /// Name of the bank in published quotes: 1 to 16 letters, digits, `-`, `_` and `.`. Default: its CompID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bank: Option<String>,
     /// Username (553).

@@ -216,7 +216,7 @@ fn several_values_and_links_that_cannot_be_used_are_shown_together() {
         (
             "config --check bank.toml",
             &[
-                "is longer than 16 characters",
+                "is not 1 to 16 letters, digits",
                 "2 pairs are more than instruments_max",
                 "spot_date",
                 "gone",
