@@ -132,6 +132,9 @@ pub struct ClientConfig {
     pub group: Option<String>,
     /// Commands that it may send.
     pub may: Vec<CommandKind>,
+    /// Whether its parents must have a limit.
+    #[serde(default)]
+    pub limit_required: bool,
     /// Largest parent, base units.
     #[serde(default = "unlimited")]
     pub max_order: i64,

@@ -430,6 +430,7 @@ mod tests {
                 directory: Some(format!("/dev/shm/touchline-{}", own + 8).into()),
                 group: None,
                 may: Vec::new(),
+                limit_required: false,
                 max_order: 1,
                 max_commands_per_s: 1,
             };

@@ -195,3 +195,33 @@ fn a_command_of_a_flood_is_answered_and_not_recorded() {
     }
     assert_eq!(core.totals.refused, 3);
 }
+
+/// A client that must give limits sends no order without one, by whatever program.
+#[test]
+fn a_client_that_must_give_limits_is_refused_without_one() {
+    let (mut core, time) = engine(&[]);
+    let text = format!("{CLIENT}limit_required = true\n");
+    let client: ClientConfig = toml::from_str(&text).expect("a client");
+    let market = order("P1", 2_000);
+    let with_limit = Order {
+        limit: Some(Id::lossy(b"1.1")),
+        ..order("P2", 2_000)
+    };
+    for (number, (order, answer)) in [(market, "refused"), (with_limit, "accepted")]
+        .into_iter()
+        .enumerate()
+    {
+        let received = Received {
+            request: time.mono_ns + number as u64,
+            command: Ok(Command::Parent(order)),
+        };
+        core.command(time, &client, &received, Ok(()));
+        let line = core.recorder.out().answers.last().expect("an answer");
+        let line: Value = serde_json::from_str(line).expect("a line");
+        assert_eq!(line["answer"], answer, "{line}");
+        if answer == "refused" {
+            assert_eq!(line["reason"], "limit_required", "{line}");
+            assert_eq!(line["cause"], "client desk must give a limit", "{line}");
+        }
+    }
+}

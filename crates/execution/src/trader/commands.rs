@@ -265,8 +265,17 @@ impl<O: Output, L: Link> Core<O, L> {
                 terms.limit = None;
             }
             let ClientConfig {
-                name, max_order, ..
+                name,
+                max_order,
+                limit_required,
+                ..
             } = client;
+            if *limit_required && terms.limit.is_none() {
+                return Err(Refused {
+                    reason: "limit_required",
+                    cause: Some(format!("client {name} must give a limit")),
+                });
+            }
             if terms.quantity > *max_order {
                 return Err(Refused {
                     reason: "client_order_qty",

@@ -7,6 +7,7 @@ use super::numbers::quantity;
 use crate::missing;
 use crate::output::{Failure, say};
 use clap::{Args, ValueEnum};
+use std::io::IsTerminal;
 use touchline_client::fx::{self, Address, Booking, Client, Command, Order, name, parents, plan};
 use touchline_fx::encoding::Entry;
 use touchline_fx::event::Event;
@@ -84,7 +85,7 @@ fn failure(root: &Root, error: fx::Error) -> Failure {
 #[command(after_help = "\
 Examples:
   touchline fx send EUR/USD buy 1000000 --limit 1.1005 --wait
-  touchline fx send EUR/USD sell 2.5m --tif fok --style full
+  touchline fx send EUR/USD sell 2.5m --market --tif fok --style full
 
 Exit status: 0 accepted (--wait: filled, in whole or in part), 1 refused, no answer (--wait: or
 nothing filled), 2 bad arguments")]
@@ -103,6 +104,9 @@ pub struct SendArguments {
     /// Worst price
     #[arg(long, value_name = "PRICE", value_parser = name)]
     limit: Option<Id>,
+    /// No worst price: trade at any price within the collar. At a terminal this or --limit is required
+    #[arg(long, conflicts_with = "limit")]
+    market: bool,
     /// Lifetime
     #[arg(long, default_value = "gtd")]
     tif: Lifetime,
@@ -277,6 +281,12 @@ pub fn promote(arguments: &PromoteArguments) -> Result<(), Failure> {
 
 /// `fx send`.
 pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
+    // A person may have forgotten it; a program has been written with or without one.
+    if arguments.limit.is_none() && !arguments.market && std::io::stdin().is_terminal() {
+        return Err(Failure::usage(
+            "without a limit the order trades at any price within collar_ticks of the reference; give --limit PRICE, or --market",
+        ));
+    }
     let id = arguments.id.unwrap_or_else(fx::new_name);
     let (side, quantity) = (arguments.side.into(), arguments.quantity);
     let order = Order {
