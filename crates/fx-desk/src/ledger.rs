@@ -48,6 +48,8 @@ pub struct Ledger {
     pub fill_count: u64,
     /// Scorecards by bank and pair, as lines.
     pub scores: BTreeMap<(String, String), String>,
+    /// Time of the last of them, which the engine writes at intervals; 0 before the first.
+    pub scores_at_ns: u64,
     /// Orders by number.
     orders: HashMap<u32, OrderRow>,
     /// Orders that may still be filled: their ClOrdID and number.
@@ -194,6 +196,7 @@ impl Ledger {
             _ => return,
         };
         if let Event::Score { bank, pair, .. } = event {
+            self.scores_at_ns = at_ns;
             let key = (
                 labels.banks[*bank].clone(),
                 labels.pairs[*pair].symbol.clone(),

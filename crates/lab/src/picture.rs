@@ -164,7 +164,8 @@ impl Picture {
 }
 
 /// A price as the shortest plain decimal: no exponent, no trailing zero, no trailing point.
-pub fn decimal(nanos: i64) -> String {
+pub fn decimal(nanos: impl Into<i128>) -> String {
+    let nanos = nanos.into();
     let sign = if nanos < 0 { "-" } else { "" };
     let magnitude = nanos.unsigned_abs();
     let (whole, fraction) = (magnitude / 1_000_000_000, magnitude % 1_000_000_000);

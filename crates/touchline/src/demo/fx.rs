@@ -140,12 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let ledger = folder.path().join(LEDGER);
         let text = fs::read_to_string(&ledger)
             .map_err(|error| Failure::run(format!("{}: {error}", ledger.display())))?;
-        let pairs = banks.pairs.iter();
-        let precisions = pairs
-            .map(|pair| (pair.symbol.clone(), pair.precision))
-            .collect();
-        let (is_equal, text) =
-            trading::compare(&own, &trading::ledgers(&text)?, &precisions, paint);
+        let (is_equal, text) = trading::compare(&own, &trading::ledgers(&text)?, paint);
         are_positions_equal = is_equal;
         page += &text;
     }

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, events};
 use crate::output::{Failure, say};
 use clap::Args;
-use files::{Files, positions};
+use files::{Files, positions, scorecard};
 use office::Office;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -23,14 +23,14 @@ use touchline_fx_desk::{Follower, PublishedEntry};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  touchline fx report
+  touchline fx report --scorecard
   touchline fx report --config fx/run.toml --out report --follow
 
 With --follow and a section [report] in the configuration it is a FIX 4.4 acceptor that sends each
 fill, cancel, reject, bust and correction to every client of the section; see docs/fx.md.
 
 Files of --out:
-  positions.jsonl  position of each pair: base units, cash in term currency
+  positions.jsonl  position of each pair: base units, cash in term currency, time
   positions.csv    the same, with worst cases and profit
   fills.csv        every fill, bust and correction; with --follow rows are appended
   scorecard.jsonl  scorecard of each bank and pair, of the last minute or the end of the last run
@@ -44,6 +44,9 @@ pub struct Arguments {
     /// Write the files into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print the scorecard of each bank and pair behind the positions, as of its last writing by the engine
+    #[arg(long)]
+    scorecard: bool,
     /// Follow the engine until Ctrl-C: serve the back offices of section report, and keep the files of --out up to date
     #[arg(long)]
     follow: bool,
@@ -89,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     files.write()?;
     if !arguments.follow {
-        return say(&positions(files.ledger()));
+        return say(&printed(files.ledger(), arguments));
     }
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
     let outcome = match section {
@@ -111,7 +114,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     log.finish();
     outcome.map_err(|failure| failure.logged(&mut log))?;
-    say(&positions(files.ledger()))
+    say(&printed(files.ledger(), arguments))
+}
+
+/// What the command prints at its end.
+fn printed(ledger: &Ledger, arguments: &Arguments) -> String {
+    let mut text = positions(ledger);
+    if arguments.scorecard {
+        text.push_str(&scorecard(ledger));
+    }
+    text
 }
 
 fn follow(

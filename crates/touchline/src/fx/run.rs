@@ -252,7 +252,7 @@ fn started(trader: &Trader) -> String {
     text
 }
 
-/// What the run did, and its positions: cash in ticks times units, as the banks' ledgers have it.
+/// What the run did, and its positions: base units, and cash in term currency.
 fn summary(trader: &Trader) -> String {
     let (totals, engine) = (trader.totals(), trader.engine());
     let mut text = format!(
@@ -267,8 +267,7 @@ fn summary(trader: &Trader) -> String {
     );
     for (pair, about) in engine.setup().pairs.iter().enumerate() {
         let position = engine.trading().positions().of(pair);
-        let decimals = ticks::PRICE_DECIMALS - u32::from(about.config.precision);
-        let cash = ticks::text(position.cash, decimals);
+        let cash = ticks::text(position.cash, ticks::PRICE_DECIMALS);
         let line = serde_json::json!({
             "pair": about.config.symbol, "position": position.units, "cash": cash,
         });

@@ -336,16 +336,14 @@ fn best_lines(banks: &Banks) -> String {
 
 /// The books of each bank with a dealing desk, a JSON object a line.
 fn ledger_lines(banks: &Banks) -> String {
-    let symbols: Vec<&str> = banks
-        .config()
-        .pairs
-        .iter()
-        .map(|pair| pair.symbol.as_str())
+    let pairs = banks.config().pairs.iter();
+    let pairs: Vec<(&str, u32)> = pairs
+        .map(|pair| (pair.symbol.as_str(), u32::from(pair.precision)))
         .collect();
     let mut text = String::new();
     for bank in banks.banks() {
         if let Some(books) = bank.books() {
-            let _ = writeln!(text, "{}", books.json(&bank.config().name, &symbols));
+            let _ = writeln!(text, "{}", books.json(&bank.config().name, &pairs));
         }
     }
     text

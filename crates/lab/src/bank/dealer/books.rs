@@ -1,5 +1,6 @@
 //! Ledger of a dealing desk, and counts of its actions.
 
+use crate::picture::decimal;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -113,8 +114,8 @@ impl Books {
         ]
     }
 
-    /// The books as one JSON object.
-    pub fn json(&self, bank: &str, symbols: &[&str]) -> String {
+    /// The books as one JSON object; `pairs` are the symbols with the decimals of their ticks. Cash is in term currency.
+    pub fn json(&self, bank: &str, pairs: &[(&str, u32)]) -> String {
         let mut text = format!("{{\"bank\":\"{bank}\"");
         for (name, count) in self.counts() {
             // Writing into a string does not fail.
@@ -131,12 +132,28 @@ impl Books {
             let _ = write!(text, "{comma}\"{tag}\":{count}");
         }
         text.push_str("},\"positions\":{");
-        for (place, symbol) in symbols.iter().enumerate() {
+        for (place, (symbol, decimals)) in pairs.iter().enumerate() {
             let Book { position, cash } = self.pairs[place];
             let comma = if place == 0 { "" } else { "," };
+            let cash = decimal(cash * 10_i128.pow(9 - decimals));
             let _ = write!(text, "{comma}\"{symbol}\":[{position},\"{cash}\"]");
         }
         text.push_str("}}");
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cash_is_in_term_currency() {
+        let mut books = Books::new(2);
+        books.pairs[0].cash = -110_002_050_000;
+        books.pairs[1].cash = 30_000_000_000_000_001;
+        let line = books.json("A", &[("EUR/USD", 5), ("USD/JPY", 3)]);
+        let positions = "{\"EUR/USD\":[0,\"-1100020.5\"],\"USD/JPY\":[0,\"30000000000000.001\"]}";
+        assert!(line.contains(positions), "{line}");
     }
 }

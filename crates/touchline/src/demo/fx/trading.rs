@@ -38,7 +38,7 @@ const KILL_AFTER: Duration = Duration::from_secs(8);
 const KILL_WAIT: Duration = Duration::from_secs(1);
 /// Longest time that outcomes may be open at the end.
 const SETTLING_MAX: Duration = Duration::from_secs(60);
-/// Positions by pair: base units, and cash in ticks times units.
+/// Positions by pair: base units, and cash in term currency, 1e-9.
 pub type Positions = BTreeMap<String, (i64, i128)>;
 
 /// The engine and its desk.
@@ -297,7 +297,12 @@ pub fn ledgers(text: &str) -> Result<Positions, Failure> {
 }
 
 fn units_and_cash(units: &Value, cash: &Value) -> Option<(i64, i128)> {
-    Some((units.as_i64()?, cash.as_str()?.parse().ok()?))
+    let (whole, fraction) = cash
+        .as_str()
+        .map(|cash| cash.split_once('.').unwrap_or((cash, "")))?;
+    let width = ticks::PRICE_DECIMALS as usize;
+    let digits = format!("{whole}{fraction:0<width$}");
+    Some((units.as_i64()?, digits.parse().ok()?))
 }
 
 /// Sums rows of JSON lines; other lines are passed over.
@@ -318,14 +323,8 @@ fn positions<'a>(
     Ok(all)
 }
 
-/// Whether the positions are equal, and the text that says so. A pair that one side does not name is flat. `precisions` are the
-/// decimals of each pair's tick.
-pub fn compare(
-    own: &Positions,
-    banks: &Positions,
-    precisions: &BTreeMap<String, u8>,
-    paint: Paint,
-) -> (bool, String) {
+/// Whether the positions are equal, and the text that says so. A pair that one side does not name is flat.
+pub fn compare(own: &Positions, banks: &Positions, paint: Paint) -> (bool, String) {
     let mut text = format!("\n{}\n", paint.bold("Positions, and the banks' own books"));
     let pairs: Vec<&String> = own.keys().chain(banks.keys()).collect();
     let mut is_equal = !own.is_empty();
@@ -333,10 +332,9 @@ pub fn compare(
         let of = |all: &Positions| all.get(pair).copied().unwrap_or_default();
         let (ours, theirs) = (of(own), of(banks));
         is_equal &= ours == theirs;
-        let decimals = precisions.get(pair).copied().unwrap_or(0);
         let term = pair.split('/').next_back().unwrap_or_default();
         let words = |(base, cash): (i64, i128)| {
-            let cash = ticks::text(cash, u32::from(decimals));
+            let cash = ticks::text(cash, ticks::PRICE_DECIMALS);
             format!("{:>12}, cash {:>17} {term}", units(base), money(&cash))
         };
         // Writing into a string does not fail.
@@ -344,11 +342,11 @@ pub fn compare(
             true => writeln!(text, "  {} {}", paint.green(pair), words(ours)),
             false => writeln!(
                 text,
-                "  {} {}\n  the banks' books: {}, a difference of {} ticks times units",
+                "  {} {}\n  the banks' books: {}, a difference of {} {term}",
                 paint.red(pair),
                 words(ours),
                 words(theirs),
-                ours.1 - theirs.1
+                ticks::text(ours.1 - theirs.1, ticks::PRICE_DECIMALS)
             ),
         };
     }
@@ -370,33 +368,35 @@ pub fn say_news(trading: &mut Trading) -> Result<(), Failure> {
 mod tests {
     use super::*;
 
-    const BANKS: &str = "{\"bank\":\"A\",\"positions\":{\"EUR/USD\":[3000,\"-330\"]}}\n\
-                         {\"bank\":\"B\",\"positions\":{\"EUR/USD\":[-1000,\"111\"]}}\n";
+    const BANKS: &str = "{\"bank\":\"A\",\"positions\":{\"EUR/USD\":[3000,\"-3.3\"]}}\n\
+                         {\"bank\":\"B\",\"positions\":{\"EUR/USD\":[-1000,\"1.11\"]}}\n";
 
-    /// One unit, one tick of cash or a pair more is a difference; a flat pair that one side leaves out is none.
+    /// One unit, a billionth of cash or a pair more is a difference; a flat pair that one side leaves out is none.
     #[test]
     fn any_difference_is_found() {
         let banks = ledgers(BANKS).expect("ledgers");
-        let precisions = [("EUR/USD", 5), ("USD/JPY", 3)];
-        let precisions = precisions
-            .map(|(pair, decimals)| (pair.to_owned(), decimals))
-            .into();
         let compared = |own: &[(&str, i64, i128)]| {
             let own = own
                 .iter()
                 .map(|(pair, units, cash)| ((*pair).to_owned(), (*units, *cash)));
-            compare(&own.collect(), &banks, &precisions, Paint::plain())
+            compare(&own.collect(), &banks, Paint::plain())
         };
         let equal = |own: &[(&str, i64, i128)]| compared(own).0;
-        assert!(equal(&[("EUR/USD", 2_000, -219), ("USD/JPY", 0, 0)]));
-        assert!(!equal(&[("EUR/USD", 2_001, -219)]));
-        assert!(!equal(&[("EUR/USD", 2_000, -218)]));
-        assert!(!equal(&[("EUR/USD", 2_000, -219), ("USD/JPY", 1, 0)]));
+        assert!(equal(&[
+            ("EUR/USD", 2_000, -2_190_000_000),
+            ("USD/JPY", 0, 0)
+        ]));
+        assert!(!equal(&[("EUR/USD", 2_001, -2_190_000_000)]));
+        assert!(!equal(&[("EUR/USD", 2_000, -2_190_000_001)]));
+        assert!(!equal(&[
+            ("EUR/USD", 2_000, -2_190_000_000),
+            ("USD/JPY", 1, 0)
+        ]));
         assert!(!equal(&[]));
         // Cash is in the pair's second currency, whatever its tick.
         let (_, text) = compared(&[
-            ("EUR/USD", 1_000_000, -110_002_000_000),
-            ("USD/JPY", -2_000_000, 300_000_000_000),
+            ("EUR/USD", 1_000_000, -1_100_020_000_000_000),
+            ("USD/JPY", -2_000_000, 300_000_000_000_000_000),
         ]);
         for part in [
             "1,000,000, cash     -1,100,020.00 USD",

@@ -101,16 +101,10 @@ impl Files {
         })?;
         append(&folder.join("fills.csv"), &mut self.appended, &self.fills)?;
         self.fills.clear();
-        let scores: String = self
-            .ledger
-            .scores
-            .values()
-            .map(|line| format!("{line}\n"))
-            .collect();
         for (name, text) in [
             ("positions.jsonl", &positions(&self.ledger)),
             ("positions.csv", &position_rows(&self.ledger)),
-            ("scorecard.jsonl", &scores),
+            ("scorecard.jsonl", &scorecard(&self.ledger)),
             ("report.html", &page(&self.ledger)),
         ] {
             let mut output = Output::private(&folder.join(name))?;
@@ -134,12 +128,22 @@ fn append(path: &Path, file: &mut Option<File>, text: &str) -> Result<(), Failur
     Ok(())
 }
 
-/// Positions as JSON lines.
+/// The scorecard as JSON lines, each with the time as of which it is.
+pub fn scorecard(ledger: &Ledger) -> String {
+    let line = |line: &String| {
+        let rest = line.strip_prefix('{').unwrap_or(line);
+        format!("{{\"t\":{},{rest}\n", ledger.scores_at_ns)
+    };
+    ledger.scores.values().map(line).collect()
+}
+
+/// Positions as JSON lines, each with the time as of which it is.
 pub fn positions(ledger: &Ledger) -> String {
     let mut text = String::new();
     for (pair, row) in &ledger.pairs {
-        let line =
-            json!({"pair": pair, "position": row.position, "cash": row.cash, "out": ledger.out()});
+        let line = json!({
+            "t": ledger.at_ns, "pair": pair, "position": row.position, "cash": row.cash, "out": ledger.out(),
+        });
         // Writing into a string does not fail.
         let _ = writeln!(text, "{line}");
     }

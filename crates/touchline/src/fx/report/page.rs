@@ -1,6 +1,6 @@
 //! `report.html`: positions and the banks' scorecard with plots.
 
-use crate::format::time_of_day;
+use crate::format::utc;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use touchline_chart::{
 };
 use touchline_fx_desk::ledger::Ledger;
 
-const POSITIONS: &str = "Base units, and cash in term currency.";
+const POSITIONS: &str = "Base units, and cash in term currency,";
 const FILLED: &str = "Filled share of the quantity that was sent.";
 const REJECTS: &str = "Orders that ended with nothing filled, by code of the Investment Association (A last look, B liquidity, C credit, \
                        D static data, E other, F product, N never arrived), and outcomes that were unknown.";
@@ -51,11 +51,8 @@ pub fn page(ledger: &Ledger) -> String {
     let mut page = begin_page("touchline fx report", "FX execution report");
     let _ = write!(
         page,
-        "<p>{} UTC, {} fills, {} orders out.</p>",
-        time_of_day(ledger.at_ns)
-            .split('.')
-            .next()
-            .unwrap_or_default(),
+        "<p>{}: {} fills, {} orders out.</p>",
+        as_of(ledger.at_ns),
         ledger.fill_count,
         ledger.open().len()
     );
@@ -66,7 +63,9 @@ pub fn page(ledger: &Ledger) -> String {
             escape(by)
         );
     }
-    section(&mut page, "Positions", POSITIONS, &positions(ledger));
+    let text = format!("{POSITIONS} {}.", as_of(ledger.at_ns));
+    section(&mut page, "Positions", &text, &positions(ledger));
+    let scored = as_of(ledger.scores_at_ns);
     let traded: Vec<&Score> = scores.iter().filter(|score| score.orders > 0).collect();
     if traded.is_empty() {
         page.push_str("<p>No orders yet. The scorecard follows the first orders of a run within seconds, then each minute and at the end of the run.</p>");
@@ -78,11 +77,27 @@ pub fn page(ledger: &Ledger) -> String {
             ("Mark-outs", MARKOUTS, markouts),
             ("Symmetry", SYMMETRY, symmetry),
         ] {
-            section(&mut page, heading, text, &by_pair(&traded, chart));
+            let text = format!("{text} The scorecard is {scored}.");
+            section(&mut page, heading, &text, &by_pair(&traded, chart));
         }
     }
-    section(&mut page, "Scorecard", SCORES, &table(&scores));
+    let text = format!(
+        "{SCORES} It is {scored}; the engine writes it behind the first orders, then each minute and at the end of a run."
+    );
+    section(&mut page, "Scorecard", &text, &table(&scores));
     page + "</html>\n"
+}
+
+/// The time of a part of the page.
+fn as_of(at_ns: u64) -> String {
+    match at_ns {
+        0 => "as of no time yet".to_owned(),
+        _ => {
+            let time = utc(at_ns);
+            let (second, _) = time.split_once('.').unwrap_or((&time, ""));
+            format!("as of {} UTC", second.replace('T', " "))
+        }
+    }
 }
 
 /// A chart of each pair, since ticks and units of pairs differ.

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use touchline_fx::lines::LineKind;
 
-/// Positions: base units, and cash in ticks times units.
+/// Positions: base units, and cash in term currency, 1e-9.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Positions(BTreeMap<String, (i64, i128)>);
 
@@ -83,7 +83,7 @@ impl Books {
         let quantity: i64 = value("qty").parse().expect("units");
         let is_plus = (value("side") == "buy") != (kind == "bust");
         let units = if is_plus { quantity } else { -quantity };
-        let cash = -i128::from(ticks(&value("price"), &pair)) * i128::from(units);
+        let cash = -nanos(&value("price")) * i128::from(units);
         self.positions.book(format!("{bank} {pair}"), units, cash);
         Ok(())
     }
@@ -94,11 +94,13 @@ impl Books {
     }
 }
 
-fn ticks(price: &str, pair: &str) -> i64 {
-    let precision = if pair.ends_with("JPY") { 3 } else { 5 };
-    let (whole, fraction) = price.split_once('.').unwrap_or((price, ""));
-    let digits = format!("{whole}{fraction:0<precision$}");
-    digits.parse().expect("a price")
+/// A decimal in 1e-9.
+pub fn nanos(text: &str) -> i128 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = format!("{whole}{fraction:0<9}");
+    digits
+        .parse()
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// Positions by pair, from lines with `pair`, `position` and `cash`.
@@ -108,9 +110,7 @@ pub fn positions(lines: &str) -> Result<Positions, String> {
         let line: Value = serde_json::from_str(text).map_err(|error| format!("{text}: {error}"))?;
         let pair = line["pair"].as_str().ok_or("no pair")?.to_owned();
         let units = line["position"].as_i64().ok_or("no position")?;
-        // Of `fx report` it is in term currency.
-        let cash = line["cash"].as_str().and_then(|cash| cash.parse().ok());
-        positions.book(pair, units, cash.unwrap_or(0));
+        positions.book(pair, units, nanos(line["cash"].as_str().ok_or("no cash")?));
     }
     Ok(positions)
 }
@@ -162,7 +162,7 @@ impl Ledgers {
         for ledger in &self.0 {
             let bank = ledger["bank"].as_str().expect("a bank");
             for (pair, book) in ledger["positions"].as_object().expect("a book") {
-                let cash = book[1].as_str().expect("cash").parse().expect("cash");
+                let cash = nanos(book[1].as_str().expect("cash"));
                 let units = book[0].as_i64().expect("units");
                 positions.book(key(bank, pair), units, cash);
             }
@@ -173,11 +173,13 @@ impl Ledgers {
     /// Ledgers that are wrong: a fill more, a fill less, a fill at another price, a fill of another bank, an order that came
     /// twice.
     pub fn wrong_by_one_fill(&self) -> Vec<Ledgers> {
-        let trade = |ledgers: &mut Ledgers, bank: usize, units: i64, price: i128| {
+        let trade = |ledgers: &mut Ledgers, bank: usize, units: i64, price: i64| {
             let book = &mut ledgers.0[bank]["positions"]["EUR/USD"];
-            let cash: i128 = book[1].as_str().expect("cash").parse().expect("cash");
+            // The price is in ticks of 0.00001.
+            let cash = nanos(book[1].as_str().expect("cash"));
+            let cash = cash - i128::from(price * units) * 10_000;
             book[0] = (book[0].as_i64().expect("units") + units).into();
-            book[1] = (cash - price * i128::from(units)).to_string().into();
+            book[1] = touchline_fx::ticks::text(cash, 9).into();
         };
         let changed = |change: &dyn Fn(&mut Ledgers)| {
             let mut ledgers = self.clone();

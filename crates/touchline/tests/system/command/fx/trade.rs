@@ -2,7 +2,7 @@
 
 use super::PAIRS;
 use super::back_office::executions;
-use super::books::{Ledgers, judge_end};
+use super::books::{Ledgers, judge_end, nanos};
 use super::live::{end, start, tell};
 use crate::command::deribit::{Ended, until};
 use crate::command::{Desk, Run, signal};
@@ -21,7 +21,7 @@ pub struct Market {
     gateways: Vec<Ended>,
 }
 
-/// Positions by pair: base units, and cash in ticks times units.
+/// Positions by pair: base units, and cash in term currency, 1e-9.
 pub type Positions = BTreeMap<String, (i64, i128)>;
 
 /// Switches the guards of an engine's file off: tests send equal and large parents one after the other.
@@ -136,7 +136,7 @@ pub fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions
     let lines = said.lines().skip(1);
     let positions = lines.map(|line| {
         let line = parse(line);
-        let cash = line["cash"].as_str().expect("cash").parse().expect("cash");
+        let cash = nanos(line["cash"].as_str().expect("cash"));
         let pair = line["pair"].as_str().expect("a pair").to_owned();
         (pair, (line["position"].as_i64().expect("units"), cash))
     });
