@@ -192,6 +192,26 @@ fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_o
     assert_eq!(bus.instrument("ESU4").expect("defined"), es);
 }
 
+/// An id that names another contract: the books of the one before are empty, and so are those that a program folds.
+#[test]
+fn the_books_of_a_displaced_handle_are_emptied_step_by_step() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::BOOKS | Events::ORDERS));
+    drain(&mut bus);
+    define(&mut publisher, 0, "NQU4", 100);
+    publisher.commit();
+    let told = [
+        "ESU4 book recovering 4",
+        "ESU4 state recovering",
+        "NQU4 defined.",
+    ];
+    assert_eq!(words(&mut bus), told);
+}
+
 /// A program that keeps tops is notified of each live book by itself when the publisher ends, and when the next one
 /// starts, whichever books that one has.
 #[test]
