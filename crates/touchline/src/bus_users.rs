@@ -3,8 +3,8 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use touchline_client::words::Visible;
 use touchline_transport::shm::Root;
-use touchline_types::text::Visible;
 
 /// A process that has files of a bus mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use touchline_client::words::Visible;
 use touchline_gateway::config::ConfigError;
 use touchline_net::udp;
-use touchline_types::text::Visible;
 
 /// Failure of a command.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::events::{Event, Level};
 use std::fmt::Write;
-use touchline_types::text::Visible;
+use touchline_client::words::Visible;
 use touchline_wire::sbe::UtcTime;
 
 /// Format of the log lines.
