@@ -340,6 +340,7 @@ impl StoredValues {
         }
         // A state follows: programs that keep tops do not look at books.
         let is_emptied = before.has_levels && !self.has_levels(instrument);
+        // mutant: client: an emptied book has no steps
         if wanted.has(Events::BOOKS) && is_emptied {
             before.has_levels = false;
             return Some(Changed::Emptied);

@@ -309,6 +309,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-client --test client an_overrun_is_reported_once_with_its_loss_and_books_return_at_once",
     },
     Mutant {
+        name: "client: an emptied book has no steps",
+        find: "if wanted.has(Events::BOOKS) && is_emptied {",
+        replace: "        let _ = is_emptied;\n        if false {",
+        test: "-p touchline-client --test client random",
+    },
+    Mutant {
         name: "ring: a ring whose control words are zero is continued",
         find: "if !counted.into_iter().all(is_counted) {",
         replace: "        let _ = (counted, is_counted);\n        if false {",
