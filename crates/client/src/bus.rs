@@ -187,6 +187,10 @@ impl Bus {
         };
         let quotes_max = join.quotes_max;
         join.changes_max = CHANGES_MAX;
+        join.memory = match has_orders {
+            true => |instruments, orders| memory_of(instruments) + orders * ORDER_BYTES,
+            false => |instruments, _| memory_of(instruments),
+        };
         let subscriber = Subscriber::try_join(root, name, join).map_err(refused)?;
         let instruments_max = options
             .instruments_max
@@ -557,6 +561,15 @@ const START_MAX: Duration = Duration::from_secs(1);
 const CHANGES_MAX: usize = 16_384;
 /// Maximum number of quotes in one message.
 const QUOTES_MAX: usize = 4_096;
+
+/// Bytes that a reader allocates at join, measured and rounded up: whatever the bus, for an instrument, and for an order.
+const READER_BYTES: usize = 8 << 20;
+const INSTRUMENT_BYTES: usize = 1_792;
+const ORDER_BYTES: usize = 320;
+
+fn memory_of(instruments: usize) -> usize {
+    READER_BYTES + instruments * INSTRUMENT_BYTES
+}
 
 fn kinds_books(options: &Options) -> bool {
     options.keep_books || options.events.has(Events::BOOKS)

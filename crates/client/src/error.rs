@@ -206,6 +206,7 @@ pub(crate) fn of_bus(root: &Root, bus: &str, error: touchline_transport::shm::Er
         Bus::NameTaken { .. } => Error::NameTaken { bus, why },
         Bus::TooManyReaders { .. } => Error::TooManyReaders { bus, why },
         Bus::NotLossless { .. } => Error::NotLossless { bus },
+        Bus::Memory { .. } => Error::Memory(why),
         Bus::Contents { .. } => Error::Damaged { bus, why },
         _ => Error::System(why),
     }

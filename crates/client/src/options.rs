@@ -57,6 +57,11 @@ impl Events {
         }
     }
 
+    /// Their bits, for [`Events::from_bits`].
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
     /// The kind with this word: `tops`.
     ///
     /// # Errors

@@ -2,9 +2,11 @@
 
 use crate::event::Event;
 use crate::number::{Form, Time};
+use crate::pickle::{self, Pickled, damaged};
 use crate::rows::packet::{last_place, mark_last};
 use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::collections::TryReserveError;
 use touchline_client::{Bus, Connection, Event as Happened, Events};
 
@@ -29,6 +31,43 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Of a pickle of this release.
+    ///
+    /// # Errors
+    /// No batch wrote it.
+    pub fn of_pickled(py: Python<'_>, pickled: Pickled<'_>) -> PyResult<Batch> {
+        let (_, is_raw, wanted, events, rows, connection) = pickled;
+        let form = if is_raw { Form::Raw } else { Form::Float };
+        let rows: [Bound<'_, PyBytes>; 8] = rows.try_into().map_err(|_| damaged())?;
+        let [
+            tops,
+            trades,
+            levels,
+            orders,
+            statistics,
+            status,
+            states,
+            order_states,
+        ] = &rows;
+        let connection = connection.map(|numbers| pickle::connection(numbers).ok_or_else(damaged));
+        let connection = connection
+            .transpose()?
+            .map(|what| Py::new(py, Event::of_connection(form, what)));
+        Ok(Batch {
+            tops: Array::of_bytes::<TopRow>(form, tops.as_bytes())?,
+            trades: Array::of_bytes::<TradeRow>(form, trades.as_bytes())?,
+            levels: Array::of_bytes::<LevelRow>(form, levels.as_bytes())?,
+            orders: Array::of_bytes::<OrderRow>(form, orders.as_bytes())?,
+            statistics: Array::of_bytes::<StatisticRow>(form, statistics.as_bytes())?,
+            status: Array::of_bytes::<StatusRow>(form, status.as_bytes())?,
+            states: Array::of_bytes::<StateRow>(form, states.as_bytes())?,
+            order_states: Array::of_bytes::<StateRow>(form, order_states.as_bytes())?,
+            connection: connection.transpose()?,
+            events,
+            wanted: Events::from_bits(wanted).ok_or_else(damaged)?,
+        })
+    }
+
     /// Whether it has no event.
     pub fn is_empty(&self) -> bool {
         self.events == 0
@@ -83,6 +122,32 @@ impl Batch {
     #[getter]
     fn order_states<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.order_states.get(py)
+    }
+
+    /// Pickles as the bytes of its rows.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Pickled<'py>,))> {
+        let arrays = [
+            &self.tops,
+            &self.trades,
+            &self.levels,
+            &self.orders,
+            &self.statistics,
+            &self.status,
+            &self.states,
+            &self.order_states,
+        ];
+        let rows = arrays.map(|array| PyBytes::new(py, array.bytes()));
+        let connection = self.connection.as_ref();
+        let pickled = (
+            pickle::RELEASE.to_owned(),
+            self.tops.form() == Form::Raw,
+            self.wanted.bits(),
+            self.events,
+            rows.into(),
+            connection.and_then(|event| event.get().connection_numbers()),
+        );
+        let unpickled = py.import("touchline._native")?.getattr("_batch")?;
+        Ok((unpickled, (pickled,)))
     }
 
     /// Number of events.

@@ -4,12 +4,12 @@
 
 use crate::batch::{Batch, Filling};
 use crate::book::{Book, list_of};
-use crate::errors::{exception, held_back, no_memory};
+use crate::errors::{exception, held_back, no_memory, said};
 use crate::event::Event;
 use crate::held::{Call, Held};
 use crate::number::Form;
 use crate::numpy::import_numpy;
-use crate::view::View;
+use crate::view::{Named, View, Which};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -74,8 +74,8 @@ impl Bus {
         bus: String,
         directory: Option<PathBuf>,
         wait: f64,
-        events: Option<Vec<String>>,
-        symbols: Option<Vec<String>>,
+        events: Option<Bound<'_, PyAny>>,
+        symbols: Option<Bound<'_, PyAny>>,
         keep_books: bool,
         live_only: bool,
         name: Option<&str>,
@@ -87,7 +87,7 @@ impl Bus {
         let events = kinds_of(py, events)?;
         let mut options = Joined::options()
             .events(events)
-            .symbols(symbols.unwrap_or_default())
+            .symbols(words("symbols", symbols)?.unwrap_or_default())
             .keep_books(keep_books)
             .live_only(live_only)
             .idle(Idle::named(idle).map_err(|error| exception(py, &error))?);
@@ -232,38 +232,61 @@ impl Bus {
         })
     }
 
-    /// The best bid and ask of a symbol, as an event.
-    fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
+    /// The best bid and ask of an instrument, as an event.
+    #[pyo3(signature = (symbol = None, *, security_id = None))]
+    fn top(
+        &self,
+        py: Python<'_>,
+        symbol: Option<Named>,
+        security_id: Option<i64>,
+    ) -> PyResult<Event> {
+        let which = Which::new(symbol, security_id)?;
         self.held
-            .with(py, |state, _| state.view.top(py, &state.bus, symbol))
+            .with(py, |state, _| state.view.top(py, &state.bus, &which))
     }
 
-    /// The last trade of a symbol, as an event; `None` before the first.
-    fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
+    /// The last trade of an instrument, as an event; `None` before the first.
+    #[pyo3(signature = (symbol = None, *, security_id = None))]
+    fn last_trade(
+        &self,
+        py: Python<'_>,
+        symbol: Option<Named>,
+        security_id: Option<i64>,
+    ) -> PyResult<Option<Event>> {
+        let which = Which::new(symbol, security_id)?;
         self.held
-            .with(py, |state, _| state.view.last_trade(py, &state.bus, symbol))
+            .with(py, |state, _| state.view.last_trade(py, &state.bus, &which))
     }
 
-    /// A copy of the kept price book of a symbol: direct and implied levels by price, or one of both lists alone.
-    #[pyo3(signature = (symbol, levels = None, *, direct = false, implied = false))]
+    /// A copy of the kept price book of an instrument: direct and implied levels by price, or one of both lists alone.
+    #[pyo3(signature = (symbol = None, levels = None, *, security_id = None, direct = false, implied = false))]
     fn book(
         &self,
         py: Python<'_>,
-        symbol: &str,
+        symbol: Option<Named>,
         levels: Option<usize>,
+        security_id: Option<i64>,
         direct: bool,
         implied: bool,
     ) -> PyResult<Book> {
+        let which = Which::new(symbol, security_id)?;
         let of = list_of(direct, implied)?;
         self.held.with(py, |state, _| {
-            state.view.book(py, &state.bus, symbol, levels, of)
+            state.view.book(py, &state.bus, &which, levels, of)
         })
     }
 
-    /// A copy of the kept order book of a symbol: orders in priority.
-    fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
+    /// A copy of the kept order book of an instrument: orders in priority.
+    #[pyo3(signature = (symbol = None, *, security_id = None))]
+    fn orders(
+        &self,
+        py: Python<'_>,
+        symbol: Option<Named>,
+        security_id: Option<i64>,
+    ) -> PyResult<Book> {
+        let which = Which::new(symbol, security_id)?;
         self.held
-            .with(py, |state, _| state.view.orders(py, &state.bus, symbol))
+            .with(py, |state, _| state.view.orders(py, &state.bus, &which))
     }
 
     /// Definitions as columns: a dictionary of lists, by index.
@@ -436,9 +459,21 @@ fn join(py: Python<'_>, options: &Options, bus: &str) -> PyResult<Joined> {
     }
 }
 
+/// A list of words; one text would be a list of letters.
+pub fn words(option: &str, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
+    let Some(given) = given else { return Ok(None) };
+    if let Ok(text) = given.cast::<PyString>() {
+        return Err(PyValueError::new_err(said(format_args!(
+            "{option} is a list, and one text is given: write {option}=[\"{text}\"]"
+        ))));
+    }
+    let words = given.try_iter()?.map(|word| word?.extract::<String>());
+    words.collect::<PyResult<Vec<String>>>().map(Some)
+}
+
 /// Kinds of events by their words; by default tops and trades.
-pub fn kinds_of(py: Python<'_>, kinds: Option<Vec<String>>) -> PyResult<Events> {
-    let Some(kinds) = kinds else {
+pub fn kinds_of(py: Python<'_>, kinds: Option<Bound<'_, PyAny>>) -> PyResult<Events> {
+    let Some(kinds) = words("events", kinds)? else {
         return Ok(Events::TOPS | Events::TRADES);
     };
     let found: Result<Vec<Events>, _> = kinds.iter().map(|kind| Events::named(kind)).collect();

@@ -2,7 +2,7 @@
 
 use crate::bus::{SLICE, until};
 use crate::desk_rows::{alarm, event, fill, order, parent, position};
-use crate::errors::desk_exception;
+use crate::errors::{desk_exception, failure};
 use crate::held::{Call, Held};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -350,10 +350,16 @@ impl Signals {
 fn join(py: Python<'_>, options: Options, bus: &str) -> PyResult<fx::Desk> {
     let (send, mut joined) = channel();
     let bus = bus.to_owned();
-    std::thread::spawn(move || {
+    let thread = std::thread::Builder::new().spawn(move || {
         // Nobody receives it after a signal.
         let _ = send.send(options.join(&bus));
     });
+    thread.map_err(|error| {
+        failure(
+            py,
+            format_args!("cannot start the thread that joins: {error}"),
+        )
+    })?;
     loop {
         let receiver = &mut joined;
         let received = py.detach(move || receiver.recv_timeout(SLICE));

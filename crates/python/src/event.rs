@@ -1,6 +1,7 @@
 //! One event, with the fields of its kind; those of other kinds are `None`.
 
 use crate::number::Form;
+use crate::pickle::{Happening, numbers};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use touchline_client::names::{STATISTICS, TRADE_ACTIONS};
@@ -34,6 +35,14 @@ impl Event {
             happened: Happened::Connection(what),
             symbol: None,
             text: what.to_string(),
+        }
+    }
+
+    /// An event of the connection, as a pickle has it.
+    pub fn connection_numbers(&self) -> Option<Happening> {
+        match &self.happened {
+            Happened::Connection(what) => Some(numbers(what)),
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@
 //! view.rs    what is looked up between two reads of either
 //! batch.rs   read(): what was there, as rows
 //! numpy.rs   its import
+//! pickle.rs  batches between processes
 //! rows.rs    rows of arrays, their columns, and the memory that numpy sees
 //! event.rs   Event: one event of the iterator
 //! book.rs    Book: a copy of the kept book
@@ -34,6 +35,7 @@ mod event;
 mod held;
 mod number;
 mod numpy;
+mod pickle;
 mod replay;
 mod rows;
 mod view;
@@ -52,5 +54,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rows::Rows>()?;
     module.add_class::<replay::Replay>()?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(pickle::unpickled, module)?)?;
     module.add_function(wrap_pyfunction!(bus::buses, module)?)
 }

@@ -2,22 +2,29 @@
 
 use crate::batch::{Batch, Filling};
 use crate::book::{Book, list_of};
-use crate::errors::failure;
+use crate::errors::{failure, said};
 use crate::event::Event;
 use crate::held::Held;
 use crate::number::Form;
-use crate::view::View;
-use pyo3::exceptions::{PyMemoryError, PyValueError};
+use crate::view::{Named, View, Which};
+use pyo3::exceptions::{PyMemoryError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::path::PathBuf;
-use touchline_client::{Bus, Events, Stopper};
+use touchline_client::{Bus, Event as Happened, Events, Stopper};
 use touchline_gateway::venues::VENUES;
-use touchline_gateway::venues::cme::{Capture, CaptureError, CmeConfig};
+use touchline_gateway::venues::cme::{
+    Capture, CaptureError, CmeConfig, Join, check_captures, check_config,
+};
+use touchline_transport::memory::has_room;
 use touchline_transport::{Envelope, Local, Subscribe};
 
 /// Events of a batch.
 const LIMIT: usize = 65_536;
+/// Bytes that a replay allocates, measured and rounded up: whatever the configuration, for an instrument, and for an order.
+const PATH_BYTES: usize = 192 << 20;
+const INSTRUMENT_BYTES: usize = 3_328;
+const ORDER_BYTES: usize = 320;
 /// Packets between two looks at signals.
 const PACKETS: u32 = 4_096;
 
@@ -32,6 +39,7 @@ struct State {
     capture: Capture<Local<Collector>>,
     view: View,
     events: Events,
+    join: Join,
     has_ended: bool,
 }
 
@@ -41,12 +49,37 @@ struct Collector {
     rows: Filling,
     /// Rows had no memory: what follows is incomplete.
     is_incomplete: bool,
+    /// Whether a book was live, of those that events told of.
+    states: States,
+}
+
+/// States of the books that events told of.
+#[derive(Clone, Copy, Default)]
+struct States {
+    is_any: bool,
+    is_any_live: bool,
+}
+
+impl States {
+    #[inline]
+    fn see(&mut self, event: &Happened) {
+        let state = match event {
+            Happened::Top(event) => event.state,
+            Happened::Book(event) => event.state,
+            Happened::Orders(event) => event.state,
+            Happened::State(event) => event.state,
+            _ => return,
+        };
+        self.is_any = true;
+        self.is_any_live |= state.is_live();
+    }
 }
 
 impl Collector {
     #[inline]
     fn collect(&mut self) {
         while let Some(event) = self.bus.poll() {
+            self.states.see(&event);
             self.is_incomplete |= self.rows.add(&self.bus, &event).is_err();
         }
     }
@@ -68,28 +101,50 @@ impl Subscribe for Collector {
 
 /// Opens captures of a channel.
 #[pyfunction]
-#[pyo3(signature = (config, captures, *, channel = None, events = None, symbols = None, raw = false))]
+#[pyo3(signature = (
+    config, captures, *, channel = None, definitions = None, join = None, events = None, symbols = None, raw = false,
+))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn replay(
     py: Python<'_>,
     config: PathBuf,
     captures: Vec<PathBuf>,
     channel: Option<u32>,
-    events: Option<Vec<String>>,
-    symbols: Option<Vec<String>>,
+    definitions: Option<Vec<PathBuf>>,
+    join: Option<&str>,
+    events: Option<Bound<'_, PyAny>>,
+    symbols: Option<Bound<'_, PyAny>>,
     raw: bool,
 ) -> PyResult<Replay> {
+    let checked = check_config(&config, channel).and_then(|()| check_captures(&captures));
+    checked.map_err(|why| failure(py, why))?;
+    if let Some(definitions) = &definitions {
+        check_captures(definitions).map_err(|why| failure(py, why))?;
+    }
     let mut config: CmeConfig = match channel {
         Some(channel) => CmeConfig::of_cme_channel(&config, channel),
         None => VENUES
             .read_as(&config)
             .map_err(|error| failure(py, error))?,
     };
-    if let Some(symbols) = symbols {
+    if let Some(join) = join {
+        config.venue.join = join_of(join)?;
+    }
+    if let Some(symbols) = crate::bus::words("symbols", symbols)? {
         config.venue.symbols =
             touchline_instruments::Symbols::new(symbols).map_err(PyValueError::new_err)?;
     }
     let events = crate::bus::kinds_of(py, events)?;
-    let name = config.bus.clone();
+    let limits = &config.limits;
+    let bytes =
+        PATH_BYTES + limits.instruments_max * INSTRUMENT_BYTES + limits.orders_max * ORDER_BYTES;
+    if !has_room(bytes) {
+        return Err(PyMemoryError::new_err(format!(
+            "a replay needs {bytes} bytes for {} instruments and {} orders, and this process cannot have them; raise `ulimit -v`, or set a lower instruments_max and orders_max in [limits]",
+            limits.instruments_max, limits.orders_max
+        )));
+    }
+    let (name, join) = (config.bus.clone(), config.venue.join);
     // Books are kept in any case: they are what a capture is replayed for.
     let options = Bus::options().events(events);
     let form = if raw { Form::Raw } else { Form::Float };
@@ -102,18 +157,35 @@ pub fn replay(
         ),
         rows: Filling::new(form),
         is_incomplete: false,
+        states: States::default(),
     };
     let capture = Capture::open(config, captures, Local::new(collector));
+    let capture = capture.and_then(|capture| match definitions {
+        Some(definitions) => capture.with_definitions(definitions),
+        None => Ok(capture),
+    });
     let capture = capture.map_err(|error| failure(py, error))?;
     let state = State {
         capture,
         view: View::new(form),
         events,
+        join,
         has_ended: false,
     };
     Ok(Replay {
         held: Held::new(name, state, Stopper::new()),
     })
+}
+
+/// What an instrument shows until a snapshot of it arrives.
+fn join_of(word: &str) -> PyResult<Join> {
+    match word {
+        "snapshot" => Ok(Join::Snapshot),
+        "natural" => Ok(Join::Natural),
+        _ => Err(PyValueError::new_err(said(format_args!(
+            "join {word:?} is unknown: give snapshot (an empty book until a snapshot) or natural (what updates bring back)"
+        )))),
+    }
 }
 
 #[pymethods]
@@ -130,45 +202,68 @@ impl Replay {
         self.held.with(py, |state, _| Ok(state.view.symbols(py)))
     }
 
-    /// The best bid and ask of a symbol, as an event.
-    fn top(&self, py: Python<'_>, symbol: &str) -> PyResult<Event> {
+    /// The best bid and ask of an instrument, as an event.
+    #[pyo3(signature = (symbol = None, *, security_id = None))]
+    fn top(
+        &self,
+        py: Python<'_>,
+        symbol: Option<Named>,
+        security_id: Option<i64>,
+    ) -> PyResult<Event> {
+        let which = Which::new(symbol, security_id)?;
         self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
-            view.top(py, bus, symbol)
+            view.top(py, bus, &which)
         })
     }
 
-    /// The last trade of a symbol, as an event; `None` before the first.
-    fn last_trade(&self, py: Python<'_>, symbol: &str) -> PyResult<Option<Event>> {
+    /// The last trade of an instrument, as an event; `None` before the first.
+    #[pyo3(signature = (symbol = None, *, security_id = None))]
+    fn last_trade(
+        &self,
+        py: Python<'_>,
+        symbol: Option<Named>,
+        security_id: Option<i64>,
+    ) -> PyResult<Option<Event>> {
+        let which = Which::new(symbol, security_id)?;
         self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
-            view.last_trade(py, bus, symbol)
+            view.last_trade(py, bus, &which)
         })
     }
 
-    /// A copy of the price book of a symbol, as of the last packet: direct and implied levels by price, or one of both
+    /// A copy of the price book of an instrument, as of the last packet: direct and implied levels by price, or one of both
     /// lists alone.
-    #[pyo3(signature = (symbol, levels = None, *, direct = false, implied = false))]
+    #[pyo3(signature = (symbol = None, levels = None, *, security_id = None, direct = false, implied = false))]
     fn book(
         &self,
         py: Python<'_>,
-        symbol: &str,
+        symbol: Option<Named>,
         levels: Option<usize>,
+        security_id: Option<i64>,
         direct: bool,
         implied: bool,
     ) -> PyResult<Book> {
+        let which = Which::new(symbol, security_id)?;
         let of = list_of(direct, implied)?;
         self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
-            view.book(py, bus, symbol, levels, of)
+            view.book(py, bus, &which, levels, of)
         })
     }
 
-    /// A copy of the order book of a symbol, as of the last packet: orders in priority.
-    fn orders(&self, py: Python<'_>, symbol: &str) -> PyResult<Book> {
+    /// A copy of the order book of an instrument, as of the last packet: orders in priority.
+    #[pyo3(signature = (symbol = None, *, security_id = None))]
+    fn orders(
+        &self,
+        py: Python<'_>,
+        symbol: Option<Named>,
+        security_id: Option<i64>,
+    ) -> PyResult<Book> {
+        let which = Which::new(symbol, security_id)?;
         self.held.with(py, |state, _| {
             let (bus, view) = state.parts();
-            view.orders(py, bus, symbol)
+            view.orders(py, bus, &which)
         })
     }
 
@@ -226,11 +321,31 @@ impl State {
                 "no memory for the rows of the replay, which is incomplete from here on: replay again, and read fewer events at once",
             ));
         }
+        if self.has_ended {
+            self.warn(py)?;
+        }
         let rows = Filling::new(self.view.form);
         let rows = std::mem::replace(&mut self.collector().rows, rows);
         let State { capture, view, .. } = self;
         view.take_symbols(py, &capture.publisher_mut().subscriber.bus);
         rows.batch(py, self.events)
+    }
+
+    /// Warns once, at the end, if no book of the capture was live: its rows are not what a live reader would act on.
+    fn warn(&mut self, py: Python<'_>) -> PyResult<()> {
+        let states = std::mem::take(&mut self.collector().states);
+        if !states.is_any || states.is_any_live {
+            return Ok(());
+        }
+        let about = match self.join {
+            Join::Snapshot => {
+                c"no row of this replay is live: its books wait for snapshots that the capture does not have; give captures with the snapshot feed, or join=\"natural\" for what updates bring back (state natural)"
+            }
+            Join::Natural => {
+                c"no row of this replay is live: its books have what updates brought back (state natural); give captures with the snapshot feed for whole ones"
+            }
+        };
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), about, 1)
     }
 
     fn collector(&mut self) -> &mut Collector {

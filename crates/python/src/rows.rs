@@ -2,8 +2,10 @@
 
 pub(crate) mod packet;
 
+use crate::errors::no_memory;
 use crate::number::{Form, Number, Time};
 use crate::numpy::numpy;
+use crate::pickle::damaged;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
@@ -50,6 +52,42 @@ impl Array {
             kind: kind_of::<R>,
             made: PyOnceLock::new(),
         }
+    }
+
+    /// Of the bytes of rows of this release.
+    ///
+    /// # Errors
+    /// They are no whole rows.
+    pub(crate) fn of_bytes<R: Row>(form: Form, bytes: &[u8]) -> Result<Array, PyErr> {
+        if !bytes.len().is_multiple_of(size_of::<R>()) {
+            return Err(damaged());
+        }
+        let mut words: Vec<u64> = Vec::new();
+        words
+            .try_reserve_exact(bytes.len() / 8)
+            .map_err(|_| no_memory())?;
+        words.resize(bytes.len() / 8, 0);
+        words.as_mut_slice().as_mut_bytes().copy_from_slice(bytes);
+        Ok(Array {
+            rows: Rows {
+                count: bytes.len() / size_of::<R>(),
+                row_bytes: size_of::<R>(),
+                memory: Arc::new(words),
+            },
+            form,
+            kind: kind_of::<R>,
+            made: PyOnceLock::new(),
+        })
+    }
+
+    /// Whether prices and quantities are integers.
+    pub(crate) fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The bytes of the rows.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.rows.memory.bytes()
     }
 
     /// The array, each time the same one.
@@ -550,6 +588,13 @@ trait Memory: Send + Sync {
 }
 
 impl<R: Row> Memory for Vec<R> {
+    fn bytes(&self) -> &[u8] {
+        self.as_slice().as_bytes()
+    }
+}
+
+/// Rows of a pickle.
+impl Memory for Vec<u64> {
     fn bytes(&self) -> &[u8] {
         self.as_slice().as_bytes()
     }

@@ -4,9 +4,12 @@ use crate::book::Book;
 use crate::errors::exception;
 use crate::event::Event;
 use crate::number::Form;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use touchline_client::{Bus, Definition, Event as Happened, Instrument, Price, TouchSource};
+use touchline_client::{
+    Bus, Definition, Error, Event as Happened, Instrument, Price, SecurityId, TouchSource,
+};
 
 /// Symbols as objects, and the form of numbers.
 #[derive(Debug)]
@@ -65,43 +68,43 @@ impl View {
         Event::new(self.form, event, symbol.map(|symbol| symbol.clone_ref(py)))
     }
 
-    /// The best bid and ask of a symbol.
-    pub fn top(&mut self, py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Event> {
-        let top = bus.top(find(py, bus, symbol)?);
+    /// The best bid and ask of an instrument.
+    pub fn top(&mut self, py: Python<'_>, bus: &Bus, which: &Which) -> PyResult<Event> {
+        let top = bus.top(find(py, bus, which)?);
         let top = top.map_err(|error| exception(py, &error))?;
         Ok(self.event(py, bus, Happened::Top(top)))
     }
 
-    /// The last trade of a symbol.
+    /// The last trade of an instrument.
     pub fn last_trade(
         &mut self,
         py: Python<'_>,
         bus: &Bus,
-        symbol: &str,
+        which: &Which,
     ) -> PyResult<Option<Event>> {
-        let trade = bus.last_trade(find(py, bus, symbol)?);
+        let trade = bus.last_trade(find(py, bus, which)?);
         let trade = trade.map_err(|error| exception(py, &error))?;
         Ok(trade.map(|trade| self.event(py, bus, Happened::Trade(trade))))
     }
 
-    /// A copy of the price book of a symbol.
+    /// A copy of the price book of an instrument.
     pub fn book(
         &self,
         py: Python<'_>,
         bus: &Bus,
-        symbol: &str,
+        which: &Which,
         levels: Option<usize>,
         of: TouchSource,
     ) -> PyResult<Book> {
-        let book = bus.book(find(py, bus, symbol)?);
+        let book = bus.book(find(py, bus, which)?);
         let book = book.map_err(|error| exception(py, &error))?;
         let levels = levels.unwrap_or(usize::MAX);
         Ok(Book::new(self.form, &book, levels, of))
     }
 
-    /// A copy of the order book of a symbol.
-    pub fn orders(&self, py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Book> {
-        let copy = Book::of_orders(self.form, bus, find(py, bus, symbol)?);
+    /// A copy of the order book of an instrument.
+    pub fn orders(&self, py: Python<'_>, bus: &Bus, which: &Which) -> PyResult<Book> {
+        let copy = Book::of_orders(self.form, bus, find(py, bus, which)?);
         copy.map_err(|error| exception(py, &error))
     }
 
@@ -116,8 +119,57 @@ impl View {
     }
 }
 
-fn find(py: Python<'_>, bus: &Bus, symbol: &str) -> PyResult<Instrument> {
-    let found = bus.instrument(symbol);
+/// What a program calls an instrument by.
+#[derive(Debug)]
+pub enum Which {
+    /// Its symbol.
+    Symbol(String),
+    /// Its index, as in arrays.
+    Index(usize),
+    /// The venue's identifier.
+    SecurityId(i64),
+}
+
+/// A symbol or an index, as it is given in Python.
+#[derive(Debug, FromPyObject)]
+pub enum Named {
+    /// A symbol.
+    Symbol(String),
+    /// An index.
+    Index(usize),
+}
+
+impl Which {
+    /// Of the arguments of a call.
+    ///
+    /// # Errors
+    /// None or both are given.
+    pub fn new(named: Option<Named>, security_id: Option<i64>) -> PyResult<Which> {
+        match (named, security_id) {
+            (Some(Named::Symbol(symbol)), None) => Ok(Which::Symbol(symbol)),
+            (Some(Named::Index(index)), None) => Ok(Which::Index(index)),
+            (None, Some(id)) => Ok(Which::SecurityId(id)),
+            _ => Err(PyValueError::new_err(
+                "which instrument? give a symbol, an index as in arrays, or security_id=",
+            )),
+        }
+    }
+}
+
+fn find(py: Python<'_>, bus: &Bus, which: &Which) -> PyResult<Instrument> {
+    let found = match which {
+        Which::Symbol(symbol) => bus.instrument(symbol.as_str()),
+        Which::SecurityId(id) => bus.instrument(SecurityId(*id)),
+        Which::Index(index) => {
+            let mut all = bus.instruments();
+            all.nth(*index).ok_or_else(|| Error::NoInstrument {
+                bus: bus.name().to_owned(),
+                wanted: index.to_string(),
+                defined: bus.instruments().count(),
+                meant: None,
+            })
+        }
+    };
     found.map_err(|error| exception(py, &error))
 }
 

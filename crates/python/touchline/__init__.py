@@ -62,11 +62,26 @@ class Bus(_Bus):
             await asyncio.sleep(0)
 
 
-def replay(config, captures, *, channel=None, events=None, symbols=None, raw=False):
+def replay(
+    config, captures, *, channel=None, definitions=None, join=None, events=None, symbols=None, raw=False
+):
     """A capture, or several, through the path of a gateway in this process: an iterator over batches.
 
-    `config` is a gateway's configuration, or with `channel` CME's config.xml. Prices are as traders quote them.
+    `config` is a gateway's configuration, or with `channel` CME's config.xml. `definitions` are captures of which only the feed of
+    definitions is taken, first. `join` is what a book shows until its snapshot: "snapshot", nothing, or "natural", what updates bring
+    back; by default as the configuration has it. Prices are as traders quote them.
     """
-    if isinstance(captures, (str, os.PathLike)):
-        captures = [captures]
-    return _replay(config, captures, channel=channel, events=events, symbols=symbols, raw=raw)
+    return _replay(
+        config,
+        _paths(captures),
+        channel=channel,
+        definitions=None if definitions is None else _paths(definitions),
+        join=join,
+        events=events,
+        symbols=symbols,
+        raw=raw,
+    )
+
+
+def _paths(paths):
+    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)

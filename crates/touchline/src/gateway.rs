@@ -16,7 +16,7 @@ use touchline_gateway::Incidents;
 use touchline_gateway::config::{Duty, bus_name};
 use touchline_gateway::live;
 use touchline_gateway::venues::{AnyConfig, Running, StartError, Work};
-use touchline_transport::shm::CountersView;
+use touchline_transport::shm::{CountersView, Root, readers};
 
 /// Connect to a venue, keep its books, and publish them in shared memory.
 ///
@@ -111,11 +111,14 @@ impl Arguments {
             incidents,
             gap_fields,
             counters_file,
+            root,
         } = running.map_err(|error| refused(&error))?;
         let watch = Watch {
             interrupt,
             notify: Notify::from_environment(),
             counters_file,
+            root,
+            bus: config.bus().to_owned(),
             incidents,
             end: self.ending.after(),
         };
@@ -150,6 +153,8 @@ struct Watch {
     interrupt: Interrupt,
     notify: Notify,
     counters_file: Option<CountersView>,
+    root: Root,
+    bus: String,
     incidents: Incidents,
     end: Option<Duration>,
 }
@@ -212,11 +217,20 @@ impl Watch {
         log.flush();
     }
 
+    /// Name of the reader in a slot of the bus, also of one that died.
+    fn name_of(&self, place: u64) -> Option<String> {
+        let readers = readers(&self.root, &self.bus).ok()?;
+        let found = readers
+            .into_iter()
+            .find(|reader| reader.counters.place == place);
+        found.map(|reader| reader.name)
+    }
+
     fn look(&self, reporter: &mut Reporter, log: &mut Log) {
         let Some(counters_file) = &self.counters_file else {
             return;
         };
-        reporter.look(counters_file, log);
+        reporter.look(counters_file, &|place| self.name_of(place), log);
         let status = match reporter.is_ready() {
             true => "STATUS=ready: every book is live",
             false => "STATUS=not ready: some books are not live",

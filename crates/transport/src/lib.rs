@@ -18,6 +18,7 @@
 pub mod bus;
 mod idle;
 pub mod market;
+pub mod memory;
 pub mod shm;
 pub mod stats;
 

@@ -3,6 +3,7 @@
 mod capture;
 mod channel_file;
 mod endpoints;
+mod inputs;
 mod recovery;
 mod replay_section;
 mod section;
@@ -24,9 +25,11 @@ use touchline_transport::Publish;
 pub use capture::{Capture, CaptureError, other_channel};
 pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
 pub use endpoints::{endpoints, open};
+pub use inputs::{check_captures, check_config};
 pub use recovery::{Failure, Recovery, RecoveryCounters};
 pub use replay_section::{PASSWORD_VARIABLE, Replay};
 pub use section::{CmeVenue, Kind};
+pub use touchline_feed::cme::Join;
 
 /// The configuration of a CME channel.
 pub type CmeConfig = Config<CmeVenue>;

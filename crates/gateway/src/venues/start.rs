@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use touchline_transport::Idler;
 use touchline_transport::clock::Clock;
-use touchline_transport::shm::{CountersView, Publisher};
+use touchline_transport::shm::{CountersView, Publisher, Root};
 
 /// A configuration of any venue.
 pub trait AnyConfig: fmt::Debug {
@@ -106,6 +106,8 @@ pub struct Running {
     pub gap_fields: &'static [(&'static str, &'static str)],
     /// Its counters, as seen by other processes.
     pub counters_file: Option<CountersView>,
+    /// Directory of its bus.
+    pub root: Root,
 }
 
 /// Complete run of a gateway on its thread.
@@ -212,6 +214,7 @@ impl<V: Venue> AnyConfig for Config<V> {
             incidents,
             gap_fields: V::Link::GAP_FIELDS,
             counters_file: view,
+            root,
         })
     }
 }

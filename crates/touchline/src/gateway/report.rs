@@ -146,12 +146,49 @@ impl Reporter {
     }
 
     /// Logs the changes since the last pass.
-    pub fn look<W: Write>(&mut self, counters_file: &CountersView, log: &mut Log<W>) {
+    /// `name_of` finds the name of the reader in a slot.
+    pub fn look<W: Write>(
+        &mut self,
+        counters_file: &CountersView,
+        name_of: &dyn Fn(u64) -> Option<String>,
+        log: &mut Log<W>,
+    ) {
         let values: BTreeMap<&str, u64> = counters_file
             .counters()
             .map(|(what, value)| (what.name.as_str(), value))
             .collect();
         self.look_at(&values, log);
+        self.look_at_places(&values, name_of, log);
+    }
+
+    /// Readers of a lossless bus that are waited for no more.
+    fn look_at_places<W: Write>(
+        &mut self,
+        values: &BTreeMap<&str, u64>,
+        name_of: &dyn Fn(u64) -> Option<String>,
+        log: &mut Log<W>,
+    ) {
+        let value = |name: &str| values.get(name).copied().unwrap_or(0);
+        for (name, reason) in [
+            ("readers_dead", "died"),
+            ("readers_left_behind", "too_slow"),
+        ] {
+            let logged = self.logged.entry(name).or_default();
+            let more = value(name).saturating_sub(*logged);
+            if more == 0 {
+                continue;
+            }
+            *logged += more;
+            let place = value("lost_place");
+            let name = name_of(place).unwrap_or_else(|| "-".to_owned());
+            let fields = [
+                ("name", name.into()),
+                ("place", place.into()),
+                ("reason", reason.into()),
+                ("count", more.into()),
+            ];
+            log.write(&event::READER_LOST, fields);
+        }
     }
 
     fn look_at<W: Write>(&mut self, values: &BTreeMap<&str, u64>, log: &mut Log<W>) {

@@ -5,15 +5,21 @@ use crate::output::{Failure, STDOUT};
 use std::path::{Path, PathBuf};
 use touchline_feed::cme;
 use touchline_gateway::venues::VENUES;
-use touchline_gateway::venues::cme::CmeConfig;
+use touchline_gateway::venues::cme::{CmeConfig, check_config};
 
 /// Effective configuration: the file or the defaults, overridden by the arguments.
 pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
-        (Some(file), None, None) => VENUES
-            .read_as(file)
-            .map_err(|error| Failure::configuration(&error))?,
-        (None, Some(config_xml), Some(channel)) => CmeConfig::of_cme_channel(config_xml, channel),
+        (Some(file), None, None) => {
+            check_config(file, None).map_err(Failure::usage)?;
+            VENUES
+                .read_as(file)
+                .map_err(|error| Failure::configuration(&error))?
+        }
+        (None, Some(config_xml), Some(channel)) => {
+            check_config(config_xml, Some(channel)).map_err(Failure::usage)?;
+            CmeConfig::of_cme_channel(config_xml, channel)
+        }
         (Some(_), _, _) => {
             return Err(Failure::usage(
                 "--config names the channel already; leave out --config-xml and --channel",

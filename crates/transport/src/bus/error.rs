@@ -102,6 +102,16 @@ pub enum Error {
         /// Its owner, a user id.
         owner: u32,
     },
+    /// Memory of this process does not suffice for a reader.
+    #[error(
+        "a reader of bus {bus} needs {bytes} bytes, and this process cannot have them; raise `ulimit -v`, choose fewer kinds of events, or leave buses that are not read any more"
+    )]
+    Memory {
+        /// Name of the bus.
+        bus: String,
+        /// Bytes that it needs.
+        bytes: usize,
+    },
     /// A registered reader on a bus whose writer does not wait.
     #[error(
         "bus {bus} is not lossless: its writer waits for no reader; join without a name, or make it lossless"

@@ -25,6 +25,8 @@ pub struct FlowCounts {
     pub readers_dead: u64,
     /// Registered readers that were too slow for longer than the limit.
     pub readers_left_behind: u64,
+    /// Slot of the last of both, from 1; 0: none.
+    pub lost_place: u64,
     /// Times that another process changed the length of the cursors, which were made again.
     pub cursors_renewed: u64,
 }

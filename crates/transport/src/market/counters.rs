@@ -12,6 +12,7 @@ touchline_types::counters! {
         waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
         readers_dead: "readers" = "Registered readers that died; the publisher no longer waits for them.",
         readers_left_behind: "readers" = "Registered readers that were too slow for longer than the limit.",
+        lost_place: "place" = "Slot of the last registered reader that died or was left behind, from 1; 0: none.",
         cursors_renewed: "times" = "Another process changed the length of the file with the readers' cursors, and the publisher made it again.",
         bytes_not_locked: "bytes" = "Memory of the ring that could not be locked: it may be swapped out.",
         huge_pages_refused: "times" = "Huge pages were requested, and the system has none.",

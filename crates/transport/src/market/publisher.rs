@@ -153,6 +153,7 @@ impl Publisher {
             self.counters.waits = flow.waits;
             self.counters.readers_dead = flow.readers_dead;
             self.counters.readers_left_behind = flow.readers_left_behind;
+            self.counters.lost_place = flow.lost_place;
         }
         true
     }

@@ -146,6 +146,7 @@ impl Subscriber {
         settings: Join,
     ) -> Result<Subscriber, Error> {
         settings.refuse_direct_tops(&reading, bus)?;
+        place::check_memory(&reading, bus, &settings)?;
         let position = reading.ring.next().position;
         let is_gone = !reading.is_published()?;
         let watch = Watch::new(is_gone, reading.is_stalled());

@@ -4,6 +4,7 @@ use super::{ChannelConfig, CmeConfig, CmePipeline, CmeReport, channels_with, pip
 use crate::config::ConfigError;
 use std::fmt::Write;
 use std::path::Path;
+use touchline_feed::cme::FeedType;
 use touchline_net::{Error, PacketSource, PcapSource, Received};
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
@@ -11,6 +12,8 @@ use touchline_transport::clock::ticks;
 /// An open capture and its path.
 pub struct Capture<P: Publish> {
     source: PcapSource<'static>,
+    /// Captures of which only the definitions are taken, before the first packet.
+    definitions: Option<PcapSource<'static>>,
     config: CmeConfig,
     channel: ChannelConfig,
     pipeline: CmePipeline<P>,
@@ -45,11 +48,46 @@ impl<P: Publish> Capture<P> {
         Ok(Capture {
             channel: ChannelConfig::read(&config.venue.config_xml, config.venue.channel)?,
             source: PcapSource::open(captures)?,
+            definitions: None,
             pipeline: pipeline(&config, publisher),
             config,
             report: CmeReport::new(),
             has_ended: false,
         })
+    }
+
+    /// Takes the definitions of these captures first: their feed of definitions, and nothing else of them. For captures that begin after
+    /// the definitions were sent.
+    ///
+    /// # Errors
+    /// A capture cannot be read.
+    pub fn with_definitions(
+        mut self,
+        captures: impl IntoIterator<Item = impl AsRef<Path>>,
+    ) -> Result<Capture<P>, CaptureError> {
+        self.definitions = Some(PcapSource::open(captures)?);
+        Ok(self)
+    }
+
+    /// Processes the next packet of the definitions, if they have not ended.
+    #[cold]
+    fn define(&mut self) -> Result<(), CaptureError> {
+        let Some(source) = &mut self.definitions else {
+            return Ok(());
+        };
+        match source.receive() {
+            Ok(Received::Packet(packet)) => {
+                let route = self.channel.routes().find(packet.destination);
+                if let Some(route @ (FeedType::Definition, _)) = route {
+                    (self.pipeline).packet(route, packet.payload, packet.receive_ns, ticks());
+                }
+            }
+            Ok(Received::Nothing | Received::Refused) => {}
+            Ok(Received::End) => self.definitions = None,
+            Err(error) if error.is_truncation() => self.report.truncations.push(error),
+            Err(error) => return Err(CaptureError::Capture(error)),
+        }
+        Ok(())
     }
 
     /// Processes the next packet; false at the end, when waiting packets are released.
@@ -59,6 +97,9 @@ impl<P: Publish> Capture<P> {
     /// [`truncations`](Capture::truncations) has it.
     #[inline]
     pub fn step(&mut self) -> Result<bool, CaptureError> {
+        if self.definitions.is_some() {
+            return self.define().map(|()| true);
+        }
         let packet = match self.source.receive() {
             Ok(Received::Packet(packet)) => packet,
             Ok(Received::Nothing | Received::Refused) => return Ok(true),

@@ -206,3 +206,30 @@ fn readiness_and_groups_are_logged_when_they_change() {
         ]
     );
 }
+
+/// A lossless publisher that gives a reader up says which, and why.
+#[test]
+fn a_reader_that_lost_its_place_is_named() {
+    let mut log = Log::in_memory();
+    let mut reporter = Reporter::new(CME);
+    let name_of = |place| (place == 2).then(|| "recorder".to_owned());
+    for (dead, slow, place) in [(0, 0, 0), (1, 0, 2), (1, 0, 2), (1, 3, 1)] {
+        let values = [
+            ("readers_dead", dead),
+            ("readers_left_behind", slow),
+            ("lost_place", place),
+        ];
+        reporter.look_at_places(&values.into_iter().collect(), &name_of, &mut log);
+    }
+    let lines = said(&log, 0).into_iter();
+    let lines: Vec<&str> = lines
+        .filter_map(|line| line.split(" fix=").next())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "WARN reader_lost name=recorder place=2 reason=died count=1",
+            "WARN reader_lost name=- place=1 reason=too_slow count=3"
+        ]
+    );
+}

@@ -34,6 +34,9 @@ pub struct Join {
     /// Maximum orders of one whole order book in a message, or changes of one event. From its table an order book of
     /// any length is handed out, including one that exceeded this. Takes no memory if `kinds` excludes order books.
     pub orders_max: usize,
+    /// Bytes that the reader will allocate for this many instruments and orders, here and for itself: looked for before any of them is
+    /// allocated.
+    pub memory: fn(usize, usize) -> usize,
     /// Maximum quotes of one message. Takes no memory if `kinds` excludes quotes.
     pub quotes_max: usize,
 }
@@ -79,6 +82,7 @@ impl Default for Join {
             changes_max: 65_536,
             orders_max: 65_536,
             quotes_max: 4_096,
+            memory: |_, _| 0,
         }
     }
 }

@@ -1,10 +1,29 @@
-//! Name and place of a reader: what is written of them, and by which process.
+//! Name, place and memory of a reader.
 
-use super::{Item, Subscriber};
+use super::super::reading::{self, MarketReading};
+use super::{Item, Join, Subscriber};
 use crate::SubscriptionEvent;
-use crate::bus::Polled;
+use crate::bus::{Error, Polled};
+use crate::memory::has_room;
 use crate::stats::{ReaderCounters, ReaderStats};
 use touchline_shm::Process;
+
+/// Looks for the memory of a reader before any of it is allocated.
+pub(super) fn check_memory(
+    reading: &MarketReading,
+    bus: &str,
+    settings: &Join,
+) -> Result<(), Error> {
+    let slots = |table: usize| reading.tables[table].shape().slots;
+    let bytes = (settings.memory)(slots(reading::DEFINITIONS), slots(reading::ORDERS));
+    match has_room(bytes) {
+        true => Ok(()),
+        false => Err(Error::Memory {
+            bus: bus.to_owned(),
+            bytes,
+        }),
+    }
+}
 
 impl Subscriber {
     /// Statistics of this reader, if it is named.
