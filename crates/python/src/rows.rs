@@ -1,16 +1,16 @@
 //! Rows of arrays: one form in memory, its columns, and the object that numpy reads them from.
 
+mod memory;
 pub(crate) mod packet;
 
-use crate::errors::no_memory;
+pub use memory::Rows;
+
 use crate::number::{Form, Number, Time};
 use crate::numpy::numpy;
-use crate::pickle::damaged;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::fmt;
-use std::sync::Arc;
 use touchline_client::{
     BookChange, Code, ConsolidatedLevel, Level, LevelChange, Order, OrderChange, OrdersChange,
     StateChange, Statistic, Status, Times, Top, Trade,
@@ -59,21 +59,8 @@ impl Array {
     /// # Errors
     /// They are no whole rows.
     pub(crate) fn of_bytes<R: Row>(form: Form, bytes: &[u8]) -> Result<Array, PyErr> {
-        if !bytes.len().is_multiple_of(size_of::<R>()) {
-            return Err(damaged());
-        }
-        let mut words: Vec<u64> = Vec::new();
-        words
-            .try_reserve_exact(bytes.len() / 8)
-            .map_err(|_| no_memory())?;
-        words.resize(bytes.len() / 8, 0);
-        words.as_mut_slice().as_mut_bytes().copy_from_slice(bytes);
         Ok(Array {
-            rows: Rows {
-                count: bytes.len() / size_of::<R>(),
-                row_bytes: size_of::<R>(),
-                memory: Arc::new(words),
-            },
+            rows: Rows::of_bytes(bytes, size_of::<R>())?,
             form,
             kind: kind_of::<R>,
             made: PyOnceLock::new(),
@@ -570,66 +557,5 @@ impl StoredOrderRow {
             size: form.quantity(order.quantity),
             rest: [],
         }
-    }
-}
-
-/// Rows that never change, as numpy reads them: `numpy.asarray(rows)` makes an array over this memory and keeps it alive.
-#[pyclass(frozen, module = "touchline")]
-#[derive(Clone)]
-pub struct Rows {
-    memory: Arc<dyn Memory>,
-    count: usize,
-    row_bytes: usize,
-}
-
-/// Memory of rows of some type.
-trait Memory: Send + Sync {
-    fn bytes(&self) -> &[u8];
-}
-
-impl<R: Row> Memory for Vec<R> {
-    fn bytes(&self) -> &[u8] {
-        self.as_slice().as_bytes()
-    }
-}
-
-/// Rows of a pickle.
-impl Memory for Vec<u64> {
-    fn bytes(&self) -> &[u8] {
-        self.as_slice().as_bytes()
-    }
-}
-
-impl Rows {
-    fn new<R: Row>(rows: Vec<R>) -> Rows {
-        Rows {
-            count: rows.len(),
-            row_bytes: size_of::<R>(),
-            memory: Arc::new(rows),
-        }
-    }
-}
-
-#[pymethods]
-impl Rows {
-    fn __len__(&self) -> usize {
-        self.count
-    }
-
-    /// numpy's array interface, version 3: rows without names of columns.
-    #[getter]
-    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let interface = PyDict::new(py);
-        interface.set_item("version", 3)?;
-        interface.set_item("shape", (self.count,))?;
-        interface.set_item("typestr", format!("|V{}", self.row_bytes))?;
-        interface.set_item("data", (self.memory.bytes().as_ptr() as usize, true))?;
-        Ok(interface)
-    }
-}
-
-impl fmt::Debug for Rows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rows of {} bytes", self.count, self.row_bytes)
     }
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <touchline.h>
 #include <unistd.h>
@@ -235,6 +236,30 @@ static void children_free_nothing(const char *name, const char *directory) {
   tl_close(again);
 }
 
+/* Without memory a join is refused, and the program goes on. */
+static void memory_is_missed(const char *name, const char *directory) {
+#ifdef __SANITIZE_ADDRESS__
+  /* The sanitizer itself needs the address space. */
+  (void)name;
+  (void)directory;
+#else
+  unsigned long pages = 0;
+  FILE *used = fopen("/proc/self/statm", "r");
+  hold(used != NULL && fscanf(used, "%lu", &pages) == 1, "the size of this process");
+  fclose(used);
+  struct rlimit before, small;
+  hold(getrlimit(RLIMIT_AS, &before) == 0, "its limit");
+  small = before;
+  small.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + 256 * 1024;
+  hold(setrlimit(RLIMIT_AS, &small) == 0, "a lower limit");
+  tl_bus *bus = NULL;
+  tl_options options = options_for(directory);
+  refused(tl_join(name, &options, &bus), TL_ERROR_MEMORY, "this process");
+  hold(setrlimit(RLIMIT_AS, &before) == 0, "the limit before");
+  tl_close(joined(name, directory));
+#endif
+}
+
 int main(int count, char **words) {
   if (count != 3) {
     return 2;
@@ -254,6 +279,7 @@ int main(int count, char **words) {
     tl_close(bus);
   }
   children_free_nothing(words[1], words[2]);
+  memory_is_missed(words[1], words[2]);
   printf("all of it holds\n");
   return 0;
 }
