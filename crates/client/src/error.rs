@@ -3,7 +3,7 @@
 use crate::directory::market_buses;
 use crate::words::counted;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use touchline_transport::shm::{Root, SegmentError, Subscriber};
 
 /// Error with a sentence that says what to do. `Debug` prints the same sentence, so that a `main` that returns it is
@@ -110,24 +110,7 @@ impl fmt::Display for Error {
                 bus,
                 directory,
                 buses,
-            } => {
-                write!(f, "no bus is called {bus}")?;
-                match buses.as_slice() {
-                    [] => write!(
-                        f,
-                        "; there is none in {}: start its gateway, as the same user and with the same directory",
-                        directory.display()
-                    ),
-                    some => {
-                        let shown = &some[..some.len().min(LISTED_MAX)];
-                        write!(f, "; buses here: {}", shown.join(", "))?;
-                        match some.len() - shown.len() {
-                            0 => Ok(()),
-                            more => write!(f, " and {more} more"),
-                        }
-                    }
-                }
-            }
+            } => write_no_bus(f, bus, directory, buses),
             // Without a bus, the directory of the buses was refused, which `why` names.
             Error::NotYours { bus, why } | Error::Damaged { bus, why } if bus.is_empty() => {
                 f.write_str(why)
@@ -174,6 +157,30 @@ impl fmt::Display for Error {
                 f,
                 "bus {bus} was joined by process {process}, which forked this one and keeps the reader's name and place: nothing is read here; join the bus again in this process"
             ),
+        }
+    }
+}
+
+fn write_no_bus(
+    f: &mut fmt::Formatter<'_>,
+    bus: &str,
+    directory: &Path,
+    buses: &[String],
+) -> fmt::Result {
+    write!(f, "no bus is called {bus}")?;
+    match buses {
+        [] => write!(
+            f,
+            "; there is none in {}: start its gateway, as the same user and with the same directory",
+            directory.display()
+        ),
+        some => {
+            let shown = &some[..some.len().min(LISTED_MAX)];
+            write!(f, "; buses here: {}", shown.join(", "))?;
+            match some.len() - shown.len() {
+                0 => Ok(()),
+                more => write!(f, " and {more} more"),
+            }
         }
     }
 }
