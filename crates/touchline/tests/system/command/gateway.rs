@@ -90,7 +90,7 @@ fn invalid_configurations_are_refused_in_one_line() {
         (
             "[gateway]\nloop_timer_freq = \"2s\"\n",
             2,
-            &["is 2s, which is out of range; values: \"1us\" to \"1s\""],
+            &["is 2s, which is out of range; values: \"1us\" to \"100ms\""],
         ),
         (
             "[network]\nrecieve_buffer_bytes = 5\n",
