@@ -60,7 +60,10 @@ impl<const N: usize> Writing<N> {
     pub fn open(root: &Root, bus: &str, settings: &Layout<N>) -> Result<Writing<N>, Error> {
         let sizes = Sizes::new(settings)?;
         let lock = WriterLock::acquire(root.create(bus)?)?;
-        lock.share_guests()?;
+        // A bus without tables is read by programs of an engine, which have no names there.
+        if N > 0 {
+            lock.share_guests()?;
+        }
         let existing = Files::existing(&lock, sizes, settings)?;
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
         match settings.lossless {
@@ -453,7 +456,6 @@ impl<const N: usize> Reading<N> {
             let memory = cursors.memory();
             !memory.intact() || memory.is_replaced()
         };
-        // mutant: bus: a registered reader keeps the cursors that its publisher does not read
         if self.ring.cursors().is_some_and(is_lost)
             && let Ok(Some(new)) = open_cursors(&self.directory, self.ring.memory(), Access::Write)
         {
