@@ -228,9 +228,8 @@ fn started(trader: &Trader) -> String {
     if records == 0 {
         let prefix = trader.engine().setup().labels.prefix;
         text.push_str(&format!(
-            ", a new journal: its orders are named {prefix}e{}-; a bank that knows such names from another journal may take an order for \
-             that one: then stop, and give another prefix",
-            start.epoch
+            ", a new journal: its orders are named {prefix}-; a bank that knows such names from another journal may take an order for \
+             that one: then stop, and give another prefix"
         ));
     }
     if trader.engine().trading().is_killed() {
