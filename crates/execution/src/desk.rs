@@ -56,7 +56,7 @@ pub(crate) enum Old {
     /// No engine has seen it.
     Missed,
     /// Likewise, beyond the rate of logged ones.
-    Flood(Told),
+    Flood(Notify),
 }
 
 /// Admission of a client's commands: each number once, in its time, and not too many. All times are of the boot clock.
@@ -108,7 +108,7 @@ pub(crate) enum Unfit {
 
 /// Who is told of a command that is not admitted: a client must not fill the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Notify {
     /// Journal, log and client.
     Everybody,
     /// The client alone: as many of the last second were refused as may be admitted.
@@ -121,7 +121,7 @@ pub(crate) enum Told {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unadmitted {
     pub why: Unfit,
-    pub told: Told,
+    pub told: Notify,
 }
 
 impl Unfit {
@@ -301,9 +301,9 @@ impl Gate {
     }
 
     /// Who is told of a refusal.
-    fn told(&mut self, now_ns: u64) -> Told {
+    fn told(&mut self, now_ns: u64) -> Notify {
         if has_room(&mut self.refused, self.per_second, now_ns) {
-            return Told::Everybody;
+            return Notify::Everybody;
         }
         let (began_ns, count) = &mut self.answered;
         if now_ns.saturating_sub(*began_ns) >= SECOND_NS {
@@ -312,8 +312,8 @@ impl Gate {
         *count = count.saturating_add(1);
         // mutant: execution: a command beyond the rate is not answered
         match *count <= ANSWERS_MAX {
-            true => Told::Client,
-            false => Told::Nobody,
+            true => Notify::Client,
+            false => Notify::Nobody,
         }
     }
 
@@ -334,7 +334,7 @@ impl Gate {
             return None;
         }
         Some(match self.told(now_ns) {
-            Told::Everybody => Old::Missed,
+            Notify::Everybody => Old::Missed,
             told => Old::Flood(told),
         })
     }
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(old(31, Command::Kill), None, "it is executed");
         assert_eq!(old(51, PARENT), Some(Old::Missed));
         assert_eq!(old(99, CANCEL), Some(Old::Missed));
-        assert_eq!(old(99, PARENT), Some(Old::Flood(Told::Client)));
+        assert_eq!(old(99, PARENT), Some(Old::Flood(Notify::Client)));
         assert_eq!(old(100, PARENT), None);
     }
 
@@ -512,24 +512,30 @@ mod tests {
             assert_eq!(refused.why, why);
             refused.told
         };
-        assert_eq!(told(&mut gate, 0, Unfit::Malformed), Told::Everybody);
-        assert_eq!(told(&mut gate, old, Unfit::TooOld), Told::Everybody);
+        assert_eq!(told(&mut gate, 0, Unfit::Malformed), Notify::Everybody);
+        assert_eq!(told(&mut gate, old, Unfit::TooOld), Notify::Everybody);
         for (request, why) in [(0, Unfit::Malformed), (old, Unfit::TooOld)] {
-            assert_eq!(told(&mut gate, request, why), Told::Client);
+            assert_eq!(told(&mut gate, request, why), Notify::Client);
         }
         for request in [now_ns, now_ns + 1] {
             assert_eq!(gate.admit_parent(request, now_ns), Ok(()));
         }
         for request in 2..u64::from(ANSWERS_MAX) {
-            assert_eq!(told(&mut gate, now_ns + request, Unfit::Rate), Told::Client);
+            assert_eq!(
+                told(&mut gate, now_ns + request, Unfit::Rate),
+                Notify::Client
+            );
         }
         let beyond = now_ns + u64::from(ANSWERS_MAX);
-        assert_eq!(told(&mut gate, beyond, Unfit::Rate), Told::Nobody);
+        assert_eq!(told(&mut gate, beyond, Unfit::Rate), Notify::Nobody);
         let later_ns = now_ns + SECOND_NS;
         assert_eq!(gate.admit_parent(later_ns, later_ns), Ok(()));
         let again = gate.admit(&command(later_ns, PARENT), later_ns);
         let again = again.expect_err("a refusal");
-        assert_eq!((again.why, again.told), (Unfit::Replayed, Told::Everybody));
+        assert_eq!(
+            (again.why, again.told),
+            (Unfit::Replayed, Notify::Everybody)
+        );
     }
 
     /// A kill and a cancel are admitted whatever their number, age and rate; a kill of before the start, too, unless the journal

@@ -70,14 +70,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     let mut report = StartReport::default();
     let journal = journal_of(&judgement);
     let is_copy = mark::is_copy(disk)?;
-    let other = old_tail.map(|tail| tail.identity().journal);
-    let other = other.filter(|other| journal.is_some_and(|journal| journal != *other));
-    // A new journal continues none, and a copy is of another host.
-    // mutant: journal: a journal is continued on the bus of another one
-    if let Some(other) = other.filter(|_| !is_copy) {
-        let name = "journal".to_owned();
-        return Err(Error::Other { name, other });
-    }
+    check_bus(old_tail, journal.filter(|_| !is_copy))?;
     let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
     let last = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
@@ -130,6 +123,19 @@ pub(crate) fn start<D: Disk, W: Words>(
         cursor,
     };
     Ok((starting, report))
+}
+
+/// Refuses a journal on the bus of another one. None: a new journal continues none, and a copy is of another host.
+fn check_bus<W: Words>(old_tail: Option<&Tail<W>>, journal: Option<[u8; 16]>) -> Result<(), Error> {
+    let other = old_tail.map(|tail| tail.identity().journal);
+    // mutant: journal: a journal is continued on the bus of another one
+    match other.filter(|other| journal.is_some_and(|journal| journal != *other)) {
+        Some(other) => Err(Error::Other {
+            name: "journal".to_owned(),
+            other,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The epoch of a run behind this one.

@@ -90,8 +90,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "journal: a journal is continued on the bus of another one",
-        find: "if let Some(other) = other.filter(|_| !is_copy) {",
-        replace: "if let Some(other) = other.filter(|_| !is_copy && false) {",
+        find: "match other.filter(|other| journal.is_some_and(|journal| journal != *other)) {",
+        replace: "match other.filter(|other| journal.is_some_and(|journal| journal != *other) && false) {",
         test: "-p touchline-execution --test execution journal::the_journal_of_an_engine_like_this_one_is_refused",
     },
     Mutant {

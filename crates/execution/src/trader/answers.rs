@@ -4,7 +4,7 @@ use super::Incident;
 use super::carry::Core;
 use super::stopped::{Host, Nothing, order, show, text};
 use crate::config::{ClientConfig, Config};
-use crate::desk::{Received, Told, Unadmitted, Unfit};
+use crate::desk::{Notify, Received, Unadmitted, Unfit};
 use crate::order_session::Said;
 use crate::recovery::recover_from;
 use serde_json::Value;
@@ -18,7 +18,7 @@ const CLIENT: &str =
 
 const RATE: Unadmitted = Unadmitted {
     why: Unfit::Rate,
-    told: Told::Everybody,
+    told: Notify::Everybody,
 };
 
 /// An engine with a price, its limits replaced.
@@ -187,7 +187,7 @@ fn a_command_of_a_flood_is_answered_and_not_recorded() {
         (host.position, host.answers.len())
     };
     let (records, answers) = written(&core);
-    for (told, count) in [(Told::Client, 1), (Told::Nobody, 1)] {
+    for (told, count) in [(Notify::Client, 1), (Notify::Nobody, 1)] {
         let admitted = Err(Unadmitted { told, ..RATE });
         let (line, incident) = answer(&mut core, time, command, admitted);
         assert_eq!((line, incident), (first.clone(), None), "{told:?}");

@@ -4,7 +4,7 @@ use super::Incident;
 use super::carry::Core;
 use super::cause::{Cause, Commanded};
 use crate::config::{ClientConfig, CommandKind};
-use crate::desk::{AHEAD_MAX_NS, Received, Told, Unadmitted, Unfit};
+use crate::desk::{AHEAD_MAX_NS, Notify, Received, Unadmitted, Unfit};
 use crate::edge::{Link, Output};
 use crate::variant::Variant;
 use std::fmt;
@@ -61,7 +61,7 @@ impl<O: Output, L: Link> Core<O, L> {
     ) {
         self.totals.commands += 1;
         if let Err(Unadmitted { why, told }) = admitted
-            && told != Told::Everybody
+            && told != Notify::Everybody
         {
             self.totals.refused += 1;
             self.answer_unrecorded(time, client, received.request, (why, told));
@@ -123,9 +123,9 @@ impl<O: Output, L: Link> Core<O, L> {
         time: ReceiveTime,
         client: &ClientConfig,
         request: u64,
-        (why, told): (Unfit, Told),
+        (why, told): (Unfit, Notify),
     ) {
-        if told == Told::Nobody {
+        if told == Notify::Nobody {
             return;
         }
         let Refused { reason, cause } = refused_as(why, client);
