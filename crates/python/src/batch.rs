@@ -1,10 +1,12 @@
 //! What one `Bus.read()` returns: rows of each kind, up to a connection event.
 
+use crate::errors::said;
 use crate::event::Event;
 use crate::number::{Form, Time};
 use crate::pickle::{self, Pickled, damaged};
 use crate::rows::packet::{last_place, mark_last};
 use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::TryReserveError;
@@ -28,6 +30,20 @@ pub struct Batch {
     /// Number of events.
     events: usize,
     wanted: Events,
+}
+
+/// The batch of a pickle.
+#[pyfunction]
+#[pyo3(name = "_batch")]
+pub fn unpickled(py: Python<'_>, pickled: Pickled<'_>) -> PyResult<Batch> {
+    if pickled.0 != pickle::RELEASE {
+        return Err(PyValueError::new_err(said(format_args!(
+            "the batch was pickled by touchline {}, and this is {}: use one release on both sides",
+            pickled.0,
+            pickle::RELEASE
+        ))));
+    }
+    Batch::of_pickled(py, pickled)
 }
 
 impl Batch {

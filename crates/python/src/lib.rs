@@ -54,6 +54,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rows::Rows>()?;
     module.add_class::<replay::Replay>()?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
-    module.add_function(wrap_pyfunction!(pickle::unpickled, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::unpickled, module)?)?;
     module.add_function(wrap_pyfunction!(bus::buses, module)?)
 }

@@ -1,7 +1,5 @@
 //! Batches between processes: the bytes of their rows, and what happened to the connection, as pickle takes them.
 
-use crate::batch::Batch;
-use crate::errors::said;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -22,19 +20,6 @@ pub type Pickled<'py> = (
 
 /// Rows have the layout of one release.
 pub const RELEASE: &str = env!("CARGO_PKG_VERSION");
-
-/// The batch of a pickle.
-#[pyfunction]
-#[pyo3(name = "_batch")]
-pub fn unpickled(py: Python<'_>, pickled: Pickled<'_>) -> PyResult<Batch> {
-    if pickled.0 != RELEASE {
-        return Err(PyValueError::new_err(said(format_args!(
-            "the batch was pickled by touchline {}, and this is {RELEASE}: use one release on both sides",
-            pickled.0
-        ))));
-    }
-    Batch::of_pickled(py, pickled)
-}
 
 /// A pickle that no batch wrote.
 pub fn damaged() -> PyErr {

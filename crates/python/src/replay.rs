@@ -135,15 +135,7 @@ pub fn replay(
             touchline_instruments::Symbols::new(symbols).map_err(PyValueError::new_err)?;
     }
     let events = crate::bus::kinds_of(py, events)?;
-    let limits = &config.limits;
-    let bytes =
-        PATH_BYTES + limits.instruments_max * INSTRUMENT_BYTES + limits.orders_max * ORDER_BYTES;
-    if !has_room(bytes) {
-        return Err(PyMemoryError::new_err(format!(
-            "a replay needs {bytes} bytes for {} instruments and {} orders, and this process cannot have them; raise `ulimit -v`, or set a lower instruments_max and orders_max in [limits]",
-            limits.instruments_max, limits.orders_max
-        )));
-    }
+    check_memory(&config)?;
     let (name, join) = (config.bus.clone(), config.venue.join);
     // Books are kept in any case: they are what a capture is replayed for.
     let options = Bus::options().events(events);
@@ -175,6 +167,20 @@ pub fn replay(
     Ok(Replay {
         held: Held::new(name, state, Stopper::new()),
     })
+}
+
+/// Looks for the memory of a replay before any of it is allocated.
+fn check_memory(config: &CmeConfig) -> PyResult<()> {
+    let limits = &config.limits;
+    let bytes =
+        PATH_BYTES + limits.instruments_max * INSTRUMENT_BYTES + limits.orders_max * ORDER_BYTES;
+    match has_room(bytes) {
+        true => Ok(()),
+        false => Err(PyMemoryError::new_err(format!(
+            "a replay needs {bytes} bytes for {} instruments and {} orders, and this process cannot have them; raise `ulimit -v`, or set a lower instruments_max and orders_max in [limits]",
+            limits.instruments_max, limits.orders_max
+        ))),
+    }
 }
 
 /// What an instrument shows until a snapshot of it arrives.
