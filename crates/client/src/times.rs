@@ -120,7 +120,14 @@ const RECORDED_NS: i64 = 60_000_000_000;
 /// The calibrated clock of this process.
 pub(crate) fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
-    CLOCK.get_or_init(Clock::calibrated)
+    // Calibrated before it is stored: a child that is forked meanwhile would wait for a thread that it does not have.
+    match CLOCK.get() {
+        Some(clock) => clock,
+        None => {
+            let calibrated = Clock::calibrated();
+            CLOCK.get_or_init(|| calibrated)
+        }
+    }
 }
 
 fn unix_ns() -> u64 {

@@ -5,30 +5,46 @@
 use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// What is made once, and then kept. Nothing is locked while it is made: a child that is forked meanwhile would wait for a thread that it
+/// does not have. Two threads may make it; one of the two is kept.
+pub type Kept = OnceLock<Py<PyAny>>;
+
+/// The kept one, which is made if there is none.
+pub fn kept<'py>(
+    py: Python<'py>,
+    kept: &Kept,
+    make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(made) = kept.get() {
+        return Ok(made.bind(py).clone());
+    }
+    let made = make()?.unbind();
+    Ok(kept.get_or_init(|| made).bind(py).clone())
+}
 
 /// The module.
 ///
 /// # Errors
 /// It is not installed; or Ctrl-C during its import.
 pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    static NUMPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    if let Some(numpy) = NUMPY.get(py) {
-        return Ok(numpy.bind(py).clone());
-    }
-    let numpy = import(py, c"numpy").map_err(|error| {
-        if is_interrupt(py, &error) {
-            return error;
-        }
-        let missing = pyo3::exceptions::PyImportError::new_err(
-            "arrays need numpy: pip install 'touchline[numpy]'",
-        );
-        missing.set_cause(py, Some(error));
-        missing
-    })?;
-    Ok(NUMPY.get_or_init(py, || numpy.unbind()).bind(py).clone())
+    static NUMPY: Kept = Kept::new();
+    kept(py, &NUMPY, || {
+        import(py, c"numpy").map_err(|error| {
+            if is_interrupt(py, &error) {
+                return error;
+            }
+            let missing = pyo3::exceptions::PyImportError::new_err(
+                "arrays need numpy: pip install 'touchline[numpy]'",
+            );
+            missing.set_cause(py, Some(error));
+            missing
+        })
+    })
 }
 
 /// Imports numpy before a wait, once: the first import takes 20 ms and more, in which events would wait for their array. Without
@@ -37,15 +53,15 @@ pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 /// # Errors
 /// Ctrl-C during the import.
 pub fn import_numpy(py: Python<'_>) -> PyResult<()> {
-    static TRIED: PyOnceLock<()> = PyOnceLock::new();
-    if TRIED.get(py).is_some() {
+    static TRIED: AtomicBool = AtomicBool::new(false);
+    if TRIED.load(Ordering::Relaxed) {
         return Ok(());
     }
     match numpy(py) {
         Err(error) if is_interrupt(py, &error) => return Err(error),
         _ => {}
     }
-    let _ = TRIED.set(py, ());
+    TRIED.store(true, Ordering::Relaxed);
     Ok(())
 }
 

@@ -6,9 +6,8 @@ pub(crate) mod packet;
 pub use memory::Rows;
 
 use crate::number::{Form, Number, Time};
-use crate::numpy::numpy;
+use crate::numpy::{Kept, kept, numpy};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::fmt;
 use touchline_client::{
@@ -32,7 +31,7 @@ pub(crate) trait Row: IntoBytes + Immutable + Send + Sync + Sized + 'static {
     fn columns(form: Form) -> Vec<Column>;
 
     /// Type of the array, numpy's `dtype`, once it is made. Nobody else gets it: a program can change one.
-    fn kind(form: Form) -> &'static PyOnceLock<Py<PyAny>>;
+    fn kind(form: Form) -> &'static Kept;
 }
 
 /// Rows that are an array once a program asks for it.
@@ -40,7 +39,7 @@ pub(crate) struct Array {
     form: Form,
     rows: Rows,
     kind: fn(Python<'_>, Form) -> PyResult<Bound<'_, PyAny>>,
-    made: PyOnceLock<Py<PyAny>>,
+    made: Kept,
 }
 
 impl Array {
@@ -50,7 +49,7 @@ impl Array {
             form,
             rows: Rows::new(rows),
             kind: kind_of::<R>,
-            made: PyOnceLock::new(),
+            made: Kept::new(),
         }
     }
 
@@ -63,7 +62,7 @@ impl Array {
             rows: Rows::of_bytes(bytes, size_of::<R>())?,
             form,
             kind: kind_of::<R>,
-            made: PyOnceLock::new(),
+            made: Kept::new(),
         })
     }
 
@@ -79,13 +78,12 @@ impl Array {
 
     /// The array, each time the same one.
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let make = || -> PyResult<Py<PyAny>> {
+        kept(py, &self.made, || {
             let rows = Py::new(py, self.rows.clone())?;
             let rows = numpy(py)?.getattr("asarray")?.call1((rows,))?;
             let kind = (self.kind)(py, self.form)?;
-            Ok(rows.call_method1("view", (kind,))?.unbind())
-        };
-        Ok(self.made.get_or_try_init(py, make)?.bind(py).clone())
+            rows.call_method1("view", (kind,))
+        })
     }
 }
 
@@ -97,12 +95,12 @@ impl fmt::Debug for Array {
 
 /// Type of an array, which no other array has.
 fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
-    let kind = R::kind(form).get_or_try_init(py, || first_kind_of::<R>(py, form))?;
+    let kind = kept(py, R::kind(form), || first_kind_of::<R>(py, form))?;
     // The same order of bytes: a copy, in half the time of another type from the columns.
-    kind.bind(py).call_method1("newbyteorder", ("|",))
+    kind.call_method1("newbyteorder", ("|",))
 }
 
-fn first_kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Py<PyAny>> {
+fn first_kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
     let all = R::columns(form);
     let columns = PyDict::new(py);
     let names = all.iter().map(|column| column.name);
@@ -112,7 +110,7 @@ fn first_kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Py<PyAny>> {
     columns.set_item("formats", PyList::new(py, formats)?)?;
     columns.set_item("offsets", PyList::new(py, offsets)?)?;
     columns.set_item("itemsize", size_of::<R>())?;
-    Ok(numpy(py)?.getattr("dtype")?.call1((columns,))?.unbind())
+    numpy(py)?.getattr("dtype")?.call1((columns,))
 }
 
 /// A column of an array.
@@ -179,8 +177,8 @@ macro_rules! row {
                 },)*]
             }
 
-            fn kind(form: Form) -> &'static PyOnceLock<Py<PyAny>> {
-                static KIND: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
+            fn kind(form: Form) -> &'static Kept {
+                static KIND: [Kept; 2] = [const { Kept::new() }; 2];
                 &KIND[form as usize]
             }
         }

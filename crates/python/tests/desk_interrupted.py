@@ -68,6 +68,30 @@ def ring(desk):
     unsent = interrupted(lambda _: desk.send("EUR/USD", "buy", 1_000))
     assert isinstance(unsent, touchline.Error) and not isinstance(unsent, touchline.NoAnswer)
     assert str(unsent) == "interrupted before the command was sent: it is not executed"
+    ends(desk)
+
+
+def ends(desk):
+    """Another thread ends the loop; a command that waits is ended by close(), which says so."""
+    loop = threading.Thread(target=lambda: list(desk))
+    loop.start()
+    time.sleep(BEFORE)
+    desk.stop()
+    loop.join(5)
+    assert not loop.is_alive() and desk.stopped
+    threading.Timer(BEFORE, desk.close).start()
+    try:
+        desk.send("EUR/USD", "buy", 1_000)
+    except touchline.Error as error:
+        assert str(error) == "interrupted before the command was sent: it is not executed"
+    else:
+        raise AssertionError("the ring is held")
+    try:
+        desk.poll()
+    except ValueError as error:
+        assert str(error) == "bus fx-run is closed"
+    else:
+        raise AssertionError("it is closed")
 
 
 # A shell ignores the signal in what it starts in the background.

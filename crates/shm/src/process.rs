@@ -1,7 +1,7 @@
 //! The process that made a thing: its forked children have copies of the thing, and none of its rights.
 
 #[cfg(not(any(loom, miri)))]
-use std::sync::Once;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Forks between the first process of this program and this one, as far as the C library knows them.
@@ -44,12 +44,13 @@ impl Process {
 /// Counts forks from now on. Without memory for that, which is a few words, they are not counted.
 #[cfg(not(any(loom, miri)))]
 fn count_forks() {
-    static COUNTED: Once = Once::new();
-    COUNTED.call_once(|| {
+    // Not a lock: a child that is forked within it would wait for a thread that it does not have.
+    static COUNTED: AtomicBool = AtomicBool::new(false);
+    if !COUNTED.swap(true, Ordering::Relaxed) {
         // SAFETY: `in_child` is a function for the whole life of the program, takes nothing, and does what a child of a program with
         // threads may do: it changes one atomic number.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    });
+    }
 }
 
 #[cfg(not(any(loom, miri)))]

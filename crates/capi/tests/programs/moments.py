@@ -216,6 +216,7 @@ def main():
         child = os.fork()
         if child == 0:
             os.close(readable)
+            os.setpgid(0, 0)
             run = None
             try:
                 run = Run(number)
@@ -232,6 +233,8 @@ def main():
             sys.exit(0)
         os.close(writable)
         status = wait(child, 60)
+        if number % 100 == 99:
+            print(f"{number + 1} runs, {failed} failed", flush=True)
         said = b"".join(iter(functools.partial(os.read, readable, 1 << 16), b"")).decode()
         os.close(readable)
         for word in said.split()[1:]:
@@ -251,7 +254,7 @@ def wait(child, seconds):
         if pid:
             return status
         time.sleep(0.002)
-    os.kill(child, signal.SIGKILL)
+    os.killpg(child, signal.SIGKILL)
     return f"hangs, then {os.waitpid(child, 0)[1]}"
 
 
