@@ -341,12 +341,15 @@ impl Bus {
         self.close(py);
     }
 
-    fn __iter__(slf: Py<Self>) -> Py<Self> {
-        slf
+    fn __iter__(slf: Py<Self>) -> PyResult<Py<Self>> {
+        slf.get().held.check_open()?;
+        Ok(slf)
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Event>> {
-        self.next(py, None)
+        let next = self.next(py, None);
+        // Another thread that closes it ends the loop.
+        next.or_else(|error| self.held.ended_by_close(py, error))
     }
 
     fn __repr__(&self) -> String {

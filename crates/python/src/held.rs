@@ -1,6 +1,7 @@
 //! A client in the hands of Python: one thread at a time, until it is stopped or closed.
 
 use crate::errors::{busy, closed};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -88,6 +89,28 @@ impl<T: Send> Held<T> {
         self.is_closed.load(Ordering::SeqCst)
     }
 
+    /// Checks that it is open.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub fn check_open(&self) -> PyResult<()> {
+        match self.is_closed() {
+            true => Err(closed(&self.name)),
+            false => Ok(()),
+        }
+    }
+
+    /// The end of an iteration, if an error says that the client is closed.
+    ///
+    /// # Errors
+    /// Any other error.
+    pub fn ended_by_close<R>(&self, py: Python<'_>, error: PyErr) -> PyResult<Option<R>> {
+        match self.is_closed() && error.is_instance_of::<PyValueError>(py) {
+            true => Ok(None),
+            false => Err(error),
+        }
+    }
+
     /// Acts on the client; an error if another call does, or if it is closed.
     pub fn with<R>(
         &self,
@@ -134,9 +157,7 @@ impl<T: Send> Held<T> {
         gives_way: bool,
         act: impl FnOnce(Option<&mut T>, &Call<'_>) -> PyResult<R>,
     ) -> PyResult<R> {
-        if self.is_closed() {
-            return Err(closed(&self.name));
-        }
+        self.check_open()?;
         let call = Call {
             stopper: &self.stopper,
             is_closed: &self.is_closed,

@@ -109,8 +109,17 @@ def test_another_thread_ends_each_wait(wait, ends):
     assert bus.stopped
     assert not bus.read(timeout=None) if ends == "stop" else True
     if ends == "close":
-        with pytest.raises(ValueError, match="bus demo is closed"):
-            bus.poll()
+        for call in (bus.poll, lambda: iter(bus)):
+            with pytest.raises(ValueError, match="bus demo is closed"):
+                call()
+
+
+def test_an_iteration_ends_when_another_thread_closes_its_bus():
+    bus = quiet()
+    iteration = iter(bus)
+    bus.close()
+    with pytest.raises(StopIteration):
+        next(iteration)
 
 
 @pytest.mark.parametrize("loop", ["for _ in bus: pass", "while not bus.stopped: bus.read(timeout=None)"])
