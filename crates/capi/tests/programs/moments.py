@@ -37,6 +37,8 @@ class Run:
         self.random = random.Random(f"{SEED}/{number}")
         self.bus = join(name="moments", lossless=True)
         self.numbers = []
+        # What the loops got, before it is looked at: a handler may raise at any other call of the program.
+        self.got = []
         self.happened = []
         self.until = time.monotonic() + SECONDS
         self.way = self.random.randrange(6)
@@ -44,36 +46,41 @@ class Run:
     def is_over(self):
         return time.monotonic() > self.until and len(self.numbers) >= COUNT
 
-    def take(self, batch):
-        self.numbers.extend(int(size) for size in batch.trades["size"])
+    def settle(self):
+        """Numbers of what the loops got; no handler raises meanwhile."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for one in self.got:
+            if isinstance(one, touchline.Batch):
+                self.numbers.extend(int(size) for size in one.trades["size"])
+            elif one.kind == "trade":
+                self.numbers.append(int(one.size))
+        self.got.clear()
 
     # Ways to read. A value that a call returns while a handler raises may be lost to the program; one that a loop gets is not.
 
     def read(self):
         limit = self.random.choice([1, 7, 100, 65_536, 1 << 20])
         for batch in iter(functools.partial(self.bus.read, 0.02, limit), None):
-            self.take(batch)
-            if self.random.random() < 0.2 or self.is_over():
+            self.got.append(batch)
+            if self.random.random() < 0.2:
                 return
 
     def iterate(self):
         for event in self.bus:
-            if event.kind == "trade":
-                self.numbers.append(int(event.size))
-            if self.random.random() < 0.02 or self.is_over():
+            self.got.append(event)
+            if self.random.random() < 0.02:
                 return
 
     def poll(self):
         for event in iter(self.bus.poll, None):
-            if event.kind == "trade":
-                self.numbers.append(int(event.size))
-            if self.random.random() < 0.02 or self.is_over():
+            self.got.append(event)
+            if self.random.random() < 0.02:
                 return
 
     def tasks(self):
         async def consume():
             async for batch in self.bus.batches(limit=self.random.choice([1, 50, 65_536])):
-                self.take(batch)
+                self.got.append(batch)
 
         async def cancel():
             for _ in range(self.random.randrange(1, 5)):
@@ -132,9 +139,6 @@ class Run:
         thread.join(10)
         assert not thread.is_alive(), "the loop of the other thread ends"
 
-    def alarm(self):
-        signal.setitimer(signal.ITIMER_REAL, 0.0001 + self.random.random() * 0.01)
-
     def daemon(self):
         """A thread that reads when the program ends."""
         other = join()
@@ -148,27 +152,30 @@ class Run:
 
     def go(self):
         signal.signal(signal.SIGALRM, raises)
-        reads = [self.read, self.iterate, self.poll, self.tasks]
-        others = [self.fork, self.in_thread, self.alarm, self.alarm, self.alarm, self.daemon]
+        reads = [self.read, self.iterate, self.poll]
+        others = [self.tasks, self.tasks, self.tasks, self.fork, self.in_thread, self.daemon]
         while not self.is_over():
             step = self.random.choice(reads * 3 + others)
             self.happened.append(step.__name__)
             try:
                 # An exception in the loop of asyncio is not of the bus.
-                if step in (self.tasks, self.fork, self.in_thread, self.daemon):
-                    signal.setitimer(signal.ITIMER_REAL, 0)
+                if step in reads and self.random.random() < 0.5:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0001 + self.random.random() * 0.01)
                 step()
+                self.settle()
             except Alarm:
+                self.settle()
                 self.happened.append("Alarm")
             except RuntimeError as error:
                 # Rows of an interrupted read come first.
                 assert "take them with read()" in str(error), error
                 self.happened.append("held-back")
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                self.take(self.bus.read(timeout=0))
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        while (batch := self.bus.read(timeout=0, limit=1)) and len(self.numbers) < 2 * COUNT:
-            self.take(batch)
+                self.settle()
+                self.got.append(self.bus.read(timeout=0))
+                self.settle()
+        while (batch := self.bus.read(timeout=0, limit=1)) and len(self.got) < COUNT:
+            self.got.append(batch)
+        self.settle()
         counts = self.bus.stats
         first = self.numbers[0]
         assert self.numbers == list(range(first, first + len(self.numbers))), "each number once, in order"
