@@ -10,11 +10,13 @@
 //! [`Window`]. [`Arbitration`] adds a [`Restart`] rule, for venues whose packets name their session. CME's packets do
 //! not: a separate state machine confirms contradicting packets above the same window (`cme/arbiter.rs`).
 
+mod copy_hash;
 mod lines;
 mod reorder_buffer;
 mod span;
 mod window;
 
+pub use copy_hash::CopyHash;
 pub use lines::{Arbitration, Offered, Restart, Step, Verdict};
 pub use reorder_buffer::{BufferedPacket, ReorderBuffer};
 pub use span::Span;

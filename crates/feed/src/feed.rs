@@ -59,6 +59,15 @@ impl Output<'_> {
     }
 }
 
+/// A packet whose bytes differ from those of another line's copy: one of the two is forged or damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DifferingCopy {
+    /// Its sequence number.
+    pub number: u64,
+    /// Its line, which brought it later than the other copy came.
+    pub line: &'static str,
+}
+
 /// Validities that a venue's feed gives to books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookRules {
@@ -128,6 +137,12 @@ pub trait Feed {
     /// Whether the last request was filled; returned once.
     fn take_filled(&mut self) -> bool {
         false
+    }
+
+    /// The last packet whose bytes differ from another line's copy, since the last call.
+    #[inline]
+    fn take_differing(&mut self) -> Option<DifferingCopy> {
+        None
     }
 
     /// The request failed: the feed continues without it, and wants none before `again_ns` (by the clock of

@@ -24,7 +24,7 @@ mod health;
 mod quotes;
 mod request;
 
-pub use feed::{Batch, BookRules, Feed, Output, SessionFeed, Warning};
+pub use feed::{Batch, BookRules, DifferingCopy, Feed, Output, SessionFeed, Warning};
 pub use quotes::QuoteBatch;
 pub use request::{Feedback, Request};
 pub use touchline_types::ReceiveTime;

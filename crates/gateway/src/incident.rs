@@ -3,7 +3,9 @@
 //! The path returns them as values; the gateway passes them to the logging thread through a queue that never blocks and
 //! allocates nothing after start.
 
+use std::net::SocketAddrV4;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use touchline_feed::DifferingCopy;
 
 /// An incident for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub enum Incident {
     },
     /// Lost sequence numbers of the venue.
     Gap(GapReport),
+    /// Copies of a packet have different bytes.
+    CopiesDiffer(CopiesReport),
     /// The host's wall clock was set.
     ClockStepped {
         /// By this much, nanoseconds.
@@ -51,6 +55,19 @@ pub struct GapReport {
     pub packets: u64,
     /// Number of gaps.
     pub gaps: u64,
+}
+
+/// Packets whose bytes differ from those of another copy, since the last report: the newest, and their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopiesReport {
+    /// Line of the newest, which came later than its other copy.
+    pub line: &'static str,
+    /// Host that sent it.
+    pub source: SocketAddrV4,
+    /// Its sequence number.
+    pub number: u64,
+    /// Packets since the last report.
+    pub packets: u64,
 }
 
 /// Reason for a missing connection.
@@ -107,6 +124,22 @@ impl Incidents {
     /// The next incident, if there is one.
     pub fn next(&self) -> Option<Incident> {
         self.0.try_recv().ok()
+    }
+}
+
+impl CopiesReport {
+    /// A packet of this source, merged with earlier unreported ones.
+    pub fn after(
+        before: Option<CopiesReport>,
+        DifferingCopy { line, number }: DifferingCopy,
+        source: SocketAddrV4,
+    ) -> CopiesReport {
+        CopiesReport {
+            line,
+            source,
+            number,
+            packets: before.map_or(0, |before| before.packets) + 1,
+        }
     }
 }
 

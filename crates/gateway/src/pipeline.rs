@@ -7,7 +7,7 @@ use crate::latency_trace::LatencyTrace;
 use crate::published::{BookHealth, Noted, PublishedStates};
 use crate::recent::Recent;
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed, Warning};
+use touchline_feed::{Batch, DifferingCopy, Feed, ReceiveTime, Request, SessionFeed, Warning};
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
@@ -126,6 +126,12 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
     /// Whether the last request was filled; reported once.
     pub fn take_filled(&mut self) -> bool {
         self.feed.take_filled()
+    }
+
+    /// The last packet whose bytes differ from another line's copy, since the last call.
+    #[inline]
+    pub fn take_differing(&mut self) -> Option<DifferingCopy> {
+        self.feed.take_differing()
     }
 
     /// The request failed; the next one is allowed from `again_ns` on.

@@ -1,5 +1,6 @@
 //! Replay of captures through the path, in capture order.
 
+use crate::incident::CopiesReport;
 use crate::{CountersFile, Pipeline, Routes};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ pub struct Report<S> {
     pub packets: BTreeMap<S, u64>,
     /// Packets to groups and ports that the channel does not have, by destination.
     pub unrouted: BTreeMap<SocketAddrV4, u64>,
+    /// Packets whose bytes differ from those of another copy.
+    pub differing: Option<CopiesReport>,
     /// Nanoseconds from a packet's bytes in memory to its published updates; only first copies of
     /// incremental packets.
     pub packet_ns: Histogram<u64>,
@@ -174,6 +177,10 @@ where
         let polled = ticks();
         let delivered = (self.pipeline).packet(route, packet.payload, packet.receive_ns, polled);
         let done = ticks();
+        if let Some(copy) = self.pipeline.take_differing() {
+            let before = self.report.differing;
+            self.report.differing = Some(CopiesReport::after(before, copy, packet.source));
+        }
         if delivered {
             let ns = self.clock.between_ns(polled, done);
             self.report.packet_ns.saturating_record(ns);
@@ -220,6 +227,7 @@ impl<S: Copy + Ord> Report<S> {
         Report {
             packets: BTreeMap::new(),
             unrouted: BTreeMap::new(),
+            differing: None,
             packet_ns: latency_histogram(),
             span_ns: None,
             elapsed: Duration::ZERO,

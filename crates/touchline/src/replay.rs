@@ -110,6 +110,9 @@ pub struct Arguments {
         help_heading = "Settings"
     )]
     wait_ms: Option<u64>,
+    /// Compare the bytes of each packet's copies: compare_copies = true of the configuration.
+    #[arg(long, help_heading = "Settings")]
+    compare_copies: bool,
     /// Replay speed: max, or a factor (1 is the pace of the capture).
     #[arg(
         long,

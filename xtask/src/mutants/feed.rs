@@ -29,6 +29,18 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-feed --lib two_packets_of_one_number_are_a_conflict",
     },
     Mutant {
+        name: "feed: copies of other bytes are no conflict",
+        find: "Likeness::Different\n        } else",
+        replace: "Likeness::Unknown\n        } else",
+        test: "-p touchline-feed --lib a_late_copy_of_other_bytes_is_a_conflict",
+    },
+    Mutant {
+        name: "feed: of two buffered copies with other bytes the first is processed",
+        find: "self.window.discard(sequence);\n            return Verdict::Differs;",
+        replace: "return Verdict::Differs;",
+        test: "-p touchline-feed --lib of_two_buffered_copies_of_other_bytes_neither_is_processed",
+    },
+    Mutant {
         name: "feed: a conflict leaves price books live",
         find: "gap: true,\n            last_seen: newest,",
         replace: "confirmed: u32::MAX,\n            last_seen: newest,",

@@ -163,6 +163,14 @@ impl ReorderBuffer {
         buffered.filled && (buffered.sending_ns, buffered.len) != (sending_ns, bytes)
     }
 
+    /// Whether a packet of this number, time and length is buffered that has other bytes.
+    pub fn differs(&self, sequence: u64, sending_ns: u64, payload: &[u8]) -> bool {
+        let buffered = self.peek(sequence);
+        buffered.filled
+            && !self.disputes(sequence, sending_ns, payload.len())
+            && self.payload(buffered) != payload
+    }
+
     /// Drops a packet whose number is `lowest` or higher.
     pub fn discard(&mut self, lowest: u64, sequence: u64) {
         self.take(sequence);

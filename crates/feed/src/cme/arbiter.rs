@@ -10,14 +10,15 @@
 
 use super::settings::{Line, Replay};
 use crate::ReceiveTime;
-use crate::arbitration::{BufferedPacket, Retransmission, Span, Wait, Window};
+use crate::arbitration::{BufferedPacket, CopyHash, Retransmission, Span, Wait, Window};
 use candidate::{Jump, JumpCandidate, Place};
 use clock::VenueClock;
 use refused::Refused;
-use sent::{Likeness, SentTimes};
+use sent::{Likeness, Sent, SentTimes};
 
 mod candidate;
 mod clock;
+mod copies;
 mod jump;
 mod refused;
 mod sent;
@@ -38,6 +39,8 @@ pub enum Verdict {
     /// Its number is below the next one and its sending time differs from that of the processed packet of this number,
     /// or its sending time is implausible now: it waits for packets that agree with it.
     Contradicts,
+    /// A packet with its number, sending time and length was processed or is buffered, and has other bytes.
+    Differs,
     /// It is the first packet of all; it waits for confirmation.
     First,
     /// It is beyond the window; it waits for a second packet near it.
@@ -118,6 +121,10 @@ pub struct Arbiter {
     conflict: Option<u64>,
     /// A conflict was found since the last processed packet; further ones are not reported.
     has_conflict: bool,
+    /// Hash by which copies are compared, if they are.
+    compare: Option<CopyHash>,
+    /// The last processed number of which a packet with other bytes arrived.
+    differed: Option<u64>,
     /// The next processed packet contradicts a possible sequence reset: it may not be the venue's either.
     denied: bool,
     warning: JumpWarning,
@@ -164,9 +171,21 @@ impl Arbiter {
             jump: None,
             conflict: None,
             has_conflict: false,
+            compare: None,
+            differed: None,
             denied: false,
             warning: JumpWarning::None,
             activity_ns: [0; 2],
+        }
+    }
+
+    /// Compares the bytes of copies, by this hash.
+    pub fn comparing(self, compare: Option<CopyHash>) -> Arbiter {
+        Arbiter {
+            candidate: self.candidate.comparing(compare.is_some()),
+            earlier: self.earlier.comparing(compare.is_some()),
+            compare,
+            ..self
         }
     }
 
@@ -174,16 +193,6 @@ impl Arbiter {
     #[inline]
     pub fn record_activity(&mut self, line: Line, now_ns: u64) {
         self.activity_ns[line as usize] = now_ns;
-    }
-
-    /// Result for a packet that is useless whatever its contents: a second copy. `None` if the contents must be
-    /// examined.
-    #[inline]
-    pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
-        let (sequence, next) = (u64::from(sequence), self.window.next());
-        let is_copy = sequence < next && self.sent.is_copy(sequence, sending_ns, bytes, next);
-        // mutant: feed: a second copy is delivered
-        is_copy.then_some(Verdict::Duplicate)
     }
 
     /// Offers a valid packet that is not an old copy.
@@ -200,7 +209,7 @@ impl Arbiter {
         let next = self.window.next();
         let in_order = sequence == next && self.is_idle() && !self.window.is_held_up();
         if in_order && self.clock.fits(sending_ns, time.wall_ns) {
-            self.delivered(sending_ns, time.wall_ns, payload.len());
+            self.delivered(self.sent(sending_ns, payload), time.wall_ns);
             return Verdict::Deliver;
         }
         self.accept_out_of_order(sequence, sending_ns, line, time, payload)
@@ -357,15 +366,18 @@ impl Arbiter {
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, time) {
             return self.keep(sequence, sending_ns, time, payload);
         }
-        let likeness = self.likeness(sequence, sending_ns, payload.len());
-        let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
+        let sent = self.sent(sending_ns, payload);
+        let likeness = self.likeness(sequence, sent);
+        let is_conflict = matches!(likeness, Likeness::Conflict | Likeness::Different)
+            && sending_ns >= self.begun.sending_ns;
         if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {
-            if !std::mem::replace(&mut self.has_conflict, true) {
-                self.conflict = Some(sequence);
-            }
+            self.conflicts(sequence, likeness);
             if !self.is_spoken_for(sequence, sending_ns, time, false) {
+                if likeness == Likeness::Different {
+                    return Verdict::Differs;
+                }
                 // A copy of the packet is not a further conflict.
-                self.sent.record(sequence, sending_ns, payload.len());
+                self.sent.record(sequence, sent);
                 return Verdict::Contradicts;
             }
         }
@@ -391,16 +403,6 @@ impl Arbiter {
         }
     }
 
-    /// Comparison of a packet with the processed one of its number.
-    fn likeness(&self, sequence: u64, sending_ns: u64, bytes: usize) -> Likeness {
-        let next = self.window.next();
-        if sequence >= next {
-            return Likeness::Unknown;
-        }
-        self.sent
-            .compare(sequence, sending_ns, bytes, next, self.delivered_ns)
-    }
-
     /// Offers a contradicting packet to the candidate.
     fn contradicted(
         &mut self,
@@ -411,6 +413,7 @@ impl Arbiter {
         payload: &[u8],
         is_inside: bool,
     ) -> Verdict {
+        let sent = self.sent(sending_ns, payload);
         let Arbiter {
             candidate,
             refused,
@@ -419,7 +422,7 @@ impl Arbiter {
         } = self;
         let takes_two = !candidate.is_empty()
             && !candidate.gives_way(sequence, sending_ns, time, window.wait_ns());
-        if takes_two && !refused.is_shown(sequence, sending_ns, payload.len(), line) {
+        if takes_two && !refused.is_shown(sequence, sent, line) {
             return Verdict::Contradicts;
         }
         let is_new = candidate.offer(sequence, sending_ns, line, time, payload);
@@ -501,30 +504,6 @@ impl Arbiter {
         agrees(&self.candidate) || agrees(&self.earlier)
     }
 
-    /// Buffers a packet in the window.
-    fn keep(
-        &mut self,
-        sequence: u64,
-        sending_ns: u64,
-        time: ReceiveTime,
-        payload: &[u8],
-    ) -> Verdict {
-        let buffer = self.window.buffer();
-        if buffer.disputes(sequence, sending_ns, payload.len()) {
-            // Neither is accepted; the next copy of either one replaces it.
-            self.window.discard(sequence);
-            return Verdict::Contradicts;
-        }
-        let span = Span::one(sequence);
-        if !self.window.keep(span, sending_ns, time, payload) {
-            return Verdict::Duplicate;
-        }
-        if !self.candidate.is_empty() && self.place() == Place::OutOfWindow {
-            self.candidate.pass_over();
-        }
-        Verdict::Buffered
-    }
-
     fn pop_waiting(&mut self) -> Option<Step> {
         if let Some(sequence) = self.conflict.take() {
             return Some(Step::Conflict(sequence as u32));
@@ -549,7 +528,9 @@ impl Arbiter {
             return Some(Step::Conflict(sequence as u32));
         }
         if let Some(buffered) = self.window.take_next() {
-            self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.bytes());
+            let payload = self.window.payload(&buffered);
+            let sent = self.sent(buffered.sending_ns, payload);
+            self.delivered(sent, buffered.time.wall_ns);
             if std::mem::take(&mut self.denied) {
                 self.conflict = Some(buffered.sequence);
             }
@@ -564,11 +545,11 @@ impl Arbiter {
 
     /// A packet is processed.
     #[inline]
-    fn delivered(&mut self, sending_ns: u64, receive_ns: u64, bytes: usize) {
-        self.sent.record(self.window.next(), sending_ns, bytes);
+    fn delivered(&mut self, sent: Sent, receive_ns: u64) {
+        self.sent.record(self.window.next(), sent);
         self.window.pass(1);
-        self.delivered_ns = sending_ns;
-        self.clock.pass(sending_ns, receive_ns);
+        self.delivered_ns = sent.sending_ns;
+        self.clock.pass(sent.sending_ns, receive_ns);
         self.warning = JumpWarning::None;
         self.has_conflict = false;
     }

@@ -21,6 +21,7 @@ touchline_types::counters! {
         packets_old_epoch: "packets" = "Packets from before the last sequence reset.",
         packets_implausible: "packets" = "Packets that contradict processed ones, by their number or their sending time; several that agree are a sequence reset.",
         packets_conflicting: "times" = "Two different packets arrived with one number at the same time; every book that may contain the wrong one is gapped.",
+        packets_different: "packets" = "Copies whose bytes differ from those of the processed or buffered packet of their number (compare_copies); books are recovered.",
         packets_out_of_window: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
         packets_replayed: "packets" = "Packets from TCP replay that filled a gap.",
         packets_replay_unused: "packets" = "Packets from TCP replay that were no longer needed, or cannot be the lost packets.",
@@ -94,6 +95,7 @@ impl Counters {
             Verdict::Late => self.packets_late += 1,
             Verdict::OldEpoch => self.packets_old_epoch += 1,
             Verdict::Contradicts => self.packets_implausible += 1,
+            Verdict::Differs => self.packets_different += 1,
             Verdict::OutOfWindow => self.packets_out_of_window += 1,
         }
     }

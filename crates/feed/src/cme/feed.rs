@@ -12,7 +12,7 @@ use super::templates::Templates;
 use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness, timeliness};
 use super::wait_clock::WaitClock;
 use crate::health::{ChannelHealth, Condition};
-use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
+use crate::{Batch, BookRules, DifferingCopy, Feed, Feedback, ReceiveTime, Request};
 use std::hint::black_box;
 use touchline_instruments::Instruments;
 use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, Validity};
@@ -33,6 +33,8 @@ pub struct CmeFeed {
     silence: Silence,
     /// The last request was filled, and this is not published yet.
     is_filled: bool,
+    /// The last copy whose bytes differ from those of the first one, until its receiver takes it.
+    differing: Option<DifferingCopy>,
 }
 
 impl CmeFeed {
@@ -44,7 +46,8 @@ impl CmeFeed {
                 settings.hold_packets_max,
                 settings.packet_bytes_max,
                 settings.replay,
-            ),
+            )
+            .comparing(settings.compare_copies),
             arrived: ArrivedPacket::new(settings.packet_bytes_max),
             health: ChannelHealth::default(),
             is_over: false,
@@ -52,6 +55,7 @@ impl CmeFeed {
             early: EarlySnapshots::new(settings.packet_bytes_max),
             silence: Silence::new(&settings),
             is_filled: false,
+            differing: None,
             channel: Channel::new(settings),
         }
     }
@@ -167,7 +171,7 @@ impl CmeFeed {
         let header = PacketHeader::peek(payload);
         if let Some(verdict) = header.and_then(|header| {
             let (sequence, sending_ns) = (header.sequence, header.sending_time_ns);
-            self.arbiter.old_copy(sequence, sending_ns, payload.len())
+            self.arbiter.old_copy(sequence, sending_ns, payload)
         }) {
             self.channel.counters.note(verdict, arrival.line);
             return;
@@ -191,9 +195,18 @@ impl CmeFeed {
         if matches!(verdict, Verdict::Deliver | Verdict::Buffered) {
             self.silence.arrived(sequence);
         }
-        if verdict == Verdict::Deliver {
-            process(&mut self.channel, &packet, arrival.time, instruments, batch);
-            self.processed(arrival.time);
+        match verdict {
+            Verdict::Deliver => {
+                process(&mut self.channel, &packet, arrival.time, instruments, batch);
+                self.processed(arrival.time);
+            }
+            Verdict::Differs => {
+                self.differing = Some(DifferingCopy {
+                    number: u64::from(sequence),
+                    line: arrival.line.name(),
+                });
+            }
+            _ => {}
         }
     }
 
@@ -477,6 +490,10 @@ impl Feed for CmeFeed {
 
     fn take_filled(&mut self) -> bool {
         std::mem::take(&mut self.is_filled)
+    }
+
+    fn take_differing(&mut self) -> Option<DifferingCopy> {
+        self.differing.take()
     }
 
     fn request_failed(&mut self, again_ns: u64) {

@@ -1,5 +1,6 @@
 //! Settings of a channel, and the names of its feeds and lines.
 
+use crate::arbitration::CopyHash;
 use touchline_types::Depth;
 
 /// A feed of a channel that this handler reads (`feed-type` in CME's config.xml).
@@ -24,6 +25,16 @@ pub enum Line {
     A,
     /// The second copy.
     B,
+}
+
+impl Line {
+    /// Its name, as CME's `config.xml` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Line::A => "A",
+            Line::B => "B",
+        }
+    }
 }
 
 /// Presentation of a book with a gap until a snapshot arrives.
@@ -75,6 +86,9 @@ pub struct Settings {
     /// Channel silence: books are stale after this long without a packet of any group, nanoseconds, if the groups of snapshots or
     /// definitions repeat; longer if they repeat slowly. `u64::MAX` disables it.
     pub silence_ns: u64,
+    /// Hash by which the copies of a packet are compared, beyond their sending times and lengths; `None`: they are not. Without
+    /// it a packet that was forged or damaged and is still valid may stay unnoticed, if it came first.
+    pub compare_copies: Option<CopyHash>,
     /// TCP replay of lost packets, before snapshots recover the loss; `None`: no replay.
     pub replay: Option<Replay>,
 }
@@ -96,6 +110,7 @@ impl Default for Settings {
             trust_undefined: true,
             stale_ns: u64::MAX,
             silence_ns: u64::MAX,
+            compare_copies: None,
             replay: None,
         }
     }

@@ -25,6 +25,7 @@ fn a_minimal_configuration_has_the_documented_defaults() {
         config_xml: "config.xml".into(),
         join: Join::Snapshot,
         wait_ms: 20,
+        compare_copies: false,
         interface: None,
         interface_b: None,
         symbols: Symbols::default(),
@@ -45,6 +46,7 @@ channel = 310
 config_xml = "/etc/touchline/config.xml"
 join = "natural"
 wait_ms = 0
+compare_copies = true
 interface = "eth0"
 interface_b = "10.0.1.2"
 symbols = ["ES*", "NQ*"]

@@ -3,6 +3,7 @@
 use super::feed_link::{FeedLink, Work};
 use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
+use crate::incident::{CopiesReport, Incident};
 use crate::latency_trace::LatencyTrace;
 use crate::pipeline::Pipeline;
 use crate::retransmission::Retransmission;
@@ -32,6 +33,8 @@ pub struct Multicast<S, F: Feed, R> {
     delivered: u64,
     /// Their number when the sockets were found empty after a pause.
     drained_at: Option<u64>,
+    /// Packets whose bytes differ from those of another copy, since the last incident.
+    differing: Option<CopiesReport>,
 }
 
 touchline_types::counters! {
@@ -57,6 +60,7 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> Multicast<S, F, R> {
             refused: 0,
             delivered: 0,
             drained_at: None,
+            differing: None,
         }
     }
 }
@@ -101,7 +105,11 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
             return Ok(Work::Done);
         };
         let time = clocks.receive_time(packet.receive_ns);
-        if !pipeline.packet_at(route, packet.payload, time, polled) {
+        let is_processed = pipeline.packet_at(route, packet.payload, time, polled);
+        if let Some(copy) = pipeline.take_differing() {
+            self.differing = Some(CopiesReport::after(self.differing, copy, packet.source));
+        }
+        if !is_processed {
             return Ok(Work::Done);
         }
         self.delivered += 1;
@@ -120,6 +128,10 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
         if let Some(retransmission) = &mut self.retransmission {
             retransmission.poll(pipeline, now);
         }
+    }
+
+    fn take_incident(&mut self) -> Option<Incident> {
+        self.differing.take().map(Incident::CopiesDiffer)
     }
 
     /// Whether the backlog is processed, and either nothing was dropped meanwhile, or the incremental feed has been

@@ -16,7 +16,9 @@ use crate::live::Multicast;
 use crate::replay::Report;
 use crate::selection::Selected;
 use crate::{Limits, Pipeline};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
+use touchline_feed::arbitration::CopyHash;
 use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
 use touchline_net::LiveSource;
 use touchline_net::udp::{Endpoint, check_interface};
@@ -210,6 +212,9 @@ pub fn settings(config: &CmeConfig) -> Settings {
         packet_bytes_max: config.limits.packet_bytes_max,
         instruments_max: config.limits.instruments_max,
         queue_entries_max: config.limits.queue_entries_max,
+        // A secret of each process: who knows one packet cannot make another of the same hash.
+        compare_copies: (config.venue.compare_copies)
+            .then(|| CopyHash::new(RandomState::new().build_hasher().finish())),
         stale_ns: timeout_ns(config.duty.stale_after_ms),
         ..Settings::default()
     }

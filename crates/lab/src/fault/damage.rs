@@ -35,6 +35,24 @@ pub fn flip(payload: &mut [u8], bytes_max: u64, random: &mut Random) {
     }
 }
 
+/// Changes a byte of the messages so that the packet is still valid. False if none of some tries does.
+pub fn tamper(payload: &mut [u8], random: &mut Random) -> bool {
+    const TRIES: usize = 64;
+    if payload.len() <= MESSAGE {
+        return false;
+    }
+    (0..TRIES).any(|_| {
+        let offset = MESSAGE + random.index(payload.len() - MESSAGE);
+        let change = random.between(1, 255) as u8;
+        payload[offset] ^= change;
+        let is_valid = packet::read(payload).is_some();
+        if !is_valid {
+            payload[offset] ^= change;
+        }
+        is_valid
+    })
+}
+
 /// Truncates the packet so that it is invalid. A cut between two messages would leave a valid one.
 pub fn truncate(payload: &mut Vec<u8>, random: &mut Random) {
     let length = random.index(payload.len());

@@ -165,6 +165,9 @@ impl<'a> Lines<'a> {
                     damage::flip(&mut copy.payload, bytes_max, random);
                 })
             }
+            Fault::Tamper { share } => for_share(copies, rule, share, random, |copy, random| {
+                copy.intact &= !damage::tamper(&mut copy.payload, random);
+            }),
             Fault::Truncate { share } => for_share(copies, rule, share, random, |copy, random| {
                 copy.intact = false;
                 damage::truncate(&mut copy.payload, random);

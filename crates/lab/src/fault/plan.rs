@@ -94,6 +94,11 @@ pub enum Fault {
         /// Largest number of changed bytes.
         bytes_max: u64,
     },
+    /// A byte of the messages changes, and the packet is still valid: number, sending time and length stay.
+    Tamper {
+        /// Share of packets.
+        share: f64,
+    },
     /// The end is removed, so that the packet is invalid.
     Truncate {
         /// Share of packets.
@@ -232,6 +237,7 @@ impl Fault {
             Self::Delay { .. } => "delay",
             Self::Corrupt { .. } => "corrupt",
             Self::Flip { .. } => "flip",
+            Self::Tamper { .. } => "tamper",
             Self::Truncate { .. } => "truncate",
             Self::Forge { .. } => "forge",
             Self::Replay { .. } => "replay",

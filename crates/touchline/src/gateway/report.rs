@@ -93,6 +93,16 @@ impl Reporter {
                 log.write(&event::JOINED, fields);
             }
             Incident::Gap(gap) => log.write(&event::GAP, self.gap(gap)),
+            Incident::CopiesDiffer(copies) => {
+                let mut fields: Vec<Field> = vec![
+                    ("line", copies.line.into()),
+                    ("source", copies.source.to_string().into()),
+                    ("number", copies.number.into()),
+                    ("packets", copies.packets.into()),
+                ];
+                fields.extend(self.named("action"));
+                log.write(&event::COPIES_DIFFER, fields);
+            }
             Incident::ClockStepped { step_ns } => {
                 let step_ms = (step_ns / 1_000_000).to_string();
                 log.write(&event::CLOCK_STEP, [("step_ms", Value::from(step_ms))]);

@@ -112,6 +112,9 @@ events! {
     GAP = Warn Limited "gap" [line first last packets gaps action]
         "sequence gap: packets first to last were lost on both lines; gaps is the number of gaps since the last line, packets their sum, and first and last are those of the newest"
         "nothing for one gap: snapshots recover the books; for many, compare with packets_dropped_kernel on this host, then call the network's operator";
+    COPIES_DIFFER = Warn Limited "copies_differ" [line source number packets action]
+        "both lines brought a packet with this number, sending time and length, and different bytes: one of the two is forged or damaged, and it is not known which; every book of the channel is recovered, as after a gap. line and source are those of the later copy, packets the number of such packets since the last line"
+        "find out who else sends to the channel's groups and what changes packets on the way of each line; capture both lines and compare the two packets";
     GAP_FILLED = Info Limited "gap_filled" [packets source]
         "packets lost on both lines came from TCP replay; no book was lost"
         "nothing";

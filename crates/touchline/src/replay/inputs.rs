@@ -48,6 +48,7 @@ pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     if let Some(dir) = &arguments.dir {
         config.publication.directory = Some(dir.clone());
     }
+    config.venue.compare_copies |= arguments.compare_copies;
     config.venue.wait_ms = arguments.wait_ms.unwrap_or(config.venue.wait_ms);
     Ok(config)
 }

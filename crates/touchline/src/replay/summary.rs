@@ -59,13 +59,14 @@ const ALWAYS: [&str; 5] = [
     "instrument_gaps",
 ];
 /// Counters shown by other parts of the summary.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 9] = [
     "packets_a",
     "packets_b",
     "packets_snapshot",
     "packets_definition",
     "packets_first_a",
     "packets_first_b",
+    "packets_different",
     "messages",
     "messages_unknown",
 ];
@@ -226,6 +227,14 @@ impl<'a> Summary<'a> {
                 ""
             );
             row(&mut odd, *packets, &words)?;
+        }
+        if let Some(copies) = self.report.differing {
+            let words = format!(
+                "packets whose other copy has different bytes, the last one\n\
+                 {:16}number {} of line {}, from {}",
+                "", copies.number, copies.line, copies.source
+            );
+            row(&mut odd, copies.packets, &words)?;
         }
         for reason in NotUdp::ALL {
             let words = format!("frames skipped: {}", reason.describe());

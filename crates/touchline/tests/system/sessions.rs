@@ -8,6 +8,7 @@
 
 mod bus;
 mod captures;
+mod copies;
 mod fold;
 mod hostile;
 mod lines;

@@ -109,6 +109,8 @@ pub struct JumpCandidate {
     replaces: bool,
     /// The candidate dropped last, if it may nevertheless be real.
     forgotten: Option<Forgotten>,
+    /// Copies are compared by their bytes.
+    compare: bool,
 }
 
 impl JumpCandidate {
@@ -130,7 +132,13 @@ impl JumpCandidate {
             ambiguous: false,
             replaces: false,
             forgotten: None,
+            compare: false,
         }
+    }
+
+    /// Sets whether copies are compared by their bytes.
+    pub fn comparing(self, compare: bool) -> JumpCandidate {
+        JumpCandidate { compare, ..self }
     }
 
     /// Whether it is empty.
@@ -247,7 +255,8 @@ impl JumpCandidate {
             && (self.lowest.sequence..=self.highest.sequence).contains(&sequence)
             && self.buffer.has(sequence)
         {
-            if self.buffer.disputes(sequence, sending_ns, payload.len()) {
+            let differs = || self.compare && self.buffer.differs(sequence, sending_ns, payload);
+            if self.buffer.disputes(sequence, sending_ns, payload.len()) || differs() {
                 // Neither is accepted; the next copy of either one replaces it.
                 self.buffer.take(sequence);
                 return true;

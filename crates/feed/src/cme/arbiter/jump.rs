@@ -1,7 +1,7 @@
 //! How a confirmed candidate becomes the stream, and how an unconfirmed one is dropped.
 
 use super::candidate::{Forgotten, Jump, Place, Situation};
-use super::{Arbiter, JumpWarning, Likeness, Line, Step, StreamPoint};
+use super::{Arbiter, JumpWarning, Likeness, Line, Sent, Step, StreamPoint};
 use crate::arbitration::{BufferedPacket, Span, is_over};
 
 /// A sequence reset is awaited for this many times the wait time of a gap while the stream continues without it.
@@ -165,8 +165,12 @@ impl Arbiter {
         let next = *self.window.buffer().peek(self.window.next());
         let sending_ns = next.sending_ns;
         let newest = self.earlier.highest();
-        let is_late =
-            self.likeness(newest.sequence, newest.sending_ns, newest.bytes()) == Likeness::Lost;
+        let sent = Sent {
+            sending_ns: newest.sending_ns,
+            bytes: newest.bytes() as u32,
+            hash: 0,
+        };
+        let is_late = self.likeness(newest.sequence, sent) == Likeness::Lost;
         let is_long = is_over(
             self.earlier.since_ns(),
             next.time.mono_ns,
@@ -224,6 +228,7 @@ impl Arbiter {
             }
             Jump::Restart => {
                 self.sent.forget(0..self.window.next());
+                self.differed = None;
                 self.window.begin(lowest.sequence);
                 let is_later = sending_ns > self.clock.newest_ns;
                 self.clock.begun_ns = if is_later { sending_ns } else { 0 };
@@ -268,6 +273,7 @@ impl Arbiter {
     }
 
     fn adopt(&mut self) {
+        let compares = self.compare.is_some();
         let Arbiter {
             window, candidate, ..
         } = self;
@@ -282,7 +288,9 @@ impl Arbiter {
                 return;
             }
             // mutant: feed: a packet of one line is not replaced by packets of both lines
-            let is_disputed = (window.buffer()).disputes(sequence, sending_ns, payload.len());
+            let buffer = window.buffer();
+            let is_disputed = buffer.disputes(sequence, sending_ns, payload.len())
+                || compares && buffer.differs(sequence, sending_ns, payload);
             if is_disputed {
                 window.discard(sequence);
             }

@@ -1,21 +1,26 @@
-//! Sending time and length of the last processed numbers, to distinguish a copy from another packet of the same number.
+//! Sending time, length and hash of the last processed numbers, to distinguish a copy from another packet of the same number.
 
 use super::clock::CLOCK_BACK_NS;
 
 /// Limit for a packet that arrives after the last processed one: it was sent at most this long before it.
 const LATE_NS_MAX: u64 = 1_000_000_000;
 
-/// Sending time and length of the last processed packets.
+/// What is kept of the last processed packets.
 #[derive(Debug)]
 pub struct SentTimes {
     /// By number; a time of 0 for a lost number.
     slots: Vec<Sent>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Sent {
-    sending_ns: u64,
-    bytes: u32,
+/// What is kept of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Sending time.
+    pub sending_ns: u64,
+    /// Length.
+    pub bytes: u32,
+    /// Hash of the messages, without the header: the lines may stamp apart. 0 if copies are not compared.
+    pub hash: u32,
 }
 
 /// Comparison of a packet with the processed one of its number.
@@ -27,6 +32,8 @@ pub enum Likeness {
     Lost,
     /// Another packet with the same sending time: one of the two is not the venue's.
     Conflict,
+    /// Another packet, which only its hash tells from the processed one.
+    Different,
     /// A different sending time, or too old to compare.
     Unknown,
 }
@@ -45,19 +52,16 @@ impl SentTimes {
 
     /// Records a processed packet.
     #[inline]
-    pub fn record(&mut self, sequence: u64, sending_ns: u64, bytes: usize) {
+    pub fn record(&mut self, sequence: u64, sent: Sent) {
         let slot = sequence as usize & (self.slots.len() - 1);
-        self.slots[slot] = Sent {
-            sending_ns,
-            bytes: bytes as u32,
-        };
+        self.slots[slot] = sent;
     }
 
     /// Records that these numbers were lost, or are of a previous epoch.
     pub fn forget(&mut self, numbers: std::ops::Range<u64>) {
         let last = self.slots.len() as u64;
         for sequence in numbers.start.max(numbers.end.saturating_sub(last))..numbers.end {
-            self.record(sequence, 0, 0);
+            self.record(sequence, Sent::default());
         }
     }
 
@@ -85,27 +89,19 @@ impl SentTimes {
 
     /// Whether a packet whose number is below `next` is the one that was processed.
     #[inline]
-    pub fn is_copy(&self, sequence: u64, sending_ns: u64, bytes: usize, next: u64) -> bool {
-        let sent = self.slot(sequence);
+    pub fn is_copy(&self, sequence: u64, other: Sent, next: u64) -> bool {
         let is_kept = sequence + (self.slots.len() as u64) >= next;
-        is_kept && sent.sending_ns == sending_ns && sent.bytes == bytes as u32
+        is_kept && self.slot(sequence) == other
     }
 
     /// Compares a packet whose number is below `next`. The packet of a lost number was sent no later than the last
     /// processed packet, at `processed_ns`.
-    pub fn compare(
-        &self,
-        sequence: u64,
-        sending_ns: u64,
-        bytes: usize,
-        next: u64,
-        processed_ns: u64,
-    ) -> Likeness {
+    pub fn compare(&self, sequence: u64, other: Sent, next: u64, processed_ns: u64) -> Likeness {
         if sequence + (self.slots.len() as u64) < next {
             return Likeness::Unknown;
         }
-        let sent = self.slot(sequence);
-        if self.is_copy(sequence, sending_ns, bytes, next) {
+        let (sent, sending_ns) = (self.slot(sequence), other.sending_ns);
+        if sent == other {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
             // It was sent before the packets processed after it; a sequence reset is sent later.
@@ -116,9 +112,14 @@ impl SentTimes {
             } else {
                 Likeness::Unknown
             }
-        } else if sent.bytes != bytes as u32 && self.is_same_place(sequence, sending_ns, next) {
+        } else if !self.is_same_place(sequence, sending_ns, next) {
+            Likeness::Unknown
+        } else if sent.bytes != other.bytes {
             // mutant: feed: two packets with one number are no conflict
             Likeness::Conflict
+        } else if sent.hash != other.hash {
+            // mutant: feed: copies of other bytes are no conflict
+            Likeness::Different
         } else {
             Likeness::Unknown
         }
@@ -131,14 +132,23 @@ mod tests {
 
     const SECOND: u64 = SAME_PLACE_NS;
 
+    fn packet(sending_ns: u64, bytes: u32) -> Sent {
+        Sent {
+            sending_ns,
+            bytes,
+            hash: 0,
+        }
+    }
+
     #[test]
     fn a_packet_is_compared_with_the_processed_one_of_its_number() {
         let mut sent = SentTimes::new(8);
-        sent.record(5, 10 * SECOND, 100);
+        sent.record(5, packet(10 * SECOND, 100));
         sent.forget(6..7);
-        sent.record(7, 11 * SECOND, 100);
-        let compare =
-            |sequence, sending_ns, bytes| sent.compare(sequence, sending_ns, bytes, 8, 11 * SECOND);
+        sent.record(7, packet(11 * SECOND, 100));
+        let compare = |sequence, sending_ns, bytes| {
+            sent.compare(sequence, packet(sending_ns, bytes), 8, 11 * SECOND)
+        };
         assert_eq!(compare(5, 10 * SECOND, 100), Likeness::Copy);
         assert_eq!(compare(5, 10 * SECOND, 99), Likeness::Conflict);
         assert_eq!(compare(5, 10 * SECOND + 1, 22), Likeness::Conflict);
@@ -154,19 +164,54 @@ mod tests {
         );
         assert_eq!(compare(6, 11 * SECOND - 1, 22), Likeness::Lost);
         assert_eq!(compare(6, 12 * SECOND, 22), Likeness::Unknown);
-        let later = sent.compare(5, 10 * SECOND, 100, 14, 20 * SECOND);
+        let later = sent.compare(5, packet(10 * SECOND, 100), 14, 20 * SECOND);
         assert_eq!(later, Likeness::Unknown, "number 13 replaced it");
     }
 
     #[test]
     fn of_a_long_loss_only_the_last_numbers_are_stored() {
         let mut sent = SentTimes::new(4);
-        (1..=4).for_each(|sequence| sent.record(sequence, SECOND, 1));
+        (1..=4).for_each(|sequence| sent.record(sequence, packet(SECOND, 1)));
         sent.forget(5..1 << 40);
         let last = (1 << 40) - 1;
         assert_eq!(
-            sent.compare(last, SECOND, 1, 1 << 40, SECOND),
+            sent.compare(last, packet(SECOND, 1), 1 << 40, SECOND),
             Likeness::Lost
+        );
+    }
+
+    /// Also if the lines stamp apart.
+    #[test]
+    fn a_packet_of_other_bytes_is_no_copy() {
+        let mut sent = SentTimes::new(8);
+        let first = Sent {
+            hash: 1,
+            ..packet(10 * SECOND, 100)
+        };
+        sent.record(5, first);
+        let compare = |other: Sent| sent.compare(5, other, 6, 10 * SECOND);
+        assert!(sent.is_copy(5, first, 6) && compare(first) == Likeness::Copy);
+        for (apart_ns, likeness) in [
+            (0, Likeness::Different),
+            (1, Likeness::Different),
+            (2 * SECOND, Likeness::Unknown),
+        ] {
+            let other = Sent {
+                sending_ns: first.sending_ns + apart_ns,
+                hash: 2,
+                ..first
+            };
+            assert!(!sent.is_copy(5, other, 6));
+            assert_eq!(compare(other), likeness);
+        }
+        let apart = Sent {
+            sending_ns: first.sending_ns + 1,
+            ..first
+        };
+        assert_eq!(
+            compare(apart),
+            Likeness::Unknown,
+            "the lines may stamp apart"
         );
     }
 }

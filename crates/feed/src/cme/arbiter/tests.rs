@@ -3,6 +3,7 @@
 use super::*;
 
 mod confirmation;
+mod copies;
 mod stray;
 
 const WAIT: u64 = 100;
@@ -89,7 +90,7 @@ impl Bench {
     ) -> Verdict {
         self.advance(time.mono_ns);
         self.arbiter.record_activity(line, time.mono_ns);
-        let old = self.arbiter.old_copy(sequence, sending_ns, payload.len());
+        let old = self.arbiter.old_copy(sequence, sending_ns, payload);
         let verdict = old.unwrap_or_else(|| {
             self.arbiter
                 .accept(sequence, sending_ns, line, time, payload)
@@ -111,7 +112,7 @@ impl Bench {
             self.log.push(match step {
                 Step::Packet(buffered) => {
                     let bytes = self.arbiter.payload(&buffered);
-                    u32::from_le_bytes(bytes.try_into().unwrap()).to_string()
+                    u32::from_le_bytes(*bytes.first_chunk().unwrap()).to_string()
                 }
                 Step::Lost { first, last } => format!("lost {first}-{last}"),
                 Step::Joined { first, whole: true } => format!("joined {first}"),

@@ -27,6 +27,10 @@ pub struct CmeVenue {
         deserialize_with = "within::<_, _, 0, 10_000>"
     )]
     pub wait_ms: u64,
+    /// Whether the bytes of a packet's copies are compared: a packet that was forged or damaged on one line, and is still valid,
+    /// is noticed when its other copy comes.
+    #[serde(default)]
+    pub compare_copies: bool,
     /// Network interface for the groups, by name or address; the system's choice if absent.
     #[serde(
         default,
@@ -80,6 +84,7 @@ impl Config<CmeVenue> {
                 config_xml: config_xml.into(),
                 join: Join::Snapshot,
                 wait_ms: default_wait_ms(),
+                compare_copies: false,
                 interface: None,
                 interface_b: None,
                 symbols: Symbols::default(),

@@ -68,7 +68,7 @@ struct Seen {
 }
 
 /// Books of one exchange.
-struct ExpectedBooks {
+pub struct ExpectedBooks {
     /// At the ends of events, by venue id and sending time within its second: wrong clocks differ by whole seconds.
     by_packet: HashMap<(i64, u64), HashSet<u64>>,
     /// At any time.
@@ -76,7 +76,8 @@ struct ExpectedBooks {
 }
 
 impl ExpectedBooks {
-    fn of(session: &Session) -> ExpectedBooks {
+    /// Of a whole session.
+    pub fn of(session: &Session) -> ExpectedBooks {
         let clean = deliver(session, &FaultPlan::default(), 0);
         let (lossless, between) = every_book(&clean.arrivals);
         let mut by_packet: HashMap<_, HashSet<u64>> = HashMap::new();
@@ -87,7 +88,8 @@ impl ExpectedBooks {
         ExpectedBooks { by_packet, between }
     }
 
-    fn has(&self, &(security_id, event_end, state): &(i64, Option<u64>, u64)) -> bool {
+    /// Whether a book that is called live is one of them.
+    pub fn has(&self, &(security_id, event_end, state): &(i64, Option<u64>, u64)) -> bool {
         let known = match event_end {
             Some(sending_ns) => self.by_packet.get(&(security_id, sending_ns % SECOND_NS)),
             None => self.between.get(&security_id),

@@ -99,7 +99,8 @@ fn packets_of_both_lines_replace_a_forgery_on_one_line() {
         bench.on(line, sequence, NOW + 185 + u64::from(sequence), NOW + 206);
     }
     bench.expect("16 17 18 19 20");
-    let said = bench.arbiter.sent.compare(18, own, 4, 21, NOW + 205);
+    let sent = bench.arbiter.sent(own, &18_u32.to_le_bytes());
+    let said = bench.arbiter.sent.compare(18, sent, 21, NOW + 205);
     assert_eq!(said, Likeness::Copy, "the one of both lines was processed");
 }
 
