@@ -31,6 +31,14 @@ pub enum NotUdp {
     Link,
     /// Neither IPv4 nor IPv6: ARP, spanning tree, PTP over Ethernet.
     Network,
+    /// MPLS labels, over Ethernet or IP.
+    Mpls,
+    /// PPP over Ethernet.
+    Pppoe,
+    /// A tunnel over IP or Ethernet: IP in IP, GRE (ERSPAN too), EtherIP, L2TP, provider backbone bridges.
+    Tunnel,
+    /// Encrypted: MACsec, IPsec.
+    Encrypted,
     /// Another protocol over IP: TCP, IGMP, ICMP.
     Transport,
     /// A fragment of a datagram; venues send complete ones.
@@ -84,6 +92,13 @@ mod ether_type {
     pub(super) const IPV6: u16 = 0x86dd;
     /// 802.1Q, 802.1ad, and the tag that came before 802.1ad.
     pub(super) const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+    /// Unicast and multicast.
+    pub(super) const MPLS: [u16; 2] = [0x8847, 0x8848];
+    /// Discovery and session.
+    pub(super) const PPPOE: [u16; 2] = [0x8863, 0x8864];
+    /// Provider backbone bridges, TRILL, network service header.
+    pub(super) const TUNNELS: [u16; 3] = [0x88e7, 0x22f3, 0x894f];
+    pub(super) const MACSEC: u16 = 0x88e5;
 }
 
 /// The numbers of protocols over IP.
@@ -93,6 +108,53 @@ mod protocol {
     pub(super) const ROUTING: u8 = 43;
     pub(super) const FRAGMENT: u8 = 44;
     pub(super) const DESTINATION_OPTIONS: u8 = 60;
+    /// IPv4, IPv6, GRE, EtherIP, L2TP.
+    pub(super) const TUNNELS: [u8; 5] = [4, 41, 47, 97, 115];
+    pub(super) const MPLS: u8 = 137;
+    /// IPsec: encapsulated payload, and the header of authentication, behind which it mostly is.
+    pub(super) const IPSEC: [u8; 2] = [50, 51];
+}
+
+/// Ports of tunnels over UDP, of the registry of IANA and of Linux.
+const UDP_TUNNELS: [(u16, &str); 8] = [
+    (1_701, "L2TP"),
+    (2_152, "GTP"),
+    (4_500, "IPsec"),
+    (4_754, "GRE over UDP"),
+    (4_789, "VXLAN"),
+    (6_081, "Geneve"),
+    (6_635, "MPLS over UDP"),
+    (8_472, "VXLAN"),
+];
+
+/// The tunnel whose datagrams go to this port: what the frames of a capture hold is then inside of it.
+pub fn tunnel_of_port(port: u16) -> Option<&'static str> {
+    let mut tunnels = UDP_TUNNELS.into_iter();
+    let found = tunnels.find(|(of_tunnel, _)| *of_tunnel == port);
+    found.map(|(_, name)| name)
+}
+
+/// Reason why an EtherType does not lead to IP.
+#[cold]
+fn not_ip(kind: u16) -> NotUdp {
+    match kind {
+        kind if ether_type::MPLS.contains(&kind) => NotUdp::Mpls,
+        kind if ether_type::PPPOE.contains(&kind) => NotUdp::Pppoe,
+        kind if ether_type::TUNNELS.contains(&kind) => NotUdp::Tunnel,
+        ether_type::MACSEC => NotUdp::Encrypted,
+        _ => NotUdp::Network,
+    }
+}
+
+/// Reason why a protocol over IP is not UDP.
+#[cold]
+fn not_udp(transport: u8) -> NotUdp {
+    match transport {
+        protocol::MPLS => NotUdp::Mpls,
+        tunnel if protocol::TUNNELS.contains(&tunnel) => NotUdp::Tunnel,
+        ipsec if protocol::IPSEC.contains(&ipsec) => NotUdp::Encrypted,
+        _ => NotUdp::Transport,
+    }
 }
 
 /// Offset of the IP header.
@@ -105,7 +167,7 @@ fn network_header(link: LinkType, bytes: &[u8]) -> Result<usize, NotUdp> {
         LinkType::LINUX_SLL2 => match u16_at(bytes, 0)? {
             ether_type::IPV4 | ether_type::IPV6 => Ok(20),
             tag if ether_type::VLAN_TAGS.contains(&tag) => after_ether_type(bytes, 22),
-            _ => Err(NotUdp::Network),
+            other => Err(not_ip(other)),
         },
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Ok(0),
         LinkType::NULL | LinkType::LOOP => match array(bytes, 0)? {
@@ -123,7 +185,7 @@ fn after_ether_type(bytes: &[u8], mut at: usize) -> Result<usize, NotUdp> {
         match u16_at(bytes, at)? {
             ether_type::IPV4 | ether_type::IPV6 => return Ok(at + 2),
             tag if ether_type::VLAN_TAGS.contains(&tag) => at += 4,
-            _ => return Err(NotUdp::Network),
+            other => return Err(not_ip(other)),
         }
     }
 }
@@ -140,7 +202,7 @@ fn ipv4(bytes: &[u8], at: usize) -> Result<Located, NotUdp> {
         return Err(NotUdp::Malformed);
     }
     if transport != protocol::UDP {
-        return Err(NotUdp::Transport);
+        return Err(not_udp(transport));
     }
     if fragment {
         return Err(NotUdp::Fragment);
@@ -166,7 +228,7 @@ fn ipv6(bytes: &[u8], at: usize) -> Result<Located, NotUdp> {
                 (usize::from(byte(bytes, start + 1)?) + 1) * 8
             }
             protocol::FRAGMENT => return Err(NotUdp::Fragment),
-            _ => return Err(NotUdp::Transport),
+            other => return Err(not_udp(other)),
         };
         next = byte(bytes, start)?;
         start += len;
@@ -218,9 +280,13 @@ fn u16_at(bytes: &[u8], at: usize) -> Result<u16, NotUdp> {
 
 impl NotUdp {
     /// All reasons, in the order of their discriminants, for a table of counts.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::Link,
         Self::Network,
+        Self::Mpls,
+        Self::Pppoe,
+        Self::Tunnel,
+        Self::Encrypted,
         Self::Transport,
         Self::Fragment,
         Self::Truncated,
@@ -232,10 +298,27 @@ impl NotUdp {
         match self {
             Self::Link => "an unknown link layer",
             Self::Network => "another network protocol than IP",
+            Self::Mpls => "MPLS labels",
+            Self::Pppoe => "PPP over Ethernet",
+            Self::Tunnel => "a tunnel (GRE, IP in IP, L2TP)",
+            Self::Encrypted => "encryption (MACsec, IPsec)",
             Self::Transport => "another transport than UDP",
             Self::Fragment => "a fragment of a datagram",
             Self::Truncated => "cut by the capture's snap length",
             Self::Malformed => "contradictory lengths in its headers",
+        }
+    }
+
+    /// What to do so that the next capture has the packets; `None` where frames of this kind are none of the venue's.
+    pub fn remedy(self) -> Option<&'static str> {
+        match self {
+            Self::Link => Some("capture on an Ethernet interface, or with tcpdump -i any"),
+            Self::Mpls => Some("capture behind the router that removes the labels"),
+            Self::Pppoe => Some("capture on the ppp interface behind it"),
+            Self::Tunnel => Some("capture behind the end of the tunnel"),
+            Self::Encrypted => Some("capture behind the decryption"),
+            Self::Truncated => Some("capture whole packets: tcpdump -s 0"),
+            Self::Network | Self::Transport | Self::Fragment | Self::Malformed => None,
         }
     }
 }

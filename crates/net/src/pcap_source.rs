@@ -1,12 +1,13 @@
 //! Packets from one or several captures.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::capture_order::CaptureOrder;
 use crate::frame::{self, NotUdp};
-use crate::pcap::{Progress, Reader, Record};
+use crate::pcap::{LinkType, Progress, Reader, Record};
 use crate::{Error, Packet, PacketSource, Received, TimestampSource};
 
 /// Lends the UDP packets of captures in capture order, line by line.
@@ -35,6 +36,8 @@ pub struct PcapSource<'a> {
 pub struct Skipped {
     /// UDP over IPv6; market-data groups are IPv4.
     pub ipv6: u64,
+    /// The unknown link layer that was met last.
+    unknown_link: Option<LinkType>,
     not_udp: [u64; NotUdp::ALL.len()],
 }
 
@@ -110,7 +113,12 @@ impl<'a> PcapSource<'a> {
                 }),
                 _ => self.skipped.ipv6 += 1,
             },
-            Err(reason) => self.skipped.not_udp[reason as usize] += 1,
+            Err(reason) => {
+                self.skipped.not_udp[reason as usize] += 1;
+                if reason == NotUdp::Link {
+                    self.skipped.unknown_link = Some(frame.link);
+                }
+            }
         }
         Ok(true)
     }
@@ -158,9 +166,36 @@ impl Skipped {
         self.not_udp[reason as usize]
     }
 
+    /// Each reason that was met: the number of frames, what they are, and what to do.
+    pub fn reasons(&self) -> Vec<(u64, String)> {
+        let text = |reason: NotUdp| {
+            let link = self.unknown_link.filter(|_| reason == NotUdp::Link);
+            let link = link.map_or(String::new(), |link| format!(" (link type {})", link.0));
+            let remedy = reason.remedy();
+            let remedy = remedy.map_or(String::new(), |remedy| format!("; {remedy}"));
+            format!("{}{link}{remedy}", reason.describe())
+        };
+        let reasons = NotUdp::ALL
+            .into_iter()
+            .map(|reason| (self.not_udp(reason), text(reason)));
+        let all = reasons.chain([(self.ipv6, "IPv6".to_owned())]);
+        all.filter(|(frames, _)| *frames > 0).collect()
+    }
+
     /// All skipped frames.
     pub fn total(&self) -> u64 {
         self.ipv6 + self.not_udp.iter().sum::<u64>()
+    }
+}
+
+/// What was skipped, and what to do, for the end of a sentence; nothing if no frame was.
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (frames, why) in self.reasons() {
+            let plural = if frames == 1 { "" } else { "s" };
+            write!(f, " ({frames} frame{plural} skipped: {why})")?;
+        }
+        Ok(())
     }
 }
 

@@ -235,7 +235,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;
     if error.is_none() && report.routed() == 0 && !left_early {
-        return Err(Failure::run(cme::other_channel(&config, &report)));
+        return Err(Failure::run(cme::other_channel(
+            &config,
+            &report,
+            &source.skipped(),
+        )));
     }
     if !arguments.quiet && !left_early {
         let skipped = source.skipped();

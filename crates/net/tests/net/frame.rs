@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use touchline_net::frame::{
-    Datagram, NotUdp, PayloadTooLong, UDP_PAYLOAD_BYTES_MAX, datagram, udp_ipv4_frame,
+    Datagram, NotUdp, PayloadTooLong, UDP_PAYLOAD_BYTES_MAX, datagram, tunnel_of_port,
+    udp_ipv4_frame,
 };
 use touchline_net::pcap::LinkType;
 
@@ -183,6 +184,42 @@ fn frames_without_a_complete_datagram_are_counted_by_reason() {
     assert_eq!(ethernet_type(0x08, 0x06), Err(NotUdp::Network));
     assert_eq!(ethernet_type(0x88, 0xf7), Err(NotUdp::Network));
     assert_eq!(changed(|frame| frame[IP + 9] = 6), Err(NotUdp::Transport));
+    // Labels, PPP, tunnels and encryption, whose packets a venue may well have sent.
+    for (high, low, reason) in [
+        (0x88, 0x47, NotUdp::Mpls),
+        (0x88, 0x48, NotUdp::Mpls),
+        (0x88, 0x63, NotUdp::Pppoe),
+        (0x88, 0x64, NotUdp::Pppoe),
+        (0x88, 0xe7, NotUdp::Tunnel),
+        (0x22, 0xf3, NotUdp::Tunnel),
+        (0x88, 0xe5, NotUdp::Encrypted),
+    ] {
+        assert_eq!(ethernet_type(high, low), Err(reason));
+        let tagged = [&[0; 12][..], &[0x81, 0x00, 0, 7, high, low], &[0; 40]].concat();
+        assert_eq!(datagram(LinkType::ETHERNET, &tagged), Err(reason));
+        let cooked = [&[0; 14][..], &[high, low], &[0; 40]].concat();
+        assert_eq!(datagram(LinkType::LINUX_SLL, &cooked), Err(reason));
+        let cooked = [&[high, low][..], &[0; 58]].concat();
+        assert_eq!(datagram(LinkType::LINUX_SLL2, &cooked), Err(reason));
+    }
+    for (protocol, reason) in [
+        (4, NotUdp::Tunnel),
+        (41, NotUdp::Tunnel),
+        (47, NotUdp::Tunnel),
+        (97, NotUdp::Tunnel),
+        (115, NotUdp::Tunnel),
+        (137, NotUdp::Mpls),
+        (50, NotUdp::Encrypted),
+        (51, NotUdp::Encrypted),
+    ] {
+        assert_eq!(changed(|frame| frame[IP + 9] = protocol), Err(reason));
+        let mut ipv6 = [0; 60];
+        (ipv6[0], ipv6[6]) = (0x60, protocol);
+        assert_eq!(datagram(LinkType::IPV6, &ipv6), Err(reason));
+    }
+    assert_eq!(tunnel_of_port(4_789), Some("VXLAN"));
+    assert_eq!(tunnel_of_port(6_081), Some("Geneve"));
+    assert_eq!(tunnel_of_port(14_310), None);
     // Fragments: "more fragments" is set; an offset is set. The "evil" bit and "don't fragment" alone are not fragments.
     assert_eq!(changed(|frame| frame[IP + 6] = 0x20), Err(NotUdp::Fragment));
     assert_eq!(changed(|frame| frame[IP + 7] = 1), Err(NotUdp::Fragment));

@@ -9,7 +9,7 @@ use touchline_gateway::venues::cme::ChannelConfig;
 use touchline_gateway::venues::cme::CmeReport;
 use touchline_instruments::Instruments;
 use touchline_net::Skipped;
-use touchline_net::frame::NotUdp;
+use touchline_net::frame::tunnel_of_port;
 use touchline_transport::Publish;
 use touchline_types::Validity;
 use touchline_wire::sbe::UtcTime;
@@ -221,9 +221,13 @@ impl<'a> Summary<'a> {
     fn write_oddities(&self, f: &mut Formatter<'_>) -> Result {
         let mut odd = String::new();
         for (destination, packets) in &self.report.unrouted {
+            let question = match tunnel_of_port(destination.port()) {
+                Some(tunnel) => format!("{tunnel}; capture behind the end of the tunnel"),
+                None => "is this the right channel?".to_owned(),
+            };
             let words = format!(
                 "packets to {destination}: the channel has no such group;\n\
-                 {:16}is this the right channel?",
+                 {:16}{question}",
                 ""
             );
             row(&mut odd, *packets, &words)?;
@@ -236,11 +240,9 @@ impl<'a> Summary<'a> {
             );
             row(&mut odd, copies.packets, &words)?;
         }
-        for reason in NotUdp::ALL {
-            let words = format!("frames skipped: {}", reason.describe());
-            row_if_any(&mut odd, self.skipped.not_udp(reason), &words)?;
+        for (frames, why) in self.skipped.reasons() {
+            row(&mut odd, frames, &format!("frames skipped: {why}"))?;
         }
-        row_if_any(&mut odd, self.skipped.ipv6, "frames skipped: IPv6")?;
         for (info, value) in self.feed.counters().values() {
             let tables = ARBITRATION.iter().chain(&RECOVERY);
             let is_told = ELSEWHERE.contains(&info.name)

@@ -3,9 +3,11 @@
 use super::{ChannelConfig, CmeConfig, CmePipeline, CmeReport, channels_with, pipeline};
 use crate::config::ConfigError;
 use std::fmt::Write;
+use std::net::SocketAddrV4;
 use std::path::Path;
 use touchline_feed::cme::FeedType;
-use touchline_net::{Error, PacketSource, PcapSource, Received};
+use touchline_net::frame::tunnel_of_port;
+use touchline_net::{Error, PacketSource, PcapSource, Received, Skipped};
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 
@@ -124,7 +126,8 @@ impl<P: Publish> Capture<P> {
             self.has_ended = true;
             self.pipeline.finish();
             if self.report.routed() == 0 {
-                let sentence = other_channel(&self.config, &self.report);
+                let skipped = self.source.skipped();
+                let sentence = other_channel(&self.config, &self.report, &skipped);
                 return Err(CaptureError::OtherChannel(sentence));
             }
         }
@@ -144,15 +147,15 @@ impl<P: Publish> Capture<P> {
 
 const NAMED_MAX: usize = 4;
 
-/// Why no packet of the captures belongs to the channel: names their channels.
-pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> String {
+/// Why no packet of the captures belongs to the channel: names their channels, their tunnels, and what was skipped.
+pub fn other_channel(config: &CmeConfig, report: &CmeReport, skipped: &Skipped) -> String {
     let channel = config.venue.channel;
     let mut what = format!("no packet is for channel {channel}");
     let mut destinations: Vec<_> = report.unrouted.iter().collect();
     destinations.sort_by_key(|(destination, packets)| (u64::MAX - **packets, **destination));
     let Some((most, _)) = destinations.first() else {
-        what += ": the captures hold no UDP packet over IPv4; give captures of its groups";
-        return what;
+        what += ": the captures hold no UDP packet over IPv4";
+        return what + &skipped.to_string() + "; give captures of its groups";
     };
     let named = &destinations[..destinations.len().min(NAMED_MAX)];
     for (at, (destination, packets)) in named.iter().enumerate() {
@@ -164,6 +167,14 @@ pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> String {
         let others = (destinations.len() - NAMED_MAX) as u64;
         let _ = write!(what, " and more to {}", counted(others, "other"));
     }
+    let inside = |(destination, _): &(&SocketAddrV4, &u64)| tunnel_of_port(destination.port());
+    if let Some(tunnel) = destinations.iter().find_map(inside) {
+        let _ = write!(
+            what,
+            "; these packets are {tunnel}: capture behind the end of the tunnel"
+        );
+        return what + &skipped.to_string();
+    }
     what += &match channels_with(&config.venue.config_xml, **most).first() {
         Some(other) => format!("; {most} is channel {other}'s: set the channel to {other}"),
         None => format!(
@@ -171,7 +182,7 @@ pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> String {
             config.venue.config_xml.display()
         ),
     };
-    what
+    what + &skipped.to_string()
 }
 
 /// A count with thousands separators: `1,234,567`.

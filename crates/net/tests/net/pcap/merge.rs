@@ -128,7 +128,13 @@ fn other_frames_are_counted_by_reason() {
     let skipped = source.skipped();
     assert_eq!(
         NotUdp::ALL.map(|reason| skipped.not_udp(reason)),
-        [0, 1, 2, 1, 1, 0]
+        [0, 1, 0, 0, 0, 0, 2, 1, 1, 0]
+    );
+    assert_eq!(
+        skipped.to_string(),
+        " (1 frame skipped: another network protocol than IP) (2 frames skipped: another transport than UDP) \
+         (1 frame skipped: a fragment of a datagram) (1 frame skipped: cut by the capture's snap length; capture whole packets: \
+         tcpdump -s 0) (1 frame skipped: IPv6)"
     );
     assert_eq!((skipped.ipv6, skipped.total()), (1, 6));
 }

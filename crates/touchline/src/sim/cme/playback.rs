@@ -110,8 +110,9 @@ impl<'a> Playback<'a> {
         self.totals.passes += 1;
         if self.first_ns.is_none() {
             return Err(Failure::run(format!(
-                "{}: no packet to a multicast group; give captures of a channel, or --config-xml and --channel",
-                files(self.arguments)
+                "{}: no packet to a multicast group{}; give captures of a channel, or --config-xml and --channel",
+                files(self.arguments),
+                source.skipped()
             )));
         }
         self.pass_ns = self.last_due_ns + PAUSE_NS;

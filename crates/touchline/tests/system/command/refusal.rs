@@ -245,3 +245,84 @@ fn outputs_that_cannot_be_written_are_refused() {
         refused(&desk, &format!("{arguments} {output}"), 1, words);
     }
 }
+
+/// What hides the packets is named, with the number of frames and what to do.
+#[test]
+fn captures_whose_packets_are_behind_labels_or_in_a_tunnel_say_so() {
+    let desk = Desk::new("tunnels");
+    let head = std::fs::read(desk.path("session.pcap")).expect("our capture")[..24].to_vec();
+    let capture = |link: u8, frames: &[Vec<u8>]| {
+        let mut bytes = head.clone();
+        bytes[20] = link;
+        for frame in frames {
+            let length = (frame.len() as u32).to_le_bytes();
+            bytes.extend([&[1; 8][..], &length, &length, frame].concat());
+        }
+        bytes
+    };
+    let ethernet = |high, low| [&[0; 12][..], &[high, low], &[0; 60]].concat();
+    let gre = [
+        &[0; 12][..],
+        &[0x08, 0x00, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 47],
+        &[0; 60],
+    ]
+    .concat();
+    let udp_to = |port| {
+        let mut frame = Vec::new();
+        let from = "10.0.0.1:5000".parse().expect("an address");
+        let to = format!("10.0.0.2:{port}").parse().expect("an address");
+        touchline_net::frame::udp_ipv4_frame(&mut frame, from, to, &[0; 60]).expect("it fits");
+        frame
+    };
+    for (name, bytes, words) in [
+        (
+            "mpls.pcap",
+            capture(1, &[ethernet(0x88, 0x47), ethernet(0x88, 0x47)]),
+            ["2 frames skipped: MPLS labels", "capture behind the router"],
+        ),
+        (
+            "pppoe.pcap",
+            capture(1, &[ethernet(0x88, 0x64)]),
+            [
+                "1 frame skipped: PPP over Ethernet",
+                "capture on the ppp interface",
+            ],
+        ),
+        (
+            "gre.pcap",
+            capture(1, &[gre]),
+            [
+                "1 frame skipped: a tunnel (GRE",
+                "capture behind the end of the tunnel",
+            ],
+        ),
+        (
+            "wireless.pcap",
+            capture(105, &[ethernet(0x08, 0x00)]),
+            [
+                "an unknown link layer (link type 105)",
+                "capture on an Ethernet interface",
+            ],
+        ),
+        (
+            "vxlan.pcap",
+            capture(1, &[udp_to(4_789)]),
+            [
+                "1 packet to 10.0.0.2:4789",
+                "are VXLAN: capture behind the end of the tunnel",
+            ],
+        ),
+        (
+            "geneve.pcap",
+            capture(1, &[udp_to(6_081)]),
+            [
+                "1 packet to 10.0.0.2:6081",
+                "are Geneve: capture behind the end of the tunnel",
+            ],
+        ),
+    ] {
+        desk.write(name, bytes);
+        let arguments = format!("replay --config cme.toml --pcap {name} --books books");
+        refused(&desk, &arguments, 1, &words);
+    }
+}
