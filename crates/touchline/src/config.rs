@@ -2,6 +2,7 @@
 
 use crate::mistakes;
 use crate::output::{Failure, say};
+use crate::place::Place;
 use std::path::{Path, PathBuf};
 use touchline_gateway::config::{ConfigError, read_config};
 use touchline_gateway::venues::{AnyConfig, VENUES};
@@ -18,6 +19,9 @@ pub struct Arguments {
     /// connecting.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
+    /// Where the buses are, for --check; overrides the configuration, as for the gateway.
+    #[command(flatten)]
+    place: Place,
 }
 
 const AFTER_HELP: &str = "\
@@ -44,7 +48,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(file) = &arguments.check else {
         return Ok(());
     };
-    let config = read(file)?;
+    let mut config = read(file)?;
+    if let Some(dir) = &arguments.place.dir {
+        config.set_directory(dir.clone());
+    }
     let plan = config.check();
     let plan = plan.map_err(Failure::mistakes)?;
     say(&format!("{}: valid: {plan}\n", file.display()))?;

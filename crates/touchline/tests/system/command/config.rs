@@ -130,9 +130,12 @@ fn control_characters_are_refused_in_every_configuration() {
 #[test]
 fn what_this_host_lacks_of_a_valid_file_is_named() {
     let desk = Desk::bare("config-host");
-    let cme = desk.read("cme.toml").replace("[venue]", "[gateway]\nloop_cpu_affinity = 4000\n[publication]\ndirectory = \"gone/buses\"\n[venue]\ninterface = \"eth99\"");
+    let cme = desk.read("cme.toml").replace("[venue]", "[gateway]\nloop_cpu_affinity = 4000\n[publication]\ndirectory = \"gone/too\"\n[venue]\ninterface = \"eth99\"");
     desk.write("here.toml", cme);
+    // TOUCHLINE_DIR of the test and --dir override the file, as for the gateway that is to run it.
     let checked = desk.run("config --check here.toml");
+    assert!(!checked.stderr.contains("gone"), "{}", checked.stderr);
+    let checked = desk.run("config --check here.toml --dir gone/buses");
     assert_eq!(checked.status, 1);
     assert!(
         checked.stdout.starts_with("here.toml: valid: "),
