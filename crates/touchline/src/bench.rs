@@ -13,6 +13,7 @@ mod ipc_rtt;
 mod ipc_throughput;
 mod journal;
 mod market;
+mod progress;
 mod publish;
 mod receive;
 mod relay;

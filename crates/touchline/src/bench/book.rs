@@ -2,6 +2,7 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use std::hint::black_box;
 use touchline_book::{ApplyResult, PriceBook};
@@ -90,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
     let mut histograms = SUBJECTS.map(|_| latency_histogram());
-    for round in 0..arguments.rounds {
+    for round in with_progress(0..arguments.rounds) {
         for ((_, place, published), histogram) in SUBJECTS.iter().zip(&mut histograms) {
             let mut subject = Subject::new(*place, arguments.levels, u64::from(round))?;
             let mut bus = published

@@ -6,6 +6,7 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
@@ -74,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for sample in samples() {
         let mut histograms = [(); 3].map(|()| latency_histogram());
-        for _ in 0..arguments.rounds {
+        for _ in with_progress(0..arguments.rounds) {
             arguments.measure::<Vectors>(&sample, &mut histograms[0])?;
             arguments.measure::<Words>(&sample, &mut histograms[1])?;
             if let (Some(program), Some(dictionary)) = (&arguments.quickfix, &arguments.dictionary)

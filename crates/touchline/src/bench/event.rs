@@ -12,13 +12,14 @@ mod deribit;
 
 use super::ipc::failure;
 use super::market::MarketName;
+use super::progress;
 use super::run::{Common, Run};
 use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_feed::cme::{FeedType, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::config::Symbols;
@@ -130,6 +131,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         BenchVenue::Deribit => Err(Failure::usage(
             "--pcap and --market need --venue cme; --venue deribit measures a generated session of its own",
         )),
+    }
+}
+
+impl Arguments {
+    /// Numbers of the rounds to measure.
+    fn rounds(&self) -> Box<dyn Iterator<Item = u32>> {
+        let limit = Duration::from_secs_f64(self.seconds.max(0.0));
+        match self.rounds {
+            Some(count) => Box::new(progress::with_progress(0..count)),
+            None => Box::new(progress::rounds_within(limit)),
+        }
     }
 }
 
@@ -257,17 +269,9 @@ fn measure(
         bare: Samples::new(),
         bus: Samples::new(),
     };
-    let (start, limit) = (
-        Instant::now(),
-        Duration::from_secs_f64(arguments.seconds.max(0.0)),
-    );
-    let mut rounds = 0;
-    while arguments
-        .rounds
-        .map_or_else(|| start.elapsed() < limit, |wanted| rounds < wanted)
-    {
-        path.set_trace(rounds % 2 == 0);
-        let samples = if rounds % 2 == 0 {
+    for number in arguments.rounds() {
+        path.set_trace(number % 2 == 0);
+        let samples = if number % 2 == 0 {
             &mut measured.marked
         } else {
             &mut measured.bare
@@ -275,7 +279,6 @@ fn measure(
         round(stretch, path, &clock, samples, one_packet);
         round(stretch, bus, &clock, &mut measured.bus, on_the_bus);
         stretch.next_round();
-        rounds += 1;
     }
     measured
 }

@@ -8,6 +8,7 @@ mod live;
 use super::fx_banks::{all_quotes, quote_of};
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use live::Profile;
@@ -109,7 +110,7 @@ fn in_memory(arguments: &Arguments) -> Result<(), Failure> {
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
     let mut histograms = SUBJECTS.map(|_| latency_histogram());
-    for round in 0..arguments.rounds {
+    for round in with_progress(0..arguments.rounds) {
         for ((_, change), histogram) in SUBJECTS.iter().zip(&mut histograms) {
             let mut bench = Bench::new(arguments, u64::from(round))?;
             for sample in 0..arguments.samples {

@@ -7,6 +7,7 @@ use super::fx_banks;
 use super::ipc::failure;
 use super::journal::{OnDisk, bare_fdatasync};
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use rig::{Failed, Plan, Rig};
@@ -123,7 +124,7 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
     let mut send = latency_histogram();
     let mut fdatasync = latency_histogram();
     let mut bare = BareSend::open(arguments.banks).map_err(Failure::run)?;
-    for round in 0..arguments.rounds {
+    for round in with_progress(0..arguments.rounds) {
         let seed = u64::from(round);
         let place = Place::new(arguments, "host")?;
         let mut rig = place.open(arguments, false, seed)?;

@@ -2,6 +2,7 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -70,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let clock = run.clock();
     let mut histograms = SUBJECTS.map(|_| latency_histogram());
     let mut subjects = Subjects::new(arguments.orders)?;
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         for (subject, histogram) in histograms.iter_mut().enumerate() {
             for _ in 0..arguments.samples {
                 subjects.draw();

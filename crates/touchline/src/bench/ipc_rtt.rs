@@ -2,6 +2,7 @@
 
 use super::ipc::{Field, Group, failure, start};
 use super::run::Run;
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use touchline_gateway::replay::latency_histogram;
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     pin(arguments.field.cpus.0).map_err(failure)?;
     let mut run = Run::begin(&arguments.field.common);
     let folder = Folder::new().map_err(failure)?;
-    for _ in 0..arguments.field.rounds {
+    for _ in with_progress(0..arguments.field.rounds) {
         for Measured { subject, rounds } in &mut measured {
             let mut histogram = latency_histogram();
             arguments.measure(subject, &folder, &mut histogram)?;

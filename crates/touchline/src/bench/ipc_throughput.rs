@@ -2,6 +2,7 @@
 
 use super::ipc::{Field, Group, failure, start};
 use super::run::Run;
+use crate::bench::progress::with_progress;
 use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -82,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let folder = Folder::new().map_err(failure)?;
     let mut lower_bound = Histogram::new(3).expect("the precision is in range");
     let mut floors = Vec::new();
-    for _ in 0..arguments.field.rounds {
+    for _ in with_progress(0..arguments.field.rounds) {
         let floor = arguments.measure_lower_bound(&folder, &mut lower_bound)?;
         run.floor(floor);
         floors.push(floor);

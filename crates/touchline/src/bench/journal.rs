@@ -2,6 +2,7 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::fs::File;
@@ -95,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ];
     let mut histograms = names.each_ref().map(|_| latency_histogram());
     let mut refused = 0;
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         let [process, host, synced, fdatasync, one, many, all] = &mut histograms;
         refused += bench.append(Mode::Process, &clock, process)?;
         refused += bench.append(Mode::Host, &clock, host)?;

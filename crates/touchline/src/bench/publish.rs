@@ -2,6 +2,7 @@
 
 use super::ipc::{failure, start};
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use touchline_gateway::replay::latency_histogram;
@@ -66,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
     let mut histograms = COMPANIES.map(|_| latency_histogram());
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         for ((_, readers, stopped), histogram) in COMPANIES.iter().zip(&mut histograms) {
             arguments.measure(*readers, *stopped, &clock, histogram)?;
         }

@@ -2,6 +2,7 @@
 
 use super::ipc::{cpus, failure};
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::format::counted;
 use crate::output::{Failure, notice};
 use serde_json::json;
@@ -120,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .zip(0..)
         .map(|(way, pair)| Measured::new(way, pair, &plan));
     let mut ways = ways.collect::<Result<Vec<_>, _>>()?;
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         for way in &mut ways {
             way.round(arguments, &plan, &clock)?;
         }

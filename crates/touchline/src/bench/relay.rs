@@ -2,6 +2,7 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use rustix::process::{Pid, Signal, kill_process};
@@ -101,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _sender = host.sender()?;
     let _receiver = host.receiver("far")?;
     let mut rounds = Vec::new();
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         let alone = arguments.measure(&mut host.gateway, &clock);
         let stopped = host.receiver("stopped")?;
         stopped.stop()?;

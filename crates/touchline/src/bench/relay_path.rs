@@ -8,6 +8,7 @@ mod rate;
 
 use super::ipc::failure;
 use super::run::{Common, Run};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use ends::Link;
 use hdrhistogram::Histogram;
@@ -83,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for link in links(folder.path(), arguments.receive_cpu().is_some())? {
         measured.push(Measured::open(link, arguments, &run)?);
     }
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         for subject in &mut measured {
             subject.round(arguments.samples, &mut run)?;
         }

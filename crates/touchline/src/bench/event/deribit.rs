@@ -9,7 +9,6 @@ use super::{Arguments, Touch, publisher};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
 use touchline_feed::{ReceiveTime, SessionFeed};
 use touchline_gateway::Pipeline;
@@ -44,24 +43,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     );
     let run = Run::begin(&arguments.common);
     let clock = run.clock();
-    let (start, limit) = (
-        Instant::now(),
-        Duration::from_secs_f64(arguments.seconds.max(0.0)),
-    );
-    let mut rounds = 0;
-    while arguments
-        .rounds
-        .map_or_else(|| start.elapsed() < limit, |wanted| rounds < wanted)
-    {
-        local.set_trace(rounds % 2 == 0);
-        let samples = if rounds % 2 == 0 {
+    for number in arguments.rounds() {
+        local.set_trace(number % 2 == 0);
+        let samples = if number % 2 == 0 {
             &mut marked
         } else {
             &mut bare
         };
         round(&stretch, &mut local, &clock, samples, one_message)?;
         round(&stretch, &mut bus, &clock, &mut on_bus, on_the_bus)?;
-        rounds += 1;
     }
     report(&run, &stretch, marked, bare, on_bus)
 }

@@ -7,6 +7,7 @@
 use super::super::ipc::failure;
 use super::report::Report;
 use super::{Bench, Case, PAUSED, Reception};
+use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::time::Duration;
@@ -53,7 +54,7 @@ pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let paused = (arguments.packets.unwrap_or(PAUSED.0), PAUSED.1);
     for (packets, every) in [paused, (arguments.stream_packets, Duration::ZERO)] {
         let mut tables = Tables::new(every);
-        for _ in 0..arguments.rounds {
+        for _ in with_progress(0..arguments.rounds) {
             tables.round(bench, packets.div_ceil(arguments.rounds))?;
         }
         tables.print(report);

@@ -3,6 +3,7 @@
 use super::{Arguments, BEST, config, row};
 use crate::bench::fx_banks::{Banks, quote_of};
 use crate::bench::ipc::failure;
+use crate::bench::progress::with_progress;
 use crate::bench::run::Run;
 use crate::output::Failure;
 use std::fs;
@@ -34,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let clock = run.clock();
     let mut histograms = [latency_histogram(), latency_histogram()];
     let mut notes = Vec::new();
-    for round in 0..arguments.rounds {
+    for round in with_progress(0..arguments.rounds) {
         let begin = Instant::now();
         let mut buses = Buses::open(arguments, u64::from(round))?;
         let opened = begin.elapsed();

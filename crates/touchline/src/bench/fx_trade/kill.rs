@@ -1,6 +1,7 @@
 //! `bench fx-trade --kill`: from the desk's command to the last cancel handed to the kernel.
 
 use super::{Arguments, Place, end, failed, row};
+use crate::bench::progress::with_progress;
 use crate::bench::run::Run;
 use crate::output::Failure;
 use std::time::Duration;
@@ -16,7 +17,7 @@ const BEHIND_MAX: u64 = 1 << 20;
 pub fn run(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
     let clock = run.clock();
     let mut histogram = latency_histogram();
-    for round in 0..arguments.rounds {
+    for round in with_progress(0..arguments.rounds) {
         let place = Place::new(arguments, "kill")?;
         let mut rig = place.open(arguments, false, u64::from(round))?;
         rig.dealers.answer = Answer::Open;

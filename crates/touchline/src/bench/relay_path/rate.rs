@@ -4,6 +4,7 @@ use super::super::relay::payload_bytes;
 use super::Arguments;
 use super::ends::Link;
 use super::links::{Links, Sample, Times};
+use crate::bench::progress::with_progress;
 use crate::bench::run::Run;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -78,7 +79,7 @@ pub fn run(arguments: &Arguments, folder: &Path, run: &Run) -> Result<(), Failur
         })
         .unzip();
     let mut open = Links::open(opening, arguments.receive_cpu(), run.clock())?;
-    for _ in 0..arguments.rounds {
+    for _ in with_progress(0..arguments.rounds) {
         for _ in 0..arguments.samples.div_ceil(BURST) {
             for (link, subject) in subjects.iter_mut().enumerate() {
                 subject.record(open.measure(link, Sample::Burst(subject.messages))?);
