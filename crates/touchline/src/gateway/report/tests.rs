@@ -1,6 +1,7 @@
 //! Counters and incidents of a gateway, and the resulting log lines.
 
 use super::*;
+use touchline_gateway::CopiesReport;
 use touchline_gateway::live::LiveCounters;
 
 const CME: &[(&str, &str)] = &[("line", "both"), ("action", "snapshot")];
@@ -40,6 +41,21 @@ fn a_step_of_the_wall_clock_is_an_alarm() {
             "WARN clock_step step_ms=-250"
         ]
     );
+}
+
+/// Line, source and number of a packet whose copies differ.
+#[test]
+fn copies_that_differ_are_an_alarm() {
+    let mut log = Log::in_memory();
+    let copies = CopiesReport {
+        line: "B",
+        source: "10.0.0.9:5000".parse().expect("an address"),
+        number: 4_711,
+        packets: 2,
+    };
+    Reporter::new(CME).incident(Incident::CopiesDiffer(copies), &mut log);
+    let line = "WARN copies_differ line=B source=10.0.0.9:5000 number=4711 packets=2 action=snapshot";
+    assert_eq!(said(&log, 0), [line]);
 }
 
 #[test]

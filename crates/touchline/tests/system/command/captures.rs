@@ -7,6 +7,7 @@ use std::io::Write;
 use touchline_lab::capture::{Feed, write_pcap};
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
+use touchline_wire::mdp3::{Packet, PacketHeader};
 
 const OUTPUTS: [&str; 5] = ["books", "orders", "tops", "q.csv", "t.csv"];
 
@@ -202,4 +203,38 @@ fn the_summary_of_a_capture_without_snapshots_names_natural() {
     let desk = Desk::with("hint-none", session, arrivals);
     assert!(is_shown(&desk, ""));
     assert!(!is_shown(&desk, "--join natural"));
+}
+
+/// With `--compare-copies` the summary has line, source and number of a packet whose copies differ; without it nothing is noticed.
+#[test]
+fn a_changed_copy_in_a_capture_is_told() {
+    let desk = Desk::new("copies");
+    let mut arrivals = desk.arrivals.clone();
+    let incremental = |at: &usize| desk.arrivals[*at].feed == Feed::Incremental;
+    let (second, number) = (0..arrivals.len())
+        .filter(incremental)
+        .find_map(|at| {
+            let payload = &arrivals[at].payload;
+            let is_copy = arrivals[..at].iter().any(|first| first.payload == *payload);
+            let header = PacketHeader::peek(payload)?;
+            let changed = (12..payload.len()).find_map(|byte| {
+                let mut changed = payload.clone();
+                changed[byte] ^= 1;
+                Packet::parse(&changed).is_ok().then_some(changed)
+            })?;
+            is_copy.then_some(((at, changed), header.sequence))
+        })
+        .expect("a copy");
+    arrivals[second.0].payload = second.1;
+    let line = format!("{:?}", arrivals[second.0].line);
+    write_pcap(&arrivals, &desk.path("changed.pcap")).expect("our folder");
+    let said = desk.run("replay --config cme.toml --pcap changed.pcap --compare-copies");
+    let said = said.done().stdout;
+    assert!(
+        said.contains("packets whose other copy has different bytes")
+            && said.contains(&format!("number {number} of line {line}, from ")),
+        "{said}"
+    );
+    let said = desk.run("replay --config cme.toml --pcap changed.pcap");
+    assert!(!said.done().stdout.contains("different bytes"));
 }
