@@ -39,7 +39,8 @@ pub use counters::Counters;
 pub use counters_file::CountersFile;
 pub use host_time::{Clocks, Now};
 pub use incident::{
-    ConnectionError, CopiesReport, GapReport, Incident, IncidentSender, Incidents, RepeatedFailure, incidents,
+    ConnectionError, CopiesReport, GapReport, Incident, IncidentSender, Incidents, RepeatedFailure,
+    incidents,
 };
 pub use latency_trace::{HISTOGRAMS, LatencyTrace};
 pub use pipeline::Pipeline;

@@ -223,7 +223,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             None => ControlFlow::Continue(()),
         },
     );
-    let source = source.finish();
+    let skipped = source.finish().skipped();
     let (report, error) = match outcome {
         Ok(report) => (report, None),
         Err(Interrupted { report, error }) => (*report, Some(error)),
@@ -235,14 +235,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;
     if error.is_none() && report.routed() == 0 && !left_early {
-        return Err(Failure::run(cme::other_channel(
-            &config,
-            &report,
-            &source.skipped(),
-        )));
+        return Err(Failure::run(cme::other_channel(&config, &report, &skipped)));
     }
     if !arguments.quiet && !left_early {
-        let skipped = source.skipped();
         let summary =
             Summary::new(&channel, &report, skipped, &pipeline, config.venue.join).to_string();
         arguments.summarise(&summary)?;

@@ -1,7 +1,7 @@
 //! Buffer of one received packet, until older steps are processed.
 
 use super::settings::{FeedType, Line};
-use crate::ReceiveTime;
+use crate::{DifferingCopy, ReceiveTime};
 
 /// Source and receive time of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,17 @@ pub struct Arrival {
     pub line: Line,
     /// Receive time, by the monotonic clock.
     pub time: ReceiveTime,
+}
+
+impl Arrival {
+    /// Its packet, of this number, has other bytes than another copy.
+    #[cold]
+    pub fn differing(&self, number: u32) -> DifferingCopy {
+        DifferingCopy {
+            number: u64::from(number),
+            line: self.line.name(),
+        }
+    }
 }
 
 /// Received packet: a copy that waits until the steps due before it are processed.

@@ -200,12 +200,7 @@ impl CmeFeed {
                 process(&mut self.channel, &packet, arrival.time, instruments, batch);
                 self.processed(arrival.time);
             }
-            Verdict::Differs => {
-                self.differing = Some(DifferingCopy {
-                    number: u64::from(sequence),
-                    line: arrival.line.name(),
-                });
-            }
+            Verdict::Differs => self.differing = Some(arrival.differing(sequence)),
             _ => {}
         }
     }

@@ -54,7 +54,8 @@ fn copies_that_differ_are_an_alarm() {
         packets: 2,
     };
     Reporter::new(CME).incident(Incident::CopiesDiffer(copies), &mut log);
-    let line = "WARN copies_differ line=B source=10.0.0.9:5000 number=4711 packets=2 action=snapshot";
+    let line =
+        "WARN copies_differ line=B source=10.0.0.9:5000 number=4711 packets=2 action=snapshot";
     assert_eq!(said(&log, 0), [line]);
 }
 
