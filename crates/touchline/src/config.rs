@@ -10,7 +10,7 @@ use touchline_gateway::venues::{AnyConfig, VENUES};
 /// Print an example configuration, or check one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-#[group(required = true)]
+#[command(group(clap::ArgGroup::new("what").required(true).args(["example", "check"])))]
 pub struct Arguments {
     /// Print a commented, valid configuration for this kind of venue.
     #[arg(long, value_name = "KIND", value_parser = kind, conflicts_with = "check")]
@@ -19,7 +19,7 @@ pub struct Arguments {
     /// connecting.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
-    /// Where the buses are, for --check; overrides the configuration, as for the gateway.
+    // For --check: overrides the configuration, as for the gateway.
     #[command(flatten)]
     place: Place,
 }
