@@ -51,6 +51,7 @@ const SETTINGS: Settings = Settings {
     default_depth: DEPTH,
     trust_undefined: true,
     stale_ns: 50_000_000,
+    silence_ns: 5_000_000,
     replay: None,
 };
 const REPLAY: Replay = Replay {
