@@ -12,19 +12,19 @@ use std::time::Duration;
 
 /// What is made once, and then kept. Nothing is locked while it is made: a child that is forked meanwhile would wait for a thread that it
 /// does not have. Two threads may make it; one of the two is kept.
-pub type Kept = OnceLock<Py<PyAny>>;
+pub type Stored = OnceLock<Py<PyAny>>;
 
 /// The kept one, which is made if there is none.
-pub fn kept<'py>(
+pub fn stored<'py>(
     py: Python<'py>,
-    kept: &Kept,
+    cell: &Stored,
     make: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    if let Some(made) = kept.get() {
+    if let Some(made) = cell.get() {
         return Ok(made.bind(py).clone());
     }
     let made = make()?.unbind();
-    Ok(kept.get_or_init(|| made).bind(py).clone())
+    Ok(cell.get_or_init(|| made).bind(py).clone())
 }
 
 /// The module.
@@ -32,8 +32,8 @@ pub fn kept<'py>(
 /// # Errors
 /// It is not installed; or Ctrl-C during its import.
 pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    static NUMPY: Kept = Kept::new();
-    kept(py, &NUMPY, || {
+    static NUMPY: Stored = Stored::new();
+    stored(py, &NUMPY, || {
         import(py, c"numpy").map_err(|error| {
             if is_interrupt(py, &error) {
                 return error;

@@ -6,7 +6,7 @@ pub(crate) mod packet;
 pub use memory::Rows;
 
 use crate::number::{Form, Number, Time};
-use crate::numpy::{Kept, kept, numpy};
+use crate::numpy::{Stored, numpy, stored};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::fmt;
@@ -31,7 +31,7 @@ pub(crate) trait Row: IntoBytes + Immutable + Send + Sync + Sized + 'static {
     fn columns(form: Form) -> Vec<Column>;
 
     /// Type of the array, numpy's `dtype`, once it is made. Nobody else gets it: a program can change one.
-    fn kind(form: Form) -> &'static Kept;
+    fn kind(form: Form) -> &'static Stored;
 }
 
 /// Rows that are an array once a program asks for it.
@@ -39,7 +39,7 @@ pub(crate) struct Array {
     form: Form,
     rows: Rows,
     kind: fn(Python<'_>, Form) -> PyResult<Bound<'_, PyAny>>,
-    made: Kept,
+    made: Stored,
 }
 
 impl Array {
@@ -49,7 +49,7 @@ impl Array {
             form,
             rows: Rows::new(rows),
             kind: kind_of::<R>,
-            made: Kept::new(),
+            made: Stored::new(),
         }
     }
 
@@ -62,7 +62,7 @@ impl Array {
             rows: Rows::of_bytes(bytes, size_of::<R>())?,
             form,
             kind: kind_of::<R>,
-            made: Kept::new(),
+            made: Stored::new(),
         })
     }
 
@@ -78,7 +78,7 @@ impl Array {
 
     /// The array, each time the same one.
     pub(crate) fn get<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        kept(py, &self.made, || {
+        stored(py, &self.made, || {
             let rows = Py::new(py, self.rows.clone())?;
             let rows = numpy(py)?.getattr("asarray")?.call1((rows,))?;
             let kind = (self.kind)(py, self.form)?;
@@ -95,7 +95,7 @@ impl fmt::Debug for Array {
 
 /// Type of an array, which no other array has.
 fn kind_of<R: Row>(py: Python<'_>, form: Form) -> PyResult<Bound<'_, PyAny>> {
-    let kind = kept(py, R::kind(form), || first_kind_of::<R>(py, form))?;
+    let kind = stored(py, R::kind(form), || first_kind_of::<R>(py, form))?;
     // The same order of bytes: a copy, in half the time of another type from the columns.
     kind.call_method1("newbyteorder", ("|",))
 }
@@ -177,8 +177,8 @@ macro_rules! row {
                 },)*]
             }
 
-            fn kind(form: Form) -> &'static Kept {
-                static KIND: [Kept; 2] = [const { Kept::new() }; 2];
+            fn kind(form: Form) -> &'static Stored {
+                static KIND: [Stored; 2] = [const { Stored::new() }; 2];
                 &KIND[form as usize]
             }
         }
