@@ -131,7 +131,10 @@ fn invalid_configurations_are_refused() {
                 "is 20000, which is out of range; values: 0 to 10,000 ms",
             ],
         ),
-        ("--config session.pcap", &["session.pcap: ", "text"]),
+        (
+            "--config session.pcap",
+            &["session.pcap is a capture, given as the configuration"],
+        ),
         (
             "--config channel.toml",
             &["config.xml:2: ", "no channel 997", "for example 998"],
