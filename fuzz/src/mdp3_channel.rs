@@ -52,6 +52,7 @@ const SETTINGS: Settings = Settings {
     trust_undefined: true,
     stale_ns: 50_000_000,
     silence_ns: 5_000_000,
+    compare_copies: true,
     replay: None,
 };
 const REPLAY: Replay = Replay {
