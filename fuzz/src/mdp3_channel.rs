@@ -7,6 +7,7 @@
 //! ```
 
 use crate::Target;
+use touchline_feed::arbitration::CopyHash;
 use touchline_feed::cme::{Counters, FeedType, Join, Line, Replay, Settings};
 use touchline_gateway::{Limits, config::Symbols, venues::cme};
 use touchline_lab::{
@@ -52,7 +53,7 @@ const SETTINGS: Settings = Settings {
     trust_undefined: true,
     stale_ns: 50_000_000,
     silence_ns: 5_000_000,
-    compare_copies: true,
+    compare_copies: None,
     replay: None,
 };
 const REPLAY: Replay = Replay {
@@ -68,7 +69,7 @@ const LIMITS: Limits = Limits {
 };
 
 fn run(bytes: &[u8]) {
-    // The first byte chooses how to join, and whether gaps wait for replay.
+    // The first byte chooses how to join, whether gaps wait for replay, and whether copies are compared.
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
     };
@@ -82,6 +83,7 @@ fn run(bytes: &[u8]) {
         Settings {
             join,
             replay: (choice & 2 != 0).then_some(REPLAY),
+            compare_copies: (choice & 8 != 0).then(|| CopyHash::new(0)),
             ..SETTINGS
         },
         LIMITS,
@@ -168,6 +170,7 @@ fn assert_counted(counters: &Counters, incremental: u64) {
         + counters.packets_late
         + counters.packets_old_epoch
         + counters.packets_implausible
+        + counters.packets_different
         + counters.packets_out_of_window;
     // Invalid packets are counted over all feeds.
     assert!(
