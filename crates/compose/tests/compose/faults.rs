@@ -1,9 +1,10 @@
-//! Gateways, banks and the composer are killed, frozen and disconnected at random: no void quote is published as live.
+//! Gateways, banks and the composer are killed, frozen and disconnected at random, and any subset of the banks goes silent: no void
+//! quote is published as live.
 
 mod gateway;
 mod reader;
 
-use gateway::{Gateway, Issues};
+use gateway::{End, Gateway, Issues};
 use reader::Reader;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -17,6 +18,8 @@ use touchline_transport::shm::{Publisher, Root};
 
 const BANKS: usize = 3;
 const STEPS: usize = 40;
+/// Feed timeout of a bank's gateway.
+const SILENCE_NS: u64 = 50_000_000;
 /// Longest time without activity of a bank's gateway.
 const GATEWAY_NS: u64 = 60_000_000;
 /// The same for the composer: its minimum.
@@ -46,10 +49,11 @@ fn a_void_quote_is_never_shown_as_live() {
         seen.live += run.live;
         seen.doubted += run.doubted;
         seen.faults += run.faults;
+        seen.silent += run.silent;
     }
     println!("{seen:?}");
     // A run without quotes or without faults tests nothing.
-    assert!(seen.live > 0 && seen.doubted > 0 && seen.faults > 0);
+    assert!(seen.live > 0 && seen.doubted > 0 && seen.faults > 0 && seen.silent > 0);
 }
 
 /// Statistics of a run.
@@ -59,6 +63,8 @@ struct Seen {
     live: usize,
     doubted: usize,
     faults: usize,
+    /// Number of live composites that were read behind the bound of a bank's silence.
+    silent: usize,
 }
 
 struct World {
@@ -115,7 +121,7 @@ impl World {
     /// A fault; then each working part runs, or is delayed.
     fn act(&mut self) -> String {
         let bank = self.random.index(BANKS);
-        let what = self.random.below(16);
+        let what = self.random.below(18);
         let (issues, random) = (&mut self.issues, &mut self.random);
         let gateway = &mut self.gateways[bank];
         let did = match what {
@@ -168,19 +174,33 @@ impl World {
                 (0..300).for_each(|_| gateway.quote(issues, random));
                 "it bursts, and the composer comes to a part of it, late"
             }
+            16 => {
+                // With a chance of its own for each of the others.
+                gateway.hush(issues);
+                for other in &mut self.gateways {
+                    if random.chance(0.5) {
+                        other.hush(issues);
+                    }
+                }
+                "it falls silent, and any of the others"
+            }
+            17 => {
+                gateway.speak(issues);
+                "it sends again"
+            }
             _ => {
                 gateway.quote(issues, random);
                 "it quotes"
             }
         };
-        self.seen.faults += usize::from(what < 9);
+        self.seen.faults += usize::from(what < 9 || what == 16);
         let is_late = what == 10;
         if is_late || self.random.chance(0.1) {
             let ms = if is_late { 110 } else { self.random.below(200) };
             std::thread::sleep(Duration::from_millis(ms));
         }
         for gateway in &mut self.gateways {
-            gateway.work();
+            gateway.work(&mut self.issues);
         }
         let rounds = if is_late { 1 } else { self.random.below(4) };
         (0..rounds).for_each(|_| self.compose());
@@ -209,6 +229,9 @@ impl World {
             return Ok(());
         };
         self.seen.live += 1;
+        let silent_ns = at_ns - (SILENCE_NS + GATEWAY_NS + LOOK_NS + COMPOSER_NS);
+        let mut gateways = self.gateways.iter();
+        self.seen.silent += usize::from(gateways.any(|gateway| gateway.is_silent_since(silent_ns)));
         for (price, bank) in shown {
             let issue = self.issues.of(price);
             if bank.is_some_and(|bank| bank != issue.bank) {
@@ -220,9 +243,11 @@ impl World {
             let Some(void_ns) = issue.void_ns else {
                 continue;
             };
-            let (withdrawn, bound_ns) = match issue.is_withdrawn {
-                true => (void_ns <= self.drained_ns, COMPOSER_NS),
-                false => (false, GATEWAY_NS + LOOK_NS + COMPOSER_NS),
+            let stopped_ns = GATEWAY_NS + LOOK_NS + COMPOSER_NS;
+            let (withdrawn, bound_ns) = match issue.end {
+                End::Withdrawn => (void_ns <= self.drained_ns, COMPOSER_NS),
+                End::Stopped => (false, stopped_ns),
+                End::Silent => (false, SILENCE_NS + stopped_ns),
             };
             if withdrawn || at_ns > void_ns + bound_ns {
                 let age_ms = (at_ns - void_ns) / 1_000_000;
@@ -243,7 +268,7 @@ impl World {
         let start = Instant::now();
         loop {
             for gateway in &mut self.gateways {
-                gateway.work();
+                gateway.work(&mut self.issues);
             }
             self.compose();
             self.look()

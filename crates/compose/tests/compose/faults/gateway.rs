@@ -1,6 +1,6 @@
 //! A bank's gateway as seen on its bus, and the end of each of its quotes.
 
-use super::GATEWAY_NS;
+use super::{GATEWAY_NS, SILENCE_NS};
 use crate::stage::{stale, stamped};
 use std::collections::BTreeMap;
 use touchline_lab::bank::bus::{self, TICK};
@@ -19,8 +19,18 @@ pub struct Issue {
     pub bank: usize,
     /// Time when it became void, by the host's clock.
     pub void_ns: Option<u64>,
-    /// Whether its gateway reported this; otherwise the gateway was killed or frozen.
-    pub is_withdrawn: bool,
+    pub end: End,
+}
+
+/// How a quote became void.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Its gateway reports it.
+    Withdrawn,
+    /// Its gateway was killed or frozen.
+    Stopped,
+    /// Its bank sends nothing, and its gateway has not noticed yet.
+    Silent,
 }
 
 /// All quotes, by price.
@@ -38,7 +48,7 @@ impl Issues {
         let issue = Issue {
             bank,
             void_ns: None,
-            is_withdrawn: false,
+            end: End::Stopped,
         };
         let known = self.0.insert(ticks * TICK, issue);
         assert!(known.is_none(), "each quote has a price of its own");
@@ -49,9 +59,17 @@ impl Issues {
         self.0[&price]
     }
 
-    fn void(&mut self, price: i64, void_ns: u64, is_withdrawn: bool) {
+    fn void(&mut self, price: i64, void_ns: u64, end: End) {
         let issue = self.0.get_mut(&price).expect("an issue");
-        (issue.void_ns, issue.is_withdrawn) = (Some(void_ns), is_withdrawn);
+        // What was reported is reported.
+        let is_reported = issue.void_ns.is_some() && issue.end == End::Withdrawn;
+        if !is_reported {
+            (issue.void_ns, issue.end) = (Some(void_ns), end);
+        }
+    }
+
+    fn revive(&mut self, price: i64) {
+        self.0.get_mut(&price).expect("an issue").void_ns = None;
     }
 }
 
@@ -60,10 +78,16 @@ pub struct Gateway {
     publisher: Option<Publisher>,
     is_up: bool,
     is_frozen: bool,
+    /// The bank sends nothing, on a session that is up.
+    is_silent: bool,
+    /// The gateway has noticed it.
+    is_timed_out: bool,
     quotes: BTreeMap<u32, Quote>,
     age: u64,
     /// Time of its last activity statement.
     active_ns: u64,
+    /// Time of the bank's last message, Heartbeats included.
+    heard_ns: u64,
 }
 
 impl Gateway {
@@ -74,9 +98,12 @@ impl Gateway {
             publisher: None,
             is_up: false,
             is_frozen: false,
+            is_silent: false,
+            is_timed_out: false,
             quotes: BTreeMap::new(),
             age: 0,
             active_ns: boot_ns(),
+            heard_ns: boot_ns(),
         };
         gateway.restart(root, issues, random);
         gateway
@@ -96,7 +123,7 @@ impl Gateway {
         self.is_frozen = false;
         self.publish(&Update::Channel(&stale()));
         self.publish(&Update::Definition(&bus::definition()));
-        self.work();
+        self.work(issues);
         self.connect(issues, random);
     }
 
@@ -105,12 +132,13 @@ impl Gateway {
     }
 
     /// A round: it is active, and repeats its quotes like gateways.
-    pub fn work(&mut self) {
+    pub fn work(&mut self, issues: &mut Issues) {
         if !self.is_at_work() {
             return;
         }
         let now_ns = boot_ns();
-        if self.is_up && self.age.is_multiple_of(3) {
+        self.hear(issues, now_ns);
+        if self.is_up && !self.is_timed_out && self.age.is_multiple_of(3) {
             self.snapshot();
         }
         self.age += 1;
@@ -124,18 +152,67 @@ impl Gateway {
         }
     }
 
+    /// The bank sends Heartbeats, or is silent: then its gateway makes the channel stale after the feed timeout, until the next message.
+    fn hear(&mut self, issues: &mut Issues, now_ns: u64) {
+        if !self.is_silent {
+            self.heard_ns = now_ns;
+            if std::mem::take(&mut self.is_timed_out) {
+                self.publish(&Update::Channel(&ChannelState::LIVE));
+                self.commit();
+                let all = self.quotes.values();
+                all.for_each(|quote| issues.revive(quote.price.0));
+            }
+        } else if self.is_up && !self.is_timed_out && now_ns - self.heard_ns >= SILENCE_NS {
+            self.is_timed_out = true;
+            self.publish(&Update::Channel(&stale()));
+            self.commit();
+            self.void_all(issues, boot_ns(), End::Withdrawn);
+        }
+    }
+
+    fn void_all(&self, issues: &mut Issues, void_ns: u64, end: End) {
+        let all = self.quotes.values();
+        all.for_each(|quote| issues.void(quote.price.0, void_ns, end));
+    }
+
+    /// The bank sends nothing from its last message on.
+    pub fn hush(&mut self, issues: &mut Issues) {
+        if !self.is_up || std::mem::replace(&mut self.is_silent, true) {
+            return;
+        }
+        // A gateway at rest does not notice, and its quotes are void already.
+        if self.is_at_work() {
+            self.void_all(issues, self.heard_ns, End::Silent);
+        }
+    }
+
+    /// Whether the bank has sent nothing since before this time.
+    pub fn is_silent_since(&self, at_ns: u64) -> bool {
+        self.is_silent && self.heard_ns < at_ns
+    }
+
+    /// The bank sends again.
+    pub fn speak(&mut self, issues: &mut Issues) {
+        if !std::mem::take(&mut self.is_silent) || !self.is_at_work() {
+            return;
+        }
+        self.hear(issues, boot_ns());
+        for quote in self.quotes.values() {
+            issues.revive(quote.price.0);
+        }
+    }
+
     pub fn kill(&mut self, issues: &mut Issues) {
         self.freeze(issues);
         self.publisher = None;
         self.quotes.clear();
-        self.is_up = false;
+        (self.is_up, self.is_silent, self.is_timed_out) = (false, false, false);
     }
 
     /// The quotes at its last activity may be void.
     pub fn freeze(&mut self, issues: &mut Issues) {
         if self.is_at_work() {
-            let all = self.quotes.values();
-            all.for_each(|quote| issues.void(quote.price.0, self.active_ns, false));
+            self.void_all(issues, self.active_ns, End::Stopped);
             self.is_frozen = true;
         }
     }
@@ -145,13 +222,15 @@ impl Gateway {
         if !std::mem::take(&mut self.is_frozen) || !self.is_up {
             return;
         }
+        if self.is_silent {
+            return self.void_all(issues, self.heard_ns, End::Silent);
+        }
+        self.hear(issues, boot_ns());
         let entries: Vec<u32> = self.quotes.keys().copied().collect();
         for entry in entries {
             match random.chance(0.5) {
                 true => {
-                    let price = self.quotes[&entry].price.0;
-                    let issue = issues.0.get_mut(&price).expect("an issue");
-                    issue.void_ns = None;
+                    issues.revive(self.quotes[&entry].price.0);
                 }
                 false => self.replace(entry, issues, random),
             }
@@ -165,9 +244,9 @@ impl Gateway {
         }
         self.publish(&Update::Channel(&stale()));
         self.commit();
-        for quote in std::mem::take(&mut self.quotes).into_values() {
-            issues.void(quote.price.0, boot_ns(), true);
-        }
+        self.void_all(issues, boot_ns(), End::Withdrawn);
+        self.quotes.clear();
+        (self.is_silent, self.is_timed_out) = (false, false);
     }
 
     pub fn connect(&mut self, issues: &mut Issues, random: &mut Random) {
@@ -183,21 +262,20 @@ impl Gateway {
 
     /// A bank replaces a quote, or withdraws one or all.
     pub fn quote(&mut self, issues: &mut Issues, random: &mut Random) {
-        if !self.is_at_work() || !self.is_up {
+        if !self.is_at_work() || !self.is_up || self.is_silent {
             return;
         }
         let entry = random.below(4) as u32;
         match random.below(8) {
             0 => {
                 self.change(QuoteAction::Clear, Quote::NULL);
-                for quote in std::mem::take(&mut self.quotes).into_values() {
-                    issues.void(quote.price.0, boot_ns(), true);
-                }
+                self.void_all(issues, boot_ns(), End::Withdrawn);
+                self.quotes.clear();
             }
             1 => {
                 if let Some(quote) = self.quotes.remove(&entry) {
                     self.change(QuoteAction::Remove, quote);
-                    issues.void(quote.price.0, boot_ns(), true);
+                    issues.void(quote.price.0, boot_ns(), End::Withdrawn);
                 }
             }
             _ => self.replace(entry, issues, random),
@@ -217,7 +295,7 @@ impl Gateway {
         };
         self.change(QuoteAction::Set, quote);
         if let Some(old) = self.quotes.insert(entry, quote) {
-            issues.void(old.price.0, boot_ns(), true);
+            issues.void(old.price.0, boot_ns(), End::Withdrawn);
         }
     }
 
