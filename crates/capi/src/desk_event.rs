@@ -182,6 +182,7 @@ impl tl_desk_event {
         tl_desk_event {
             at_ns: row.at_ns,
             order: chars(row.order.unwrap_or_default().as_str()),
+            bank: chars(row.bank.as_deref().unwrap_or_default()),
             state: chars(&row.what.to_string()),
             ..tl_desk_event::new(DeskEventKind::Alarm)
         }

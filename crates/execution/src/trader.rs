@@ -318,6 +318,7 @@ impl Trader {
     pub fn finish(mut self) -> Result<(), Error> {
         let time = self.time(boot_ns());
         self.core.tell_scores(time);
+        self.core.publish_alarms(time);
         self.show_counters();
         self.core.recorder.into_out().journal.close(wall_ns())?;
         Ok(())
@@ -492,6 +493,8 @@ impl Trader {
             wall_ns: self.clock.now_ns(),
             mono_ns: began_ns,
         });
+        let time = self.time(began_ns);
+        self.core.publish_alarms(time);
         self.core
             .recorder
             .out_mut()

@@ -48,8 +48,8 @@ pub struct PublishedEntry<'t> {
     pub entry: Recorded<'t>,
     /// Lists of its batch.
     pub batch: &'t Batch,
-    /// Whether the journal has it. A composite is in no journal, and other changes by prices are not if they come too often
-    /// ([`Event::is_of_prices`](touchline_fx_events::event::Event::is_of_prices)). Any other entry of which it is false says that the journal failed.
+    /// Whether the journal has it. Composites and alarms of the run are in no journal, and other changes by prices are not if they come too
+    /// often ([`Event::is_beside_journal`](touchline_fx_events::event::Event::is_beside_journal)). Any other entry of which it is false says that the journal failed.
     pub is_journaled: bool,
 }
 

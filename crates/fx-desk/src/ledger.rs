@@ -128,12 +128,14 @@ pub struct FillRow {
 }
 
 /// An alarm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlarmRow {
     /// Time.
     pub at_ns: u64,
     /// Kind.
     pub what: Alarm,
+    /// Bank; none if the alarm is about no bank.
+    pub bank: Option<Arc<str>>,
     /// The order of the alarm, as named.
     pub order: Option<Id>,
 }
@@ -149,13 +151,13 @@ pub struct LiveLedger {
 impl LiveLedger {
     /// Takes an entry.
     pub fn take(&mut self, published: &PublishedEntry<'_>) {
-        let is_of_prices =
-            matches!(published.entry, Entry::Event(event, _) if event.is_of_prices());
-        if published.is_journaled || is_of_prices {
+        let is_beside =
+            matches!(published.entry, Entry::Event(event, _) if event.is_beside_journal());
+        if published.is_journaled || is_beside {
             self.journaled.take(published);
         }
         if !published.is_journaled {
-            if self.beyond.is_none() && !is_of_prices {
+            if self.beyond.is_none() && !is_beside {
                 self.beyond = Some(self.journaled.clone());
             }
             if let Some(beyond) = &mut self.beyond {
@@ -301,11 +303,12 @@ impl Ledger {
             Event::Lift { is_killed, .. } => {
                 self.killed = self.killed.take().filter(|_| *is_killed)
             }
-            Event::Alarm { what, order, .. } => push_last(
+            Event::Alarm { what, bank, order } => push_last(
                 &mut self.alarms,
                 AlarmRow {
                     at_ns,
                     what: *what,
+                    bank: bank.map(|bank| labels.banks[bank].as_str().into()),
                     order: *order,
                 },
             ),

@@ -10,9 +10,10 @@ use crate::risk::Refusal;
 use crate::scorecard::Score;
 use crate::setup::{Bank, Pair};
 use crate::stages::Stopwatch;
-use std::fmt;
 use std::ops::Range;
 use touchline_types::{Id, Price, Side};
+
+pub use crate::alarm::{Alarm, RunAlarm};
 
 /// Events of one call, with their lists of variable length.
 #[derive(Debug, Clone, Default)]
@@ -196,6 +197,18 @@ pub enum Event {
 }
 
 impl Event {
+    /// Whether it is published and may be in no journal, without a fault of the journal: what prices alone make, and an alarm of the run.
+    pub fn is_beside_journal(&self) -> bool {
+        let is_of_run = matches!(
+            self,
+            Event::Alarm {
+                what: Alarm::Run(_),
+                ..
+            }
+        );
+        is_of_run || self.is_of_prices()
+    }
+
     /// Whether prices alone make it: a composite, what a parent waits for, a bank off the market. A start needs none of them.
     pub fn is_of_prices(&self) -> bool {
         matches!(
@@ -276,61 +289,6 @@ pub struct ParentEnd {
     pub average: Option<i64>,
     /// Units that may still be filled.
     pub out: i64,
-}
-
-/// Kind of alarm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alarm {
-    /// A bank does not report the outcome of an order.
-    Manual,
-    /// A trade was refused, with DKReason.
-    DontKnow(char),
-    /// A report contradicts itself or what is booked.
-    Contradiction,
-    /// A trade of another account was booked.
-    Account,
-    /// The desk resolved an order with more than its quantity.
-    Overfill,
-    /// The desk's information does not resolve an order.
-    NotResolved,
-    /// A fill of an order that had ended.
-    FillAfterEnd,
-    /// A trade was booked whose price is better than the order's by more than the collar: its bank will reverse it.
-    OffPrice,
-    /// A trade was reversed.
-    Bust,
-    /// A trade was corrected.
-    Correct,
-    /// A trade that is not known was reversed or corrected.
-    UnknownExec,
-    /// An order that the journal lost was taken over.
-    Adopted,
-    /// A report of an order that the journal lost does not describe it: nothing is booked.
-    NotAdopted,
-    /// A bank does not say which orders it has: no order leaves until it does, or the desk enables a pair of it.
-    NoMassStatus,
-}
-
-/// Its name, as in a line.
-impl fmt::Display for Alarm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Alarm::Manual => "manual",
-            Alarm::DontKnow(reason) => return write!(f, "dk_{reason}"),
-            Alarm::Contradiction => "contradiction",
-            Alarm::Account => "account",
-            Alarm::Overfill => "overfill",
-            Alarm::NotResolved => "not_resolved",
-            Alarm::FillAfterEnd => "fill_after_end",
-            Alarm::OffPrice => "off_price",
-            Alarm::Bust => "bust",
-            Alarm::Correct => "correct",
-            Alarm::UnknownExec => "unknown_exec",
-            Alarm::Adopted => "adopted",
-            Alarm::NotAdopted => "not_adopted",
-            Alarm::NoMassStatus => "no_mass_status",
-        })
-    }
 }
 
 /// Event of an order.

@@ -12,6 +12,7 @@
 //! Codes beside their words. Random sessions of the engine, encoded, decoded and compared line by line, damaged batches, and late readers
 //! are in `crates/fx/tests`; `fuzz` has a target of the decoder.
 
+pub mod alarm;
 pub mod command;
 pub mod composite;
 pub mod desk;

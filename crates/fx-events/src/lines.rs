@@ -311,7 +311,9 @@ impl Writer<'_> {
             Event::Alarm { what, bank, order } => {
                 put!(out, ",\"what\":\"{what}\"");
                 put_id(out, "clordid", order.as_ref());
-                if let Some(bank) = bank.filter(|_| *what == Alarm::NoMassStatus) {
+                if let Some(bank) =
+                    bank.filter(|_| matches!(what, Alarm::NoMassStatus | Alarm::Run(_)))
+                {
                     put!(out, ",\"bank\":\"{}\"", self.bank(bank));
                 }
             }

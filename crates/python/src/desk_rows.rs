@@ -84,6 +84,7 @@ pub fn alarm<'py>(py: Python<'py>, row: &AlarmRow) -> Row<'py> {
     let made = PyDict::new(py);
     made.set_item("at_ns", row.at_ns)?;
     made.set_item("what", row.what.to_string())?;
+    made.set_item("bank", row.bank.as_deref())?;
     made.set_item("order", row.order.map(|id| id.to_string()))?;
     Ok(made)
 }

@@ -334,7 +334,7 @@ fn event(
                 position: ledger.pairs.get(pair)?.clone(),
             })
         }
-        EngineEvent::Alarm { .. } => ledger.alarms.back().copied().map(Event::Alarm),
+        EngineEvent::Alarm { .. } => ledger.alarms.back().cloned().map(Event::Alarm),
         EngineEvent::Kill { by } => Some(Event::Killed { by: *by }),
         EngineEvent::Lift {
             is_killed: false, ..

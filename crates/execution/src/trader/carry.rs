@@ -10,7 +10,7 @@ use crate::config::ClientConfig;
 use crate::edge::{Link, Output};
 use crate::variant::Variant;
 use std::collections::VecDeque;
-use touchline_fx::event::{Alarm, Answer, Event, Message, OrderLine};
+use touchline_fx::event::{Alarm, Answer, Event, Message, OrderLine, RunAlarm};
 use touchline_fx::input::{Desk, Input, Session};
 use touchline_fx::lines::{fields, msg_type};
 use touchline_fx::orders::{FillKind, Terms};
@@ -53,6 +53,8 @@ pub(super) struct Core<O, L> {
     /// The run before was killed, and its journal could not record it.
     pub is_kill_unrecorded: bool,
     pub incidents: VecDeque<Incident>,
+    /// Alarms of the run that the drop copy does not have yet.
+    pub unpublished: Vec<(RunAlarm, Option<Bank>)>,
     pub totals: Totals,
     /// Everybody who may send commands.
     pub clients: Vec<ClientConfig>,
@@ -123,13 +125,31 @@ impl<O: Output, L: Link> Core<O, L> {
         self.handle(time, &Input::Desk(Desk::Kill { by }));
     }
 
-    /// Adds an incident for the log.
+    /// Adds an incident for the log, and for the drop copy if it is an alarm of the run: that may be in the middle of a batch.
     pub fn incident(&mut self, incident: Incident) {
         self.totals.alarms += u64::from(incident.is_alarm_of_its_own());
+        if let Some(what) = incident.of_run()
+            && self.unpublished.len() < INCIDENTS_MAX
+        {
+            let name = incident.bank().unwrap_or_default();
+            let banks = &self.engine.setup().labels.banks;
+            let bank = banks.iter().position(|bank| bank.as_str() == name);
+            self.unpublished.push((what, bank));
+        }
         match self.incidents.len() < INCIDENTS_MAX {
             true => self.incidents.push_back(incident),
             false => self.totals.incidents_dropped += 1,
         }
+    }
+
+    /// Publishes the alarms of the run.
+    pub fn publish_alarms(&mut self, time: ReceiveTime) {
+        if self.unpublished.is_empty() {
+            return;
+        }
+        let labels = &self.engine.setup().labels;
+        let alarms = self.unpublished.drain(..);
+        self.recorder.publish_alarms(labels, time.wall_ns, alarms);
     }
 
     /// Carries out a batch: nothing leaves before its record is in the journal.

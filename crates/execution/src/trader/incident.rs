@@ -2,7 +2,7 @@
 
 use std::fmt;
 use touchline_compose::KindRefused;
-use touchline_fx::event::Alarm;
+use touchline_fx::event::{Alarm, RunAlarm};
 use touchline_types::Id;
 
 /// An incident for the log.
@@ -187,68 +187,76 @@ impl Incident {
 
     /// Whether somebody must look.
     pub fn is_urgent(&self) -> bool {
-        let is_expected = matches!(
-            self,
-            Incident::SessionUp {
-                is_restarted: false,
-                ..
-            } | Incident::SessionDown { retry_ms: None, .. }
-                | Incident::Gap {
-                    is_reconnect: true,
-                    ..
-                }
-                | Incident::Missed { .. }
-        );
-        !is_expected
+        match self.alarm() {
+            Ok(_) => true,
+            Err(word) => Incident::OF_LOG.contains(&word),
+        }
     }
 
     /// Whether it is an alarm that is not counted elsewhere: those of the core are counted where they are reported, also the ones without a
     /// line, and refused commands have their own count.
     pub(super) fn is_alarm_of_its_own(&self) -> bool {
-        let is_counted = matches!(
-            self,
-            Incident::Alarm { .. } | Incident::Foreign { .. } | Incident::Refused { .. }
-        );
-        self.is_urgent() && !is_counted
+        matches!(self, Incident::Killed { .. }) || self.of_run().is_some()
+    }
+
+    /// Its alarm on the drop copy, if the core does not publish it.
+    pub(super) fn of_run(&self) -> Option<RunAlarm> {
+        match self.alarm() {
+            Ok(Alarm::Run(what)) => Some(what),
+            _ => None,
+        }
+    }
+
+    /// Urgent ones that are in the log alone: the drop copy has each of these reports, the kill, and the answer to the command.
+    pub const OF_LOG: [&str; 3] = ["foreign_reports", "kill", "refused"];
+
+    /// Its alarm; otherwise the word of what is in the log alone.
+    fn alarm(&self) -> Result<Alarm, &'static str> {
+        Ok(Alarm::Run(match self {
+            Incident::SessionUp { is_restarted, .. } => match is_restarted {
+                true => RunAlarm::SessionReset,
+                false => return Err("session_up"),
+            },
+            Incident::SessionDown { retry_ms, .. } => match retry_ms {
+                Some(_) => RunAlarm::SessionLost,
+                None => return Err("logout"),
+            },
+            Incident::NotConnected { .. } => RunAlarm::NotConnected,
+            Incident::Rejected { is_ours, .. } => match is_ours {
+                true => RunAlarm::Malformed,
+                false => RunAlarm::Rejected,
+            },
+            Incident::Gap { is_reconnect, .. } => match is_reconnect {
+                true => return Err(RunAlarm::SequenceGap.name()),
+                false => RunAlarm::SequenceGap,
+            },
+            Incident::Skipped { .. } => RunAlarm::ReportsSkipped,
+            Incident::Flood { .. } => RunAlarm::ReportFlood,
+            Incident::Foreign { .. } => return Err("foreign_reports"),
+            Incident::Garbled { .. } => RunAlarm::Garbled,
+            Incident::TooLong { .. } => RunAlarm::MessageTooLong,
+            Incident::Repeated { .. } => RunAlarm::ReportRepeated,
+            Incident::Alarm { what, .. } => return Ok(*what),
+            Incident::Killed { .. } => return Err("kill"),
+            Incident::JournalFailed { .. } => RunAlarm::JournalFailed,
+            Incident::JournalAlarm { .. } => RunAlarm::JournalSegment,
+            Incident::Rebooted { .. } => RunAlarm::JournalEndLost,
+            Incident::Refused { .. } => return Err("refused"),
+            Incident::Missed { .. } => return Err("commands_missed"),
+            Incident::RingRefused { .. } => RunAlarm::RingRefused,
+            Incident::Paused { .. } => RunAlarm::Paused,
+            Incident::DatePassed { .. } => RunAlarm::ValueDatePassed,
+            Incident::ClockStepped { .. } => RunAlarm::ClockStep,
+            Incident::Quotes(_) => RunAlarm::QuotesRefused,
+        }))
     }
 
     /// The word by which a program selects it.
     pub fn reason(&self) -> String {
-        match self {
-            Incident::SessionUp { is_restarted, .. } => match is_restarted {
-                true => "session_reset",
-                false => "session_up",
-            },
-            Incident::SessionDown { retry_ms, .. } => match retry_ms {
-                Some(_) => "session_lost",
-                None => "logout",
-            },
-            Incident::NotConnected { .. } => "not_connected",
-            Incident::Rejected { is_ours, .. } => match is_ours {
-                true => "malformed",
-                false => "rejected",
-            },
-            Incident::Gap { .. } => "sequence_gap",
-            Incident::Skipped { .. } => "reports_skipped",
-            Incident::Flood { .. } => "report_flood",
-            Incident::Foreign { .. } => "foreign_reports",
-            Incident::Garbled { .. } => "garbled",
-            Incident::TooLong { .. } => "message_too_long",
-            Incident::Repeated { .. } => "report_repeated",
-            Incident::Alarm { what, .. } => return what.to_string(),
-            Incident::Killed { .. } => "kill",
-            Incident::JournalFailed { .. } => "journal_failed",
-            Incident::JournalAlarm { .. } => "journal_segment",
-            Incident::Rebooted { .. } => "journal_end_lost",
-            Incident::Refused { .. } => "refused",
-            Incident::Missed { .. } => "commands_missed",
-            Incident::RingRefused { .. } => "ring_refused",
-            Incident::Paused { .. } => "paused",
-            Incident::DatePassed { .. } => "value_date_passed",
-            Incident::ClockStepped { .. } => "clock_step",
-            Incident::Quotes(_) => "quotes_refused",
+        match self.alarm() {
+            Ok(alarm) => alarm.to_string(),
+            Err(word) => word.to_owned(),
         }
-        .to_owned()
     }
 
     /// Its bank.
@@ -530,6 +538,8 @@ fn text_of_alarm(what: Alarm) -> &'static str {
             "it does not say which orders it has, and no order leaves; call it, `touchline fx cancel` each parent of which it has an \
              order, then `touchline fx enable` one of its pairs"
         }
+        // Each has an incident of its own.
+        Alarm::Run(what) => what.name(),
     }
 }
 

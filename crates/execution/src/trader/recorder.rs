@@ -11,7 +11,7 @@ use crate::config::{RunConfig, SyncMode};
 use crate::edge::Output;
 use crate::variant::Variant;
 use touchline_fx::encoding::Encoder;
-use touchline_fx::event::{Answer, Event, Message, OrderLine};
+use touchline_fx::event::{Alarm, Answer, Event, Message, OrderLine, RunAlarm};
 use touchline_fx::input::Desk;
 use touchline_fx::setup::Bank;
 use touchline_fx::{Batch, Labels};
@@ -296,6 +296,26 @@ impl<O: Output> Recorder<O> {
     pub fn publish_answer(&mut self, at_ns: u64, answer: &Answer<'_>) {
         self.batch.begin(at_ns);
         self.batch.answer(answer);
+        self.publish(0);
+    }
+
+    /// Publishes alarms of the run, which are in no journal.
+    pub fn publish_alarms(
+        &mut self,
+        labels: &Labels,
+        at_ns: u64,
+        alarms: impl Iterator<Item = (RunAlarm, Option<Bank>)>,
+    ) {
+        self.batch.begin(at_ns);
+        for (what, bank) in alarms {
+            let alarm = Event::Alarm {
+                what: Alarm::Run(what),
+                bank,
+                order: None,
+            };
+            self.batch
+                .event(labels, &Batch::default(), &(at_ns, alarm), 0);
+        }
         self.publish(0);
     }
 

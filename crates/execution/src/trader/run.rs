@@ -57,6 +57,7 @@ impl<O: Output, L: Link> Core<O, L> {
             pause_max_ns: config.run.pause_max_ms * 1_000_000,
             is_kill_unrecorded,
             incidents: VecDeque::new(),
+            unpublished: Vec::new(),
             totals: Totals::default(),
             clients: config.clients.iter().map(of_user).collect(),
             boot,

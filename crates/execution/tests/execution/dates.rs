@@ -1,13 +1,11 @@
 //! Value dates that have passed.
 
-use crate::rig::Rig;
+use crate::rig::{Rig, SMALL};
 use touchline_fx::encoding::Encoder;
 use touchline_fx::value_dates::{day_of, new_york_day};
 use touchline_fx_desk::records;
 use touchline_journal::{Journal, Options, Root, WriterLock};
 use touchline_transport::clock::wall_ns;
-
-const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
 /// Texts of the alarms about value dates.
 fn alarms(rig: &Rig) -> Vec<String> {

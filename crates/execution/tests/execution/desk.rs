@@ -1,6 +1,6 @@
 //! Clients of the desk: whose ring is read, and what a client may send.
 
-use crate::rig::{Rig, name, order, value};
+use crate::rig::{Rig, SMALL, name, order, value};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use touchline_execution::{Incident, Trader};
@@ -10,8 +10,6 @@ use touchline_fx::lines::lines_of;
 use touchline_fx_desk::records;
 use touchline_fx_desk::{DeskClient, ring_name};
 use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication};
-
-const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
 /// Ends the engine. Commands of a client in its journal, with their numbers, and the answers that it has.
 fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, Vec<u8>)>, Vec<String>) {

@@ -1,6 +1,6 @@
 //! Orders and the journal: an order that is not in it is not sent.
 
-use crate::rig::{Rig, value};
+use crate::rig::{Rig, SMALL, value};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,8 +10,6 @@ use touchline_fx::encoding::{kind, kinds};
 use touchline_fx_desk::records;
 use touchline_journal::format::HEAD_BYTES;
 use touchline_lab::bank::guards::BANK_OFF;
-
-const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
 fn is_failure(incident: &Incident) -> bool {
     matches!(incident, Incident::JournalFailed { .. })

@@ -1,5 +1,6 @@
 //! The engine with a bank that does what a test says: its quotes, its order session, and the desk's commands, in one thread.
 
+mod alarms;
 mod dates;
 mod desk;
 mod freeze;

@@ -1,6 +1,6 @@
 //! The engine after its death, and after that of its host.
 
-use crate::rig::{Fields, Rig, copy, name, order, value};
+use crate::rig::{Fields, Rig, SMALL, copy, name, order, value};
 use std::fs;
 use touchline_execution::Incident;
 use touchline_fx::command::{Command, Order};
@@ -8,8 +8,6 @@ use touchline_fx::encoding::{Entry, kind, kinds};
 use touchline_fx::event::Event;
 use touchline_fx::parents::Lifetime;
 use touchline_fx_desk::records;
-
-const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
 /// The order is unknown and asked for; no message of it is sent again, and the next message has the next number.
 #[test]

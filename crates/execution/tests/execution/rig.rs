@@ -22,6 +22,9 @@ use touchline_types::{Id, QuoteSnapshot, QuoteUpdate, ReceiveTime, Side, Timesta
 /// Timeout of every step.
 const HANGS: Duration = Duration::from_secs(20);
 
+/// Settings of a small journal.
+pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
+
 /// Fields of a message, by tag.
 pub type Fields = Vec<(u32, String)>;
 
@@ -348,6 +351,13 @@ impl Bank {
             fields.extend([(32, cum), (31, value(order, 44))]);
         }
         self.send("8", &fields);
+    }
+
+    /// Ends the connection.
+    pub fn disconnect(&mut self) {
+        self.stream = None;
+        self.is_on = false;
+        self.session.disconnected(self.time());
     }
 
     fn time(&self) -> ReceiveTime {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sample::{fill, id, sent, state, tell};
-use touchline_fx_events::event::Numbered;
+use touchline_fx_events::event::{Numbered, RunAlarm};
 use touchline_fx_events::orders::RejectCode;
 use touchline_fx_events::parents::{EndReason, Lifetime, WaitReason};
 use touchline_fx_events::plan::Style;
@@ -212,4 +212,30 @@ fn what_a_failed_journal_refused_is_shown_until_the_next_run_goes_on() {
     // An entry of this run that the files have late, then the next run: the bank reports the fill again.
     assert_eq!(take(1, &waits, true), (killed, 1, 3));
     assert_eq!(take(4, &filled, true), (None, 1, 4));
+}
+
+/// An alarm of the run is in no journal, and no sign that the journal failed: what follows is one list with it.
+#[test]
+fn an_alarm_of_the_run_stands_beside_what_the_journal_has() {
+    let mut ledger = LiveLedger::default();
+    let alarm = Event::Alarm {
+        what: Alarm::Run(RunAlarm::SessionLost),
+        bank: Some(1),
+        order: None,
+    };
+    for (at_ns, event, is_journaled) in [
+        (2, &alarm, false),
+        // The journal's files can have it later.
+        (1, &kill("desk"), true),
+    ] {
+        tell(at_ns, event, is_journaled, |published| {
+            ledger.take(published)
+        });
+    }
+    let now = ledger.now();
+    assert_eq!(now.killed.as_deref(), Some("desk"));
+    let alarms = now.alarms.iter();
+    let alarms = alarms.map(|row| (row.what.to_string(), row.bank.as_deref()));
+    let expected = ("session_lost".to_owned(), Some("B"));
+    assert_eq!(alarms.collect::<Vec<_>>(), [expected]);
 }

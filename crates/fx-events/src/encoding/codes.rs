@@ -1,7 +1,7 @@
 //! Words as numbers: a word's code is its place in the list, and never changes.
 
 use crate::desk::BookState;
-use crate::event::{Alarm, OrderEvent};
+use crate::event::{Alarm, OrderEvent, RunAlarm};
 use crate::orders::{FillKind, OrderState, RejectCode};
 use crate::parents::{EndReason, Lifetime, WaitReason};
 use crate::plan::{PlanKind, Style};
@@ -45,24 +45,21 @@ coded! {
     BookState: Person, BadBook, DuplicateId, First, Differs, SamePerson, Booked;
 }
 
-/// A refused trade has its reason beside the code.
+/// A refused trade has its reason beside the code, and an alarm of the run its own code.
 impl Coded for Alarm {
-    const ALL: &'static [Self] = &[
-        Alarm::Manual,
-        Alarm::DontKnow('A'),
-        Alarm::Contradiction,
-        Alarm::Account,
-        Alarm::Overfill,
-        Alarm::NotResolved,
-        Alarm::FillAfterEnd,
-        Alarm::Bust,
-        Alarm::Correct,
-        Alarm::UnknownExec,
-        Alarm::Adopted,
-        Alarm::NotAdopted,
-        Alarm::NoMassStatus,
-        Alarm::OffPrice,
-    ];
+    const ALL: &'static [Self] = &{
+        let mut all = [Alarm::Run(RunAlarm::SessionLost); Alarm::OF_CORE.len() + 1];
+        let mut place = 0;
+        while place < Alarm::OF_CORE.len() {
+            all[place] = Alarm::OF_CORE[place];
+            place += 1;
+        }
+        all
+    };
+}
+
+impl Coded for RunAlarm {
+    const ALL: &'static [Self] = RunAlarm::ALL;
 }
 
 impl Coded for RejectCode {
@@ -96,5 +93,6 @@ mod tests {
         is_one_to_one::<BookState>();
         is_one_to_one::<RejectCode>();
         is_one_to_one::<Alarm>();
+        is_one_to_one::<RunAlarm>();
     }
 }

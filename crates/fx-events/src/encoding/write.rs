@@ -10,7 +10,7 @@ use crate::composite::Top;
 use crate::desk::Desk;
 use crate::event::{
     Adopted, Alarm, Answer, Batch, DontKnow, Event, FillLine, Message, OrderEvent, OrderLine,
-    ParentEnd,
+    ParentEnd, RunAlarm,
 };
 use crate::labels::Labels;
 use crate::lines::msg_type;
@@ -527,6 +527,7 @@ fn bank_and_pair(out: &mut Vec<u8>, bank: usize, pair: usize) {
 fn alarm(what: Alarm) -> (u8, u8) {
     match what {
         Alarm::DontKnow(letter) => (Alarm::DontKnow('A').code(), letter as u8),
+        Alarm::Run(what) => (Alarm::Run(RunAlarm::SessionLost).code(), what.code()),
         other => (other.code(), 0),
     }
 }

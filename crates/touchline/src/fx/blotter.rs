@@ -18,6 +18,7 @@ use touchline_fx::orders::OrderState;
 use touchline_fx::ticks;
 use touchline_fx_desk::ledger::{BankRow, FillRow, Ledger, LiveLedger};
 use touchline_gateway::bus;
+use touchline_types::Id;
 
 /// Show parents, orders, fills, positions, banks and alarms of a trading engine.
 ///
@@ -257,8 +258,10 @@ impl Page {
         }
         self.head("last alarms");
         for row in ledger.alarms.iter().rev().take(rows) {
-            let order = row.order.map_or("-".to_owned(), |order| order.to_string());
-            let alarm = format!("{}  {} {order}", time_of_day(row.at_ns), row.what);
+            let mut alarm = format!("{}  {}", time_of_day(row.at_ns), row.what);
+            for about in [row.bank.as_deref(), row.order.as_ref().map(Id::as_str)] {
+                alarm.extend(about.map(|about| format!(" {about}")));
+            }
             self.line(format_args!("{}", self.paint.red(alarm)));
         }
     }

@@ -216,12 +216,16 @@ impl Body<'_> {
                 by: rest.optional_id()?,
             },
             kind::ALARM => {
-                let (what, letter): (Alarm, u8) = (rest.word()?, rest.u8()?);
+                let what = match rest.word()? {
+                    Alarm::DontKnow(_) => Alarm::DontKnow(char::from(rest.u8()?)),
+                    Alarm::Run(_) => Alarm::Run(rest.word()?),
+                    what => {
+                        rest.u8()?;
+                        what
+                    }
+                };
                 Event::Alarm {
-                    what: match what {
-                        Alarm::DontKnow(_) => Alarm::DontKnow(char::from(letter)),
-                        what => what,
-                    },
+                    what,
                     bank: optional_bank(labels, rest)?,
                     order: rest.optional_id()?,
                 }

@@ -182,11 +182,12 @@ fn position(pair: &str, of: &PairRow) -> String {
 fn alarm(of: &AlarmRow) -> String {
     let order = of.order.unwrap_or_default();
     let what = of.what.to_string();
+    let bank = of.bank.as_deref().unwrap_or_default();
     row(
         "alarm",
         [0; 3],
         [None; 6],
         of.at_ns,
-        ["", order.as_str(), "", "", "", &what, "", ""],
+        ["", order.as_str(), "", bank, "", &what, "", ""],
     )
 }
