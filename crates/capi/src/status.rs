@@ -112,6 +112,6 @@ mod tests {
         assert_eq!(refused, ErrorKind::Option as tl_status);
         // SAFETY: as above.
         let sentence = unsafe { CStr::from_ptr(tl_error()) };
-        assert_eq!(sentence.to_bytes(), b"a?b");
+        assert_eq!(sentence.to_bytes(), b"a\\u{0}b");
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers and lists as text, and texts from outside as a screen shows them.
 
-pub use touchline_types::text::Visible;
+pub use touchline_types::text::{Visible, is_visible};
 
 /// A number in groups of three digits: `18,204`.
 pub fn count(number: u64) -> String {

@@ -311,7 +311,7 @@ mod tests {
             (
                 "roots_file = \"/dev/null\"",
                 "/dev/null: ",
-                "not a regular file",
+                "neither a regular file nor a pipe",
             ),
             ("client_certificate_file = \"c.pem\"", "c.pem: ", "no key"),
             (

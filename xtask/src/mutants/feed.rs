@@ -84,8 +84,8 @@ pub const FEED: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a packet of one line is not replaced by packets of both lines",
-        find: "let is_disputed = (window.buffer()).disputes(sequence, sending_ns, payload.len());",
-        replace: "            let is_disputed = false;",
+        find: "let is_disputed = buffer",
+        replace: "let is_disputed = false && buffer",
         test: "-p touchline-feed --lib packets_of_both_lines_replace_a_forgery_on_one_line",
     },
     Mutant {

@@ -136,11 +136,11 @@ mod tests {
             let last = new.fields.last().unwrap();
             assert_eq!(
                 (last.since, last.offset),
-                (3, usize::from(old.block_length))
+                (4, usize::from(old.block_length))
             );
         };
         let (old, new) = schemas(newer);
-        assert_eq!((old.version, new.version), (2, 3));
+        assert_eq!((old.version, new.version), (3, 4));
         for (old, new) in old.messages.iter().zip(&new.messages) {
             longer(&old.body, &new.body);
             assert_eq!(new.body.groups.len(), old.body.groups.len() + 1);

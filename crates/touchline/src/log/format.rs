@@ -2,7 +2,7 @@
 
 use super::events::{Event, Level};
 use std::fmt::Write;
-use touchline_client::words::Visible;
+use touchline_client::words::{Visible, is_visible};
 use touchline_wire::sbe::UtcTime;
 
 /// Format of the log lines.
@@ -92,16 +92,30 @@ impl Line<'_> {
         ];
         let fields = self.fields().map(|(name, value)| match value {
             Value::Number(number) => (name, serde_json::Value::from(number)),
-            // Those that JSON leaves as they are, too.
-            Value::Text(text) => (name, Visible(&text).to_string().into()),
+            Value::Text(text) => (name, text.into()),
         });
         object.extend(fields);
         // Written field by field to keep the order of the text.
         for (at, (name, value)) in object.iter().enumerate() {
             let before = if at == 0 { '{' } else { ',' };
-            let _ = write!(out, "{before}\"{name}\":{value}");
+            let _ = write!(out, "{before}\"{name}\":");
+            push_json(out, &value.to_string());
         }
         out.push('}');
+    }
+}
+
+/// A value of JSON, with escapes of its own for the letters that JSON leaves as they are and that steer a terminal.
+fn push_json(out: &mut String, value: &str) {
+    for letter in value.chars() {
+        match is_visible(letter) {
+            true => out.push(letter),
+            false => {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
     }
 }
 
@@ -231,17 +245,20 @@ mod tests {
     fn json_is_one_object_with_the_names_of_the_text() {
         let fields = [
             ("first", Value::from(1_200)),
-            ("reason", Value::from("no\n\"way\" \u{1b}[2J")),
+            (
+                "reason",
+                Value::from("no\n\"way\" \u{1b}[2J\u{202e}\u{e0001}"),
+            ),
         ];
         let said = line(&fields, 3).write(Format::Json, false);
         assert_eq!(said.lines().count(), 1, "{said}");
-        assert!(!said.contains('\u{1b}'), "{said}");
+        assert!(said.trim_end().chars().all(is_visible), "{said}");
         let parsed: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
         assert_eq!(
             parsed,
             serde_json::json!({
                 "time": "2026-01-01T00:00:00.000000001Z", "level": "warn", "event": "gap",
-                "first": 1_200, "reason": "no\n\"way\" \u{1b}[2J", "repeated": 3
+                "first": 1_200, "reason": "no\n\"way\" \u{1b}[2J\u{202e}\u{e0001}", "repeated": 3
             })
         );
     }

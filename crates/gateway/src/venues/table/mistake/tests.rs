@@ -189,7 +189,7 @@ fn an_invalid_line_is_refused_with_the_valid_form() {
         (
             "venue",
             r#"nonsense = 1"#,
-            r#"6: unknown setting `nonsense` in [venue]; it takes `kind`, `channel`, `config_xml`, `join`, `wait_ms`, `interface`, `interface_b`, `symbols`, `replay`; all settings are in `touchline help settings`"#,
+            r#"6: unknown setting `nonsense` in [venue]; it takes `kind`, `channel`, `config_xml`, `join`, `wait_ms`, `interface`, `interface_b`, `compare_copies`, `symbols`, `replay`; all settings are in `touchline help settings`"#,
         ),
         (
             "venue",
