@@ -279,14 +279,21 @@ pub fn promote(arguments: &PromoteArguments) -> Result<(), Failure> {
     answered(join(address)?, &command)
 }
 
+impl SendArguments {
+    /// A person may have forgotten the limit; a program has been written with or without one.
+    fn check_price(&self, is_terminal: bool) -> Result<(), Failure> {
+        if self.limit.is_none() && !self.market && is_terminal {
+            return Err(Failure::usage(
+                "without a limit the order trades at any price within collar_ticks of the reference; give --limit PRICE, or --market",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// `fx send`.
 pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
-    // A person may have forgotten it; a program has been written with or without one.
-    if arguments.limit.is_none() && !arguments.market && std::io::stdin().is_terminal() {
-        return Err(Failure::usage(
-            "without a limit the order trades at any price within collar_ticks of the reference; give --limit PRICE, or --market",
-        ));
-    }
+    arguments.check_price(std::io::stdin().is_terminal())?;
     let id = arguments.id.unwrap_or_else(fx::new_name);
     let (side, quantity) = (arguments.side.into(), arguments.quantity);
     let order = Order {
@@ -396,6 +403,34 @@ impl From<Style> for plan::Style {
             Style::Best => plan::Style::Best,
             Style::Full => plan::Style::Full,
             Style::Sweep => plan::Style::Sweep,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: SendArguments,
+    }
+
+    /// At a terminal an order without a limit is sent only with `--market`; a program sends it either way.
+    #[test]
+    fn a_person_says_that_an_order_has_no_limit() {
+        for (price, is_refused) in [
+            (&[][..], true),
+            (&["--market"], false),
+            (&["--limit", "1.1"], false),
+        ] {
+            let line = ["send", "EUR/USD", "buy", "1000"].iter().chain(price);
+            let line = Line::try_parse_from(line).unwrap_or_else(|error| panic!("{error}"));
+            let at_terminal = line.arguments.check_price(true);
+            assert_eq!(at_terminal.is_err(), is_refused, "{price:?}");
+            assert!(line.arguments.check_price(false).is_ok(), "{price:?}");
         }
     }
 }
