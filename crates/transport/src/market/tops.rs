@@ -4,7 +4,9 @@ use std::hint::black_box;
 use touchline_book::ImpliedLists;
 use touchline_book::price::IMPLIED_MAX;
 use touchline_types::native::TopOfBook;
-use touchline_types::{BookKind, BookSnapshot, BookUpdate, Instrument, LevelChange, Update};
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Instrument, LevelChange, Update, Validity,
+};
 
 /// Detects changes of tops.
 #[derive(Debug)]
@@ -40,9 +42,12 @@ impl Tops {
                     .place(state.instrument)?
                     .unwrap_or(TopOfBook::unknown(state.instrument))
             },
-            // All instruments change at once: the next top of each is published.
+            // The message itself makes each reader's live tops gapped, and a state alone may follow it: prices stay.
             Update::Gap(_) => {
-                self.last.fill(None);
+                let last = self.last.iter_mut().flatten();
+                for top in last.filter(|top| top.validity == Validity::Live) {
+                    top.validity = Validity::Gapped;
+                }
                 return None;
             }
             Update::Reset => {

@@ -6,8 +6,8 @@ use touchline_transport::Publish;
 use touchline_transport::shm::{Item, Join, Kinds, Polled, Publisher, Subscriber};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Instrument, Level, LevelAction, LevelChange, Price,
-    Quantity, Side, Timestamps, TouchSource, Trade, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, Gap, Instrument, Level, LevelAction, LevelChange, Price,
+    Quantity, Side, State, Timestamps, TouchSource, Trade, Update, UpdateAction, Validity,
 };
 
 /// Items of a subscriber.
@@ -207,6 +207,60 @@ fn a_change_of_the_implied_best_alone_is_a_top() {
         Some((100, 6, Merged)),
     ];
     assert_eq!(bids(&mut reader), expected);
+}
+
+/// A loss makes each top gapped by its own message. A book that a snapshot had confirmed beyond the lost packets is live
+/// again by a state alone: its top has the prices, also after a second loss.
+#[test]
+fn a_state_after_a_gap_is_a_top_with_its_prices() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    Market::new(3, 2).define(&mut publisher);
+    let mut reader = stage.join(of(Kinds::TOPS));
+    take(&mut reader);
+    let book = |instrument| {
+        Update::BookSnapshot(BookSnapshot {
+            instrument,
+            validity: Validity::Live,
+            bids: &BEST[..1],
+            asks: &BEST[1..],
+            implied_bids: &[],
+            implied_asks: &[],
+        })
+    };
+    let gap = || {
+        Update::Gap(Gap {
+            first: 7,
+            last: 8,
+            orders: Validity::Recovering,
+        })
+    };
+    let live = |instrument| {
+        Update::State(State {
+            instrument,
+            validity: Validity::Live,
+        })
+    };
+    let [one, two] = [0, 1].map(Instrument);
+    // The second book is published in full after the loss, unchanged.
+    for update in [
+        book(one),
+        book(two),
+        gap(),
+        live(one),
+        book(two),
+        gap(),
+        live(one),
+    ] {
+        publisher.publish(&update, &Timestamps::default());
+    }
+    publisher.commit();
+    let top = |instrument| match book(instrument) {
+        Update::BookSnapshot(book) => TopOfBook::from(&book),
+        _ => unreachable!("a book"),
+    };
+    let expected = [one, two, one, two, one].map(top);
+    assert_eq!(take(&mut reader).tops, expected);
 }
 
 /// Tops of a publisher of the schema before are of the direct book alone. A reader of books too is not given them, and a
