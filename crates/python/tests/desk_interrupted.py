@@ -33,8 +33,9 @@ def interrupted(act):
 
 def joins():
     with tempfile.TemporaryDirectory() as journal:
-        # Opening a pipe takes as long as a journal of any size.
-        os.mkfifo(pathlib.Path(journal) / "0000000001.tlj")
+        # A long segment, without a page on the disk: to read it takes seconds.
+        (pathlib.Path(journal) / "0000000001.tlj").touch()
+        os.truncate(pathlib.Path(journal) / "0000000001.tlj", 512 << 20)
         assert interrupted(lambda _: touchline.Desk("fx-run", journal=journal)) is None
 
 
