@@ -576,6 +576,8 @@ public:
     const auto next = take(TL_FOREVER);
     return next ? std::optional<DeskEvent>(*next) : std::nullopt;
   }
+  // The next event, if there is one; never waits.
+  Next<DeskEvent> poll() { return take(0); }
   // The next event; waits for so long. A loop that does something else between ends when next.stopped().
   Next<DeskEvent> next(std::chrono::nanoseconds timeout) { return take(detail::nanoseconds(timeout)); }
   // The state of a parent, as an event; nothing if it is not known, or not any more.

@@ -192,13 +192,11 @@ impl Bus {
             false => |instruments, _| memory_of(instruments),
         };
         let subscriber = Subscriber::try_join(root, name, join).map_err(refused)?;
-        let instruments_max = options
-            .instruments_max
-            .unwrap_or_else(|| subscriber.instruments_max());
+        // Never for more than the bus has, for which there is memory: whatever number a program gives.
+        let at_most = |most: usize, wanted: Option<usize>| wanted.map_or(most, |n| n.min(most));
+        let instruments_max = at_most(subscriber.instruments_max(), options.instruments_max);
         let orders_max = match has_orders {
-            true => options
-                .orders_max
-                .unwrap_or_else(|| subscriber.orders_max()),
+            true => at_most(subscriber.orders_max(), options.orders_max),
             false => 0,
         };
         let room = Room {

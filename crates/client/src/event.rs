@@ -63,7 +63,7 @@ pub struct Top {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet: the program may act.
+    /// Whether this is the last event of its venue packet that this reader is given: the program may act.
     pub end_of_batch: bool,
 }
 
@@ -99,7 +99,7 @@ pub struct Trade {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -126,7 +126,7 @@ pub struct BookChange {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -173,7 +173,7 @@ pub struct OrdersChange {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -226,7 +226,7 @@ pub struct QuotesChange {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -276,7 +276,7 @@ pub struct Statistic {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -297,7 +297,7 @@ pub struct Status {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -313,7 +313,7 @@ pub struct StateChange {
     pub times: Times,
     /// Number of the message on its bus; 0 after an event of the connection.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -322,7 +322,7 @@ pub struct StateChange {
 pub struct Defined {
     /// Instrument.
     pub instrument: Instrument,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 
@@ -335,7 +335,7 @@ pub struct ChannelEvent {
     pub times: Times,
     /// Number of the message on its bus.
     pub sequence: u64,
-    /// Whether this is the last event of its venue packet.
+    /// Whether this is the last event of its venue packet that this reader is given.
     pub end_of_batch: bool,
 }
 

@@ -317,6 +317,9 @@ impl Filling {
             Happened::Channel(event) if event.end_of_batch => {
                 self.end_packet(Time::new(event.times.receive_ns));
             }
+            Happened::Quotes(quotes) if quotes.end_of_batch => {
+                self.end_packet(Time::new(quotes.times.receive_ns));
+            }
             Happened::Connection(what) => self.connection = Some(*what),
             _ => {}
         }

@@ -218,6 +218,9 @@ impl Bus {
     fn ready(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let until = until(timeout)?;
         self.held.with(py, |state, call| {
+            // What an interrupted call has read is older than what is read here.
+            state.next = None;
+            state.rows = Filling::new(state.view.form);
             let result = loop {
                 let left = until.saturating_duration_since(Instant::now());
                 let bus = &mut state.bus;

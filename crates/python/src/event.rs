@@ -234,7 +234,7 @@ impl Event {
         stated(self.times()?.receive_ns)
     }
 
-    /// Whether it is the last event of its venue packet.
+    /// Whether it is the last event of its venue packet that this reader is given.
     #[getter]
     fn end_of_batch(&self) -> bool {
         self.happened.end_of_batch()

@@ -54,9 +54,16 @@ class Bus(_Bus):
         # In slices: the thread of a wait sees neither Ctrl-C nor the end of its task.
         time = 0.04 if timeout is None else min(timeout, 0.04)
         while not self.stopped:
-            if not self._wait(0.0) and not await asyncio.to_thread(self._wait, time):
-                continue
-            if batch := self.read(0.0, limit):
+            try:
+                if not self._wait(0.0) and not await asyncio.to_thread(self._wait, time):
+                    continue
+                batch = self.read(0.0, limit)
+            except ValueError:
+                # Another thread, or a handler, has closed it since the loop looked.
+                if self.stopped:
+                    return
+                raise
+            if batch:
                 yield batch
             # Other tasks have their turn on a bus that never pauses.
             await asyncio.sleep(0)
