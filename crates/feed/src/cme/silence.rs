@@ -12,14 +12,17 @@ use crate::health::{ChannelHealth, Condition};
 /// Times the longest interval between two packets of the repeating groups, below which no silence is declared.
 const INTERVALS: u64 = 2;
 
-/// The longest interval is halved after this many times its length without one of at least half of it.
+/// An interval is remembered for this many times its length, and at least for [`MEMORY_MIN_NS`].
 const MEMORY: u64 = 16;
 
-/// Intervals that would raise the limit, of about the same length and each soon after the one before, which are the groups' new rate
-/// rather than interruptions.
+/// Longest cycle of which the pauses are remembered, whatever their length: a long burst comes between two of them.
+const MEMORY_MIN_NS: u64 = 120_000_000_000;
+
+/// Intervals that would raise the limit, of about the same length and each within the memory of the one before, which are the groups'
+/// new rate rather than interruptions.
 const CONFIRMATIONS: u32 = 4;
 
-/// Times the longest interval, and part of the shortest limit, for which packets must have come before their rate is known.
+/// Times the longest interval for which packets must have come before their rate is known; at least for the shortest limit.
 const LEARNED: u64 = 4;
 
 /// When packets of the channel came, and how long their absence is normal. All times are of the monotonic clock.
@@ -83,6 +86,11 @@ impl Silence {
         (self.is_known && self.setting_ns < u64::MAX).then(|| limit_ns.max(self.setting_ns))
     }
 
+    /// How long an interval of this length is remembered.
+    fn memory_ns(length_ns: u64) -> u64 {
+        length_ns.saturating_mul(MEMORY).max(MEMORY_MIN_NS)
+    }
+
     /// A packet of the groups that repeat came.
     pub fn repeated(&mut self, now_ns: u64) {
         if self.setting_ns == u64::MAX {
@@ -95,13 +103,18 @@ impl Silence {
             (self.begun_ns, self.confirmed_ns) = (now_ns, now_ns);
             return;
         }
-        let wanted_ns = interval_ns.saturating_mul(INTERVALS);
-        match self.limit_ns() {
-            Some(limit_ns) if wanted_ns > limit_ns => self.interrupted(interval_ns, now_ns),
+        let longest_ns = self.longest_ns.max(self.setting_ns / INTERVALS);
+        match interval_ns > longest_ns {
+            true if self.is_known => self.interrupted(interval_ns, now_ns),
+            // An outage at the start, or the first pause of slow groups: only a second one is their rate.
+            true if self.interruption.alike == 0 => {
+                self.begun_ns = now_ns;
+                self.interrupted(interval_ns, now_ns);
+            }
             _ => self.learn(interval_ns, now_ns),
         }
         let learned_ns = self.longest_ns.saturating_mul(LEARNED);
-        let learned_ns = learned_ns.max(self.setting_ns / LEARNED);
+        let learned_ns = learned_ns.max(self.setting_ns);
         self.is_known |= now_ns - self.begun_ns >= learned_ns;
         assert!(
             self.begun_ns <= self.repeated_ns && self.confirmed_ns <= self.repeated_ns,
@@ -113,7 +126,7 @@ impl Silence {
         if interval_ns >= self.longest_ns / 2 {
             self.longest_ns = self.longest_ns.max(interval_ns);
             self.confirmed_ns = now_ns;
-        } else if now_ns - self.confirmed_ns >= self.longest_ns.saturating_mul(MEMORY) {
+        } else if now_ns - self.confirmed_ns >= Silence::memory_ns(self.longest_ns) {
             self.longest_ns /= 2;
             self.confirmed_ns = now_ns;
         }
@@ -125,7 +138,8 @@ impl Silence {
         let before = self.interruption;
         let is_alike = length_ns.abs_diff(before.length_ns) <= length_ns / 4;
         let began_ns = now_ns - length_ns;
-        let is_soon = began_ns.saturating_sub(before.ended_ns) <= length_ns.saturating_mul(2);
+        let since_ns = began_ns.saturating_sub(before.ended_ns);
+        let is_soon = since_ns <= Silence::memory_ns(length_ns);
         let alike = match is_alike && is_soon && before.alike > 0 {
             true => before.alike + 1,
             false => 1,
@@ -253,10 +267,10 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_the_setting_once_packets_came_for_a_quarter_of_it() {
+    fn the_limit_is_the_setting_once_packets_came_for_that_time() {
         let mut silence = channel(1_000 * MS);
-        repeat(&mut silence, 10, 25);
-        assert_eq!(limit_ms(&silence), None, "240 ms of packets");
+        repeat(&mut silence, 10, 100);
+        assert_eq!(limit_ms(&silence), None, "990 ms of packets");
         assert_eq!(silent_ns(&mut silence, 1), None);
         repeat(&mut silence, 10, 1);
         assert_eq!(limit_ms(&silence), Some(1_000));
@@ -274,12 +288,47 @@ mod tests {
             // A cycle in a burst, each three seconds.
             repeat(&mut silence, 1, 50);
             repeat(&mut silence, 3_000, 1);
-            let expected_ms = (cycle >= 4).then_some(6_000);
+            let expected_ms = (cycle >= 5).then_some(6_000);
             assert_eq!(limit_ms(&silence), expected_ms, "cycle {cycle}");
         }
         // The rate rises: the limit follows.
-        repeat(&mut silence, 100, 2_000);
+        repeat(&mut silence, 100, 4_000);
         assert_eq!(limit_ms(&silence), Some(1_000));
+    }
+
+    /// Cycles of a burst at each 10 ms and a pause of three seconds. A burst of half a second is too short to be taken for the rate;
+    /// after longer ones the first four pauses are interruptions.
+    #[test]
+    fn pauses_of_three_seconds_are_learned_whatever_the_length_of_the_bursts() {
+        for (burst_ms, alarms) in [(500, 0), (7_000, 4), (60_000, 4)] {
+            let mut silence = channel(1_000 * MS);
+            let mut passed = 0;
+            for _ in 0..50 {
+                repeat(&mut silence, 10, burst_ms / 10);
+                let limit_ms = limit_ms(&silence);
+                passed += u64::from(limit_ms.is_some_and(|limit_ms| limit_ms <= 3_000));
+                repeat(&mut silence, 3_000, 1);
+            }
+            assert_eq!(passed, alarms, "bursts of {burst_ms} ms");
+            assert_eq!(limit_ms(&silence), Some(6_000), "bursts of {burst_ms} ms");
+        }
+    }
+
+    #[test]
+    fn an_outage_at_the_start_is_not_the_rate_of_the_groups() {
+        for before in [1, 2, 20, 99] {
+            let mut silence = channel(1_000 * MS);
+            repeat(&mut silence, 10, before);
+            repeat(&mut silence, 30_000, 1);
+            repeat(&mut silence, 10, 99);
+            assert_eq!(limit_ms(&silence), None, "{before} packets before");
+            repeat(&mut silence, 10, 1);
+            assert_eq!(
+                limit_ms(&silence),
+                Some(1_000),
+                "{before} packets before the outage"
+            );
+        }
     }
 
     #[test]
