@@ -217,10 +217,16 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
         entropy: Secret::from(&entropy[..]),
         logon_fields: extra_fields(&venue.logon_fields),
         request_fields: extra_fields(&venue.request_fields),
-        // A TestRequest without an answer for as long again.
-        stale_ns: timeout_ns(config.duty.stale_after_ms)
-            .min(timeout_ns(venue.test_request_ms).saturating_mul(2)),
+        stale_ns: stale_ns(config.duty.stale_after_ms, venue.test_request_ms),
     })
+}
+
+/// The feed timeout: `stale_after_ms`, or a TestRequest without an answer for as long again; 0 as `stale_after_ms` disables both.
+fn stale_ns(stale_after_ms: u64, test_request_ms: u64) -> u64 {
+    match stale_after_ms {
+        0 => u64::MAX,
+        _ => timeout_ns(stale_after_ms).min(timeout_ns(test_request_ms).saturating_mul(2)),
+    }
 }
 
 /// The selected names; kind `fix` has no list of instruments.
@@ -288,4 +294,19 @@ fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
         what: format!("cannot read it: {error}"),
         fix: "a Logon needs random numbers; check why this host has no /dev/urandom".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feed_timeout_of_0_is_none_whatever_the_test_requests() {
+        const MS: u64 = 1_000_000;
+        assert_eq!(stale_ns(45_000, 2_000), 4_000 * MS);
+        assert_eq!(stale_ns(3_000, 2_000), 3_000 * MS);
+        assert_eq!(stale_ns(45_000, 0), 45_000 * MS);
+        assert_eq!(stale_ns(0, 2_000), u64::MAX);
+        assert_eq!(stale_ns(0, 0), u64::MAX);
+    }
 }
