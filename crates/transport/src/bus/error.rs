@@ -55,6 +55,8 @@ pub enum Error {
     DirectTops {
         /// Name of the bus.
         bus: String,
+        /// Version of its native format.
+        schema: u64,
         /// Version of the program that wrote it.
         writer: String,
     },

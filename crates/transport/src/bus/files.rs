@@ -468,10 +468,10 @@ impl<const N: usize> Reading<N> {
         self.ring.memory().is_replaced()
     }
 
-    /// Version of the program that wrote the bus, if its messages are of a schema before this one.
-    pub fn writer_before(&self, schema: u16) -> Option<String> {
+    /// Schema of the bus and version of the program that wrote it, if its messages are of a schema before this one.
+    pub fn writer_before(&self, schema: u16) -> Option<(u64, String)> {
         let format = Format::read(self.ring.memory().words())?;
-        (format.schema < schema.into()).then(|| name_of(&format))
+        (format.schema < schema.into()).then(|| (format.schema, name_of(&format)))
     }
 
     /// Process that publishes.

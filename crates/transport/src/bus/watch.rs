@@ -55,6 +55,7 @@ impl Watch {
         self.gone_notified = false;
         self.is_stalled = false;
         self.turn_seen = false;
+        self.damage_notified = false;
     }
 
     /// Whether an event repeats the last one without any progress: the reader is where it was, and what stands there was written over.

@@ -341,7 +341,7 @@ impl Subscriber {
                     Joining::begin_again(&mut self.joining);
                 }
                 match (&message.body, decoder.update(&message, room)) {
-                    (Body::TopOfBook(_), _) if settings.passes_top(&message) => Step::Passed,
+                    (Body::TopOfBook(_), _) if Join::passes_top(&message) => Step::Passed,
                     (Body::TopOfBook(top), _) => {
                         let sequence = frame.sequence;
                         let timestamps = message.timestamps();
@@ -531,31 +531,6 @@ impl Subscriber {
             None if self.watch.is_any_seen() => Step::Passed,
             None => Step::Nothing,
         }
-    }
-
-    /// Checks files and publisher.
-    #[cold]
-    fn look(&mut self) -> Option<SubscriptionEvent> {
-        let writer = self.reading.ring.generation();
-        if self.watch.is_start_lost(self.generation, writer) || self.reading.is_replaced() {
-            match self.reattach() {
-                Ok(event) => return Some(event),
-                Err(Error::Format { layout, .. }) => return self.incompatible(layout),
-                // Its publisher is starting.
-                Err(_) => {}
-            }
-        }
-        if !self.reading.is_intact() {
-            return (!std::mem::replace(&mut self.watch.damage_notified, true))
-                .then_some(SubscriptionEvent::Damaged);
-        }
-        let is_gone = self.reading.look_for_publisher();
-        self.watch.is_gone = is_gone;
-        self.watch.gone_notified &= is_gone;
-        self.watch.gone_seen = is_gone && !self.watch.gone_notified;
-        let is_stalled = self.reading.is_stalled();
-        self.watch.turn_seen = !is_gone && is_stalled != self.watch.is_stalled;
-        None
     }
 }
 

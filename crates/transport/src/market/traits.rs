@@ -109,7 +109,7 @@ pub enum SubscriptionEvent {
     /// Another publisher has started with a layout that this program cannot read: books keep their contents and are
     /// stale until a readable publisher starts.
     Incompatible {
-        /// Layout number.
+        /// Layout number; for a reader of tops alone also the version of the native format, if its tops are of the direct book.
         layout: u64,
     },
     /// This process was forked from that of a reader with a name or a place, which lives on there: nothing is read here.

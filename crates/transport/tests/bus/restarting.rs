@@ -11,7 +11,7 @@ use touchline_types::{Instrument, Timestamps, Validity};
 
 /// Events of a subscriber.
 #[derive(Default)]
-pub struct Notified(Vec<SubscriptionEvent>);
+pub struct Notified(pub Vec<SubscriptionEvent>);
 
 impl Subscribe for Notified {
     fn update(&mut self, _: &touchline_transport::Envelope<'_>) {}

@@ -1,9 +1,10 @@
 //! Selection by kind or instrument: only selected messages are handed out, and the number of
 //! skipped ones is returned.
 
-use crate::stage::{Market, Stage};
-use touchline_transport::Publish;
+use crate::restarting::{Notified, drain, wait_for};
+use crate::stage::{Market, Stage, mirror};
 use touchline_transport::shm::{Item, Join, Kinds, Polled, Publisher, Subscriber};
+use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Gap, Instrument, Level, LevelAction, LevelChange, Price,
@@ -286,6 +287,56 @@ fn tops_of_the_direct_book_alone_are_no_tops() {
     );
     let read = take(&mut reader);
     assert_eq!((read.tops.len(), read.books), (0, 50));
+}
+
+/// An older publisher, whose tops are of the direct book alone, takes over in other files or in the same: a reader of tops
+/// alone reports it once, and is given none of them. One of this version ends it.
+#[test]
+fn a_reader_of_tops_alone_reports_an_older_publisher() {
+    const OLDER: u8 = 2;
+    for is_in_other_files in [true, false] {
+        let stage = Stage::new();
+        let ring = stage.root().path().join("test/ring");
+        let mut publisher = stage.publisher();
+        let mut market = Market::new(1, 4);
+        market.define(&mut publisher);
+        (0..50).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        let mut subscriber = stage.join(of(Kinds::TOPS));
+        let mut reader = (Notified::default(), mirror());
+        drain(&mut subscriber, &mut reader);
+        drop(publisher);
+        if is_in_other_files {
+            std::fs::remove_file(&ring).expect("our file");
+        }
+        let mut publisher = stage.publisher();
+        market.define(&mut publisher);
+        (0..50).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        stage.make_older(OLDER);
+        let layout = u64::from(OLDER);
+        let event = SubscriptionEvent::Incompatible { layout };
+        wait_for(&mut subscriber, &mut reader, event);
+        (0..50).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        stage.make_older(OLDER);
+        assert!(take(&mut subscriber).tops.is_empty());
+        subscriber.look_again();
+        drain(&mut subscriber, &mut reader);
+        let notified = reader.0.0.iter().filter(|other| **other == event).count();
+        assert_eq!(notified, 1, "{:?}", reader.0.0);
+        drop(publisher);
+        reader.0.0.clear();
+        let mut publisher = stage.publisher();
+        market.define(&mut publisher);
+        publisher.commit();
+        let generation = if is_in_other_files { 2 } else { 3 };
+        wait_for(
+            &mut subscriber,
+            &mut reader,
+            SubscriptionEvent::Restarted { generation },
+        );
+    }
 }
 
 #[test]

@@ -50,18 +50,19 @@ impl Join {
     ) -> Result<(), Error> {
         let is_tops_alone = self.kinds.has_any(Kinds::TOPS) && !self.kinds.has_any(Kinds::BOOKS);
         match reading.writer_before(TopOfBook::MERGED_SINCE) {
-            Some(writer) if is_tops_alone => Err(Error::DirectTops {
+            Some((schema, writer)) if is_tops_alone => Err(Error::DirectTops {
                 bus: bus.to_owned(),
+                schema,
                 writer,
             }),
             _ => Ok(()),
         }
     }
 
-    /// Whether a top is passed over: it is of the direct book alone, and the books are read too.
+    /// Whether a top is passed over: it is of the direct book alone.
     #[inline]
-    pub(super) fn passes_top(&self, top: &Message<'_>) -> bool {
-        top.version() < TopOfBook::MERGED_SINCE && self.kinds.has_any(Kinds::BOOKS)
+    pub(super) fn passes_top(top: &Message<'_>) -> bool {
+        top.version() < TopOfBook::MERGED_SINCE
     }
 }
 

@@ -54,8 +54,42 @@ impl Subscriber {
         Step::Given(take(Item::SubscriptionEvent(event)))
     }
 
+    /// Checks files and publisher.
+    #[cold]
+    pub(super) fn look(&mut self) -> Option<SubscriptionEvent> {
+        let writer = self.reading.ring.generation();
+        if self.watch.is_start_lost(self.generation, writer) || self.reading.is_replaced() {
+            match self.reattach() {
+                Ok(event) => return Some(event),
+                Err(Error::Format { layout, .. } | Error::DirectTops { schema: layout, .. }) => {
+                    return self.incompatible(layout);
+                }
+                // Its publisher is starting.
+                Err(_) => {}
+            }
+        }
+        if !self.reading.is_intact() {
+            return (!std::mem::replace(&mut self.watch.damage_notified, true))
+                .then_some(SubscriptionEvent::Damaged);
+        }
+        // An older publisher may have taken over these files as well.
+        if !self.watch.damage_notified
+            && let Err(Error::DirectTops { schema, .. }) =
+                self.settings.refuse_direct_tops(&self.reading, &self.bus)
+        {
+            return self.incompatible(schema);
+        }
+        let is_gone = self.reading.look_for_publisher();
+        self.watch.is_gone = is_gone;
+        self.watch.gone_notified &= is_gone;
+        self.watch.gone_seen = is_gone && !self.watch.gone_notified;
+        let is_stalled = self.reading.is_stalled();
+        self.watch.turn_seen = !is_gone && is_stalled != self.watch.is_stalled;
+        None
+    }
+
     /// The present bus cannot be read: reported once.
-    pub(super) fn incompatible(&mut self, layout: u64) -> Option<SubscriptionEvent> {
+    fn incompatible(&mut self, layout: u64) -> Option<SubscriptionEvent> {
         let is_new = !std::mem::replace(&mut self.watch.damage_notified, true);
         is_new.then_some(SubscriptionEvent::Incompatible { layout })
     }
@@ -93,10 +127,11 @@ impl Subscriber {
     }
 
     /// Attaches to a bus created again in other files.
-    pub(super) fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
+    fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
         // Its slot was in the old files.
         self.guard = None;
         let (reading, guard) = reading::try_join(&self.root, &self.bus, self.settings.registered)?;
+        self.settings.refuse_direct_tops(&reading, &self.bus)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(&reading, &self.settings);
         self.at_batch_end = false;
