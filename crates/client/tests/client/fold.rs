@@ -56,10 +56,10 @@ impl Fold {
     #[track_caller]
     pub fn check(&mut self, bus: &Bus, context: &str) {
         for instrument in bus.instruments() {
-            if let Some(folded) = self.books.get(&instrument.index()) {
-                folded.check(bus, instrument, context);
-                self.checked += 1;
-            }
+            // An instrument without an event has empty books.
+            let folded = self.books.entry(instrument.index()).or_default();
+            folded.check(bus, instrument, context);
+            self.checked += 1;
         }
     }
 }
