@@ -6,19 +6,22 @@
 //! what dead readers of others left.
 
 use super::directory::{self, GroupAccess};
-use super::name::Identity;
+use super::name::{Identity, Name};
 use super::ofd::LockFile;
 use super::users::this_user;
 use super::writer_lock::unfinished_name;
 use super::{Access, Directory, Error, Length, Lock, Mapping, Options, WriterLock, access, flock};
 use crate::Process;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, CString};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The folder.
 const FOLDER: &str = "guests";
-/// Entries of the folder that are looked at.
-const ENTRIES_MAX: usize = 4_096;
+/// Time in which a reader makes its file: an older one without its name is that of a reader that died.
+const MAKING: Duration = Duration::from_secs(60);
 /// Byte of a file that its process locks.
 const BYTE: u64 = 0;
 
@@ -41,7 +44,7 @@ pub struct GuestFile {
     guests: Guests,
     file: String,
     /// The open file holds the lock.
-    _lock: LockFile,
+    lock: LockFile,
     owner: Process,
 }
 
@@ -53,31 +56,36 @@ impl WriterLock {
     pub fn share_guests(&self) -> Result<(), Error> {
         let bus = self.directory();
         let (path, group) = (bus.path_of(FOLDER), bus.group());
-        if group.is_some() {
-            match rustix::fs::mkdirat(bus.handle(), FOLDER, Mode::RWXU) {
-                Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(Error::system("make", path)(error)),
-            }
+        if group.is_none() {
+            // What cannot be removed is of no use to anybody, and in nobody's way.
+            return self.remove_guests().map_or_else(|_| Ok(()), Ok);
         }
+        match rustix::fs::mkdirat(bus.handle(), FOLDER, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(Error::system("make", path)(error)),
+        }
+        let folder = bus.open_folder(FOLDER)?;
+        // New files are of the group; only their owners and this user remove them.
+        access::give_file(folder.handle(), group, 0o3770, || path.clone())
+    }
+
+    /// Removes the folder for readers of other users with all that is in it, if there is one.
+    ///
+    /// # Errors
+    /// A system call failed: a member of the group filled a folder of its own there, which only that user can remove.
+    pub fn remove_guests(&self) -> Result<(), Error> {
+        let bus = self.directory();
+        let path = bus.path_of(FOLDER);
         let folder = match bus.open_folder(FOLDER) {
             Err(Error::Missing { .. }) => return Ok(()),
             opened => opened?,
         };
-        // New files are of the group; only their owners and this user remove them.
-        let mode = group.map_or(0o700, |_| 0o3770);
-        access::give_file(folder.handle(), group, mode, || path.clone())?;
-        if group.is_none() {
-            // What cannot be removed is of no use to anybody, and in nobody's way.
-            let guests = Guests(folder);
-            while let Ok(all @ [_, ..]) = guests.all(ENTRIES_MAX).as_deref() {
-                all.iter().for_each(|guest| guests.remove(guest));
-                if all.len() < ENTRIES_MAX {
-                    break;
-                }
-            }
-            let _ = rustix::fs::unlinkat(bus.handle(), FOLDER, AtFlags::REMOVEDIR);
-        }
-        Ok(())
+        // From here on nobody creates anything there.
+        access::give_file(folder.handle(), None, 0o700, || path.clone())?;
+        std::fs::remove_dir_all(&path).map_err(|error| {
+            let error = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            Error::system("remove", path)(error)
+        })
     }
 }
 
@@ -106,18 +114,15 @@ impl Guests {
     /// # Errors
     /// The folder cannot be read.
     pub fn all(&self, most: usize) -> Result<Vec<Guest>, Error> {
-        let failed = || Error::system("list", self.0.path());
-        let entries = Dir::new(self.0.open_readable().map_err(failed())?).map_err(failed())?;
-        let named = entries.take(ENTRIES_MAX).filter_map(|entry| {
-            let entry = entry.ok()?;
-            Guest::parse(entry.file_name().to_str().ok()?)
-        });
-        let mut all: Vec<Guest> = named.collect();
-        all.sort();
-        let of_one_user = all.chunk_by(|one, next| one.user == next.user);
-        Ok(of_one_user
-            .flat_map(|all| all.iter().take(most).cloned())
-            .collect())
+        let mut all = BTreeMap::<u32, BTreeSet<Guest>>::new();
+        for guest in self.entries()?.filter_map(|entry| self.guest(&entry)) {
+            let of_its_user = all.entry(guest.user).or_default();
+            of_its_user.insert(guest);
+            if of_its_user.len() > most {
+                of_its_user.pop_last();
+            }
+        }
+        Ok(all.into_values().flatten().collect())
     }
 
     /// Number of the files of this process's user.
@@ -126,8 +131,82 @@ impl Guests {
     /// The folder cannot be read.
     pub fn of_this_user(&self) -> Result<usize, Error> {
         let user = this_user();
-        let all = self.all(usize::MAX)?.into_iter();
+        let all = self.entries()?.filter_map(|entry| self.guest(&entry));
         Ok(all.filter(|guest| guest.user == user).count())
+    }
+
+    /// Removes the files of dead readers: a reader those of its own user, the owner of the bus those of all users and all that is
+    /// no reader's file. Nothing in the files is read, only whether they are locked. What cannot be removed stays.
+    pub fn sweep(&self) {
+        let (is_owner, user) = (self.0.check_is_own().is_ok(), this_user());
+        for entry in self.entries().into_iter().flatten() {
+            let is_left = match self.guest(&entry) {
+                Some(guest) if is_owner || guest.user == user => self.is_dead(&guest),
+                Some(_) => false,
+                None => is_owner && !self.is_being_made(&entry),
+            };
+            if is_left && self.unlink(&entry, AtFlags::empty()) == Err(Errno::ISDIR) {
+                let _ = self.unlink(&entry, AtFlags::REMOVEDIR);
+            }
+        }
+    }
+
+    fn entries(&self) -> Result<impl Iterator<Item = CString>, Error> {
+        let failed = || Error::system("list", self.0.path());
+        let entries = Dir::new(self.0.open_readable().map_err(failed())?).map_err(failed())?;
+        let names = entries.map_while(|entry| Some(entry.ok()?.file_name().to_owned()));
+        Ok(names.filter(|name| !matches!(name.to_bytes(), b"." | b"..")))
+    }
+
+    /// The reader whose file this is: any member of the group can give a file the name of another user's.
+    fn guest(&self, entry: &CStr) -> Option<Guest> {
+        let guest = Guest::parse(entry.to_str().ok()?)?;
+        self.is_file_of(entry, guest.user).then_some(guest)
+    }
+
+    fn is_file_of(&self, entry: &CStr, user: u32) -> bool {
+        let is_file =
+            |about: &Stat| FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
+        self.stat(entry)
+            .is_ok_and(|about| about.st_uid == user && is_file(&about))
+    }
+
+    fn stat(&self, entry: &CStr) -> Result<Stat, Errno> {
+        rustix::fs::statat(self.0.handle(), entry, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    fn unlink(&self, entry: &CStr, flags: AtFlags) -> Result<(), Errno> {
+        rustix::fs::unlinkat(self.0.handle(), entry, flags)
+    }
+
+    /// Whether no process has the file of a reader locked, or it is one that no reader can have made.
+    fn is_dead(&self, guest: &Guest) -> bool {
+        match self.lock_of(guest) {
+            Ok(lock) => lock.is_held(BYTE) == Ok(false),
+            Err(error) => matches!(error, Error::Exposed { .. } | Error::Denied { .. }),
+        }
+    }
+
+    /// Whether it is the file of a reader that starts now, before it has its name.
+    fn is_being_made(&self, entry: &CStr) -> bool {
+        let user = || {
+            let file = entry.to_str().ok()?;
+            let guest = Guest::parse(file.strip_prefix('.')?.strip_suffix(".new")?)?;
+            Some(guest.user)
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let is_new = |about: Stat| {
+            let changed = Duration::from_secs(about.st_ctime as u64);
+            now.is_ok_and(|now| now.saturating_sub(changed) < MAKING)
+        };
+        user().is_some_and(|user| self.is_file_of(entry, user))
+            && self.stat(entry).is_ok_and(is_new)
+    }
+
+    fn lock_of(&self, guest: &Guest) -> Result<LockFile, Error> {
+        let of_user = self.0.clone().owned_by(guest.user);
+        let opened = of_user.open_file(&guest.file(), OFlags::RDONLY, GroupAccess::Read);
+        Ok(opened?.0.into())
     }
 
     /// Maps the file of a reader, and whether its process lives.
@@ -144,8 +223,7 @@ impl Guests {
             ..Options::default()
         };
         let mapping = Mapping::open(&of_user, &file, Access::Read, &options)?;
-        let (handle, _) = of_user.open_file(&file, OFlags::RDONLY, GroupAccess::Read)?;
-        let is_held = LockFile::from(handle).is_held(BYTE);
+        let is_held = self.lock_of(guest)?.is_held(BYTE);
         let is_held =
             is_held.map_err(Error::system("look at the lock of", self.0.path_of(&file)))?;
         Ok((mapping, is_held))
@@ -153,9 +231,7 @@ impl Guests {
 
     /// Process that writes the file of a reader, as the system says; `None` if it does not.
     pub fn process(&self, guest: &Guest) -> Option<u32> {
-        let of_user = self.0.clone().owned_by(guest.user);
-        let opened = of_user.open_file(&guest.file(), OFlags::RDONLY, GroupAccess::Read);
-        flock::holder(Identity::of(opened.ok()?.0).ok()?)
+        flock::holder(Identity::of(self.lock_of(guest).ok()?).ok()?)
     }
 
     /// Creates the file of a reader of this process with this name.
@@ -191,21 +267,18 @@ impl Guests {
             .0
             .open_file(&unfinished, OFlags::RDWR, GroupAccess::Read)?;
         let lock = LockFile::from(handle);
-        lock.try_lock(BYTE).map_err(Error::system("lock", &path))?;
+        if !lock.try_lock(BYTE).map_err(Error::system("lock", &path))? {
+            let process = None;
+            return Err(Error::InUse { path, process }.into());
+        }
         draft.publish()?;
         let made = GuestFile {
             guests: self,
             file,
-            _lock: lock,
+            lock,
             owner: Process::this(),
         };
         Ok((made, filled))
-    }
-
-    /// Removes the file of a dead reader, if this process may.
-    pub fn remove(&self, guest: &Guest) {
-        // Of a reader of another user only the owner of the bus can.
-        let _ = self.0.remove_file(&guest.file());
     }
 }
 
@@ -229,8 +302,10 @@ impl Guest {
 /// A reader that leaves is not shown.
 impl Drop for GuestFile {
     fn drop(&mut self) {
+        // Another reader of this user may have the name meanwhile, also this one after it was moved.
+        let name = Name::new(self.guests.0.path_of(&self.file), &self.lock);
         // A forked child removes nothing of its parent's.
-        if self.owner.is_this() {
+        if self.owner.is_this() && name.is_ok_and(|name| !name.is_lost()) {
             let _ = self.guests.0.remove_file(&self.file);
         }
     }

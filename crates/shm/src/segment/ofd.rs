@@ -26,9 +26,10 @@ impl LockFile {
         }
     }
 
-    /// Whether another open file holds a lock on that byte. Needs no write access and affects no process.
+    /// Whether another open file holds the lock on that byte, as [`Self::try_lock`] takes it. A read lock, which everybody can have who
+    /// may read the file, does not count. Needs no write access and affects no process.
     pub fn is_held(&self, byte: u64) -> Result<bool, Errno> {
-        let mut lock = one_byte(libc::F_WRLCK, byte);
+        let mut lock = one_byte(libc::F_RDLCK, byte);
         self.command(libc::F_OFD_GETLK, &mut lock)?;
         Ok(i32::from(lock.l_type) != libc::F_UNLCK)
     }

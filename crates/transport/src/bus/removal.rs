@@ -11,6 +11,8 @@ use touchline_shm::segment::WriterLock;
 pub fn remove(root: &Root, bus: &str) -> Result<(), Error> {
     // Held to the end: no publisher starts in files that are being removed.
     let lock = WriterLock::acquire(root.open(bus)?)?;
+    // What other users left there may be in the way: then nothing else is touched.
+    lock.remove_guests()?;
     let path = lock.directory().path();
     fs::remove_dir_all(&path).map_err(|source| Error::Removal {
         path: path.display().to_string(),

@@ -6,7 +6,7 @@
 //!              guests/<uid>.<name>        the same of a reader of another user, in one file
 //! ```
 //!
-//! Only the reader writes it; the publisher neither reads it nor waits for it. A reader that leaves removes its
+//! Only the reader writes it; the publisher does not wait for it. A reader that leaves removes its
 //! counters file; that of a reader that died stays for an hour, or until the next reader of that name.
 
 use super::counters_file::{CountersFile, CountersView};
@@ -184,7 +184,7 @@ impl ReaderStats {
             bus: bus.to_owned(),
             owner: root.owner(),
         })?;
-        sweep_guests(&guests);
+        guests.sweep();
         if guests.of_this_user()? >= GUESTS_MAX {
             return Err(Error::TooManyReaders {
                 bus: bus.to_owned(),
@@ -465,16 +465,7 @@ pub(crate) fn sweep_of(root: &Root, bus: &str) {
         sweep(&stats);
     }
     if let Ok(Some(guests)) = root.open(bus).and_then(|bus| Guests::of(&bus)) {
-        sweep_guests(&guests);
-    }
-}
-
-/// Removes the files of dead readers of other users, at once: the publisher those of all, a reader those of its own user.
-fn sweep_guests(guests: &Guests) {
-    for guest in guests.all(usize::MAX).unwrap_or_default() {
-        if let Ok((_, false)) = CountersView::of_guest(guests, &guest) {
-            guests.remove(&guest);
-        }
+        guests.sweep();
     }
 }
 

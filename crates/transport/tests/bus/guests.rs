@@ -2,7 +2,7 @@
 //! nobody.
 
 use crate::stage::{Market, Stage, mirror, small};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, FlockOperation, Mode, fcntl_lock, mknodat};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
 use std::fs::{self, File};
@@ -212,4 +212,76 @@ fn what_a_member_creates_harms_nobody() {
     drop(publisher);
     drop(honest);
     remove(&stage.root(), "test").expect("the owner removes it");
+}
+
+/// Files with the name of another user, and more of them than anybody lists.
+#[test]
+fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let guests = stage.root().path().join("test/guests");
+    let root = of_owner(&stage);
+    as_user(ONE, || {
+        let create = |name: String| fs::write(guests.join(name), b"").unwrap();
+        (0..40).for_each(|number| create(format!("64103.a{number}")));
+        (0..5_000).for_each(|number| create(format!("junk{number}")));
+        create(".64101.left.new".to_owned());
+        fs::create_dir(guests.join("64101.folder")).unwrap();
+        let _mine = named(&root, "mine").expect("a name");
+        fs::copy(guests.join("64101.mine"), guests.join("64101.dead")).unwrap();
+        fs::set_permissions(guests.join("64101.dead"), fs::Permissions::from_mode(0o640)).unwrap();
+    });
+    let honest = as_user(OTHER, || named(&root, "honest").expect("a name"));
+    // A member of the group locks what it may read.
+    let dead = as_user(OTHER, || File::open(guests.join("64101.dead")).unwrap());
+    fcntl_lock(&dead, FlockOperation::NonBlockingLockShared).unwrap();
+    let all = readers(&stage.root(), "test").unwrap();
+    assert_eq!(names(&all), ["dead@64101", "honest@64103"]);
+    assert!(all[0].process.is_none() && all[1].process.is_some());
+    drop(publisher);
+    let _publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let left: Vec<_> = fs::read_dir(&guests)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    // One that a starting reader may just be making stays for a minute.
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(guests.join(".64101.left.new").exists());
+    assert!(guests.join("64103.honest").exists());
+    drop(honest);
+}
+
+/// A folder that only its user can empty keeps the bus as it is.
+#[test]
+fn a_bus_whose_guests_cannot_be_removed_is_left_whole() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    // The owner of the bus is no root here, who removes everything.
+    let owner = 64_102;
+    fs::create_dir(stage.root().path()).unwrap();
+    fs::set_permissions(stage.root().path(), fs::Permissions::from_mode(0o700)).unwrap();
+    std::os::unix::fs::chown(stage.root().path(), Some(owner), None).unwrap();
+    let root = stage.root().owned_by(owner);
+    let of_owner = root.clone().shared_with(Some(&GROUP.to_string())).unwrap();
+    let publisher = as_user(owner, || {
+        Publisher::open(&of_owner, "test", &small()).unwrap()
+    });
+    let guests = stage.root().path().join("test/guests");
+    as_user(ONE, || {
+        fs::create_dir(guests.join("folder")).unwrap();
+        fs::write(guests.join("folder/file"), b"").unwrap();
+        let private = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(guests.join("folder"), private).unwrap();
+    });
+    drop(publisher);
+    let error = as_user(owner, || remove(&root, "test").unwrap_err());
+    assert!(error.to_string().contains("guests"), "{error}");
+    assert!(stage.root().path().join("test/ring").exists());
+    fs::remove_dir_all(guests.join("folder")).unwrap();
+    as_user(owner, || remove(&root, "test").unwrap());
 }

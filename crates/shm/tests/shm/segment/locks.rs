@@ -2,12 +2,13 @@
 
 use crate::segment::place::{BUS, PAGE, Place, open, publish, root_in};
 use crate::segment::roles::{Player, ready, wait_for_the_end};
+use std::fs;
 use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use touchline_shm::Words;
-use touchline_shm::segment::{Error, Mapping, Options, SlotLocks, WriterLock};
+use touchline_shm::segment::{Error, Guests, Mapping, Options, SlotLocks, WriterLock};
 
 pub fn play_writer(folder: &Path) {
     let lock = WriterLock::acquire(root_in(folder).create(BUS).unwrap()).unwrap();
@@ -163,7 +164,7 @@ fn a_dropped_lock_is_free() {
     let directory = lock.directory().clone();
     assert!(WriterLock::acquire(directory.clone()).is_err());
     // Opening and closing the file elsewhere in this process must not release the lock, as it would with process locks.
-    drop(std::fs::File::open(place.path_of("lock")).unwrap());
+    drop(fs::File::open(place.path_of("lock")).unwrap());
     assert!(WriterLock::acquire(directory.clone()).is_err());
     drop(lock);
     assert_eq!(WriterLock::holder(&directory).unwrap(), None);
@@ -233,4 +234,30 @@ fn a_killed_reader_releases_its_slot() {
     assert!(!writer.is_held(0).unwrap() && writer.is_held(1).unwrap());
     second.kill();
     assert!(!writer.is_held(1).unwrap());
+}
+
+/// A reader that is moved makes its file again under the same name before it gives up the old one.
+#[test]
+fn a_reader_of_the_group_removes_its_own_file_alone() {
+    let place = Place::new();
+    let group = rustix::process::getegid().as_raw().to_string();
+    let root = place.root().shared_with(Some(&group)).unwrap();
+    let lock = WriterLock::acquire(root.create(BUS).unwrap()).unwrap();
+    lock.share_guests().unwrap();
+    let made = || {
+        let guests = Guests::of(lock.directory()).unwrap().expect("it is shared");
+        let (file, ()) = guests.create("one", PAGE, |_| Ok::<_, Error>(())).unwrap();
+        file
+    };
+    let path = place.path_of(&format!(
+        "guests/{}.one",
+        rustix::process::geteuid().as_raw()
+    ));
+    let first = made();
+    fs::remove_file(&path).unwrap();
+    let second = made();
+    drop(first);
+    assert!(path.exists(), "it is that of the second");
+    drop(second);
+    assert!(!path.exists());
 }
