@@ -7,8 +7,10 @@ use roxmltree::{Document, ParsingOptions};
 const ATTRIBUTES_MAX: usize = 64;
 /// Elements inside each other; known files have ten.
 const DEPTH_MAX: usize = 64;
+/// Declarations of namespaces in a document; known files have two. The parser keeps all of an element again in each element inside it.
+const NAMESPACES_MAX: usize = 16;
 /// Nodes of a document; the largest known one has a hundred thousand.
-const NODES_MAX: u32 = 4_000_000;
+const NODES_MAX: u32 = 1_000_000;
 
 /// Parses a text.
 ///
@@ -24,14 +26,14 @@ pub fn parse(text: &str) -> Result<Document<'_>, (u32, String)> {
         .map_err(|error| (error.pos().row, error.to_string()))
 }
 
-/// Counts the quoted values of each tag, and the tags inside each other.
+/// Counts the quoted values of each tag, the tags inside each other, and the namespaces.
 fn check(text: &str) -> Result<(), (u32, String)> {
     let wrong = |rest: &str, what: String| {
         let before = &text.as_bytes()[..text.len() - rest.len()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         Err((line as u32, what))
     };
-    let (mut rest, mut depth) = (text, 0_usize);
+    let (mut rest, mut depth, mut namespaces) = (text, 0_usize, 0);
     while let Some(start) = rest.find('<') {
         rest = &rest[start..];
         let verbatim = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
@@ -47,6 +49,12 @@ fn check(text: &str) -> Result<(), (u32, String)> {
         let (length, attributes) = tag(rest);
         if attributes > ATTRIBUTES_MAX {
             let what = format!("an element has more than {ATTRIBUTES_MAX} attributes");
+            return wrong(rest, what);
+        }
+        // A value may contain the word, too; none of a known file does.
+        namespaces += rest[..length].matches("xmlns").count();
+        if namespaces > NAMESPACES_MAX {
+            let what = format!("more than {NAMESPACES_MAX} declarations of namespaces");
             return wrong(rest, what);
         }
         match (rest.starts_with("</"), rest[..length].ends_with("/>")) {
@@ -106,9 +114,16 @@ mod tests {
         refused(&format!("<a{}", attributes(1_000_000)));
         let (_, what) = refused(&"<a>".repeat(1_000_000));
         assert!(what.contains("inside each other"), "{what}");
+        let declared: String = (0..16).map(|at| format!(" xmlns:a{at}='{at}'")).collect();
+        let (line, what) = refused(&format!("<a{declared}>\n<b xmlns:c='d'/></a>"));
+        assert_eq!(line, 2, "{what}");
+        assert!(what.contains("more than 16 declarations"), "{what}");
+        let (_, what) = refused(&format!("<a>{}</a>", "<b/>".repeat(1_000_001)));
+        assert!(what.contains("nodes limit"), "{what}");
         refused("<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>");
         for whole in [
             format!("<a{}/>", attributes(64)),
+            format!("<a{declared}/>"),
             format!("<?xml version='1.0'?><a>{}</a>", "<b c='d'/>".repeat(1_000)),
             "<a>".repeat(64) + &"</a>".repeat(64),
             "<a><![CDATA[<b ' ]]></a>".to_owned(),
