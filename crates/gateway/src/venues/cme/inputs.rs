@@ -32,13 +32,13 @@ const BYTES: usize = 512;
 
 impl Content {
     fn of(path: &Path) -> Content {
-        // The bytes of a pipe can be read once.
-        let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+        // The bytes of a pipe can be read once, and the opening of one waits for its writer.
+        if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+            return Content::Other;
+        }
         let mut first = [0; BYTES];
-        let read = match File::open(path) {
-            Ok(mut file) if is_file => file.read(&mut first).unwrap_or(0),
-            _ => 0,
-        };
+        let read = File::open(path).and_then(|mut file| file.read(&mut first));
+        let read = read.unwrap_or(0);
         Content::of_bytes(&first[..read])
     }
 
@@ -98,6 +98,7 @@ pub fn check_captures<P: AsRef<Path>>(captures: &[P]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn files_are_known_by_their_first_bytes() {
@@ -138,6 +139,19 @@ mod tests {
         assert_eq!(check_config(&toml, None), Ok(()));
         assert_eq!(check_config(&xml, Some(310)), Ok(()));
         assert_eq!(check_captures(&[&capture]), Ok(()));
+        // A pipe without a writer is not waited for, and nothing of one with a writer is taken.
+        let pipe = folder.join("pipe");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).expect("a pipe");
+        assert_eq!(check_config(&pipe, None), Ok(()));
+        let mut both = File::options()
+            .read(true)
+            .write(true)
+            .open(&pipe)
+            .expect("a pipe");
+        both.write_all(b"text").expect("room");
+        assert_eq!(check_captures(&[&pipe]), Ok(()));
+        both.read_exact(&mut [0; 4]).expect("all of it");
         // What is missing is said by who opens it.
         assert_eq!(check_config(&folder.join("none"), None), Ok(()));
         assert_eq!(check_captures(&[folder.join("none")]), Ok(()));
