@@ -450,7 +450,7 @@ typedef struct tl_event {
   int8_t exponent;
   // Index of the instrument; `UINT32_MAX` if there is none.
   uint32_t instrument;
-  // 1 if it is the last event of its venue packet.
+  // 1 if it is the last event of its venue packet that this reader is given.
   uint8_t end_of_batch;
   // What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
   uint8_t action;

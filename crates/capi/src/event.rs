@@ -43,7 +43,7 @@ pub struct tl_event {
     pub exponent: i8,
     /// Index of the instrument; `UINT32_MAX` if there is none.
     pub instrument: u32,
-    /// 1 if it is the last event of its venue packet.
+    /// 1 if it is the last event of its venue packet that this reader is given.
     pub end_of_batch: u8,
     /// What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
     pub action: u8,

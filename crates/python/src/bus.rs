@@ -167,7 +167,8 @@ impl Bus {
         })
     }
 
-    /// Everything that is there, up to `limit` events, as arrays; waits for the first event for that many seconds.
+    /// Everything that is there, up to `limit` events, as arrays; waits for the first event for that many seconds. Events that an
+    /// interrupted call holds come whole, also if they are more than `limit`.
     #[pyo3(signature = (timeout = 1.0, limit = 65_536))]
     fn read(&self, py: Python<'_>, timeout: Option<f64>, limit: usize) -> PyResult<Batch> {
         if limit == 0 {
