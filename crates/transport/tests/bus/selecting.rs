@@ -325,6 +325,9 @@ fn a_reader_of_tops_alone_reports_an_older_publisher() {
         drain(&mut subscriber, &mut reader);
         let notified = reader.0.0.iter().filter(|other| **other == event).count();
         assert_eq!(notified, 1, "{:?}", reader.0.0);
+        // Other files are refused before they are read: the books of the last publisher stay, as stale.
+        let is_restart = |event: &_| matches!(event, SubscriptionEvent::Restarted { .. });
+        assert_eq!(reader.0.0.iter().any(is_restart), !is_in_other_files);
         drop(publisher);
         reader.0.0.clear();
         let mut publisher = stage.publisher();
