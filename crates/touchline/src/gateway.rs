@@ -220,9 +220,11 @@ impl Watch {
     /// Name of the reader in a slot of the bus, also of one that died.
     fn name_of(&self, place: u64) -> Option<String> {
         let readers = readers(&self.root, &self.bus).ok()?;
+        // A reader before it may have left its counters with the same slot.
         let found = readers
             .into_iter()
-            .find(|reader| reader.counters.place == place);
+            .filter(|reader| reader.counters.place == place)
+            .max_by_key(|reader| reader.counters.written_unix_ns);
         found.map(|reader| reader.name)
     }
 
