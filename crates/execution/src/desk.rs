@@ -106,7 +106,7 @@ pub(crate) enum Unfit {
     Rate,
 }
 
-/// Who is told of a command that is not admitted: a client must not fill the journal.
+/// Where the refusal of a command that is not admitted is reported: a client must not fill the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notify {
     /// Journal, log and client.
@@ -300,7 +300,7 @@ impl Gate {
         })
     }
 
-    /// Who is told of a refusal.
+    /// Where a refusal is reported.
     fn told(&mut self, now_ns: u64) -> Notify {
         if has_room(&mut self.refused, self.per_second, now_ns) {
             return Notify::Everybody;

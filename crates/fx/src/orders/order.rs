@@ -128,7 +128,7 @@ impl Order {
         self.was_unknown
     }
 
-    /// Whether it ended as we asked for. A reject is none of it: the bank refused the order whether or not a cancel was out.
+    /// Whether it ended as we asked for. A reject is not such an end: the bank refused the order whether or not a cancel was out.
     pub fn is_end_asked_for(&self) -> bool {
         // mutant: fx: a reject while a cancel is out costs the bank nothing
         self.is_cancel_asked && self.state.is_end() && self.state != Rejected
