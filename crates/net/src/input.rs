@@ -87,19 +87,23 @@ fn open_any(path: &Path) -> Result<(File, bool)> {
 
 /// Waits until a pipe has data or its writers have closed it.
 fn wait_for_data(file: &File, deadline: Instant) -> Result<()> {
-    let rest = deadline.saturating_duration_since(Instant::now());
-    let rest = Timespec::try_from(rest).map_err(Error::other)?;
     let mut ready = [PollFd::new(file, PollFlags::IN)];
-    match poll(&mut ready, Some(&rest)) {
-        Ok(0) => Err(Error::new(
-            ErrorKind::TimedOut,
-            format!(
-                "it is a pipe that gave no data for {} s",
-                PIPE_WAIT.as_secs()
-            ),
-        )),
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
+    loop {
+        let rest = deadline.saturating_duration_since(Instant::now());
+        let rest = Timespec::try_from(rest).map_err(Error::other)?;
+        return match poll(&mut ready, Some(&rest)) {
+            Ok(0) => Err(Error::new(
+                ErrorKind::TimedOut,
+                format!(
+                    "it is a pipe that gave no data for {} s",
+                    PIPE_WAIT.as_secs()
+                ),
+            )),
+            Ok(_) => Ok(()),
+            // A signal is no data.
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => Err(error.into()),
+        };
     }
 }
 
