@@ -20,7 +20,7 @@ const MEMORY_MIN_NS: u64 = 120_000_000_000;
 
 /// Intervals that would raise the limit, of about the same length and each within the memory of the one before, which are the groups'
 /// new rate rather than interruptions.
-const CONFIRMATIONS: u32 = 4;
+const CONFIRMATIONS: u32 = 8;
 
 /// Times the longest interval for which packets must have come before their rate is known; at least for the shortest limit.
 const LEARNED: u64 = 4;
@@ -297,10 +297,10 @@ mod tests {
     }
 
     /// Cycles of a burst at each 10 ms and a pause of three seconds. A burst of half a second is too short to be taken for the rate;
-    /// after longer ones the first four pauses are interruptions.
+    /// after longer ones the first eight pauses are interruptions.
     #[test]
     fn pauses_of_three_seconds_are_learned_whatever_the_length_of_the_bursts() {
-        for (burst_ms, alarms) in [(500, 0), (7_000, 4), (60_000, 4)] {
+        for (burst_ms, alarms) in [(500, 0), (7_000, 8), (60_000, 8)] {
             let mut silence = channel(1_000 * MS);
             let mut passed = 0;
             for _ in 0..50 {
@@ -347,7 +347,7 @@ mod tests {
     fn equal_pauses_in_a_row_are_the_rate_of_the_groups() {
         let mut silence = channel(1_000 * MS);
         repeat(&mut silence, 10, 200);
-        repeat(&mut silence, 2_000, 3);
+        repeat(&mut silence, 2_000, 7);
         assert_eq!(limit_ms(&silence), Some(1_000));
         repeat(&mut silence, 2_000, 1);
         assert_eq!(limit_ms(&silence), Some(4_000));
