@@ -1,5 +1,6 @@
 """Forks, threads, signals and ends on a quiet bus; the same at random on a busy one is in `crates/capi/tests`."""
 
+import asyncio
 import os
 import random
 import signal
@@ -135,6 +136,23 @@ assert bus.stopped
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("call", ["_wait", "read"])
+def test_batches_end_when_their_bus_is_closed_within_a_call(call):
+    async def reads(bus):
+        async for _ in bus.batches():
+            pass
+
+    class Closed(touchline.Bus):
+        def close_first(self, *arguments):
+            self.close()
+            return getattr(touchline.Bus, call)(self, *arguments)
+
+    setattr(Closed, call, Closed.close_first)
+    bus = Closed("demo")
+    asyncio.run(reads(bus))
+    assert bus.stopped
 
 
 def test_a_handler_that_reads_is_told_that_its_own_thread_does():
