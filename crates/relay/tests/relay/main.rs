@@ -6,6 +6,7 @@ mod aeron;
 mod aeron_faults;
 mod core;
 mod refreshes;
+mod silence;
 mod stage;
 mod tcp;
 mod tls;
