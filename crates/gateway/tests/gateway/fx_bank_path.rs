@@ -1,6 +1,8 @@
 //! Malformed quotes through a bank's gateway: the documented answer and one counter; nothing else changes. The bank is
 //! the other side of a session, without sockets.
 
+mod silence;
+
 use std::collections::BTreeMap;
 use touchline_feed::fx_bank::FxBankFeed;
 use touchline_feed::{Feed, SessionFeed};
