@@ -179,9 +179,9 @@ impl Reporter {
         log: &mut Log<W>,
     ) {
         let value = |name: &str| values.get(name).copied().unwrap_or(0);
-        for (name, reason) in [
-            ("readers_dead", "died"),
-            ("readers_left_behind", "too_slow"),
+        for (name, place, reason) in [
+            ("readers_dead", "dead_place", "died"),
+            ("readers_left_behind", "left_behind_place", "too_slow"),
         ] {
             let logged = self.logged.entry(name).or_default();
             let more = value(name).saturating_sub(*logged);
@@ -189,7 +189,7 @@ impl Reporter {
                 continue;
             }
             *logged += more;
-            let place = value("lost_place");
+            let place = value(place);
             let name = name_of(place).unwrap_or_else(|| "-".to_owned());
             let fields = [
                 ("name", name.into()),

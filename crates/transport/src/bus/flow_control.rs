@@ -25,8 +25,10 @@ pub struct FlowCounts {
     pub readers_dead: u64,
     /// Registered readers that were too slow for longer than the limit.
     pub readers_left_behind: u64,
-    /// Slot of the last of both, from 1; 0: none.
-    pub lost_place: u64,
+    /// Slot of the last one that died, from 1; 0: none.
+    pub dead_place: u64,
+    /// Slot of the last one that was too slow, from 1; 0: none.
+    pub left_behind_place: u64,
     /// Times that another process changed the length of the cursors, which were made again.
     pub cursors_renewed: u64,
 }

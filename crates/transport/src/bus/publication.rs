@@ -180,12 +180,12 @@ impl Publication {
             }
             Verdict::Dead => {
                 self.flow.readers_dead += 1;
-                self.flow.lost_place = slot as u64 + 1;
+                self.flow.dead_place = slot as u64 + 1;
                 registered.free(slot, lease);
             }
             Verdict::TooSlow => {
                 self.flow.readers_left_behind += 1;
-                self.flow.lost_place = slot as u64 + 1;
+                self.flow.left_behind_place = slot as u64 + 1;
                 registered.free(slot, lease);
             }
         }

@@ -153,7 +153,8 @@ impl Publisher {
             self.counters.waits = flow.waits;
             self.counters.readers_dead = flow.readers_dead;
             self.counters.readers_left_behind = flow.readers_left_behind;
-            self.counters.lost_place = flow.lost_place;
+            self.counters.dead_place = flow.dead_place;
+            self.counters.left_behind_place = flow.left_behind_place;
         }
         true
     }

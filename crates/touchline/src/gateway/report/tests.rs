@@ -230,11 +230,13 @@ fn a_reader_that_lost_its_place_is_named() {
     let mut log = Log::in_memory();
     let mut reporter = Reporter::new(CME);
     let name_of = |place| (place == 2).then(|| "recorder".to_owned());
-    for (dead, slow, place) in [(0, 0, 0), (1, 0, 2), (1, 0, 2), (1, 3, 1)] {
+    // Both between two passes: each has its own place.
+    for (dead, slow) in [(0, 0), (1, 3), (1, 3)] {
         let values = [
             ("readers_dead", dead),
             ("readers_left_behind", slow),
-            ("lost_place", place),
+            ("dead_place", 2),
+            ("left_behind_place", 1),
         ];
         reporter.look_at_places(&values.into_iter().collect(), &name_of, &mut log);
     }
