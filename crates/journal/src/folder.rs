@@ -160,8 +160,15 @@ impl Folder {
             // A pipe under the name of a segment must not block.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(self.path.join(name))?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is not a regular file",
+            ));
+        }
         if self.is_private {
-            verify_private(&file.metadata()?, "600")?;
+            verify_private(&metadata, "600")?;
         }
         Ok(file)
     }

@@ -33,6 +33,20 @@ fn bodies_of_damaged(place: &Place) -> Vec<Vec<u8>> {
     found
 }
 
+/// A pipe under the name of a segment: opening it does not wait, and it is no empty journal.
+#[test]
+fn a_pipe_in_place_of_a_segment_is_refused() {
+    let place = Place::new("pipe");
+    let (_, path) = sample(&place);
+    std::fs::remove_file(&path).expect("a segment");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("coreutils").success());
+    let said = verify(&place.journal())
+        .expect_err("no segment")
+        .to_string();
+    assert!(said.contains("it is not a regular file"), "{said}");
+}
+
 #[test]
 fn every_flipped_bit_below_the_claims_is_noticed_and_gives_no_wrong_record() {
     let place = Place::new("bits");
