@@ -24,7 +24,7 @@ mod unpack;
 mod writer;
 
 pub use error::{Error, ErrorKind};
-pub use reader::{Frame, Progress, Reader};
+pub use reader::{Frame, Progress, Reader, is_capture};
 pub(crate) use record::Record;
 pub use stream::BLOCK_BYTES_MAX;
 pub use writer::Writer;

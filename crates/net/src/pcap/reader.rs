@@ -8,6 +8,7 @@ use super::error::{Error, ErrorKind, Fault};
 use super::pcapng::Pcapng;
 use super::record::Record;
 use super::stream::Stream;
+use super::unpack::Compression;
 use super::{LinkType, classic, pcapng};
 use crate::input;
 
@@ -166,6 +167,13 @@ impl<'a> Reader<'a> {
             Err(fault) => Err(Error::new(&name, 0, fault)),
         }
     }
+}
+
+/// Whether a file that starts like this is a capture, or packed as captures may be.
+pub fn is_capture(start: &[u8]) -> bool {
+    let magic = &start[..start.len().min(4)];
+    let is_plain = |magic: [u8; 4]| magic == pcapng::SECTION_MAGIC || classic::is_magic(magic);
+    Compression::of(magic).is_some() || magic.try_into().is_ok_and(is_plain)
 }
 
 impl Format {

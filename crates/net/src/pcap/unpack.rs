@@ -23,7 +23,7 @@ pub(super) enum Unpacked<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Compression {
+pub(super) enum Compression {
     Gzip,
     Zstd,
 }
@@ -137,7 +137,7 @@ impl Read for Unpacked<'_> {
 impl Compression {
     /// The compression of data that starts like this: RFC 1952, section 2.3.1; RFC 8878, section 3.1, skippable frames
     /// included.
-    fn of(start: &[u8]) -> Option<Self> {
+    pub(super) fn of(start: &[u8]) -> Option<Self> {
         match *start {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Some(Self::Zstd),

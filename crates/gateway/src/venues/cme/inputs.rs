@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use touchline_net::pcap::is_capture;
 
 /// What a file looks like by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +18,6 @@ enum Content {
     Other,
 }
 
-/// First bytes of captures: pcap of both byte orders and both resolutions, pcapng; gzip, zstd.
-const CAPTURES: [&[u8]; 7] = [
-    &[0xa1, 0xb2, 0xc3, 0xd4],
-    &[0xd4, 0xc3, 0xb2, 0xa1],
-    &[0xa1, 0xb2, 0x3c, 0x4d],
-    &[0x4d, 0x3c, 0xb2, 0xa1],
-    &[0x0a, 0x0d, 0x0d, 0x0a],
-    &[0x1f, 0x8b],
-    &[0x28, 0xb5, 0x2f, 0xfd],
-];
 /// Bytes that are looked at.
 const BYTES: usize = 512;
 
@@ -43,7 +34,7 @@ impl Content {
     }
 
     fn of_bytes(first: &[u8]) -> Content {
-        if CAPTURES.iter().any(|magic| first.starts_with(magic)) {
+        if is_capture(first) {
             return Content::Capture;
         }
         let begin = first.trim_ascii_start();
@@ -99,6 +90,19 @@ pub fn check_captures<P: AsRef<Path>>(captures: &[P]) -> Result<(), String> {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    /// First bytes of captures: pcap of both byte orders and both resolutions, pcapng; gzip, zstd; modified pcap, a skippable frame of zstd.
+    const CAPTURES: [&[u8]; 9] = [
+        &[0xa1, 0xb2, 0xc3, 0xd4],
+        &[0xd4, 0xc3, 0xb2, 0xa1],
+        &[0xa1, 0xb2, 0x3c, 0x4d],
+        &[0x4d, 0x3c, 0xb2, 0xa1],
+        &[0x0a, 0x0d, 0x0d, 0x0a],
+        &[0x1f, 0x8b],
+        &[0x28, 0xb5, 0x2f, 0xfd],
+        &[0x34, 0xcd, 0xb2, 0xa1],
+        &[0x5a, 0x2a, 0x4d, 0x18],
+    ];
 
     #[test]
     fn files_are_known_by_their_first_bytes() {
