@@ -113,6 +113,19 @@ impl Acceptor {
         self.reports.borrow_mut().take(ledger, told);
     }
 
+    /// Says which journal the engine writes, if it is there: the numbers of each client continue with one journal.
+    ///
+    /// # Errors
+    /// The numbers of a client are of another engine's journal.
+    pub fn of_journal(&mut self, journal: Option<[u8; 16]>) -> Result<(), OpenError> {
+        let known = self.reports.borrow().journal();
+        let Some(journal) = journal.filter(|_| known.is_none()) else {
+            return Ok(());
+        };
+        self.reports.borrow_mut().of_journal(journal);
+        self.clients.iter().try_for_each(Client::continue_journal)
+    }
+
     /// Runs due work; returns whether there was any.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ mod variant;
 pub use config::{Config, ConfigError};
 pub use copied::Copied;
 pub use counters::{BankCounters, Counters, StandbyCounters};
-pub use recovery::{Recovered, RecoveryError};
+pub use recovery::{Recovered, RecoveryError, check_owner};
 pub use standby::{Promotion, Standby, Step};
 pub use statistics::HISTOGRAMS;
 pub use trader::{Error, Incident, Path, Totals, Trader};

@@ -1,6 +1,9 @@
 //! State of the engine from its journal.
 
+mod owner;
 mod state;
+
+pub use owner::check_owner;
 
 use crate::config::Config;
 use crate::desk::Known;
@@ -311,23 +314,12 @@ impl Reading {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Whether the journal is of the engine with this configuration, by its order sessions: another one may have the same account, prefix
-    /// and banks, but no bank lets two engines log on with the same names.
+    /// Whether the order sessions that the journal has are those of the configuration.
     ///
     /// # Errors
-    /// None of the sessions that the journal has is one of the configuration.
+    /// None of them is.
     pub(crate) fn check_sessions(&self, config: &Config) -> Result<(), RecoveryError> {
-        let names = self.state.recovered.names.iter().enumerate();
-        let known: Vec<_> = names.filter(|(_, names)| !names.is_empty()).collect();
-        // mutant: execution: the journal of an engine with other sessions is continued
-        let is_own = |(bank, names): &(usize, &String)| **names == config.names_of(*bank);
-        let Some((bank, found)) = known.first().filter(|_| !known.iter().any(is_own)) else {
-            return Ok(());
-        };
-        let (name, own) = (&config.banks[*bank].name, config.names_of(*bank));
-        Err(RecoveryError::Other {
-            what: format!("the session {found:?} with {name}, this engine {own:?}"),
-        })
+        owner::check_names(&self.state.recovered.names, config)
     }
 
     /// Handles the next record of a journal.

@@ -166,6 +166,11 @@ impl Follower {
         self.event.take()
     }
 
+    /// Id of the journal; `None` before its first segment was read.
+    pub fn journal(&self) -> Option<[u8; 16]> {
+        self.follow.journal()
+    }
+
     /// Whether an engine publishes.
     pub fn has_engine(&self) -> bool {
         let publisher = self.drop_copy.as_ref().map(Subscription::publisher);
@@ -208,7 +213,7 @@ impl Follower {
             self.is_behind = true;
         }
         // First what is older: a screen that joins after the journal failed shows the rest on top of it.
-        let mut count = match self.is_behind {
+        let mut count = match self.is_behind || self.follow.journal().is_none() {
             true => self.read_journal(each)?,
             false => 0,
         };

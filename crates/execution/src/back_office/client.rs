@@ -96,6 +96,14 @@ impl Client {
         })
     }
 
+    /// Continues with the journal that the reports are of, which was made after the client was opened.
+    ///
+    /// # Errors
+    /// The numbers are of another engine's journal, or cannot be written.
+    pub fn continue_journal(&self) -> Result<(), OpenError> {
+        self.session.store().continue_journal()
+    }
+
     /// Whom the acceptor lets in.
     pub fn peer(&self) -> &Peer {
         &self.peer

@@ -3,7 +3,7 @@
 //! No message is kept: a resend is written again from the reports, which come from the journal. The file has 64 bytes of
 //! head, then 24 bytes for each sent number: report (u64, from 1; 0 for a message of the session; the highest bit says
 //! PossResend), time of sending (u64), checksum of the report (u64), little-endian. The head: magic, next number in, reports
-//! sent before the last reset, and the host's boot.
+//! sent before the last reset, the host's boot, and the id of the journal (16 bytes; zeros: it is not known).
 //!
 //! Written to the file before a byte is sent, which survives the process. It is not synced, so that the disk of the
 //! journal has no more work; after a start of the host numbers are skipped in place of those that may be lost.
@@ -23,6 +23,10 @@ use touchline_wire::fix::{Encoder, tag};
 const MAGIC: [u8; 8] = *b"TLDROP\0\x01";
 const HEAD: u64 = 64;
 const RECORD: u64 = 24;
+/// Place of the journal's id in the head.
+const JOURNAL_AT: usize = 32;
+/// Id of a journal that is not known.
+const NO_JOURNAL: [u8; 16] = [0; 16];
 /// Numbers skipped after a start of the host.
 const SKIPPED: usize = 10_000;
 /// Set in a report's number if it was sent before a reset, too.
@@ -57,11 +61,28 @@ pub enum OpenError {
         "{0}: is not a file of sequence numbers; remove it, and let the client log on with ResetSeqNumFlag"
     )]
     Damaged(PathBuf),
+    /// They are of another journal, and it is no later one of the same engine.
+    #[error(
+        "{}: it is the journal of another engine: it has id {}, these numbers are of {}, and were used after it began; give the \
+         directory of this engine's journal (run.journal), or remove the file, and let the client log on with ResetSeqNumFlag",
+        .path.display(), hex(.found), hex(.own)
+    )]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// Id of the journal.
+        found: [u8; 16],
+        /// Id of the journal that the numbers are of.
+        own: [u8; 16],
+    },
 }
 
 /// Numbers of a client.
 pub struct Numbers {
     file: File,
+    path: PathBuf,
+    /// Id of the journal that the numbers are of; zeros: it is not known.
+    journal: Cell<[u8; 16]>,
     next_in: u64,
     sent: Vec<Sent>,
     /// Reports that were sent before the last reset.
@@ -80,7 +101,7 @@ impl Numbers {
     /// after the last known one are sent next.
     ///
     /// # Errors
-    /// It cannot be used.
+    /// It cannot be used, or is of another engine's journal: nothing is changed then.
     pub fn open(
         path: &Path,
         settings: &Settings,
@@ -102,6 +123,8 @@ impl Numbers {
         })?;
         let mut numbers = Numbers {
             file,
+            path: path.to_owned(),
+            journal: Cell::new(NO_JOURNAL),
             next_in: 1,
             sent: Vec::new(),
             before_reset: 0,
@@ -113,6 +136,7 @@ impl Numbers {
         };
         let last_boot = numbers.load().map_err(failed)?;
         let last_boot = last_boot.ok_or_else(|| OpenError::Damaged(path.to_owned()))?;
+        numbers.check_journal()?;
         if last_boot != boot && !numbers.sent.is_empty() {
             let count = numbers.sent.len() + SKIPPED;
             numbers.sent.resize(count, Sent::default());
@@ -122,6 +146,39 @@ impl Numbers {
         numbers.write_head(boot).map_err(failed)?;
         numbers.forget_lost();
         Ok(numbers)
+    }
+
+    /// Continues the numbers with the journal of the reports. Numbers of an unknown one become numbers of it.
+    ///
+    /// # Errors
+    /// They are of another journal. One that began after they were used last is a new journal of the same engine.
+    pub fn check_journal(&self) -> Result<(), OpenError> {
+        let reports = self.reports.borrow();
+        let Some(found) = reports.journal() else {
+            return Ok(());
+        };
+        let used = self.sent.iter().filter(|sent| sent.report > 0);
+        let used_ns = used.map(|sent| sent.at_ns).max();
+        let is_newer = reports.began_ns().is_none_or(|began| used_ns < Some(began));
+        let own = self.journal.get();
+        if own != NO_JOURNAL && own != found && !is_newer {
+            let path = self.path.clone();
+            return Err(OpenError::Other { path, found, own });
+        }
+        self.journal.set(found);
+        Ok(())
+    }
+
+    /// [`Numbers::check_journal`] of a journal that was made after the file was opened; the file has its id then.
+    ///
+    /// # Errors
+    /// As there, or the file cannot be written.
+    pub fn continue_journal(&self) -> Result<(), OpenError> {
+        self.check_journal()?;
+        let written = self
+            .file
+            .write_all_at(&self.journal.get(), JOURNAL_AT as u64);
+        written.map_err(|error| OpenError::System(self.path.clone(), error))
     }
 
     /// Number of the report that is sent next, from 0.
@@ -155,6 +212,8 @@ impl Numbers {
         }
         self.next_in = word(&head, 1).max(1);
         self.before_reset = word(&head, 2);
+        let journal = &head[JOURNAL_AT..JOURNAL_AT + 16];
+        self.journal.set(journal.try_into().expect("sixteen bytes"));
         // A record that was cut by a crash of the host is none.
         let mut bytes = vec![0; ((length - HEAD) / RECORD * RECORD) as usize];
         self.file.read_exact_at(&mut bytes, HEAD)?;
@@ -175,6 +234,7 @@ impl Numbers {
         for (place, value) in [self.next_in, self.before_reset, boot].iter().enumerate() {
             head[8 * (place + 1)..8 * (place + 2)].copy_from_slice(&value.to_le_bytes());
         }
+        head[JOURNAL_AT..JOURNAL_AT + 16].copy_from_slice(&self.journal.get());
         self.file.write_all_at(&head, 0)
     }
 
@@ -303,6 +363,10 @@ impl Store for Numbers {
 fn word(bytes: &[u8], place: usize) -> u64 {
     let bytes = &bytes[8 * place..8 * (place + 1)];
     u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn failed(error: &io::Error) -> StoreError {

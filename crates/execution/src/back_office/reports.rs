@@ -32,6 +32,10 @@ pub struct Report {
 #[derive(Debug, Default)]
 pub struct Reports {
     all: Vec<Report>,
+    /// Id of the journal, if it is there.
+    journal: Option<[u8; 16]>,
+    /// Time of the journal's first entry.
+    began_ns: Option<u64>,
     /// A reversed fill whose alarm or correction has not come yet.
     reversed: Option<FillLine>,
 }
@@ -61,6 +65,21 @@ impl Report {
 }
 
 impl Reports {
+    /// Says which journal the entries are of.
+    pub fn of_journal(&mut self, journal: [u8; 16]) {
+        self.journal = Some(journal);
+    }
+
+    /// Id of the journal, if it is there.
+    pub fn journal(&self) -> Option<[u8; 16]> {
+        self.journal
+    }
+
+    /// Time of the journal's first entry.
+    pub fn began_ns(&self) -> Option<u64> {
+        self.began_ns
+    }
+
     /// Number of reports.
     pub fn count(&self) -> u64 {
         self.all.len() as u64
@@ -73,6 +92,7 @@ impl Reports {
 
     /// Takes a message of an engine, after the ledger of all orders has taken it.
     pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
+        self.began_ns.get_or_insert(told.at_ns);
         let Entry::Event(event, _) = &told.entry else {
             return;
         };

@@ -41,6 +41,17 @@ fn reports(count: usize) -> Reports {
     reports_of(&events()[..count]).1
 }
 
+/// The first `count` lines, this much later, in a journal with this id.
+fn reports_after(count: usize, later_ns: u64, journal: [u8; 16]) -> Reports {
+    let mut events = events();
+    for (at_ns, _) in &mut events {
+        *at_ns += later_ns;
+    }
+    let (_, mut reports) = reports_of(&events[..count]);
+    reports.of_journal(journal);
+    reports
+}
+
 impl Office {
     /// An acceptor of the first `count` lines.
     fn open(name: &str, count: usize) -> Office {
@@ -256,6 +267,63 @@ fn another_journal_is_not_taken_for_the_old_one() {
     }
     let (_, received) = office.session(store, PASSWORD, false, 99);
     assert_eq!(ids(&received), IDS[2..]);
+}
+
+/// The numbers of a client are of one journal, whose id is beside them. One of before takes the first; that of another engine, which was there
+/// while they were used, is refused and changes nothing; one that began since is a new journal of the same engine.
+#[test]
+fn the_journal_of_another_engine_does_not_continue_the_numbers() {
+    let (one, other) = ([0x11; 16], [0x22; 16]);
+    let mut office = Office::open("owner", 4);
+    let files = std::fs::read_dir(&office.folder).expect("our folder");
+    let mut files = files.map(|file| file.expect("a file").path());
+    let file = files.find(|file| file.to_string_lossy().contains("OPS"));
+    let file = file.expect("the client's numbers");
+    let id = |file: &std::path::Path| std::fs::read(file).expect("numbers")[32..48].to_vec();
+    // Numbers of a version that did not know it, or of an engine whose journal is not made yet.
+    let (store, received) = office.session(Memory::default(), PASSWORD, false, 99);
+    assert_eq!((ids(&received).len(), id(&file)), (2, vec![0; 16]));
+    office
+        .acceptor
+        .of_journal(Some(one))
+        .expect("the first one");
+    assert_eq!(id(&file), one);
+    let open = |folder: &std::path::Path, journal, count, later_ns| {
+        let reports = reports_after(count, later_ns, journal);
+        let passwords = vec![Some(PASSWORD.into()), None];
+        Acceptor::open(&config(), folder, passwords, None, reports)
+    };
+    let nobody = |office: &mut Office| {
+        let none = Acceptor::open(
+            &config(),
+            &std::env::temp_dir(),
+            vec![],
+            None,
+            Reports::default(),
+        );
+        office.acceptor = none.expect("a port without clients");
+    };
+    nobody(&mut office);
+    let before = std::fs::read(&file).expect("numbers");
+    let refused = open(&office.folder, other, 5, 0)
+        .err()
+        .expect("it is refused");
+    let refused = refused.to_string();
+    let (own, found) = ("11".repeat(16), "22".repeat(16));
+    assert!(
+        refused.contains("it is the journal of another engine")
+            && refused.contains(&format!("id {found}, these numbers are of {own}")),
+        "{refused}"
+    );
+    assert!(std::fs::read(&file).expect("numbers") == before, "changed");
+    // The same journal, and a new one, continue.
+    office.acceptor = open(&office.folder, one, events().len(), 0).expect("the same");
+    let (_, received) = office.session(store, PASSWORD, false, 99);
+    assert_eq!(ids(&received), IDS[2..]);
+    nobody(&mut office);
+    let later_ns = office.now_ns;
+    office.acceptor = open(&office.folder, other, 4, later_ns).expect("a new one");
+    assert_eq!(id(&file), other);
 }
 
 /// Who has no session, another password or another address is refused, and the log says why.

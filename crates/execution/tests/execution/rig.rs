@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use touchline_execution::{Config, Incident, Trader};
+use touchline_execution::{Config, Incident, Trader, check_owner};
 use touchline_fx::command::{Command, Order};
 use touchline_fx_desk::DeskClient;
 use touchline_lab::bank::bus;
@@ -90,7 +90,15 @@ impl Rig {
         };
         let config = Config::parse(&settings).expect("a configuration");
         let refused = Trader::open(&config).err().expect("it is refused");
-        refused.to_string()
+        let refused = refused.to_string();
+        // A drop copy refuses another engine's journal with the same words, and no other one.
+        let report = check_owner(&config).err().map(|error| error.to_string());
+        if refused.contains("the journal of another engine") {
+            assert_eq!(report.as_deref(), Some(refused.as_str()));
+        } else if let Some(report) = report {
+            assert!(!report.contains("another engine"), "{report}");
+        }
+        refused
     }
 
     /// Why this engine does not start with the journal of another one. It ends before.

@@ -76,6 +76,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.until_eof {
         interrupt.at_end_of_input();
     }
+    if section.is_some() {
+        // Nothing of another engine's journal goes to a client.
+        touchline_execution::check_owner(&config).map_err(Failure::run)?;
+    }
     let mut follower = open(&config);
     let ledger = match section {
         Some(_) => Ledger::of_all_orders(),
@@ -90,6 +94,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             reports.take(files.ledger(), told);
         }
     })?;
+    if let Some(journal) = follower.journal() {
+        reports.of_journal(journal);
+    }
     files.write()?;
     if !arguments.follow {
         return say(&printed(files.ledger(), arguments));
@@ -172,7 +179,8 @@ fn read(
         if let Some(office) = &mut office {
             office.take(files.ledger(), told);
         }
-    })
+    })?;
+    office.map_or(Ok(()), |office| office.of_journal(follower.journal()))
 }
 
 fn poll(follower: &mut Follower, mut each: impl FnMut(&PublishedEntry<'_>)) -> Result<(), Failure> {

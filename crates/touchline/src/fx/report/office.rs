@@ -45,6 +45,11 @@ impl Office {
         self.acceptor.address()
     }
 
+    /// Says which journal the engine writes, if it is there.
+    pub fn of_journal(&mut self, journal: Option<[u8; 16]>) -> Result<(), Failure> {
+        self.acceptor.of_journal(journal).map_err(Failure::run)
+    }
+
     /// Takes a line of the engine.
     pub fn take(&mut self, ledger: &Ledger, told: &PublishedEntry<'_>) {
         self.acceptor.take(ledger, told);
