@@ -94,6 +94,18 @@ pub enum Error {
         /// The kernel's reason.
         error: io::Error,
     },
+    /// No packet leaves for the address from this source.
+    #[error(
+        "no packet can be sent to {address} from {source_address} ({error}); send on the interface that leads to it, or to a group"
+    )]
+    NoWay {
+        /// The destination.
+        address: SocketAddrV4,
+        /// The sender's address; 0.0.0.0 if the kernel selects it.
+        source_address: Ipv4Addr,
+        /// The kernel's reason.
+        error: io::Error,
+    },
     /// Another failed system call.
     #[error("{what} for {address} failed: {error}; see 'ulimit -n' and the kernel's log (dmesg)")]
     Refused {
@@ -121,24 +133,24 @@ impl Error {
     }
 
     /// Whether packets may leave again without a change by anybody here: the interface is down, or was removed with its address or route.
-    pub fn is_of_a_lost_interface(&self) -> bool {
-        let Error::Refused { error, .. } = self else {
-            return false;
-        };
-        matches!(
-            error.raw_os_error(),
-            // EINVAL: the source is no address of this host any more.
-            Some(
-                libc::ENETDOWN
-                    | libc::ENETUNREACH
-                    | libc::EHOSTUNREACH
-                    | libc::EHOSTDOWN
-                    | libc::ENODEV
-                    | libc::ENXIO
-                    | libc::EADDRNOTAVAIL
-                    | libc::EINVAL
-            )
-        )
+    ///
+    /// `has_sent`: packets have left for this address before. If none has, [`Error::NoWay`] is a wrong setting.
+    pub fn is_of_a_lost_interface(&self, has_sent: bool) -> bool {
+        match self {
+            Error::NoWay { .. } => has_sent,
+            Error::Refused { error, .. } => matches!(
+                error.raw_os_error(),
+                Some(
+                    libc::ENETDOWN
+                        | libc::EHOSTUNREACH
+                        | libc::EHOSTDOWN
+                        | libc::ENODEV
+                        | libc::ENXIO
+                        | libc::EADDRNOTAVAIL
+                )
+            ),
+            _ => false,
+        }
     }
 
     /// Whether waiting may help: an interface or address of this host is missing, as during boot.

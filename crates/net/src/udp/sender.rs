@@ -108,7 +108,20 @@ impl Sender {
         match self.socket.send_to(payload, to) {
             Ok(_) => Ok(Sent::Yes),
             Err(error) if is_full(&error) => Ok(Sent::Full),
-            Err(error) => Err(refused("sending", to, error)),
+            Err(error) => Err(self.refused(to, error)),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, to: SocketAddrV4, error: std::io::Error) -> Error {
+        match error.raw_os_error() {
+            // EINVAL: the source is no address of this host, or one that does not leave it.
+            Some(libc::EINVAL | libc::ENETUNREACH) => Error::NoWay {
+                address: to,
+                source_address: *self.address.ip(),
+                error,
+            },
+            _ => refused("sending", to, error),
         }
     }
 }

@@ -29,6 +29,10 @@ pub struct TestTransport {
 struct Out {
     settings: SenderSettings,
     sender: Sender,
+    /// Destinations of packets that were sent.
+    reached: Vec<SocketAddrV4>,
+    /// No packet was sent since one to these was refused.
+    is_lost: bool,
     /// Packets not sent because the interface was down or gone.
     down: u64,
     /// When the socket was opened last, after the interface was lost: one that comes back may be another one.
@@ -82,6 +86,8 @@ impl TestTransport {
             out: Out {
                 settings,
                 sender,
+                reached: Vec::new(),
+                is_lost: false,
                 down: 0,
                 opened: None,
                 full: 0,
@@ -217,14 +223,21 @@ impl Out {
     }
 
     fn send_to(&mut self, address: SocketAddrV4, payload: &[u8]) {
+        let is_reached = self.reached.contains(&address);
+        let has_sent = is_reached || self.is_lost;
         for _ in 0..TRIES_MAX {
             match self.sender.send(address, payload) {
                 Ok(Sent::Yes) => {
                     self.bytes += payload.len() as u64;
+                    self.is_lost = false;
+                    if !is_reached {
+                        self.reached.push(address);
+                    }
                     return;
                 }
                 Ok(Sent::Full) => std::thread::yield_now(),
-                Err(error) if error.is_of_a_lost_interface() => {
+                Err(error) if error.is_of_a_lost_interface(has_sent) => {
+                    self.is_lost = has_sent;
                     self.down += 1;
                     self.reopen();
                     return;

@@ -554,3 +554,25 @@ fn captures_are_not_sent_to_the_groups_of_another_exchange() {
     killed(exchange);
     assert_eq!(desk.run("sim cme --pcap one.pcap").status, 0);
 }
+
+/// An address that its source cannot reach is a wrong setting, and no interface that may come back: the run ends, although packets for the
+/// other addresses leave.
+#[test]
+fn an_address_that_is_not_reached_ends_the_run() {
+    let desk = Desk::bare("unreached");
+    let ears = Ears::open(&desk);
+    let feed = Feed::Snapshot;
+    let ours = ears.address(feed, Line::A);
+    let xml = ears.config_xml();
+    let place = format!("<ip>{}</ip><port>{}</port>", ours.ip(), ours.port());
+    assert!(xml.contains(&place), "{xml}");
+    let far = format!("<ip>192.0.2.1</ip><port>{}</port>", ours.port());
+    desk.write("ears.xml", xml.replace(&place, &far));
+    let run = desk.run(&format!("{EARS} --seconds 20"));
+    assert_eq!(run.status, 1, "{run:?}");
+    let said = format!(
+        "no packet can be sent to 192.0.2.1:{} from 127.0.0.1",
+        ours.port()
+    );
+    assert!(run.stderr.contains(&said), "{run:?}");
+}
