@@ -201,6 +201,24 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {
+        name: "orders: a book without a slot is taken for empty",
+        find: "(self.books.table).state_refused(self.books.refused_from());",
+        replace: "(self.books.table).state_refused(None);",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
+        name: "orders: a slot that comes late is empty until its first update",
+        find: "(self.books.table).change(slot, cut_at, |content| image.write(content));",
+        replace: "(self.books.table).change(slot, cut_at, |_| ());",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
+        name: "orders: a book without a slot is built from the updates after the join",
+        find: "row.orders = OrdersHeld::Awaited;",
+        replace: "row.orders = OrdersHeld::Held;",
+        test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
+    },
+    Mutant {
         name: "image: a book without a slot goes on after a loss",
         find: "false => self.rows.forget_books(),",
         replace: "false => {}",

@@ -61,6 +61,13 @@ impl<M: Words> Reader<M> {
         (used as usize).min(self.shape.slots)
     }
 
+    /// First slot that may be empty because it was refused its memory; `None` if each empty slot was never written. To be read
+    /// before the slots.
+    pub fn refused_from(&self) -> Option<usize> {
+        let stated = self.memory.words()[place::REFUSED].load(Ordering::Acquire);
+        stated.checked_sub(1).map(|slot| slot as usize)
+    }
+
     /// The table's sizes.
     pub fn shape(&self) -> Shape {
         self.shape

@@ -13,6 +13,8 @@ pub(super) mod place {
     pub const CONTENT: usize = 2;
     pub const GENERATION: usize = 16;
     pub const USED: usize = 17;
+    /// 0, or 1 more than the first slot that was refused its memory.
+    pub const REFUSED: usize = 18;
 }
 
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"TLimage1");

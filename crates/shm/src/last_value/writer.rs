@@ -35,6 +35,7 @@ impl<M: Words> Writer<M> {
             .min(shape.slots as u64);
         words[place::SLOTS].store(shape.slots as u64, Ordering::Relaxed);
         words[place::CONTENT].store(shape.content_words as u64, Ordering::Relaxed);
+        words[place::REFUSED].store(0, Ordering::Relaxed);
         words[place::MAGIC].store(MAGIC, Ordering::Release);
         let writer = Writer {
             memory,
@@ -52,6 +53,14 @@ impl<M: Words> Writer<M> {
     pub fn publish(&mut self, generation: u64) {
         // mutant: image ordering: a generation may be visible before its message in the ring
         self.memory.words()[place::GENERATION].store(generation, Ordering::Release);
+    }
+
+    /// States the first slot that was refused its memory, before the message that needed it is published; `None` once all slots say
+    /// what they missed.
+    pub fn state_refused(&mut self, slot: Option<usize>) {
+        let stated = slot.map_or(0, |slot| slot as u64 + 1);
+        // SYNC POINT: a reader of the new value sees the slots that were written before.
+        self.memory.words()[place::REFUSED].store(stated, Ordering::Release);
     }
 
     /// Changes the content of a slot in place: readers see the whole change or none of it.

@@ -40,13 +40,16 @@ impl Kinds {
     }
 
     /// Templates that are left out, one bit each.
-    pub(super) fn left_out(self) -> u64 {
+    pub(super) const fn left_out(self) -> u64 {
         let templates = [
             (Kinds::TOPS, TopOfBook::TEMPLATE_ID),
             (Kinds::BOOKS, BookSnapshot::TEMPLATE_ID),
             (Kinds::BOOKS, BookUpdate::TEMPLATE_ID),
             // A top belongs to a book: the validity concerns both.
-            (Kinds::BOOKS | Kinds::TOPS, InstrumentState::TEMPLATE_ID),
+            (
+                Kinds(Kinds::BOOKS.0 | Kinds::TOPS.0),
+                InstrumentState::TEMPLATE_ID,
+            ),
             (Kinds::ORDERS, OrdersSnapshot::TEMPLATE_ID),
             (Kinds::ORDERS, OrderUpdate::TEMPLATE_ID),
             (Kinds::TRADES, Trade::TEMPLATE_ID),
@@ -55,10 +58,15 @@ impl Kinds {
             (Kinds::QUOTES, QuoteUpdate::TEMPLATE_ID),
             (Kinds::QUOTES, QuoteSnapshot::TEMPLATE_ID),
         ];
-        let out = templates
-            .into_iter()
-            .filter(|(kinds, _)| !self.has_any(*kinds));
-        out.fold(0, |mask, (_, template)| mask | 1 << template)
+        let (mut mask, mut at) = (0, 0);
+        while at < templates.len() {
+            let (kinds, template) = templates[at];
+            if !self.has_any(kinds) {
+                mask |= 1 << template;
+            }
+            at += 1;
+        }
+        mask
     }
 }
 

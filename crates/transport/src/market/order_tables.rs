@@ -14,7 +14,7 @@ pub const ORDER_BOOKS: &str = "order_books";
 /// File of the orders.
 pub const ORDERS: &str = "orders";
 
-/// Rows reserved at a time: 256 KiB.
+/// Rows and order books reserved at a time: 256 KiB of either.
 const CHUNK: usize = 4_096;
 
 /// Sizes of the two tables.
@@ -35,7 +35,7 @@ pub fn shapes(instruments_max: usize, orders_max: usize) -> [Shape; 2] {
 /// Keeps the order books for late joiners.
 #[derive(Debug)]
 pub struct OrderTables {
-    books: TableWriter,
+    books: ReservedTable,
     rows: ReservedTable,
     /// Written state of each book; data read back from shared memory is not trusted.
     written: Vec<Written>,
@@ -62,13 +62,11 @@ pub struct OrdersMessage<'a> {
 }
 
 impl OrderTables {
-    /// Reserves memory for all books and the first orders. A book that was refused its slot would have missed messages, and a reader
-    /// that joins would take it for empty; 64 bytes an instrument are cheaper than to tell it.
+    /// Reserves memory for the first books and orders.
     pub fn new(books: TableWriter, rows: TableWriter) -> Result<OrderTables, Error> {
-        let slots = books.shape().slots;
         Ok(OrderTables {
-            written: vec![Written::default(); slots],
-            books: ReservedTable::new(books, slots)?.table,
+            written: vec![Written::default(); books.shape().slots],
+            books: ReservedTable::new(books, CHUNK)?,
             rows: ReservedTable::new(rows, CHUNK)?,
         })
     }
@@ -101,6 +99,9 @@ impl OrderTables {
         if is_cut {
             written.cut_at = Some(message.end);
         }
+        if !self.books.has(instrument.index()) {
+            return self.refuse(instrument, message.end);
+        }
         let image = OrderBookImage {
             validity: orders.validity,
             cleared_at: written.cleared_at,
@@ -109,24 +110,53 @@ impl OrderTables {
             exchange_ns: timestamps.exchange_ns,
             receive_ns: timestamps.packet.receive_ns,
         };
-        self.books
-            .change(instrument.index(), message.end, |content| {
-                image.write(content)
-            });
+        let (table, slot) = (&mut self.books.table, instrument.index());
+        table.change(slot, message.end, |content| image.write(content));
         match is_cut {
             true => Stored::Cut,
             false => Stored::Whole,
         }
     }
 
-    /// Asks again for memory that was refused.
+    /// A book without a slot has missed a message. Readers that join know that from the table's head: they would take it for empty.
+    #[cold]
+    fn refuse(&mut self, instrument: Instrument, end: u64) -> Stored {
+        self.written[instrument.index()].cut_at = Some(end);
+        // mutant: orders: a book without a slot is taken for empty
+        (self.books.table).state_refused(self.books.refused_from());
+        Stored::Refused
+    }
+
+    /// Asks again for memory that was refused. A book whose slot comes late says what it has missed.
     pub fn retry(&mut self) {
         self.rows.retry();
+        let Some(refused) = self.books.refused_from() else {
+            return;
+        };
+        self.books.retry();
+        let reserved = self.books.refused_from();
+        let late = refused..reserved.unwrap_or(self.written.len());
+        for (slot, written) in late.clone().zip(&self.written[late]) {
+            let Some(cut_at) = written.cut_at else {
+                continue;
+            };
+            let image = OrderBookImage {
+                validity: Validity::Recovering,
+                cleared_at: written.cleared_at,
+                cut_at: written.cut_at,
+                sequence: 0,
+                exchange_ns: 0,
+                receive_ns: 0,
+            };
+            // mutant: orders: a slot that comes late is empty until its first update
+            (self.books.table).change(slot, cut_at, |content| image.write(content));
+        }
+        self.books.table.state_refused(reserved);
     }
 
     /// Checks the tables' files.
     pub fn check(&self) -> Result<(), Damage> {
-        Damage::of_file(self.books.memory())?;
+        Damage::of_file(self.books.table.memory())?;
         Damage::of_file(self.rows.table.memory())
     }
 }

@@ -53,6 +53,11 @@ impl ReservedTable {
         slot < self.growth.reserved || self.needs(slot)
     }
 
+    /// First slot without memory if one was refused.
+    pub fn refused_from(&self) -> Option<usize> {
+        (self.growth.refused > 0).then_some(self.growth.reserved)
+    }
+
     /// Asks again for memory that was refused, once a second.
     pub fn retry(&mut self) {
         let table = &self.table;

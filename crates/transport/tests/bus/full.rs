@@ -10,7 +10,8 @@ use touchline_transport::shm::{Activity, Join, Publisher, Root, Settings, Subscr
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
 use touchline_types::{
     BookKind, BookUpdate, Instrument, Level, LevelAction, LevelChange, OrderAction, OrderChange,
-    OrderRow, OrdersUpdate, Price, Quantity, Side, State, Timestamps, Update, Validity,
+    OrderRow, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side, State, Timestamps, Update,
+    Validity,
 };
 
 const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
@@ -71,8 +72,13 @@ fn fill(folder: &Path) -> PathBuf {
     full
 }
 
-/// An order book has its slot from the start: a reader that joins while the file system is full has its orders.
+/// An order book without a slot is no empty one to a reader that joins: while the file system is full, after that, and until a
+/// message has all of it. One with a slot has its orders.
 fn order_books(folder: &Path) {
+    const NONE: [u64; 0] = [];
+    const KEPT: Instrument = Instrument(4_000);
+    const REFUSED: Instrument = Instrument(4_999);
+    const NEW: Instrument = Instrument(4_998);
     let root = Root::at(folder);
     let settings = Settings {
         ring_bytes: 64 * 1024,
@@ -82,44 +88,81 @@ fn order_books(folder: &Path) {
     };
     let mut publisher = Publisher::open(&root, "orders", &settings).expect("there is room");
     let full = fill(folder);
-    let instrument = Instrument(4_999);
-    let order = |order_id, publisher: &mut Publisher| {
-        let change = OrderChange {
-            order_id,
-            priority: order_id,
-            price: Price(5),
-            quantity: Quantity(1),
-            side: Side::Bid,
-            action: OrderAction::New,
-            row: OrderRow {
-                index: order_id as u32,
-                number: order_id,
-            },
-        };
-        let update = OrdersUpdate {
-            instrument,
-            validity: Validity::Live,
-            changes: &[change],
-        };
-        publisher.publish(&Update::Orders(update), &Timestamps::default());
-        publisher.commit();
+    let mut follower = Reader::join(&root, "orders");
+    follower.drain();
+    order(KEPT, 1, &mut publisher);
+    order(REFUSED, 2, &mut publisher);
+    assert_eq!(follower.order_ids(REFUSED), [2]);
+    assert!(counts(&publisher).images_refused > 0);
+    lap(&mut publisher);
+    let mut early = Reader::join(&root, "orders");
+    early.drain();
+    order(KEPT, 3, &mut publisher);
+    order(REFUSED, 4, &mut publisher);
+    assert_eq!(early.order_ids(KEPT), [1, 3]);
+    assert_eq!(early.order_ids(REFUSED), NONE);
+
+    std::fs::remove_file(full).expect("our file");
+    std::thread::sleep(Duration::from_millis(1_050));
+    publisher.check().expect("the bus is there");
+    let mut late = Reader::join(&root, "orders");
+    assert_eq!(late.order_ids(REFUSED), NONE);
+    assert_eq!(late.drain().orders_validity(REFUSED), Validity::Recovering);
+    order(REFUSED, 5, &mut publisher);
+    order(NEW, 6, &mut publisher);
+    for (reader, new) in [(&mut early, vec![]), (&mut late, vec![6])] {
+        assert_eq!(reader.order_ids(REFUSED), NONE);
+        assert_eq!(reader.order_ids(NEW), new);
+    }
+    assert_eq!(Reader::join(&root, "orders").order_ids(REFUSED), NONE);
+
+    let changes = [2, 4, 5].map(new_order);
+    let whole = OrdersSnapshot {
+        instrument: REFUSED,
+        validity: Validity::Live,
+        orders: &changes,
     };
-    order(1, &mut publisher);
-    // Until the ring no longer has it.
+    publisher.publish(&Update::OrdersSnapshot(whole), &Timestamps::default());
+    publisher.commit();
+    for mut reader in [early, late, Reader::join(&root, "orders")] {
+        assert_eq!(reader.order_ids(REFUSED), [2, 4, 5]);
+        assert_eq!(reader.drain().orders_validity(REFUSED), Validity::Live);
+    }
+}
+
+/// Publishes until the ring no longer has what is in it.
+fn lap(publisher: &mut Publisher) {
     let state = Update::State(State {
         instrument: Instrument(0),
         validity: Validity::Live,
     });
     (0..2_000).for_each(|_| publisher.publish(&state, &Timestamps::default()));
     publisher.commit();
-    let mut reader = Reader::join(&root, "orders");
-    reader.drain();
-    order(2, &mut publisher);
-    let mut orders = Vec::new();
-    reader.drain().orders().gather(instrument, &mut orders);
-    let ids: Vec<_> = orders.iter().map(|order| order.order_id).collect();
-    assert_eq!(ids, [1, 2]);
-    std::fs::remove_file(full).expect("our file");
+}
+
+fn new_order(order_id: u64) -> OrderChange {
+    OrderChange {
+        order_id,
+        priority: order_id,
+        price: Price(5),
+        quantity: Quantity(1),
+        side: Side::Bid,
+        action: OrderAction::New,
+        row: OrderRow {
+            index: order_id as u32,
+            number: order_id,
+        },
+    }
+}
+
+fn order(instrument: Instrument, order_id: u64, publisher: &mut Publisher) {
+    let update = OrdersUpdate {
+        instrument,
+        validity: Validity::Live,
+        changes: &[new_order(order_id)],
+    };
+    publisher.publish(&Update::Orders(update), &Timestamps::default());
+    publisher.commit();
 }
 
 /// Books are refused while the file system is full. With `events` the venue resets the channel then, and that many follow.
@@ -263,6 +306,12 @@ impl Reader {
         let mut both = Both(&mut self.books, &mut self.definitions);
         while self.subscriber.drain(usize::MAX, &mut both) > 0 {}
         &self.books
+    }
+
+    fn order_ids(&mut self, instrument: Instrument) -> Vec<u64> {
+        let mut orders = Vec::new();
+        self.drain().orders().gather(instrument, &mut orders);
+        orders.iter().map(|order| order.order_id).collect()
     }
 
     fn definitions(&mut self) -> u32 {

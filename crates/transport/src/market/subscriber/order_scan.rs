@@ -22,6 +22,8 @@ pub struct OrderScan {
     /// By instrument.
     states: Vec<State>,
     instruments_max: usize,
+    /// First instrument whose book may be missing because the file system was full.
+    refused_from: usize,
     /// State of the channel, as far as read.
     channel: ChannelImage,
     /// The ring from `P0` on, independent of the subscription's position.
@@ -100,6 +102,7 @@ impl OrderScan {
             books: OrderBooks::new(instruments_max, orders_max),
             states: Vec::with_capacity(instruments_max),
             instruments_max,
+            refused_from: usize::MAX,
             channel: ChannelImage::default(),
             ring: None,
             target: 0,
@@ -124,8 +127,9 @@ impl OrderScan {
         self.ring.as_mut()
     }
 
-    /// Takes the state of the channel, before everything else.
-    pub fn take_channel(&mut self, channel: ChannelImage) {
+    /// Takes the state of the channel, before everything else, and the first instrument whose book was refused its slot.
+    pub fn take_channel(&mut self, channel: ChannelImage, refused_from: Option<usize>) {
+        self.refused_from = refused_from.unwrap_or(usize::MAX);
         self.books.clear_all();
         self.states.clear();
         self.is_any = false;
@@ -144,7 +148,8 @@ impl OrderScan {
 
     /// Takes the book of the next instrument, without its orders; `None` if its slot cannot be read.
     pub fn take_book(&mut self, found: Option<(u64, &[u64; BOOK_WORDS])>) {
-        let state = found.map_or(Some(NOTHING), |(position, content)| {
+        let nothing = self.nothing_of(self.states.len());
+        let state = found.map_or(Some(nothing), |(position, content)| {
             self.is_any = true;
             self.aim(position);
             let image = OrderBookImage::take(content)?;
@@ -274,10 +279,24 @@ impl OrderScan {
         self.ring.as_ref().map_or(0, |ring| ring.next().position)
     }
 
+    /// First instrument without whose message nothing is known of its order book, if there is one.
+    pub fn refused_from(&self) -> Option<usize> {
+        (self.refused_from != usize::MAX).then_some(self.refused_from)
+    }
+
+    /// State of a book without a slot: not published, unless its slot may have been refused.
+    fn nothing_of(&self, index: usize) -> State {
+        match index < self.refused_from {
+            true => NOTHING,
+            false => REFUSED,
+        }
+    }
+
     /// An instrument's order book, best orders first.
     pub fn book(&mut self, instrument: Instrument) -> ScannedBook<'_> {
         let state = self.states.get(instrument.index()).copied();
-        let State { known, image } = state.unwrap_or(NOTHING);
+        let nothing = self.nothing_of(instrument.index());
+        let State { known, image } = state.unwrap_or(nothing);
         self.books.gather(instrument, &mut self.snapshot);
         ScannedBook {
             known,
@@ -359,6 +378,7 @@ impl OrderScan {
     /// Empties all order books.
     fn empty(&mut self, validity: Validity) {
         self.books.clear_all();
+        self.refused_from = usize::MAX;
         for state in &mut self.states {
             state.image.validity = validity;
             if state.known != Known::Nothing {
@@ -369,11 +389,18 @@ impl OrderScan {
 
     fn state(&mut self, instrument: Instrument) -> &mut State {
         if instrument.index() >= self.states.len() {
-            self.states.resize(instrument.index() + 1, NOTHING);
+            let count = instrument.index() + 1;
+            (self.states.len()..count).for_each(|at| self.states.push(self.nothing_of(at)));
         }
         &mut self.states[instrument.index()]
     }
 }
+
+/// Its slot may have been refused: the book has missed messages.
+const REFUSED: State = State {
+    known: Known::Cut,
+    ..NOTHING
+};
 
 const UNKNOWN: State = State {
     known: Known::Unknown,

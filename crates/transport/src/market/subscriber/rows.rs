@@ -6,7 +6,6 @@ use crate::market::Kinds;
 use crate::market::channel_image::{ChannelImage, is_before};
 use crate::market::kinds::is_of_books;
 use crate::market::last_values::GROUPS;
-use touchline_types::native::layout::{self, Block};
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{ChannelState, Instrument, Validity};
 
@@ -14,27 +13,7 @@ use touchline_types::{ChannelState, Instrument, Validity};
 const INSTRUMENTS_MAX: usize = 1 << 20;
 
 /// Templates skipped if their instrument is not selected. Without definitions, which decide the selection.
-const OF_INSTRUMENT: u64 = {
-    let templates = [
-        layout::InstrumentState::TEMPLATE_ID,
-        layout::TradingStatus::TEMPLATE_ID,
-        layout::BookSnapshot::TEMPLATE_ID,
-        layout::BookUpdate::TEMPLATE_ID,
-        layout::TopOfBook::TEMPLATE_ID,
-        layout::OrdersSnapshot::TEMPLATE_ID,
-        layout::OrderUpdate::TEMPLATE_ID,
-        layout::Trade::TEMPLATE_ID,
-        layout::Statistics::TEMPLATE_ID,
-        layout::QuoteUpdate::TEMPLATE_ID,
-        layout::QuoteSnapshot::TEMPLATE_ID,
-    ];
-    let (mut mask, mut at) = (0, 0);
-    while at < templates.len() {
-        mask |= 1 << templates[at];
-        at += 1;
-    }
-    mask
-};
+const OF_INSTRUMENT: u64 = Kinds::NONE.left_out();
 
 /// One row for each instrument.
 #[derive(Debug)]
@@ -56,6 +35,8 @@ pub struct Rows {
     channel_unknown: bool,
     /// Position up to which the order books from their tables are complete.
     orders_until: Option<u64>,
+    /// From this instrument on a book that was not handed out may be missing, because its slot was refused.
+    orders_refused_from: usize,
     /// Handed-out statuses of product groups, each with its position.
     groups: [Option<([u8; 6], u64)>; GROUPS],
     /// Whether the bus has tables of order books, and they are selected.
@@ -116,6 +97,7 @@ impl Rows {
             state: ChannelState::LIVE,
             channel_unknown: false,
             orders_until: None,
+            orders_refused_from: usize::MAX,
             groups: [None; GROUPS],
             order_images: false,
             defined_held: true,
@@ -222,9 +204,12 @@ impl Rows {
         }
     }
 
-    /// The receiver is about to receive all order books up to `position`, or none of them if they cannot be read.
-    pub fn orders_taken(&mut self, position: u64, held: OrdersHeld) {
+    /// The receiver is about to receive all order books up to `position`, or none of them if they cannot be read. Those from
+    /// `refused_from` on are missing unless they are handed out.
+    pub fn orders_taken(&mut self, position: u64, held: OrdersHeld, refused_from: Option<usize>) {
         self.set_orders(held);
+        self.orders_refused_from = refused_from.unwrap_or(usize::MAX);
+        self.await_refused(0);
         self.orders_until = Some(position);
         self.go_ahead(position);
     }
@@ -246,7 +231,17 @@ impl Rows {
         self.set_orders(OrdersHeld::Awaited);
     }
 
+    /// Awaits the refused order books among the rows from `first` on.
+    fn await_refused(&mut self, first: usize) {
+        let refused = self.rows.iter_mut();
+        for row in refused.skip(first.max(self.orders_refused_from)) {
+            // mutant: orders: a book without a slot is built from the updates after the join
+            row.orders = OrdersHeld::Awaited;
+        }
+    }
+
     fn set_orders(&mut self, held: OrdersHeld) {
+        self.orders_refused_from = usize::MAX;
         self.unseen.orders = held;
         for row in &mut self.rows {
             row.orders = held;
@@ -508,6 +503,7 @@ impl Rows {
             true => OrdersHeld::Held,
             false => self.orders_missing(),
         };
+        self.orders_refused_from = usize::MAX;
         for row in self.rows.iter_mut().chain([&mut self.unseen]) {
             row.book_held = match body {
                 Body::Reset => true,
@@ -570,7 +566,9 @@ impl Rows {
 
     #[cold]
     fn add_rows(&mut self, count: usize) {
+        let first = self.rows.len();
         self.rows.resize(count, self.unseen);
+        self.await_refused(first);
     }
 
     /// Another publisher starts at this position.

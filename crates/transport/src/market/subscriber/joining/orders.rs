@@ -74,7 +74,7 @@ impl Subscriber {
             |position: &u64| channel_image::is_before(self.reading.ring.next().position, *position);
         let until = told.filter(ahead).max();
         let until = until.unwrap_or(self.reading.ring.next().position);
-        self.rows.orders_taken(until, OrdersHeld::Awaited);
+        self.rows.orders_taken(until, OrdersHeld::Awaited, None);
         self.end_orders();
         Step::Passed
     }
@@ -82,16 +82,18 @@ impl Subscriber {
     fn scan_channel<T>(&mut self, scan: &mut OrderScan) -> Step<T> {
         let mut content = [0; channel_image::WORDS];
         let found = self.reading.tables[IMAGES].read(channel_image::SLOT, &mut content);
+        // Before the slots: one that comes late is written before it is stated as present.
+        let refused_from = self.reading.tables[ORDER_BOOKS].refused_from();
         let channel = match found {
             Found::Content { .. } => ChannelImage::take(&content),
             Found::Nothing => NOTHING_HAPPENED,
             Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,
             Found::Busy(_) | Found::Overwritten => {
-                scan.take_channel(NOTHING_HAPPENED);
+                scan.take_channel(NOTHING_HAPPENED, refused_from);
                 return self.give_up_orders(scan);
             }
         };
-        scan.take_channel(channel);
+        scan.take_channel(channel, refused_from);
         self.go_on(Part::Orders(OrderPart::Book(0)));
         Step::Passed
     }
@@ -219,7 +221,7 @@ impl Subscriber {
     }
 
     fn begin_handing_out<T>(&mut self, scan: &OrderScan, held: OrdersHeld) -> Step<T> {
-        self.rows.orders_taken(scan.position(), held);
+        (self.rows).orders_taken(scan.position(), held, scan.refused_from());
         self.go_on(Part::Orders(OrderPart::HandOut(0)));
         Step::Passed
     }
@@ -271,6 +273,9 @@ impl Subscriber {
             ..Timestamps::default()
         };
         let Some(missing) = missing else {
+            if known == Known::Whole {
+                self.rows.set_orders_of(instrument, OrdersHeld::Held);
+            }
             let update = Update::OrdersSnapshot(book.snapshot);
             return Step::Given(take(image_item(book.sequence, timestamps, update)));
         };
