@@ -41,6 +41,10 @@ pub(crate) enum Variant {
     NetUnlimited,
     /// A bank has no limit of orders in a second.
     RateUnlimited,
+    /// A bank has no limit of its silence.
+    SilenceUnlimited,
+    /// The quotes of a bank's pair have no limit of their age.
+    StaleUnlimited,
     /// The limit price of a parent is not that of its orders.
     LimitPriceIgnored,
     /// A disputed order is taken as ended with what is booked.
@@ -85,6 +89,8 @@ impl Variant {
         Self::QuestionsUncounted,
         Self::NetUnlimited,
         Self::RateUnlimited,
+        Self::SilenceUnlimited,
+        Self::StaleUnlimited,
         Self::LimitPriceIgnored,
         Self::DisputedIsEnded,
         Self::DoubtfulNotCanceled,
@@ -121,12 +127,17 @@ impl Variant {
         {
             pair.config.max_net = i64::MAX;
         }
-        for bank in setup
-            .banks
-            .iter_mut()
-            .filter(|_| Self::RateUnlimited.is_on())
-        {
-            bank.config.max_orders_per_s = usize::MAX;
+        for bank in &mut setup.banks {
+            let config = &mut bank.config;
+            for (variant, limit) in [
+                (Self::SilenceUnlimited, &mut config.silence_ms),
+                (Self::StaleUnlimited, &mut config.stale_ms),
+            ] {
+                *limit = if variant.is_on() { 0 } else { *limit };
+            }
+            if Self::RateUnlimited.is_on() {
+                config.max_orders_per_s = usize::MAX;
+            }
         }
         setup
     }

@@ -111,6 +111,7 @@ impl Streams {
         into.due_ns = NEVER;
         let stream = &self.banks[bank];
         let config = &setup.banks[bank].config;
+        // mutant: fx: quotes of a silent bank count
         let silent_ns = after(stream.heard_ns, config.silence_ms);
         let stale_ns =
             self.quoted_ns[slot].map_or(NEVER, |quoted_ns| after(quoted_ns, config.stale_ms));

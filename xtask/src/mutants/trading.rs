@@ -203,6 +203,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx quotes::a_quote_is_gone_at_the_earlier_of_its_ends",
     },
     Mutant {
+        name: "fx: quotes of a silent bank count",
+        find: "config.silence_ms);",
+        replace: "0 * config.silence_ms);",
+        test: "-p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill",
+    },
+    Mutant {
         name: "fx: an inverted bank counts",
         find: "if is_inverted(best) {",
         replace: "if is_inverted(best) && false {",

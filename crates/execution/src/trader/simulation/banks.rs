@@ -14,6 +14,8 @@ const MS: u64 = 1_000_000;
 pub enum Priced {
     Up,
     Down,
+    /// A Heartbeat.
+    Heard,
     Quotes(usize, Vec<Quote>),
 }
 
@@ -33,8 +35,10 @@ pub struct Bank {
     pub set_ns: i64,
     /// The engine's wall clock was set then: quotes of before do not count.
     doubted_ns: Option<u64>,
-    /// It does not quote until then.
+    /// It sends nothing until then.
     pub quiet_ns: u64,
+    /// The same of each pair, while it sends Heartbeats.
+    pub unquoted_ns: Vec<u64>,
 }
 
 impl Bank {
@@ -60,6 +64,7 @@ impl Bank {
             set_ns: 0,
             doubted_ns: None,
             quiet_ns: 0,
+            unquoted_ns: vec![0; config.pairs.len()],
         }
     }
 
@@ -104,6 +109,12 @@ impl Bank {
         }
     }
 
+    /// Nothing is wrong with it any more.
+    pub fn heal(&mut self) {
+        (self.set_ns, self.quiet_ns) = (0, 0);
+        self.unquoted_ns.fill(0);
+    }
+
     /// A turn of the bank.
     pub fn work(&mut self, config: &Config, mids: &[i64], is_sound: bool, at: ReceiveTime) {
         if self.quote_ns <= at.mono_ns {
@@ -138,7 +149,9 @@ impl Bank {
         let pair = self.random.index(mids.len());
         let mid = mids[pair] + self.random.between(-2, 2);
         let ladder = Ladder::around(mid, about);
-        if self.is_streaming && self.quiet_ns <= now_ns {
+        if self.is_streaming && self.quiet_ns <= now_ns && self.unquoted_ns[pair] > now_ns {
+            self.arrives(now_ns, Priced::Heard);
+        } else if self.is_streaming && self.quiet_ns <= now_ns {
             self.number += 1;
             let quotes = quotes(
                 &ladder,

@@ -69,5 +69,8 @@ counts! {
     bank_steps,
     /// Banks that stopped to quote without a word.
     quote_stalls,
+    /// Banks that were silent beyond `silence_ms`, and pairs without quotes beyond `stale_ms`.
+    silences,
+    stale_pairs,
     simulated_ms,
 }

@@ -2,8 +2,9 @@
 
 mod commands;
 mod faults;
+mod silence;
 
-use super::banks::{Bank, Priced};
+use super::banks::Bank;
 use super::counts::Counts;
 use super::machine::{BEGIN_NS, Machine, PACE, SimulatedHost};
 use super::network::{Line, Wire};
@@ -16,12 +17,11 @@ use crate::desk::Gate;
 use crate::recovery::{Recovered, recover_from};
 use crate::trader::carry::Core;
 use crate::variant::Variant;
+use silence::{Given, Silences};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 use touchline_compose::InputTime;
-use touchline_fx::input::Session;
-use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::Setup;
 use touchline_journal::{Mode, SimulatedJournal, State};
 use touchline_lab::bank::CONTRADICTED;
@@ -57,6 +57,7 @@ struct Process {
     kills_taken: [u64; 2],
     /// Number of the last kill of each client that was executed.
     kills_done: [u64; 2],
+    given: Given,
 }
 
 /// The world of a run.
@@ -76,6 +77,7 @@ pub struct World {
     /// A frozen process beside the one that was promoted without the lock.
     rival: Option<Process>,
     traders: Traders,
+    silences: Silences,
     /// Commands that enable a bank which the desk has asked for its orders: number and epoch.
     asked: HashSet<(u64, u64)>,
     mids: Vec<i64>,
@@ -96,7 +98,8 @@ pub struct World {
 impl World {
     pub fn new(seed: u64, traces: bool) -> World {
         let mut random = Random::from_seed(seed);
-        let scenario = Scenario::new(&mut random);
+        let mut scenario = Scenario::new(&mut random);
+        let silences = Silences::new(seed, &mut scenario.engine);
         let setup = Variant::limits(scenario.engine.setup().expect("a configuration"));
         let pairs = setup.pairs.iter();
         let pairs = pairs.map(|pair| (pair.config.symbol.clone(), pair.config.precision));
@@ -133,6 +136,7 @@ impl World {
             was_frozen: false,
             rival: None,
             traders: Traders::new(random.split()),
+            silences,
             asked: HashSet::new(),
             now_ns: MS,
             start_ns: 0,
@@ -249,6 +253,9 @@ impl World {
         if !self.is_sound && self.fault_ns <= self.now_ns {
             self.fault();
             self.follow()?;
+        }
+        if !self.is_sound {
+            self.fall_silent();
         }
         for bank in &mut self.banks {
             bank.work(&self.scenario.banks, &self.mids, self.is_sound, at);
@@ -408,6 +415,7 @@ impl World {
         let clock = InputTime::start(watch, self.now_ns, recovered.last_ns);
         let mut core = Core::new(&self.scenario.engine, host, links, recovered, epoch);
         core.wall_ahead_ns = clock.wall_ahead_ns();
+        let given = Given::new(self.banks.len(), &core);
         Process {
             core,
             gates,
@@ -417,6 +425,7 @@ impl World {
             began_ns,
             kills_taken: [0; 2],
             kills_done: [0; 2],
+            given,
         }
     }
 
@@ -449,30 +458,15 @@ impl World {
         let was_killed = core.engine.trading().is_killed();
         core.order_sessions(mono_ns, || wall_ns, |_| true);
         watch(&self.machine, core);
-        for (place, bank) in self.banks.iter_mut().enumerate() {
-            while let Some(priced) = bank.priced(mono_ns) {
-                let time = core.time(mono_ns, wall_ns);
-                match priced {
-                    Priced::Up => core.quotes(time, place, Session::Up),
-                    Priced::Down => core.quotes(time, place, Session::Down),
-                    Priced::Quotes(pair, quotes) => {
-                        let quotes = BusQuotes {
-                            pair,
-                            receive_ns: time.wall_ns,
-                            is_unquoted: false,
-                            quoted: Quoted::All(&quotes),
-                        };
-                        core.quotes(time, place, Session::Quotes(quotes));
-                    }
-                }
-                watch(&self.machine, core);
-            }
-        }
+        self.price(&mut process, wall_ns);
+        let core = &mut process.core;
         let time = core.time(mono_ns, wall_ns);
         core.wake(time);
         core.engine.hold(false);
         core.watch_journal(time);
         watch(&self.machine, core);
+        self.check_silence(&mut process);
+        let core = &mut process.core;
         self.counts.own_kills += u64::from(!was_killed && core.engine.trading().is_killed());
         for incident in core.incidents.drain(..) {
             let watch = &mut self.machine.borrow_mut().watch;
@@ -504,7 +498,7 @@ impl World {
             machine.journal.arm(None, None);
         }
         for bank in &mut self.banks {
-            (bank.set_ns, bank.quiet_ns) = (0, 0);
+            bank.heal();
         }
         self.traders.kill(self.now_ns);
         self.traders.book_all(self.now_ns);

@@ -92,6 +92,7 @@ impl World {
             let time = core.time(now_ns, wall_ns);
             core.quotes(time, place, Session::Down);
         }
+        self.all_down(process);
     }
 
     /// Time of inputs of the engine now.
