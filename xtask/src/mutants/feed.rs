@@ -47,6 +47,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway two_packets_of_one_number_leave_nothing_live",
     },
     Mutant {
+        name: "feed: outages are the rate of the groups",
+        find: "self.interruption.alike = 0;",
+        replace: "",
+        test: "-p touchline-feed --lib alike_outages_are_not_the_rate_of_the_groups",
+    },
+    Mutant {
         name: "feed: books look fresh while packets are awaited",
         find: "_ => Validity::Gapped,",
         replace: "_ => Validity::Live,",

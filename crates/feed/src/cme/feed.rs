@@ -107,7 +107,8 @@ impl CmeFeed {
                 );
                 self.processed(buffered.time);
             }
-            Step::Awaited { .. } => {
+            Step::Awaited { first, .. } => {
+                self.silence.missed(first);
                 counters.replays_requested += 1;
                 self.health.raise(Condition::Waiting);
             }
@@ -119,6 +120,7 @@ impl CmeFeed {
                 (self.channel).joined(first, whole, &mut batch.output(instruments));
             }
             Step::Lost { first, last } => {
+                self.silence.missed(first);
                 counters.packets_lost += u64::from(last - first) + 1;
                 counters.gaps += 1;
                 // The loss covers more books.
@@ -227,7 +229,7 @@ impl CmeFeed {
         let sending_ns = packet.header.sending_time_ns;
         let timely = timeliness(&self.arbiter, snapshot_sequence, sending_ns, arrival.time);
         if timely != Timeliness::Impossible {
-            self.repeated(arrival.time.mono_ns, timely, snapshot_sequence);
+            self.repeated(arrival, packet.header.sequence, timely, snapshot_sequence);
         }
         match timely {
             Timeliness::Due => {
@@ -327,8 +329,15 @@ impl CmeFeed {
 
     /// Records a packet of the groups that repeat. A silence ends when one shows that no packet of the incremental feed was missed;
     /// definitions show nothing, and a snapshot ahead of the feed the opposite.
-    fn repeated(&mut self, now_ns: u64, timely: Timeliness, snapshot_sequence: u32) {
-        self.silence.repeated(now_ns);
+    fn repeated(
+        &mut self,
+        arrival: Arrival,
+        number: u32,
+        timely: Timeliness,
+        snapshot_sequence: u32,
+    ) {
+        let now_ns = arrival.time.mono_ns;
+        self.silence.repeated(arrival.feed, number, now_ns);
         let limit_ns = self.silence.limit_ns().unwrap_or(0);
         self.channel.counters.silence_limit_ms = limit_ns / 1_000_000;
         if timely == Timeliness::Early {

@@ -6,7 +6,7 @@
 //! shows much less: its heartbeats are half a minute apart.
 
 use super::counters::Counters;
-use super::settings::Settings;
+use super::settings::{FeedType, Settings};
 use crate::health::{ChannelHealth, Condition};
 
 /// Times the longest interval between two packets of the repeating groups, below which no silence is declared.
@@ -19,7 +19,8 @@ const MEMORY: u64 = 16;
 const MEMORY_MIN_NS: u64 = 120_000_000_000;
 
 /// Intervals that would raise the limit, of about the same length and each within the memory of the one before, which are the groups'
-/// new rate rather than interruptions.
+/// new rate rather than interruptions. None of them is an outage: the first packet after it is the next one of its group, and the
+/// incremental feed has lost nothing in it.
 const CONFIRMATIONS: u32 = 8;
 
 /// Times the longest interval, and part of the shortest limit, for which packets must have come before their rate is known. Short:
@@ -49,8 +50,14 @@ pub struct Silence {
     is_known: bool,
     /// Last interval that would have raised the limit, and how many in a row were like it.
     interruption: Interruption,
+    /// Last packet of each repeating group, by its number: a cycle begins with 1.
+    numbers: [u32; 3],
     /// Highest number of the incremental feed that arrived.
     newest: u32,
+    /// The same when the last packet of a repeating group arrived.
+    newest_repeated: u32,
+    /// First number of the last loss of the incremental feed.
+    lost: u32,
     /// First snapshot that shows a later number, since the last packet of the incremental feed; 0 if none does.
     ahead_ns: u64,
 }
@@ -61,6 +68,16 @@ struct Interruption {
     length_ns: u64,
     ended_ns: u64,
     alike: u32,
+    /// Highest number of the incremental feed that had arrived when it began, and when it ended.
+    newest: [u32; 2],
+}
+
+impl Interruption {
+    /// Whether a loss that begins with this number shows that the venue went on sending.
+    fn has(&self, lost: u32) -> bool {
+        let [before, after] = self.newest;
+        lost > before && lost <= after.saturating_add(1)
+    }
 }
 
 impl Silence {
@@ -76,7 +93,10 @@ impl Silence {
             longest_ns: 0,
             is_known: false,
             interruption: Interruption::default(),
+            numbers: [0; 3],
             newest: 0,
+            newest_repeated: 0,
+            lost: 0,
             ahead_ns: 0,
         }
     }
@@ -92,11 +112,31 @@ impl Silence {
         length_ns.saturating_mul(MEMORY).max(MEMORY_MIN_NS)
     }
 
-    /// A packet of the groups that repeat came.
-    pub fn repeated(&mut self, now_ns: u64) {
+    /// Packet `number` of a group that repeats came.
+    pub fn repeated(&mut self, feed: FeedType, number: u32, now_ns: u64) {
         if self.setting_ns == u64::MAX {
             return;
         }
+        let has_skipped = self.skips(feed, number);
+        self.interval(has_skipped, now_ns);
+        self.newest_repeated = self.newest;
+    }
+
+    /// Whether packets of the group are missing before this one.
+    fn skips(&mut self, feed: FeedType, number: u32) -> bool {
+        let last = match feed {
+            FeedType::Snapshot => &mut self.numbers[0],
+            FeedType::SnapshotOrders => &mut self.numbers[1],
+            _ => &mut self.numbers[2],
+        };
+        let before = std::mem::replace(last, number.max(*last));
+        if number == 1 {
+            *last = 1;
+        }
+        before > 0 && number > before.saturating_add(1)
+    }
+
+    fn interval(&mut self, has_skipped: bool, now_ns: u64) {
         let interval_ns = now_ns.saturating_sub(self.repeated_ns);
         let is_first = self.begun_ns == 0;
         self.repeated_ns = now_ns;
@@ -106,11 +146,11 @@ impl Silence {
         }
         let longest_ns = self.longest_ns.max(self.setting_ns / INTERVALS);
         match interval_ns > longest_ns {
-            true if self.is_known => self.interrupted(interval_ns, now_ns),
+            true if self.is_known => self.interrupted(interval_ns, has_skipped, now_ns),
             // An outage at the start, or the first pause of slow groups: only a second one is their rate.
             true if self.interruption.alike == 0 => {
                 self.begun_ns = now_ns;
-                self.interrupted(interval_ns, now_ns);
+                self.interrupted(interval_ns, has_skipped, now_ns);
             }
             _ => self.learn(interval_ns, now_ns),
         }
@@ -133,24 +173,28 @@ impl Silence {
         }
     }
 
-    /// The groups paused for longer than ever: an interruption, or the first pauses of a lower rate.
+    /// The groups paused for longer than ever: an outage, an interruption, or the first pauses of a lower rate.
     #[cold]
-    fn interrupted(&mut self, length_ns: u64, now_ns: u64) {
+    fn interrupted(&mut self, length_ns: u64, has_skipped: bool, now_ns: u64) {
         let before = self.interruption;
         let is_alike = length_ns.abs_diff(before.length_ns) <= length_ns / 4;
         let began_ns = now_ns - length_ns;
         let since_ns = began_ns.saturating_sub(before.ended_ns);
         let is_soon = since_ns <= Silence::memory_ns(length_ns);
-        let alike = match is_alike && is_soon && before.alike > 0 {
-            true => before.alike + 1,
-            false => 1,
-        };
         self.interruption = Interruption {
             length_ns,
             ended_ns: now_ns,
-            alike,
+            alike: match is_alike && is_soon && before.alike > 0 {
+                true => before.alike + 1,
+                false => 1,
+            },
+            newest: [self.newest_repeated, self.newest],
         };
-        match alike >= CONFIRMATIONS {
+        // mutant: feed: outages are the rate of the groups
+        if has_skipped || self.interruption.has(self.lost) {
+            self.interruption.alike = 0;
+        }
+        match self.interruption.alike >= CONFIRMATIONS {
             true => self.learn(length_ns, now_ns),
             false => self.confirmed_ns = now_ns,
         }
@@ -171,6 +215,16 @@ impl Silence {
         self.ahead_ns = 0;
     }
 
+    /// Packets of the incremental feed from this one on are missing on all lines. One that is noticed after an interruption shows that
+    /// it was an outage.
+    #[cold]
+    pub fn missed(&mut self, first: u32) {
+        self.lost = first;
+        if self.interruption.has(first) {
+            self.interruption.alike = 0;
+        }
+    }
+
     /// A packet of the incremental feed was processed that had arrived at this time; it may have waited behind a gap.
     #[inline]
     pub fn processed(&mut self, arrived_ns: u64) {
@@ -179,7 +233,8 @@ impl Silence {
 
     /// The numbers of the incremental feed began again.
     pub fn restarted(&mut self) {
-        (self.newest, self.ahead_ns) = (0, 0);
+        (self.newest, self.newest_repeated, self.lost) = (0, 0, 0);
+        self.ahead_ns = 0;
     }
 
     /// Time of the next limit that is not passed.
@@ -259,7 +314,8 @@ mod tests {
     fn repeat(silence: &mut Silence, every_ms: u64, times: u64) {
         for _ in 0..times {
             let last_ns = silence.repeated_ns.max(MS);
-            silence.repeated(last_ns + every_ms * MS);
+            let number = silence.numbers[0] + 1;
+            silence.repeated(FeedType::Snapshot, number, last_ns + every_ms * MS);
         }
     }
 
@@ -351,6 +407,58 @@ mod tests {
         assert_eq!(limit_ms(&silence), Some(1_000));
         repeat(&mut silence, 2_000, 1);
         assert_eq!(limit_ms(&silence), Some(4_000));
+    }
+
+    /// All lines fail for 1.5 s, again and again: the limit of the channel stays what its groups' rate makes it.
+    #[test]
+    fn alike_outages_are_not_the_rate_of_the_groups() {
+        for shown_by in ["a group", "a loss before", "a loss after", "nothing"] {
+            let mut silence = channel(1_000 * MS);
+            silence.arrived(1);
+            repeat(&mut silence, 10, 200);
+            for outage in 1..40 {
+                silence.arrived(silence.newest + 1);
+                let next = silence.newest + 1;
+                if shown_by == "a loss before" {
+                    silence.arrived(next + 30);
+                    silence.missed(next);
+                }
+                let skipped = if shown_by == "a group" { 150 } else { 1 };
+                let number = silence.numbers[0] + skipped;
+                let now_ns = silence.repeated_ns + 1_500 * MS;
+                silence.repeated(FeedType::Snapshot, number, now_ns);
+                if shown_by == "a loss after" {
+                    silence.arrived(next + 30);
+                    silence.missed(next);
+                }
+                repeat(&mut silence, 10, 200);
+                let is_learned = shown_by == "nothing" && outage >= CONFIRMATIONS;
+                let expected_ms = if is_learned { 3_000 } else { 1_000 };
+                assert_eq!(
+                    limit_ms(&silence),
+                    Some(expected_ms),
+                    "outage {outage}, shown by {shown_by}"
+                );
+            }
+        }
+    }
+
+    /// Losses beside the pauses of slow groups, and cycles that begin again, are no outages.
+    #[test]
+    fn pauses_beside_losses_are_learned() {
+        let mut silence = channel(1_000 * MS);
+        repeat(&mut silence, 10, 200);
+        for _ in 0..CONFIRMATIONS {
+            silence.arrived(silence.newest + 9);
+            silence.missed(silence.newest - 8);
+            repeat(&mut silence, 10, 5);
+            silence.arrived(silence.newest + 1);
+            silence.numbers[0] = 0;
+            repeat(&mut silence, 3_000, 1);
+            silence.arrived(silence.newest + 1);
+            repeat(&mut silence, 10, 5);
+        }
+        assert_eq!(limit_ms(&silence), Some(6_000));
     }
 
     #[test]

@@ -269,3 +269,31 @@ fn slow_cycles_are_no_silence() {
     bench.silence(1);
     bench.published(&["channel stale stale"]);
 }
+
+/// All lines fail again and again, for about the same time: the limit stays that of the groups' rate.
+#[test]
+fn alike_outages_of_an_active_market_do_not_raise_the_limit() {
+    for is_snapshot_first in [true, false] {
+        let mut bench = repeating();
+        let mut newest = 2;
+        for outage in 1..=12 {
+            bench.silence(250);
+            if is_snapshot_first {
+                repeat(&mut bench, newest + 4, 1);
+            }
+            // Three packets were lost in it.
+            newest += 4;
+            bench.packet(newest, &[heartbeat()]);
+            bench.wait();
+            repeat(&mut bench, newest, 20);
+            newest += 1;
+            bench.packet(newest, &[heartbeat()]);
+            let counters = bench.counters();
+            assert_eq!(
+                (counters.silence_limit_ms, counters.channel_silences),
+                (100, outage),
+                "snapshot first: {is_snapshot_first}"
+            );
+        }
+    }
+}
