@@ -201,6 +201,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus refused_books_return_whole_and_no_joiner_sees_a_part_of_one",
     },
     Mutant {
+        name: "guests: a name that another user took is given up",
+        find: "let key = is_taken.then(|| RandomState::new().build_hasher().finish() as u32);",
+        replace: "let key = (is_taken && false).then_some(0);",
+        test: "-p touchline-transport --test bus a_member_that_takes_the_name_of_another_users_file_keeps_that_user_from_no_name",
+    },
+    Mutant {
         name: "orders: a book without a slot is taken for empty",
         find: "(self.books.table).state_refused(self.books.refused_from());",
         replace: "(self.books.table).state_refused(None);",

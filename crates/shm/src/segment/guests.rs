@@ -1,8 +1,9 @@
 //! Files of readers of other users, in a folder beside those of the writer: the group of a shared bus may create files there, and
 //! nobody trusts them.
 //!
-//! A file is `UID.NAME`, is read only if it belongs to that user, and is locked as long as its process lives. The folder is sticky: only
-//! the owner of a file and the owner of the bus remove it. A file is all that one reader has, so that the owner of the bus can remove
+//! A file is `UID.NAME`, is read only if it belongs to that user, and is locked as long as its process lives. Where another user has put
+//! a file of this name it is `UID-KEY.NAME`, with a key that nobody guesses. The folder is sticky: only the owner of a file and the owner
+//! of the bus remove it. A file is all that one reader has, so that the owner of the bus can remove
 //! what dead readers of others left.
 
 use super::directory::{self, GroupAccess};
@@ -14,8 +15,10 @@ use super::{Access, Directory, Error, Length, Lock, Mapping, Options, WriterLock
 use crate::Process;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The folder.
@@ -36,6 +39,8 @@ pub struct Guest {
     pub user: u32,
     /// The name that it gave itself.
     pub name: String,
+    /// Part of the file's name if another user has taken the shorter one.
+    key: Option<u32>,
 }
 
 /// The file of this process, which its reader fills. If dropped, it is removed.
@@ -229,6 +234,31 @@ impl Guests {
         Ok((mapping, is_held))
     }
 
+    /// The reader with a file name that no other user has taken.
+    ///
+    /// # Errors
+    /// A living process of its user has the name.
+    fn free(&self, guest: Guest) -> Result<Guest, Error> {
+        let all = self.entries()?.filter_map(|entry| self.guest(&entry));
+        let mut same = all.filter(|other| (other.user, &other.name) == (guest.user, &guest.name));
+        let lives = |other: &Guest| self.open(other, Length::Any).is_ok_and(|(_, lives)| lives);
+        if let Some(other) = same.find(lives) {
+            return Err(Error::InUse {
+                path: self.0.path_of(&other.file()),
+                process: self.process(&other),
+            });
+        }
+        let is_foreign = |file: String| {
+            let about = rustix::fs::statat(self.0.handle(), file, AtFlags::SYMLINK_NOFOLLOW);
+            about.is_ok_and(|about| about.st_uid != guest.user)
+        };
+        let is_taken = is_foreign(guest.file()) || is_foreign(unfinished_name(&guest.file()));
+        // The system's random numbers: a name that could be guessed could be taken, too.
+        // mutant: guests: a name that another user took is given up
+        let key = is_taken.then(|| RandomState::new().build_hasher().finish() as u32);
+        Ok(Guest { key, ..guest })
+    }
+
     /// Process that writes the file of a reader, as the system says; `None` if it does not.
     pub fn process(&self, guest: &Guest) -> Option<u32> {
         flock::holder(Identity::of(self.lock_of(guest).ok()?).ok()?)
@@ -245,16 +275,13 @@ impl Guests {
         fill: impl FnOnce(&Mapping) -> Result<T, E>,
     ) -> Result<(GuestFile, T), E> {
         directory::check_name("reader", name)?;
-        let guest = Guest {
+        let guest = self.free(Guest {
             user: this_user(),
             name: name.to_owned(),
-        };
+            key: None,
+        })?;
         let (file, path) = (guest.file(), self.0.path_of(&guest.file()));
         let own = Guests(self.0.clone().owned_by(guest.user));
-        if self.open(&guest, Length::Any).is_ok_and(|(_, lives)| lives) {
-            let process = self.process(&guest);
-            return Err(Error::InUse { path, process }.into());
-        }
         let options = Options {
             lock: Lock::No,
             ..Options::default()
@@ -284,15 +311,23 @@ impl Guests {
 
 impl Guest {
     fn file(&self) -> String {
-        format!("{}.{}", self.user, self.name)
+        match self.key {
+            None => format!("{}.{}", self.user, self.name),
+            Some(key) => format!("{}-{key:08x}.{}", self.user, self.name),
+        }
     }
 
     fn parse(file: &str) -> Option<Guest> {
-        let (user, name) = file.split_once('.')?;
+        let (before, name) = file.split_once('.')?;
         directory::check_name("reader", name).ok()?;
+        let (user, key) = match before.split_once('-') {
+            Some((user, key)) => (user, Some(u32::from_str_radix(key, 16).ok()?)),
+            None => (before, None),
+        };
         let guest = Guest {
             user: user.parse().ok()?,
             name: name.to_owned(),
+            key,
         };
         // `+7` and `007` are numbers, and not the name of a user's file.
         (guest.file() == file).then_some(guest)

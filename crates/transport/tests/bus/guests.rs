@@ -254,6 +254,33 @@ fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
     drop(honest);
 }
 
+/// The two names of a file that a reader makes: that of the file, and the one before it is complete.
+#[test]
+fn a_member_that_takes_the_name_of_another_users_file_keeps_that_user_from_no_name() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let _publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let guests = stage.root().path().join("test/guests");
+    let root = of_owner(&stage);
+    for taken in ["64103.honest", ".64103.honest.new"] {
+        let path = guests.join(taken);
+        as_user(ONE, || fs::write(&path, b"").unwrap());
+        let honest = as_user(OTHER, || named(&root, "honest").expect("a name"));
+        let all = readers(&stage.root(), "test").unwrap();
+        assert_eq!(names(&all), ["honest@64103"], "{taken}");
+        assert!(all[0].process.is_some());
+        as_user(OTHER, || {
+            let again = named(&root, "honest");
+            assert!(matches!(again, Err(Error::NameTaken { .. })), "{again:?}");
+        });
+        drop(honest);
+        assert_eq!(names(&readers(&stage.root(), "test").unwrap()), [""; 0]);
+        as_user(ONE, || fs::remove_file(&path).unwrap());
+    }
+}
+
 /// A folder that only its user can empty keeps the bus as it is.
 #[test]
 fn a_bus_whose_guests_cannot_be_removed_is_left_whole() {
