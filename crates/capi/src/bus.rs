@@ -11,13 +11,16 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 use std::time::Duration;
 use touchline_client::{
-    Bus, Event, Events, Idle, Instrument, Next, Options, Side, Stopper, TouchSource,
+    Bus, Error, Event, Events, Idle, Instrument, Next, Options, Side, Stopper, TouchSource,
 };
 
 /// Wait without end.
 pub const TL_FOREVER: u64 = u64::MAX;
 /// The longest wait of the client.
 pub const FOREVER: Duration = Duration::from_secs(1 << 32);
+
+/// What an allocated text takes beyond its letters, rounded up.
+const SYMBOL_BYTES: usize = 32;
 
 /// How to join a bus. All zero but `size` is the default.
 #[repr(C)]
@@ -339,12 +342,13 @@ impl tl_bus {
     fn symbol(&mut self, index: u32) -> Result<*const c_char, Failure> {
         let handle = self.handle(index)?;
         let known = self.symbols.len();
-        let more = self
-            .bus
-            .instruments()
-            .skip(known)
-            .map(|_| CString::default());
-        self.symbols.extend(more);
+        let more = self.bus.instruments().skip(known);
+        let count = more.size_hint().0;
+        if count > 0 {
+            let bytes = (known + count) * 2 * size_of::<CString>() + count * SYMBOL_BYTES;
+            Error::check_room(bytes, format_args!("the symbols of {count} instruments"))?;
+            self.symbols.extend(more.map(|_| CString::default()));
+        }
         let kept = &mut self.symbols[index as usize];
         let symbol = self.bus.symbol(handle);
         if kept.as_bytes() != symbol.as_bytes() {
@@ -410,10 +414,14 @@ unsafe fn symbols_of(options: &tl_options) -> Result<Vec<String>, Failure> {
     }
     let symbol = |at: usize| {
         // SAFETY: as above.
-        let symbol = unsafe { text(*options.symbols.add(at), "tl_options.symbols")? };
-        Ok(symbol.to_owned())
+        unsafe { text(*options.symbols.add(at), "tl_options.symbols") }
     };
-    (0..count).map(symbol).collect()
+    let mut bytes = count * size_of::<String>();
+    for at in 0..count {
+        bytes += SYMBOL_BYTES + symbol(at)?.len();
+    }
+    Error::check_room(bytes, format_args!("{count} symbols"))?;
+    (0..count).map(|at| Ok(symbol(at)?.to_owned())).collect()
 }
 
 fn events_of(bits: u32) -> Result<Events, Failure> {

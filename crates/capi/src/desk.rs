@@ -315,8 +315,15 @@ unsafe fn of<'a>(desk: *mut tl_desk) -> Result<&'a mut Desk, Failure> {
 
 fn listed(desk: &Desk, kind: u8) -> Result<Vec<tl_desk_event>, Failure> {
     let is = |other: DeskEventKind| kind == other as u8;
+    let ledger = desk.ledger();
+    let most = ledger.parents.len().max(desk.orders().len());
+    let most = most.max(ledger.fills.len()).max(ledger.pairs.len());
+    let most = most.max(ledger.alarms.len());
+    let bytes = most * size_of::<tl_desk_event>();
+    touchline_client::Error::check_room(bytes, "the rows of an engine")?;
     let all = if is(DeskEventKind::Parent) {
-        desk.parents()
+        ledger
+            .parents
             .iter()
             .map(tl_desk_event::of_parent)
             .collect()
@@ -325,13 +332,13 @@ fn listed(desk: &Desk, kind: u8) -> Result<Vec<tl_desk_event>, Failure> {
             .map(|(_, row)| tl_desk_event::of_order(row))
             .collect()
     } else if is(DeskEventKind::Fill) {
-        desk.fills().iter().map(tl_desk_event::of_fill).collect()
+        ledger.fills.iter().map(tl_desk_event::of_fill).collect()
     } else if is(DeskEventKind::Position) {
-        let all = desk.positions().iter();
+        let all = ledger.pairs.iter();
         all.map(|(pair, row)| tl_desk_event::of_position(pair, row))
             .collect()
     } else if is(DeskEventKind::Alarm) {
-        let all = desk.ledger().alarms.iter();
+        let all = ledger.alarms.iter();
         all.map(tl_desk_event::of_alarm).collect()
     } else {
         return Err(Failure::argument(format!(

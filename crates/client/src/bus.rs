@@ -95,6 +95,7 @@ impl Options {
     /// As [`join`](Options::join).
     pub fn try_join(&self, bus: &str, waited: Duration) -> Result<Option<Bus>, Error> {
         let is_last = waited >= self.wait;
+        self.check_symbols()?;
         let symbols = Symbols::new(self.symbols.clone()).map_err(Error::Option)?;
         let root = root(self.directory.as_deref());
         // Before anything is mapped or registered.
@@ -395,7 +396,7 @@ impl Bus {
     /// Calls `visit` with each order of a side, in order of priority. Orders are kept with [`Events::ORDERS`].
     ///
     /// # Errors
-    /// [`Error::OtherBus`].
+    /// [`Error::OtherBus`]; [`Error::Memory`], since the orders are sorted.
     pub fn orders(
         &self,
         instrument: Instrument,
@@ -407,7 +408,13 @@ impl Bus {
         let index = kept.registry.publisher_index(instrument);
         let row = index.and_then(|index| Some((index, kept.registry.of_publisher(index)?.1)));
         if let Some((index, slot)) = row {
-            kept.mirror.orders().visit(index, side, |order| {
+            let books = kept.mirror.orders();
+            let bytes = books.len_of(index) * SORTED_BYTES;
+            Error::check_room(
+                bytes,
+                format_args!("the orders of {}", self.symbol(instrument)),
+            )?;
+            books.visit(index, side, |order| {
                 visit(&Order {
                     order_id: order.order_id,
                     price: slot.price(order.price),
@@ -564,6 +571,8 @@ const QUOTES_MAX: usize = 4_096;
 const READER_BYTES: usize = 8 << 20;
 const INSTRUMENT_BYTES: usize = 1_792;
 const ORDER_BYTES: usize = 320;
+/// Bytes for each order of a book that is sorted: a pointer, while its list grows.
+const SORTED_BYTES: usize = 3 * size_of::<usize>();
 
 fn memory_of(instruments: usize) -> usize {
     READER_BYTES + instruments * INSTRUMENT_BYTES

@@ -4,6 +4,7 @@ use crate::directory::market_buses;
 use crate::words::counted;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use touchline_transport::memory::has_room;
 use touchline_transport::shm::{Root, SegmentError, Subscriber};
 
 /// Error with a sentence that says what to do. `Debug` prints the same sentence, so that a `main` that returns it is
@@ -101,6 +102,21 @@ pub enum Error {
         /// The process that joined.
         process: u32,
     },
+}
+
+impl Error {
+    /// Looks for memory before it is allocated in pieces: one that is missing then would end the process.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn check_room(bytes: usize, what: impl fmt::Display) -> Result<(), Error> {
+        match has_room(bytes) {
+            true => Ok(()),
+            false => Err(Error::Memory(format!(
+                "no memory for {what}, {bytes} bytes: free memory, or raise `ulimit -v`"
+            ))),
+        }
+    }
 }
 
 impl fmt::Display for Error {

@@ -8,6 +8,9 @@ use std::time::Duration;
 use touchline_transport::shm::Kinds;
 use touchline_transport::{BackOff, Idler};
 
+/// What a pattern takes beyond its letters: its texts, and its place in a list and in the filter.
+const PATTERN_BYTES: usize = 128;
+
 /// Options for joining a bus: a builder that ends with [`join`](Options::join).
 #[derive(Clone, Debug)]
 #[must_use]
@@ -192,6 +195,15 @@ impl Options {
     pub fn symbols<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.symbols = patterns.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// Looks for the memory of the filter that the patterns become.
+    pub(crate) fn check_symbols(&self) -> Result<(), Error> {
+        let bytes = self
+            .symbols
+            .iter()
+            .map(|pattern| PATTERN_BYTES + 2 * pattern.len());
+        Error::check_room(bytes.sum(), format_args!("{} symbols", self.symbols.len()))
     }
 
     /// Whether price books are kept. Default: yes. Without them, changes of books are skipped unless [`Events::BOOKS`]

@@ -1,11 +1,13 @@
 //! What one `Bus.read()` returns: rows of each kind, up to a connection event.
 
-use crate::errors::said;
+use crate::errors::{check_room, said};
 use crate::event::Event;
 use crate::number::{Form, Time};
 use crate::pickle::{self, Pickled, damaged};
 use crate::rows::packet::{last_place, mark_last};
-use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
+use crate::rows::{
+    Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow, push,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -152,14 +154,23 @@ impl Batch {
             &self.states,
             &self.order_states,
         ];
-        let rows = arrays.map(|array| PyBytes::new(py, array.bytes()));
+        let bytes = arrays.iter().map(|array| array.bytes().len()).sum();
+        check_room(bytes, "the pickle of a batch")?;
+        let copied = |array: &Array| {
+            let rows = array.bytes();
+            PyBytes::new_with(py, rows.len(), |copy| {
+                copy.copy_from_slice(rows);
+                Ok(())
+            })
+        };
+        let rows: PyResult<Vec<_>> = arrays.into_iter().map(copied).collect();
         let connection = self.connection.as_ref();
         let pickled = (
             pickle::RELEASE.to_owned(),
             self.tops.form() == Form::Raw,
             self.wanted.bits(),
             self.events,
-            rows.into(),
+            rows?,
             connection.and_then(|event| event.get().connection_numbers()),
         );
         let unpickled = py.import("touchline._native")?.getattr("_batch")?;
@@ -373,12 +384,4 @@ impl Filling {
             wanted,
         })
     }
-}
-
-/// Adds a row; a vector that cannot grow is an error instead of the end of the process.
-#[inline]
-fn push<R>(rows: &mut Vec<R>, row: R) -> Result<(), TryReserveError> {
-    rows.try_reserve(1)?;
-    rows.push(row);
-    Ok(())
 }

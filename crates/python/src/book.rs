@@ -1,10 +1,12 @@
 //! A copy of a kept price book or order book.
 
+use crate::errors::{check_room, exception, no_memory};
 use crate::number::Form;
-use crate::rows::{Array, BookRow, MergedRow, StoredOrderRow};
+use crate::rows::{Array, BookRow, MergedRow, Row, StoredOrderRow, push};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use touchline_client::{Book as StoredBook, BookKind, Bus, Error, Instrument, Side, TouchSource};
+use std::fmt;
+use touchline_client::{Book as StoredBook, BookKind, Bus, Instrument, Side, TouchSource};
 
 /// A book as of the last event that was read; it never changes.
 #[pyclass(frozen, module = "touchline")]
@@ -25,11 +27,21 @@ pub struct Book {
 
 impl Book {
     /// Copies at most `levels` of each side of one book, or of both merged by price.
-    pub fn new(form: Form, book: &StoredBook<'_>, levels: usize, of: TouchSource) -> Book {
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    pub fn new(
+        form: Form,
+        book: &StoredBook<'_>,
+        levels: usize,
+        of: TouchSource,
+    ) -> PyResult<Book> {
+        let symbol = book.symbol();
+        check_room(0, CopyOf(symbol))?;
         let one = |kind, side| {
             let rows = book.list(kind, side).take(levels);
             let rows = rows.map(|level| BookRow::new(form, &level));
-            Array::new(form, rows.collect())
+            array(form, symbol, rows)
         };
         let side = |side| match of {
             TouchSource::Direct => one(BookKind::Direct, side),
@@ -37,34 +49,71 @@ impl Book {
             TouchSource::Merged => {
                 let rows = book.levels(side).take(levels);
                 let rows = rows.map(|level| MergedRow::new(form, &level));
-                Array::new(form, rows.collect())
+                array(form, symbol, rows)
             }
         };
-        Book {
-            symbol: book.symbol().to_owned(),
+        Ok(Book {
+            symbol: symbol.to_owned(),
             state: book.state().name(),
             sequence: Some(book.sequence()),
-            bids: side(Side::Bid),
-            asks: side(Side::Ask),
-        }
+            bids: side(Side::Bid)?,
+            asks: side(Side::Ask)?,
+        })
     }
 
     /// Copies every order.
-    pub fn of_orders(form: Form, bus: &Bus, instrument: Instrument) -> Result<Book, Error> {
+    ///
+    /// # Errors
+    /// The instrument is of another bus, or memory is exhausted.
+    pub fn of_orders(
+        py: Python<'_>,
+        form: Form,
+        bus: &Bus,
+        instrument: Instrument,
+    ) -> PyResult<Book> {
+        let symbol = bus.symbol(instrument);
+        check_room(0, CopyOf(symbol))?;
         let side = |side: Side| {
-            let mut rows = Vec::new();
-            bus.orders(instrument, side, |order| {
-                rows.push(StoredOrderRow::new(form, order));
-            })?;
-            Ok(Array::new(form, rows))
+            let (mut rows, mut room) = (Vec::new(), Ok(()));
+            let visited = bus.orders(instrument, side, |order| {
+                if room.is_ok() {
+                    room = push(&mut rows, StoredOrderRow::new(form, order));
+                }
+            });
+            visited.map_err(|error| exception(py, &error))?;
+            room.map_err(|_| no_room(symbol))?;
+            Ok::<Array, PyErr>(Array::new(form, rows))
         };
+        let state = bus.orders_state(instrument);
         Ok(Book {
-            symbol: bus.symbol(instrument).to_owned(),
+            symbol: symbol.to_owned(),
             bids: side(Side::Bid)?,
             asks: side(Side::Ask)?,
-            state: bus.orders_state(instrument)?.name(),
+            state: state.map_err(|error| exception(py, &error))?.name(),
             sequence: None,
         })
+    }
+}
+
+/// Rows of a copy, as an array.
+fn array<R: Row>(form: Form, symbol: &str, from: impl Iterator<Item = R>) -> PyResult<Array> {
+    let mut rows = Vec::new();
+    for row in from {
+        push(&mut rows, row).map_err(|_| no_room(symbol))?;
+    }
+    Ok(Array::new(form, rows))
+}
+
+fn no_room(symbol: &str) -> PyErr {
+    no_memory(CopyOf(symbol))
+}
+
+/// What a copy is called in an error.
+struct CopyOf<'a>(&'a str);
+
+impl fmt::Display for CopyOf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a copy of the book of {}", self.0)
     }
 }
 

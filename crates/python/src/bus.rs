@@ -4,15 +4,17 @@
 
 use crate::batch::{Batch, Filling};
 use crate::book::{Book, list_of};
-use crate::errors::{exception, held_back, no_memory, said};
+use crate::errors::{check_room, exception, held_back, no_memory, said};
 use crate::event::Event;
 use crate::held::{Call, Held};
 use crate::number::Form;
 use crate::numpy::import_numpy;
+use crate::rows::push;
 use crate::view::{Named, View, Which};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use std::collections::TryReserveError;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
@@ -57,6 +59,7 @@ pub fn buses(py: Python<'_>, directory: Option<PathBuf>) -> PyResult<Vec<String>
         Some(directory) => Joined::options().directory(directory),
         None => Joined::options(),
     };
+    check_room(0, "the names of buses")?;
     options.list().map_err(|error| exception(py, &error))
 }
 
@@ -113,7 +116,7 @@ impl Bus {
             unseen: 0,
         };
         let stopper = state.bus.stopper();
-        state.take_symbols(py);
+        state.take_symbols(py)?;
         Ok(Bus {
             events,
             held: Held::new(bus, state, stopper),
@@ -130,8 +133,8 @@ impl Bus {
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
         self.held.with(py, |state, _| {
-            state.take_symbols(py);
-            Ok(state.view.symbols(py))
+            state.take_symbols(py)?;
+            state.view.symbols(py)
         })
     }
 
@@ -183,11 +186,13 @@ impl Bus {
         self.held.with(py, |state, call| {
             state.check_process(py)?;
             state.fill(py, call, until, limit)?;
+            // Before the rows are taken: without memory they stay to be read.
+            check_room(0, "the arrays of a batch")?;
+            if state.rows.has_defined() {
+                state.take_symbols(py)?;
+            }
             let rows = Filling::new(state.view.form);
             let rows = std::mem::replace(&mut state.rows, rows);
-            if rows.has_defined() {
-                state.take_symbols(py);
-            }
             rows.batch(py, self.events)
         })
     }
@@ -231,7 +236,7 @@ impl Bus {
                     break result;
                 }
             };
-            state.take_symbols(py);
+            state.take_symbols(py)?;
             result.map_err(|error| exception(py, &error))
         })
     }
@@ -303,6 +308,7 @@ impl Bus {
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.held.with(py, |state, _| {
+            check_room(0, "counts")?;
             let stats = state.bus.stats();
             // Read, and not given out.
             let held_back = state.rows.events() + usize::from(state.next.is_some());
@@ -430,7 +436,7 @@ impl State {
             // On a bus that never pauses, signals are seen between two parts; and behind the last one.
             py.check_signals()?;
             if filled.is_err() && self.rows.events() == 0 {
-                return Err(no_memory());
+                return Err(no_memory("the rows of a batch, which stay to be read"));
             }
             // An event without room is the first of the next batch.
             let is_part = filled.is_ok() && self.rows.events() == part && part < limit;
@@ -443,8 +449,8 @@ impl State {
         self.view.event(py, &self.bus, event)
     }
 
-    fn take_symbols(&mut self, py: Python<'_>) {
-        self.view.take_symbols(py, &self.bus);
+    fn take_symbols(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.view.take_symbols(py, &self.bus)
     }
 }
 
@@ -474,8 +480,22 @@ pub fn words(option: &str, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<V
             "{option} is a list, and one text is given: write {option}=[\"{text}\"]"
         ))));
     }
-    let words = given.try_iter()?.map(|word| word?.extract::<String>());
-    words.collect::<PyResult<Vec<String>>>().map(Some)
+    let mut words = Vec::new();
+    for word in given.try_iter()? {
+        let word = word?;
+        let text = word.cast::<PyString>()?.to_str()?;
+        let copied = copy(text).and_then(|text| push(&mut words, text));
+        copied.map_err(|_| no_memory(option))?;
+    }
+    Ok(Some(words))
+}
+
+/// A copy of a text of a program, which may be of any length.
+fn copy(text: &str) -> Result<String, TryReserveError> {
+    let mut copy = String::new();
+    copy.try_reserve_exact(text.len())?;
+    copy.push_str(text);
+    Ok(copy)
 }
 
 /// Kinds of events by their words; by default tops and trades.

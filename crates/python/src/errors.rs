@@ -86,9 +86,21 @@ pub fn held_back(name: &str, events: usize) -> PyErr {
     ))
 }
 
-/// There is no memory for rows; nothing that was read is lost.
-pub fn no_memory() -> PyErr {
-    PyMemoryError::new_err(
-        "no memory for the rows of a batch; what is there stays to be read: free memory, or raise `ulimit -v`",
-    )
+/// There is no memory for the rows of an array.
+pub fn no_memory(what: impl std::fmt::Display) -> PyErr {
+    PyMemoryError::new_err(said(format_args!(
+        "no memory for {what}: free memory, or raise `ulimit -v`"
+    )))
+}
+
+/// Room for what a call makes besides: objects of some hundred bytes, each of which would end the process without memory.
+const BESIDES_BYTES: usize = 64 << 10;
+
+/// Looks for the memory of objects before they are made, one by one.
+///
+/// # Errors
+/// `MemoryError`.
+pub fn check_room(bytes: usize, what: impl std::fmt::Display) -> PyResult<()> {
+    let checked = Error::check_room(BESIDES_BYTES + bytes, what);
+    checked.map_err(|error| PyMemoryError::new_err(said(error)))
 }

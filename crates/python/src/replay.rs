@@ -205,7 +205,7 @@ impl Replay {
     /// Symbols of all instruments, by index.
     #[getter]
     fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
-        self.held.with(py, |state, _| Ok(state.view.symbols(py)))
+        self.held.with(py, |state, _| state.view.symbols(py))
     }
 
     /// The best bid and ask of an instrument, as an event.
@@ -330,10 +330,10 @@ impl State {
         if self.has_ended {
             self.warn(py)?;
         }
+        let State { capture, view, .. } = self;
+        view.take_symbols(py, &capture.publisher_mut().subscriber.bus)?;
         let rows = Filling::new(self.view.form);
         let rows = std::mem::replace(&mut self.collector().rows, rows);
-        let State { capture, view, .. } = self;
-        view.take_symbols(py, &capture.publisher_mut().subscriber.bus);
         rows.batch(py, self.events)
     }
 

@@ -3,7 +3,7 @@
 mod memory;
 pub(crate) mod packet;
 
-pub use memory::Rows;
+pub use memory::{Rows, push};
 
 use crate::number::{Form, Number, Time};
 use crate::numpy::{Stored, numpy, stored};

@@ -1,7 +1,7 @@
 //! What is looked up between two reads, on a joined bus and on a replay alike.
 
 use crate::book::Book;
-use crate::errors::exception;
+use crate::errors::{check_room, exception};
 use crate::event::Event;
 use crate::number::Form;
 use pyo3::exceptions::PyValueError;
@@ -10,6 +10,11 @@ use pyo3::types::{PyDict, PyList, PyString};
 use touchline_client::{
     Bus, Definition, Error, Event as Happened, Instrument, Price, SecurityId, TouchSource,
 };
+
+/// What the symbol of an instrument takes: the object, and its places in a list and in the table of the interpreter.
+const SYMBOL_BYTES: usize = 256;
+/// What the columns of a definition take: their objects, and places in lists.
+const DEFINITION_BYTES: usize = 1_536;
 
 /// Symbols as objects, and the form of numbers.
 #[derive(Debug)]
@@ -29,7 +34,20 @@ impl View {
     }
 
     /// Takes the symbols of all instruments; one may get its symbol later.
-    pub fn take_symbols(&mut self, py: Python<'_>, bus: &Bus) {
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    pub fn take_symbols(&mut self, py: Python<'_>, bus: &Bus) -> PyResult<()> {
+        let count = bus.instruments().count();
+        check_room(
+            count * SYMBOL_BYTES,
+            format_args!("the symbols of {count} instruments"),
+        )?;
+        self.take_all(py, bus);
+        Ok(())
+    }
+
+    fn take_all(&mut self, py: Python<'_>, bus: &Bus) {
         let symbols = bus
             .instruments()
             .map(|instrument| PyString::intern(py, bus.symbol(instrument)).unbind());
@@ -39,7 +57,7 @@ impl View {
     /// Takes the symbol of one instrument; those before it are known.
     fn take_symbol(&mut self, py: Python<'_>, bus: &Bus, instrument: Instrument) {
         if instrument.index() > self.symbols.len() {
-            return self.take_symbols(py, bus);
+            return self.take_all(py, bus);
         }
         let symbol = PyString::intern(py, bus.symbol(instrument)).unbind();
         match self.symbols.get_mut(instrument.index()) {
@@ -49,9 +67,14 @@ impl View {
     }
 
     /// Symbols by index; `?` before one is known.
-    pub fn symbols(&self, py: Python<'_>) -> Vec<Py<PyString>> {
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    pub fn symbols(&self, py: Python<'_>) -> PyResult<Vec<Py<PyString>>> {
         let symbols = self.symbols.iter();
-        symbols.map(|symbol| symbol.clone_ref(py)).collect()
+        let bytes = symbols.len() * 2 * size_of::<Py<PyString>>();
+        check_room(bytes, "a list of symbols")?;
+        Ok(symbols.map(|symbol| symbol.clone_ref(py)).collect())
     }
 
     /// An event, with its symbol.
@@ -99,17 +122,21 @@ impl View {
         let book = bus.book(find(py, bus, which)?);
         let book = book.map_err(|error| exception(py, &error))?;
         let levels = levels.unwrap_or(usize::MAX);
-        Ok(Book::new(self.form, &book, levels, of))
+        Book::new(self.form, &book, levels, of)
     }
 
     /// A copy of the order book of an instrument.
     pub fn orders(&self, py: Python<'_>, bus: &Bus, which: &Which) -> PyResult<Book> {
-        let copy = Book::of_orders(self.form, bus, find(py, bus, which)?);
-        copy.map_err(|error| exception(py, &error))
+        Book::of_orders(py, self.form, bus, find(py, bus, which)?)
     }
 
     /// Definitions as columns: a dictionary of lists, by index.
     pub fn definitions<'py>(&self, py: Python<'py>, bus: &Bus) -> PyResult<Bound<'py, PyDict>> {
+        let count = bus.instruments().count();
+        check_room(
+            count * DEFINITION_BYTES,
+            format_args!("the definitions of {count} instruments"),
+        )?;
         let all = bus
             .instruments()
             .map(|instrument| bus.definition(instrument));

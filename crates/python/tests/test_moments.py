@@ -138,6 +138,16 @@ assert bus.stopped
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_ready_gives_nothing_that_was_read_before_it():
+    """A canceled `batches()` holds an event, whose steps are gone once `ready` has read on."""
+    with touchline.Bus("demo", events=["books"]) as bus:
+        assert bus._wait(5.0) and bus.stats["events"] == 0
+        with pytest.raises(touchline.NotReady):
+            bus.ready(timeout=0.2)
+        assert bus.stats["events"] > 8
+        assert bus.poll() is None
+
+
 @pytest.mark.parametrize("call", ["_wait", "read"])
 def test_batches_end_when_their_bus_is_closed_within_a_call(call):
     async def reads(bus):
@@ -193,6 +203,10 @@ time.sleep(float(sys.argv[1]))
         assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_huge_number_of_instruments_takes_no_memory():
+    touchline.Bus("demo", instruments_max=(1 << 64) - 1).close()
+
+
 @pytest.mark.parametrize("act", ["join", "replay"])
 @pytest.mark.parametrize("mib", [0, 1, 3, 40, 150, 300, 500, 700])
 def test_without_memory_there_is_an_exception(act, mib):
@@ -218,3 +232,51 @@ except MemoryError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert "ulimit -v" in done.stdout or "emory" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "pickle.dumps(batch)",
+        "pickle.loads(pickled)",
+        "bus.book(symbol)",
+        "bus.book(symbol, direct=True)",
+        "bus.orders(symbol)",
+        "bus.symbols",
+        "bus.definitions()",
+        "bus.top(symbol)",
+        "bus.stats",
+        "touchline.buses()",
+        "touchline.Bus('demo')",
+        "touchline.Bus('demo', symbols=['x' * 1_000_000] * 8)",
+    ],
+)
+@pytest.mark.parametrize("kib", [0, 700, 2_500])
+def test_copies_without_end_end_in_an_exception(act, kib):
+    """A copy is kept until there is no memory for the next one; then the bus is as it was."""
+    program = f"""
+import pickle, resource, touchline, numpy
+bus = touchline.Bus("demo", events=["tops", "trades", "books", "orders", "statistics"], raw=True)
+batch = bus.read(timeout=5)
+while len(bus.symbols) == 0 or len(batch) < 8:
+    batch = bus.read(timeout=5)
+symbol, pickled = bus.symbols[0], pickle.dumps(batch)
+before = bus.book(symbol).bids.tolist(), bus.orders(symbol).bids.tolist()
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + ({kib} << 10)
+limits = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (room, limits[1]))
+kept = []
+try:
+    while True:
+        kept.append({act})
+except MemoryError as error:
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    said = str(error)
+print(len(kept), said)
+kept.clear()
+assert before == (bus.book(symbol).bids.tolist(), bus.orders(symbol).bids.tolist())
+assert len(pickle.loads(pickled)) == len(batch)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -255,6 +255,19 @@ static void memory_is_missed(const char *name, const char *directory) {
   tl_bus *bus = NULL;
   tl_options options = options_for(directory);
   refused(tl_join(name, &options, &bus), TL_ERROR_MEMORY, "this process");
+  /* Room for a reader, and none for copies of so many symbols. */
+  options.symbol_count = 400 * 1000;
+  hold(setrlimit(RLIMIT_AS, &before) == 0, "the limit before");
+  const char **symbols = malloc(options.symbol_count * sizeof *symbols);
+  hold(symbols != NULL, "names");
+  for (uint32_t at = 0; at < options.symbol_count; at++) {
+    symbols[at] = "ESU4";
+  }
+  options.symbols = symbols;
+  small.rlim_cur = pages * (unsigned long)sysconf(_SC_PAGESIZE) + (24 << 20);
+  hold(setrlimit(RLIMIT_AS, &small) == 0, "a limit with room");
+  refused(tl_join(name, &options, &bus), TL_ERROR_MEMORY, "no memory for 400000 symbols");
+  free(symbols);
   hold(setrlimit(RLIMIT_AS, &before) == 0, "the limit before");
   tl_close(joined(name, directory));
 #endif

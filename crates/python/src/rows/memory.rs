@@ -5,6 +5,7 @@ use crate::errors::no_memory;
 use crate::pickle::damaged;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::TryReserveError;
 use std::fmt;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
@@ -16,6 +17,14 @@ pub struct Rows {
     pub(super) memory: Arc<dyn Memory>,
     count: usize,
     row_bytes: usize,
+}
+
+/// Adds a row; a vector that cannot grow is an error instead of the end of the process.
+#[inline]
+pub fn push<R>(rows: &mut Vec<R>, row: R) -> Result<(), TryReserveError> {
+    rows.try_reserve(1)?;
+    rows.push(row);
+    Ok(())
 }
 
 /// Memory of rows of some type.
@@ -47,7 +56,7 @@ impl Rows {
         }
         let mut words: Vec<u64> = Vec::new();
         let room = words.try_reserve_exact(bytes.len() / 8);
-        room.map_err(|_| no_memory())?;
+        room.map_err(|_| no_memory("the rows of a pickled batch"))?;
         words.resize(bytes.len() / 8, 0);
         words.as_mut_slice().as_mut_bytes().copy_from_slice(bytes);
         Ok(Rows {
