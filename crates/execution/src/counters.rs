@@ -25,7 +25,7 @@ touchline_types::counters! {
         fx_parents_open: "parents now" = "Parents that trade, or that have ended with orders without a final state.",
         fx_kills: "times" = "Times that the kill switch was set.",
         fx_killed: "switches now" = "1 while the kill switch is set.",
-        fx_alarms: "alarms" = "Alarms, as in the log line fx_alarm; refused commands are in fx_commands_refused.",
+        fx_alarms: "alarms" = "Alarms, as in the log line fx_alarm, and kills; refused commands are in fx_commands_refused.",
         fx_commands: "commands" = "Commands of the desk.",
         fx_commands_refused: "commands" = "Commands of the desk that were refused.",
         fx_sessions: "sessions now" = "Order sessions that are logged on.",
@@ -53,6 +53,13 @@ touchline_types::counters! {
         fx_standby_copied: "journals now" = "1 if the journal is a copy of another host's.",
         fx_standby_missing: "bytes now" = "Bytes that the source of a copied journal had as of its last status, and that were not applied; 0 if the journal is no copy.",
         fx_standby_source_age_ns: "ns now" = "Time since the last status of the source of a copied journal, by the clocks of both hosts; 0 if it was never heard.",
+    }
+}
+
+touchline_types::counters! {
+    /// Counters of an alarm, each named `<name>:<alarm>`.
+    pub struct AlarmCounters {
+        fx_alarm: "alarms" = "Alarms with this name, as in the log line fx_alarm and on the desk.",
     }
 }
 

@@ -36,7 +36,7 @@ mod variant;
 
 pub use config::{Config, ConfigError};
 pub use copied::Copied;
-pub use counters::{BankCounters, Counters, StandbyCounters};
+pub use counters::{AlarmCounters, BankCounters, Counters, StandbyCounters};
 pub use recovery::{Recovered, RecoveryError, check_owner};
 pub use standby::{Promotion, Standby, Step};
 pub use statistics::HISTOGRAMS;

@@ -1,9 +1,10 @@
 //! Counters and histograms of an engine, in a counters file that has the name of its bus.
 
-use crate::counters::{BankCounters, Counters};
+use crate::counters::{AlarmCounters, BankCounters, Counters};
 use crate::trader::Path;
 use touchline_compose::{Counters as SourceCounters, labelled};
 use touchline_fx::Engine;
+use touchline_fx::event::Alarm;
 use touchline_fx::orders::RejectCode;
 use touchline_fx::quotes;
 use touchline_fx::setup::Setup;
@@ -50,8 +51,10 @@ impl Statistics {
         setup: &Setup,
     ) -> Result<Statistics, Error> {
         let banks = of_banks(setup);
+        let alarms = of_alarms();
         let tables = [
             Counters::TABLE,
+            &alarms,
             SourceCounters::TABLE,
             quotes::Counters::TABLE,
             &banks,
@@ -83,12 +86,14 @@ impl Statistics {
     pub fn show(
         &mut self,
         counters: &Counters,
+        alarms: &[u64],
         sources: &SourceCounters,
         banks: impl Iterator<Item = BankCounts>,
         engine: &Engine,
     ) {
         self.values.clear();
         self.values.extend(counters.counts());
+        self.values.extend(alarms);
         self.values.extend(sources.counts());
         self.values.extend(engine.pricing().counters().counts());
         let setup = engine.setup();
@@ -137,6 +142,15 @@ fn scores(engine: &Engine, setup: &Setup, bank: usize) -> [u64; 4] {
         sum.iter_mut().zip(of_pair).for_each(|(sum, of)| *sum += of);
     }
     sum
+}
+
+/// Counters of each alarm.
+fn of_alarms() -> Vec<CounterInfo> {
+    let mut all = Vec::new();
+    for what in Alarm::all() {
+        all.extend(labelled(AlarmCounters::TABLE, &what.to_string()));
+    }
+    all
 }
 
 /// Counters of each bank.

@@ -55,6 +55,18 @@ impl Alarm {
         Alarm::NoMassStatus,
         Alarm::OffPrice,
     ];
+
+    /// Reasons (DKReason, 127) of a refused trade.
+    pub const REASONS: [char; 6] = ['A', 'B', 'C', 'D', 'E', 'Z'];
+
+    /// Every alarm that has a name of its own: those of the core, then those of the run.
+    pub fn all() -> impl Iterator<Item = Alarm> {
+        let of_core = Alarm::OF_CORE.into_iter().flat_map(|what| match what {
+            Alarm::DontKnow(_) => Alarm::REASONS.map(Alarm::DontKnow).to_vec(),
+            what => vec![what],
+        });
+        of_core.chain(RunAlarm::ALL.iter().copied().map(Alarm::Run))
+    }
 }
 
 /// Its name, as in a line.

@@ -56,6 +56,8 @@ pub(super) struct Core<O, L> {
     /// Alarms of the run that the drop copy does not have yet.
     pub unpublished: Vec<(RunAlarm, Option<Bank>)>,
     pub totals: Totals,
+    /// Alarms by name, in the order of [`Alarm::all`].
+    pub alarms: Vec<u64>,
     /// Everybody who may send commands.
     pub clients: Vec<ClientConfig>,
     /// The boot of the host, until this run begins.
@@ -128,7 +130,11 @@ impl<O: Output, L: Link> Core<O, L> {
     /// Adds an incident for the log, and for the drop copy if it is an alarm of the run: that may be in the middle of a batch.
     pub fn incident(&mut self, incident: Incident) {
         self.totals.alarms += u64::from(incident.is_alarm_of_its_own());
-        if let Some(what) = incident.of_run()
+        let of_run = incident.of_run();
+        if let Some(what) = of_run {
+            self.count_alarm(Alarm::Run(what));
+        }
+        if let Some(what) = of_run
             && self.unpublished.len() < INCIDENTS_MAX
         {
             let name = incident.bank().unwrap_or_default();
@@ -139,6 +145,13 @@ impl<O: Output, L: Link> Core<O, L> {
         match self.incidents.len() < INCIDENTS_MAX {
             true => self.incidents.push_back(incident),
             false => self.totals.incidents_dropped += 1,
+        }
+    }
+
+    fn count_alarm(&mut self, what: Alarm) {
+        let place = Alarm::all().position(|other| other == what);
+        if let Some(count) = place.and_then(|place| self.alarms.get_mut(place)) {
+            *count += 1;
         }
     }
 
@@ -364,6 +377,7 @@ impl<O: Output, L: Link> Core<O, L> {
             match event {
                 Event::Alarm { what, bank, order } => {
                     self.totals.alarms += 1;
+                    self.count_alarm(*what);
                     self.tell_alarm(*what, *bank, *order, time.wall_ns);
                 }
                 Event::Kill { by } => {

@@ -13,8 +13,13 @@ impl Trader {
         self.counters.banks_live = live as u64;
         self.counters.composites_published = self.core.totals.composites;
         let engine = &self.core.engine;
-        self.statistics
-            .show(&counters, &self.counters, self.core.banks.counts(), engine);
+        self.statistics.show(
+            &counters,
+            &self.core.alarms,
+            &self.counters,
+            self.core.banks.counts(),
+            engine,
+        );
     }
 
     /// The counters.

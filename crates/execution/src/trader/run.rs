@@ -12,6 +12,7 @@ use crate::recovery::Recovered;
 use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::Batch;
+use touchline_fx::event::Alarm;
 use touchline_fx::input::{Desk, Input};
 use touchline_fx::setup::Bank;
 use touchline_fx::stages::Stopwatch;
@@ -59,6 +60,7 @@ impl<O: Output, L: Link> Core<O, L> {
             incidents: VecDeque::new(),
             unpublished: Vec::new(),
             totals: Totals::default(),
+            alarms: vec![0; Alarm::all().count()],
             clients: config.clients.iter().map(of_user).collect(),
             boot,
             wall_ahead_ns: 0,

@@ -6,6 +6,7 @@ use touchline_fx::encoding::Entry;
 use touchline_fx::event::{Alarm, Event};
 use touchline_fx_desk::ledger::LiveLedger;
 use touchline_fx_desk::{Follower, PublishedEntry};
+use touchline_transport::shm::ProcessView;
 
 /// Alarms as rows: name, bank, ClOrdID.
 type Rows = Vec<[String; 3]>;
@@ -46,10 +47,27 @@ fn shown(ledger: &LiveLedger) -> Rows {
     rows
 }
 
+/// Those of `top`, which counts each in the counters file by its name: one row a time, in order of their names.
+fn counted(rig: &Rig) -> Vec<String> {
+    let processes = ProcessView::all(&rig.root()).expect("a folder of ours");
+    let engine = processes
+        .into_iter()
+        .find(|process| process.name == "fx-run");
+    let view = engine.expect("an engine").counters_file;
+    let view = view.expect("its counters").expect("an engine counts");
+    let of_alarms = view.counters().filter_map(|(what, count)| {
+        let name = what.name.strip_prefix("fx_alarm:")?;
+        Some(vec![name.to_owned(); count as usize])
+    });
+    let mut names: Vec<String> = of_alarms.flatten().collect();
+    names.sort();
+    names
+}
+
 /// Each alarm of the log, also one of a session, a client or the engine's process, is on the drop copy with its bank and its order; an alarm
-/// of the run is in no journal.
+/// of the run is in no journal. The counters that `top` shows have the same ones.
 #[test]
-fn a_desk_shows_each_alarm_of_the_log() {
+fn the_log_the_desk_and_top_have_the_same_alarms() {
     let mut rig = Rig::open(SMALL, "");
     let mut follower = Follower::new(&rig.folder.join("journal"), &rig.root(), "fx-run");
     let mut desk = LiveLedger::default();
@@ -84,6 +102,12 @@ fn a_desk_shows_each_alarm_of_the_log() {
         assert!(is_there, "no test without {reason}: {rows:?}");
     }
     assert_eq!(shown(&desk), rows);
-    let counted = rig.trader().totals().alarms;
-    assert_eq!(counted, rows.len() as u64, "{rows:?}");
+    let total = rig.trader().totals().alarms;
+    assert_eq!(total, rows.len() as u64, "{rows:?}");
+    let names: Vec<String> = rows.into_iter().map(|[name, ..]| name).collect();
+    // Counters are written at intervals.
+    rig.until("the counters of all", |rig| {
+        counted(rig).len() >= names.len()
+    });
+    assert_eq!(counted(&rig), names);
 }

@@ -64,11 +64,14 @@ pub fn page(words: &[String]) -> Result<String, Failure> {
     let common = COUNTERS.iter();
     sections.extend(common.map(|(heading, table)| section(heading, table.iter().map(counter))));
     let scores = touchline_compose::ScoreCounters::TABLE.iter();
-    let scores = scores.map(|info| of_bank(info, "BANK:PAIR"));
+    let scores = scores.map(|info| labelled(info, "BANK:PAIR"));
     sections.push(section("Composer, for each bank and pair", scores));
     let banks = touchline_execution::BankCounters::TABLE.iter();
-    let banks = banks.map(|info| of_bank(info, "BANK"));
+    let banks = banks.map(|info| labelled(info, "BANK"));
     sections.push(section("Trading engine, for each bank", banks));
+    let alarms = touchline_execution::AlarmCounters::TABLE.iter();
+    let alarms = alarms.map(|info| labelled(info, "ALARM"));
+    sections.push(section("Trading engine, for each alarm", alarms));
     // The metrics of a reader are of the exporter's own making.
     let reader = ReaderCounters::TABLE.iter();
     let reader = reader.map(|info| entry(vec![info.name.to_owned()], info));
@@ -99,7 +102,7 @@ fn counter(info: &CounterInfo) -> Entry {
     entry(vec![info.name.to_owned(), metric], info)
 }
 
-fn of_bank(info: &CounterInfo, label: &str) -> Entry {
+fn labelled(info: &CounterInfo, label: &str) -> Entry {
     let described = Description {
         name: format!("{}:{label}", info.name),
         ..described(info)
@@ -155,7 +158,7 @@ mod tests {
             };
             for line in table.lines().filter(|line| line.contains("\" = \"")) {
                 let (name, _) = line.trim().split_once(": \"").expect("a counter");
-                let forms = [",", "\n", ":BANK"].map(|end| format!("\n  {name}{end}"));
+                let forms = [",", "\n", ":BANK", ":ALARM"].map(|end| format!("\n  {name}{end}"));
                 let listed = forms.iter().any(|form| all.contains(form));
                 assert!(listed, "{name} of {}", file.display());
                 counted += 1;

@@ -15,8 +15,8 @@ pub struct Shown {
     pub kind: Kind,
     /// Line of the venue that is counted, for counters of one line.
     pub line: Option<&'static str>,
-    /// Whose it is, if it is of one bank, and the pair, if it is of one pair.
-    pub bank: Option<(String, Option<String>)>,
+    /// Whose it is, if it is of one bank, or of one bank and pair, or of one alarm: names of labels with their values.
+    pub of: Vec<(&'static str, String)>,
     /// Whether the number is the address of a receiver.
     pub is_address: bool,
     /// Its unit.
@@ -45,9 +45,14 @@ const TIMES: &[(&str, f64)] = &[("ns", 1e9), ("us", 1e6), ("ms", 1e3)];
 /// Suffixes of counters of one line, label value, and the line in the help text.
 const LINES: &[(&str, &str, &str)] = &[("_a", "a", "line A"), ("_b", "b", "line B")];
 
+/// Labels of counters `<name>:<value>` and `<name>:<value>:<value>`.
+const LABELS: [&str; 2] = ["bank", "pair"];
+/// Counters `<name>:<value>` of something else than a bank, and their label.
+const OTHER_LABELS: &[(&str, &str)] = &[("fx_alarm", "alarm")];
+
 /// Name of a counter: `touchline_<name>_total`, times in seconds.
 ///
-/// One of a bank, `<name>:<bank>`, or of a bank in a pair, `<name>:<bank>:<pair>`, has these as labels.
+/// One of a bank, `<name>:<bank>`, of a bank in a pair, `<name>:<bank>:<pair>`, or of an alarm, `fx_alarm:<alarm>`, has these as labels.
 ///
 /// A name that ends in `_a` or `_b` counts a line: `touchline_line_<name without suffix>_total` with the line as a
 /// label, because a trailing letter of a metric name could be read as a unit. A counter whose unit ends in `now` is a
@@ -59,8 +64,9 @@ pub fn of_counter(what: &Description) -> Shown {
     };
     let mut parts = what.name.splitn(3, ':');
     let stem = parts.next().unwrap_or_default();
-    let bank = parts.next().map(str::to_owned);
-    let bank = bank.map(|bank| (bank, parts.next().map(str::to_owned)));
+    let other = OTHER_LABELS.iter().find(|(name, _)| *name == stem);
+    let labels = other.map_or(LABELS, |(_, label)| [*label, LABELS[1]]);
+    let of = labels.into_iter().zip(parts.map(str::to_owned)).collect();
     let of_line = LINES.iter().find_map(|(end, label, words)| {
         let stem = stem.strip_suffix(end)?;
         Some((
@@ -83,7 +89,7 @@ pub fn of_counter(what: &Description) -> Shown {
         help,
         kind,
         line,
-        bank,
+        of,
         is_address: what.unit == counted::ADDRESS_UNIT,
         unit,
     }
@@ -117,18 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_a_bank_have_it_as_a_label() {
+    fn counters_of_a_bank_or_an_alarm_have_it_as_a_label() {
         let shown = of_counter(&described("score_up_ns:LP01:EUR/USD", "ns"));
         assert_eq!(shown.name, "touchline_score_up_seconds_total");
-        let bank = shown.bank.expect("a bank");
-        assert_eq!(
-            (bank.0.as_str(), bank.1.as_deref()),
-            ("LP01", Some("EUR/USD"))
-        );
+        let of_pair = [("bank", "LP01".to_owned()), ("pair", "EUR/USD".to_owned())];
+        assert_eq!(shown.of, of_pair);
         let shown = of_counter(&described("fx_bank_orders:LP01", "orders"));
         assert_eq!(shown.name, "touchline_fx_bank_orders_total");
-        assert_eq!(shown.bank, Some(("LP01".to_owned(), None)));
-        assert_eq!(of_counter(&described("gaps", "gaps")).bank, None);
+        assert_eq!(shown.of, [("bank", "LP01".to_owned())]);
+        let shown = of_counter(&described("fx_alarm:off_price", "alarms"));
+        assert_eq!(shown.name, "touchline_fx_alarm_total");
+        assert_eq!(shown.of, [("alarm", "off_price".to_owned())]);
+        assert_eq!(of_counter(&described("gaps", "gaps")).of, []);
     }
 
     #[test]

@@ -328,10 +328,8 @@ fn write_labelled(page: &mut Page, of: (&str, &str), shown: &names::Shown, value
         return;
     }
     labels.extend(shown.line.map(|line| ("line", line)));
-    if let Some((bank, pair)) = &shown.bank {
-        labels.push(("bank", bank.as_str()));
-        labels.extend(pair.as_ref().map(|pair| ("pair", pair.as_str())));
-    }
+    let of = shown.of.iter();
+    labels.extend(of.map(|(label, value)| (*label, value.as_str())));
     let labels = labels.as_slice();
     match shown.unit.is_base() {
         // Counts may exceed the exact range of floating point.

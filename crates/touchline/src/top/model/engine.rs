@@ -144,6 +144,9 @@ const REJECTS: [(&str, &str, &str); 8] = [
     ("fx_rejects_never_arrived", "N", "not known to the bank"),
 ];
 
+/// Prefix of the counter of one alarm.
+const ALARM: &str = "fx_alarm:";
+
 /// End of the name of a standby's bus.
 const STANDBY: &str = "-standby";
 
@@ -190,10 +193,19 @@ impl Model {
         Ok(())
     }
 
-    /// Counts of events; one that is rare is left out while it is 0.
+    /// Counts of events, behind that of all alarms each alarm that occurred; one that is rare is left out while it is 0.
     fn events(&self, sample: Option<&Sample>) -> Vec<Count> {
         let mut lines = self.lines(sample, &EVENTS);
         lines.retain(|line| line.total > 0 || line.name != EVENTS[EVENTS.len() - 1].1);
+        let all = lines.iter().position(|line| line.name == EVENTS[1].1);
+        if let (Some(sample), Some(all)) = (sample, all) {
+            let alarms = sample.names().filter_map(|counter| {
+                let name = counter.strip_prefix(ALARM)?;
+                Some(self.count(sample, (counter, name, true)))
+            });
+            let occurred: Vec<Count> = alarms.filter(|alarm| alarm.total > 0).collect();
+            lines.splice(all + 1..all + 1, occurred);
+        }
         lines
     }
 

@@ -7,7 +7,7 @@ use crate::top::model::{CopySource, EngineState, Model, Sample};
 use std::time::Duration;
 use touchline_client::monitor::CountersView;
 use touchline_compose::labelled;
-use touchline_execution::{BankCounters, Counters, StandbyCounters};
+use touchline_execution::{AlarmCounters, BankCounters, Counters, StandbyCounters};
 use touchline_fx_desk::DropCopy;
 use touchline_transport::shm::ProcessStats;
 use touchline_types::CounterInfo;
@@ -226,4 +226,39 @@ fn a_standby_shows_its_distance_from_the_engine() {
         ["fx-run", "fx-run-standby"]
     );
     assert_eq!(stage.monitor().buses().expect("the folder"), [""; 0]);
+}
+
+/// Behind the count of all alarms is each alarm that occurred, by the name that the log and the desk have.
+#[test]
+fn alarms_are_listed_by_name() {
+    let stage = Stage::new();
+    let mut table: Vec<CounterInfo> = Counters::TABLE.to_vec();
+    for alarm in ["off_price", "manual", "bust"] {
+        table.extend(labelled(AlarmCounters::TABLE, alarm));
+    }
+    let mut running = Running::with(&stage, "fx-run", &table);
+    let mut model = Model::of(&stage.monitor(), "fx-run");
+    let mut rows = |off_price, manual| {
+        let fx_alarms = off_price + manual;
+        let counters = Counters {
+            fx_alarms,
+            ..trading()
+        };
+        let all = counters.counts().chain([off_price, manual, 0]);
+        running.stats.counters_file().show(all);
+        let lines = looked(&mut model).lines.clone();
+        let rows = lines.into_iter().skip(1).take(4);
+        rows.map(|line| (line.name, line.recent, line.total))
+            .collect::<Vec<_>>()
+    };
+    let row = |name: &str, recent, total| (name.to_owned(), recent, total);
+    rows(0, 2);
+    let unknown = row("unknown, all runs", 0, 0);
+    let expected = [
+        row("alarms", 1, 3),
+        row("manual", 0, 2),
+        row("off_price", 1, 1),
+        unknown,
+    ];
+    assert_eq!(rows(1, 2), expected);
 }
