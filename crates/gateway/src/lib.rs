@@ -25,7 +25,6 @@ mod incident;
 mod latency_trace;
 pub mod live;
 mod pipeline;
-mod published;
 mod recent;
 pub mod replay;
 mod retransmission;
@@ -44,7 +43,6 @@ pub use incident::{
 };
 pub use latency_trace::{HISTOGRAMS, LatencyTrace};
 pub use pipeline::Pipeline;
-pub use published::{BookHealth, PublishedStates};
 pub use retransmission::Retransmission;
 pub use routes::{Doubled, Routes};
 pub use selection::Selected;

@@ -4,13 +4,13 @@ use crate::books::{Limits, MarketBooks};
 use crate::counters::Counters;
 use crate::incident::GapReport;
 use crate::latency_trace::LatencyTrace;
-use crate::published::{BookHealth, Noted, PublishedStates};
 use crate::recent::Recent;
 use touchline_book::{OrderBooks, PriceBooks};
 use touchline_feed::{Batch, DifferingCopy, Feed, ReceiveTime, Request, SessionFeed, Warning};
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
+use touchline_transport::market::{BookHealth, Noted, PublishedStates};
 
 /// Path of one venue connection: feed, books, publisher, in this order, on the caller's thread.
 #[derive(Debug)]

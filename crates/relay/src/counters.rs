@@ -35,6 +35,10 @@ touchline_types::counters! {
 touchline_types::counters! {
     /// Counters of the receiving side of a link.
     pub struct ReceiverCounters {
+        books_known: "books now" = "Instruments of the bus.",
+        books_live: "books now" = "Price books that are live.",
+        order_books_live: "books now" = "Order books that are live.",
+        ready: "yes/no now" = "Everything of the sender's bus was received, and every price book is live.",
         relay_up: "links now" = "1 while the link is up and its source publishes: books are as reliable as on the other side.",
         relay_messages: "messages" = "Messages received from the link, in sequence.",
         relay_bytes: "bytes" = "Bytes of batches received.",

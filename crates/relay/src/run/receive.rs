@@ -9,6 +9,7 @@ use crate::sender::Now;
 use std::collections::VecDeque;
 use touchline_transport::Publish;
 use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::market::{Noted, PublishedStates};
 use touchline_transport::shm::{
     Activity, CountersFile, Publisher, PublisherCounters, Root, Settings,
 };
@@ -48,6 +49,8 @@ struct Side {
     settings: ReceiveSettings,
     receiver: Receiver,
     publisher: Option<Publisher>,
+    /// Published states of its books.
+    states: PublishedStates,
     counters_file: Option<CountersFile>,
     clock: Clock,
     /// Reason why the bus could not be restarted.
@@ -69,6 +72,7 @@ impl<L: ReceiveLink> Receiving<L> {
     pub fn open(settings: ReceiveSettings, link: L) -> Result<Receiving<L>, RunError> {
         let mut side = Side {
             receiver: Receiver::new(settings.receiver.clone()),
+            states: PublishedStates::new(settings.receiver.instruments_max),
             settings,
             publisher: None,
             counters_file: None,
@@ -76,8 +80,8 @@ impl<L: ReceiveLink> Receiving<L> {
             failed: None,
         };
         side.open()?;
-        if let Some(publisher) = &mut side.publisher {
-            side.receiver.begin(publisher);
+        if let Some((receiver, mut out)) = side.parts() {
+            receiver.begin(&mut out);
         }
         Ok(Receiving {
             link,
@@ -97,25 +101,25 @@ impl<L: ReceiveLink> Receiving<L> {
 
     fn tick(&mut self, now: Now) -> Result<(), RunError> {
         let timeout_ns = self.side.settings.receiver.link_timeout_ns;
-        let Some(publisher) = &mut self.side.publisher else {
+        let Some((receiver, mut out)) = self.side.parts() else {
             return Ok(());
         };
-        if let Some(request) = self.side.receiver.tick(now, publisher) {
+        if let Some(request) = receiver.tick(now, &mut out) {
             let mut bytes = [0; HEAD_BYTES];
             request.write(&mut bytes);
             self.link.request(&bytes);
         }
-        if let Some(probe) = self.side.receiver.probe(now) {
+        if let Some(probe) = receiver.probe(now) {
             let mut bytes = [0; HEAD_BYTES];
             probe.write(&mut bytes);
             self.link.probe(&bytes);
         }
-        publisher.state_activity(Activity {
+        out.state_activity(Activity {
             at_ns: now.mono_ns,
             timeout_ns,
         });
         if now.mono_ns.saturating_sub(self.reported_ns) >= REPORT_NS
-            && let Some(report) = self.side.receiver.report(now)
+            && let Some(report) = receiver.report(now)
         {
             self.reported_ns = now.mono_ns;
             let mut bytes = [0; HEAD_BYTES];
@@ -124,7 +128,7 @@ impl<L: ReceiveLink> Receiving<L> {
         }
         if now.mono_ns.saturating_sub(self.checked_ns) >= LOOK_NS {
             self.checked_ns = now.mono_ns;
-            publisher.check()?;
+            out.check()?;
             self.look();
         }
         Ok(())
@@ -191,9 +195,9 @@ impl<L: ReceiveLink> Work for Receiving<L> {
     fn work(&mut self) -> Result<usize, RunError> {
         let now = self.clocks.now();
         let side = &mut self.side;
-        if let Some(publisher) = &mut side.publisher {
+        if let Some((receiver, mut out)) = side.parts() {
             // Before the batches: while this process was stopped, those that wait became old.
-            side.receiver.judge(now, publisher);
+            receiver.judge(now, &mut out);
         }
         let (batches, event) = self
             .link
@@ -209,8 +213,8 @@ impl<L: ReceiveLink> Work for Receiving<L> {
             self.side.receiver.connected();
         }
         if event == Some(LinkEvent::Disconnected) {
-            if let Some(publisher) = &mut self.side.publisher {
-                self.side.receiver.disconnected(publisher);
+            if let Some((receiver, mut out)) = self.side.parts() {
+                receiver.disconnected(&mut out);
             }
             let reason = self.link.last_error();
             if reason.is_some() && self.was_up || self.reason.is_none() {
@@ -255,11 +259,27 @@ impl Side {
         let file = CountersFile::create(publisher.lock(), ns_per_tick, tables, [])?;
         self.counters_file = Some(file);
         self.publisher = Some(publisher);
+        self.states = PublishedStates::new(self.settings.receiver.instruments_max);
         self.show();
         Ok(())
     }
 
+    /// The receiver, and the bus that it publishes to.
+    #[inline]
+    fn parts(&mut self) -> Option<(&mut Receiver, Noted<'_, Publisher>)> {
+        let (states, publisher) = (&mut self.states, self.publisher.as_mut()?);
+        Some((&mut self.receiver, Noted { states, publisher }))
+    }
+
     fn show(&mut self) {
+        // Everything of the sender's bus is here once nothing waits for a refresh.
+        let is_defined = self.receiver.is_up() && self.receiver.is_complete();
+        let books = self.states.book_health(self.states.defined(), is_defined);
+        let counters = self.receiver.counters();
+        counters.books_known = books.known;
+        counters.books_live = books.live;
+        counters.order_books_live = books.orders_live;
+        counters.ready = u64::from(books.ready);
         if let (Some(file), Some(publisher)) = (&mut self.counters_file, &self.publisher) {
             let counters = self.receiver.counters().counts();
             file.show(counters.chain(publisher.counters().counts()));
@@ -271,10 +291,10 @@ impl Side {
     fn take(&mut self, bytes: &[u8], now: Now) -> bool {
         // The second time the bus has been restarted.
         for _ in 0..2 {
-            let Some(publisher) = &mut self.publisher else {
+            let Some((receiver, mut out)) = self.parts() else {
                 return false;
             };
-            match self.receiver.take(bytes, now, ticks(), publisher) {
+            match receiver.take(bytes, now, ticks(), &mut out) {
                 Taken::Done => return true,
                 Taken::Malformed(_) => return false,
                 Taken::Restart => {
@@ -282,8 +302,8 @@ impl Side {
                         self.failed = Some(failed);
                         return false;
                     }
-                    if let Some(publisher) = &mut self.publisher {
-                        self.receiver.restart(publisher);
+                    if let Some((receiver, mut out)) = self.parts() {
+                        receiver.restart(&mut out);
                     }
                 }
             }

@@ -2,8 +2,8 @@
 //!
 //! They answer questions about the health of a channel without a call to the feed or a scan of all instruments.
 
-use touchline_transport::Publish;
-use touchline_transport::shm::{Activity, Damage, PublisherCounters};
+use super::{Publish, PublisherCounters};
+use crate::bus::{Activity, Damage};
 use touchline_types::{ChannelState, Instrument, Timestamps, Update, Validity};
 
 /// Book health: number of books that are live for subscribers.
@@ -25,6 +25,8 @@ pub struct PublishedStates {
     prices: States,
     orders: States,
     channel: ChannelState,
+    /// Instruments up to the last one with a definition.
+    defined: usize,
 }
 
 /// States of the books of one kind.
@@ -45,7 +47,13 @@ impl PublishedStates {
             prices: States::new(instruments_max, Validity::Gapped),
             orders: States::new(instruments_max, Validity::Recovering),
             channel: ChannelState::LIVE,
+            defined: 0,
         }
+    }
+
+    /// Number of instruments with a definition.
+    pub fn defined(&self) -> usize {
+        self.defined
     }
 
     /// Book health of this many instruments; `is_defined`: these are all.
@@ -107,6 +115,9 @@ impl PublishedStates {
                 self.orders.set_all(|_| Validity::Live);
             }
             Update::Channel(state) => self.channel = **state,
+            Update::Definition(of) => {
+                self.defined = self.defined.max(of.instrument.index() + 1);
+            }
             _ => {}
         }
     }
@@ -169,7 +180,9 @@ impl States {
 /// A publisher with the states of its updates.
 #[derive(Debug)]
 pub struct Noted<'a, P> {
+    /// States, recorded with each update.
     pub states: &'a mut PublishedStates,
+    /// The publisher.
     pub publisher: &'a mut P,
 }
 
@@ -191,6 +204,10 @@ impl<P: Publish> Publish for Noted<'_, P> {
 
     fn state_activity(&mut self, activity: Activity) {
         self.publisher.state_activity(activity);
+    }
+
+    fn keep(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.publisher.keep(update, timestamps);
     }
 
     fn warm(&self, instrument: Instrument) {

@@ -118,6 +118,48 @@ fn tail_reads_a_bus_of_another_host() {
     assert!(said.contains("tcp://HOST:PORT"), "{said}");
 }
 
+/// The bus of the receiving side says how many of its books are live and whether all are, by the names and with the values of a gateway's:
+/// also when the gateway is gone, with its own counters as it left them.
+#[test]
+fn a_received_bus_counts_its_books_as_a_gateway_does() {
+    let desk = Desk::bare("relay-counts");
+    let root = Root::at(desk.folder.join("buses"));
+    let set = 1 + std::process::id() % 16_000;
+    let exchange = format!("sim cme --groups {set} --write sim --instruments 20 --seconds 60");
+    let mut exchange = desk.start(&exchange);
+    let config = desk.path("sim/gateway.toml");
+    until("the exchange has not begun", || config.exists());
+    let mut gateway = desk.start("gateway --config sim/gateway.toml");
+    let counters = |bus: &str| {
+        let view = CountersView::open(&root, bus).ok().flatten();
+        let names = ["ready", "books_known", "books_live", "order_books_live"];
+        names.map(|name| view.as_ref().and_then(|view| view.counter(name)))
+    };
+    let is_ready = |bus: &str| counters(bus)[0] == Some(1);
+    until("the gateway is not ready", || is_ready("cme-998"));
+    let send = Relay::start(&desk, &["cme-998", "--to", "tcp://127.0.0.1:0"]);
+    let _receive = Relay::start(&desk, &["--from", &send.address(), "--bus", "b"]);
+    until("the received bus is not ready", || is_ready("b"));
+    until("they count different books", || {
+        counters("b") == counters("cme-998")
+    });
+    let [_, known, live, of_orders] = counters("b");
+    assert!(
+        known > Some(0) && live == known && of_orders > Some(0),
+        "{known:?}"
+    );
+    // Each counter of a publisher is on both sides; others of the gateway are of its host.
+    let shown = desk.run("stat b --filter books_").done().stdout;
+    assert!(shown.contains("books_known"), "{shown}");
+    gateway.kill().expect("our child");
+    gateway.wait().expect("our child");
+    until("books of a dead gateway count as live", || {
+        counters("b") == [Some(0), known, Some(0), Some(0)]
+    });
+    exchange.kill().expect("our child");
+    exchange.wait().expect("our child");
+}
+
 /// A receiver that does not read is named in counters, and `stat` shows its address.
 #[test]
 fn a_slow_receiver_is_named() {
