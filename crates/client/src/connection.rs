@@ -26,7 +26,8 @@ pub enum Connection {
     PublisherGone,
     /// The publisher shows no activity: it is stopped, stuck or behind its venue. Books that were live are stale.
     PublisherStalled,
-    /// A stalled publisher works again: the present books follow.
+    /// A stalled publisher works again: the state of each book that is live again follows, and no message is skipped. With
+    /// [`live_only`](crate::Options::live_only) the present books follow.
     PublisherResumed,
     /// Another publisher has started. All books are empty and recovering; definitions and books follow, with the same
     /// handles.
@@ -70,7 +71,9 @@ impl fmt::Display for Connection {
             ),
             Connection::PublisherGone => f.write_str("publisher gone; books are stale"),
             Connection::PublisherStalled => f.write_str("publisher stalled; books are stale"),
-            Connection::PublisherResumed => f.write_str("publisher resumed; books are reloaded"),
+            Connection::PublisherResumed => {
+                f.write_str("publisher resumed; the state of each live book follows")
+            },
             Connection::Restarted { generation } => write!(
                 f,
                 "publisher restarted (generation {generation}); books are reloaded"

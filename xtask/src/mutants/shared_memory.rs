@@ -178,8 +178,8 @@ pub const SHARED_MEMORY: &[Mutant] = &[
     },
     Mutant {
         name: "image: a book from the ring of a dead publisher stays live",
-        find: "if self.is_publisher_away() {",
-        replace: "if self.watch.is_stalled {",
+        find: "match self.is_publisher_away() {",
+        replace: "match self.watch.is_stalled {",
         test: "-p touchline-transport --test bus a_partly_written_book_is_stale_after_the_ring_is_read",
     },
     Mutant {
@@ -556,6 +556,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         find: "self.joining = Some(Joining::away());",
         replace: "",
         test: "-p touchline-transport --test bus a_reset_by_a_stalled_publisher",
+    },
+    Mutant {
+        name: "live: messages of a publisher that resumes are skipped",
+        find: "false => Joining::resumed(),",
+        replace: "false => Joining::new(),",
+        test: "-p touchline-transport --test bus no_message_is_skipped_when_a_publisher_resumes",
     },
     Mutant {
         name: "live: a gateway is current in the round in which it was stopped",

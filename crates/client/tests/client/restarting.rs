@@ -386,7 +386,7 @@ fn a_change_of_all_books_is_an_event_of_each_and_its_own_ends_the_packet() {
     assert_eq!(words(&mut bus), emptied);
 }
 
-/// A publisher that was stopped and works again with the same top: the top is live again by an event.
+/// A publisher that was stopped and works again with the same top: the top is live again by an event of its state.
 #[test]
 fn a_top_that_did_not_change_in_a_stall_is_an_event_behind_it() {
     let stage = Stage::new();
@@ -411,8 +411,8 @@ fn a_top_that_did_not_change_in_a_stall_is_an_event_behind_it() {
     assert_eq!(
         told[..2],
         [
-            "publisher resumed; books are reloaded",
-            "ESU4 top live 1@4500.25 | 7@4500.5",
+            "publisher resumed; the state of each live book follows",
+            "ESU4 state live",
         ],
         "{told:?}"
     );

@@ -307,9 +307,10 @@ impl Subscriber {
             return self.pass_over(frame, take);
         }
         // mutant: image: a book from the ring of a dead publisher stays live
-        if self.is_publisher_away() {
-            self.distrust_message(frame.length);
-        }
+        let judged = match self.is_publisher_away() {
+            true => self.judge_away(frame),
+            false => None,
+        };
         let Subscriber {
             rows,
             scratch,
@@ -335,7 +336,11 @@ impl Subscriber {
         };
         let mut give = |update, bytes| Step::Given(take(received(frame, &message, update, bytes)));
         let definitions = || reading.tables[reading::DEFINITIONS].used();
-        let step = match rows.judge(&message, frame.end, &mut settings.filter, definitions) {
+        let verdict = match judged {
+            Some(verdict) => verdict,
+            None => rows.judge(&message, frame.end, &mut settings.filter, definitions),
+        };
+        let step = match verdict {
             verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
                 if verdict == Verdict::DeliverAndRejoin {
                     Joining::begin_again(&mut self.joining);

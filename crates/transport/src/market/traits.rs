@@ -96,8 +96,8 @@ pub enum SubscriptionEvent {
     /// The publisher runs without activity: it is stopped, stuck, or behind its venue. Its books are stale, including
     /// those handed out from here on.
     PublisherStalled,
-    /// The publisher works again and has caught up with its venue. The present books follow; those
-    /// that were live are live again.
+    /// The publisher works again and has caught up with its venue. The states of the channel and of each live book follow, and
+    /// then the next message; for a reader of live books alone, the present books.
     PublisherResumed,
     /// The shared memory contains an invalid message; the reader recovers as after an overrun.
     Corrupt {

@@ -196,7 +196,12 @@ fn refused_and_admitted(folder: &Path, name: &str, events: Option<u32>) {
         "{definitions} definitions"
     );
     if let Some(events) = events {
-        after_a_reset(&mut market, &mut publisher, &mut late, events);
+        let live = Join {
+            live_only: true,
+            ..Join::default()
+        };
+        let mut live = Reader::with(&root, name, live);
+        after_a_reset(&mut market, &mut publisher, (&mut late, &mut live), events);
     }
 
     std::fs::remove_file(full).expect("our file");
@@ -229,11 +234,18 @@ fn refused_and_admitted(folder: &Path, name: &str, events: Option<u32>) {
     std::fs::remove_dir_all(folder.join(name)).expect("our bus");
 }
 
-/// Every reader has the empty books. One that loses what follows, or learns of a new instrument after a stall, has no live book of those
-/// without a slot.
-fn after_a_reset(market: &mut Market, publisher: &mut Publisher, late: &mut Reader, events: u32) {
+/// Every reader has the empty books. One that loses what follows has no live book of those without a slot; one that learns of a
+/// new instrument after a stall has all of its book, unless it reads live books alone, and has read the tables since.
+fn after_a_reset(
+    market: &mut Market,
+    publisher: &mut Publisher,
+    (late, live): (&mut Reader, &mut Reader),
+    events: u32,
+) {
+    live.drain();
     market.reset(publisher);
     late.drain();
+    live.drain();
     (0..events).for_each(|_| market.event(publisher));
     publisher.commit();
     for _ in 0..events.min(INSTRUMENTS) {
@@ -247,11 +259,13 @@ fn after_a_reset(market: &mut Market, publisher: &mut Publisher, late: &mut Read
     }
     stall(publisher);
     late.drain();
+    live.drain();
     publisher.state_activity(Activity {
         at_ns: boot_ns(),
         timeout_ns: 3_600_000_000_000,
     });
     late.drain();
+    live.drain();
     let new = Instrument(INSTRUMENTS);
     let change = LevelChange {
         level: Level {
@@ -281,7 +295,12 @@ fn after_a_reset(market: &mut Market, publisher: &mut Publisher, late: &mut Read
     );
     publisher.publish(&update, &Timestamps::default());
     publisher.commit();
-    assert_eq!(late.drain().validity(new), Validity::Recovering);
+    assert_eq!(live.drain().validity(new), Validity::Recovering);
+    let books = late.drain();
+    assert_eq!(books.validity(new), Validity::Live);
+    let book = books.book(new).expect("it was changed");
+    let bids = book.levels(BookKind::Direct, Side::Bid);
+    assert_eq!(bids.first(), Some(&change.level));
 }
 
 /// A subscriber, its books, and the number of its definitions.
@@ -293,8 +312,12 @@ struct Reader {
 
 impl Reader {
     fn join(root: &Root, bus: &str) -> Reader {
+        Reader::with(root, bus, Join::default())
+    }
+
+    fn with(root: &Root, bus: &str, join: Join) -> Reader {
         Reader {
-            subscriber: Subscriber::join(root, bus, Join::default()).expect("the bus is there"),
+            subscriber: Subscriber::join(root, bus, join).expect("the bus is there"),
             books: mirror(),
             definitions: 0,
         }

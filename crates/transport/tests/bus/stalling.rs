@@ -1,8 +1,10 @@
 //! A stalled publisher: none of its books is live, and all are restored when it resumes.
 
-use crate::stage::{Market, Stage, mirror, stall, state};
+use crate::stage::{Market, Stage, mirror, small, stall, state};
 use std::time::{Duration, Instant};
-use touchline_transport::shm::{Images, Item, Join, Overview, Publisher, Subscriber};
+use touchline_transport::shm::{
+    Images, Item, Join, Lossless, Overview, Polled, Publisher, Settings, Subscriber,
+};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{
     Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, Price, Quantity,
@@ -273,6 +275,115 @@ fn a_reader_of_live_books_receives_complete_books_after_a_stall() {
     // A change of this book was not handed out; its slot contains the change.
     assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Live);
     assert_eq!(quantity_of(&reader.1, 0), 9);
+}
+
+/// A reader notes the numbers of its messages, the last of which may be several items.
+#[derive(Default)]
+struct Numbers {
+    notified: Notified,
+    mirror: Option<Mirror>,
+    last: u64,
+    missed: Vec<(u64, u64)>,
+}
+
+impl Numbers {
+    fn take(&mut self, item: Item<'_>) {
+        let mirror = self.mirror.get_or_insert_with(mirror);
+        let number = match item {
+            Item::Update(received) => {
+                let envelope = Envelope {
+                    sequence: received.sequence,
+                    timestamps: &received.timestamps,
+                    update: &received.update,
+                };
+                self.notified.update(&envelope);
+                mirror.update(&envelope);
+                (!received.is_image).then_some(received.sequence)
+            }
+            Item::Top { sequence, top, .. } => {
+                self.notified.top(sequence, &top);
+                (sequence > 0).then_some(sequence)
+            }
+            Item::SubscriptionEvent(event) => {
+                self.notified.event(&event);
+                mirror.event(&event);
+                None
+            }
+            Item::BatchEnd | Item::Undecoded(_) => None,
+        };
+        if let Some(number) = number {
+            if number != self.last + 1 && self.last > 0 {
+                self.missed.push((self.last, number));
+            }
+            self.last = number;
+        }
+    }
+}
+
+/// Slow readers, with a place and without one, that take the publisher for stalled and find it resumed while it publishes on: the
+/// tables are ahead of the ring then.
+#[test]
+fn no_message_is_skipped_when_a_publisher_resumes() {
+    for seed in touchline_lab::random::seeds(32) {
+        for registered in [false, true] {
+            let stage = Stage::new();
+            let settings = Settings {
+                ring_bytes: 1 << 20,
+                lossless: Some(Lossless {
+                    readers_max: 2,
+                    wait_max: Duration::from_secs(60),
+                }),
+                ..small()
+            };
+            let root = stage.root();
+            let mut publisher = Publisher::open(&root, "test", &settings).expect("nobody has it");
+            let mut market = Market::new(seed, BOOKS);
+            market.define(&mut publisher);
+            state(&mut publisher, 0);
+            let mut subscriber = stage.join(Join {
+                registered,
+                ..Join::default()
+            });
+            let mut reader = Numbers::default();
+            while subscriber.poll(|item| reader.take(item)) != Polled::Nothing {}
+            for step in 0..2_000 {
+                match market.random.below(100) {
+                    0 => market.lose(&mut publisher),
+                    1 => market.reset(&mut publisher),
+                    2 => market.state_channel(&mut publisher),
+                    3 => market.natural(&mut publisher),
+                    4 => publish_orders(&mut publisher, step % BOOKS),
+                    5..7 => stall(&mut publisher),
+                    7..12 => state(&mut publisher, 0),
+                    12..40 => (0..2).for_each(|_| {
+                        subscriber.poll(|item| reader.take(item)).given();
+                    }),
+                    40..45 => {
+                        subscriber.look_again();
+                        while subscriber.poll(|item| reader.take(item)) != Polled::Nothing {}
+                    }
+                    _ => market.event(&mut publisher),
+                }
+            }
+            publisher.commit();
+            state(&mut publisher, 0);
+            subscriber.look_again();
+            while subscriber.poll(|item| reader.take(item)) != Polled::Nothing {}
+            let Numbers {
+                notified,
+                mirror,
+                missed,
+                ..
+            } = &reader;
+            let context = format!("SEED={seed} registered={registered}");
+            let resumed = SubscriptionEvent::PublisherResumed;
+            let turns = notified.events.iter().filter(|event| **event == resumed);
+            assert!(turns.count() > 2, "{context}: {:?}", notified.events);
+            assert_eq!(missed[..], [], "{context}");
+            assert_eq!(notified.live_while_stalled, 0, "{context}");
+            market.assert_live_equal(mirror.as_ref().expect("items"), &context);
+        }
+    }
 }
 
 #[test]

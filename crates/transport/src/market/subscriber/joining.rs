@@ -16,6 +16,7 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
+use super::stall::Resumed;
 use super::{Item, Received, Step, Subscriber};
 use crate::SubscriptionEvent;
 use crate::market::Kinds;
@@ -68,6 +69,8 @@ enum Part {
     /// Download phase of the venue. A running download is reported before the definitions, a completed one after the
     /// last book: the receiver has everything then.
     Download(Phase),
+    /// What is live again after a stall.
+    Resumed(Resumed),
 }
 
 /// Result of reading a slot.
@@ -121,6 +124,19 @@ impl Joining {
         }
     }
 
+    /// Hands out what is live again after a stall.
+    pub fn resumed() -> Joining {
+        Joining {
+            next: Part::Resumed(Resumed::Channel),
+            ..Joining::new()
+        }
+    }
+
+    /// Goes on with this part of it.
+    pub fn resume_at(&mut self, part: Resumed) {
+        self.next = Part::Resumed(part);
+    }
+
     /// Reads the tables after the pending reports.
     pub fn begin_again(joining: &mut Option<Joining>) {
         match joining {
@@ -155,6 +171,7 @@ impl Subscriber {
                 }
             }
             Part::Download(phase) => self.join_download(phase, take),
+            Part::Resumed(part) => self.resume(part, take),
         }
     }
 
@@ -214,14 +231,6 @@ impl Subscriber {
         {
             channel.state = Some((0, ChannelState::LIVE));
         }
-        if let Some(ChannelImage {
-            state: Some((_, state)),
-            ..
-        }) = &mut channel
-            && self.is_publisher_away()
-        {
-            *state = state.stale();
-        }
         Ok(channel)
     }
 
@@ -235,7 +244,10 @@ impl Subscriber {
 
     /// Hands out the state of the channel: earlier items may be from before a loss.
     fn join_state<T>(&mut self, goes_on: bool, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
-        let state = self.rows.state();
+        let state = match self.is_publisher_away() {
+            true => self.rows.state().stale(),
+            false => self.rows.state(),
+        };
         match goes_on {
             true => self.go_on(self.first_part()),
             false => self.joining = None,
@@ -371,7 +383,8 @@ impl Subscriber {
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
         let position = self.reading.ring.next().position;
-        self.rows.image_copied(instrument, position, false);
+        self.rows
+            .image_copied(instrument, position, false, Validity::Recovering);
         let validity = match self.is_publisher_away() {
             true => Validity::Stale,
             false => Validity::Recovering,
@@ -457,7 +470,8 @@ impl Subscriber {
             book.clear(Validity::Live);
             whole = true;
         }
-        book.validity = channel.validity_since(position, book.validity);
+        let published = channel.validity_since(position, book.validity);
+        book.validity = published;
         if is_away && book.validity == Validity::Live {
             book.validity = Validity::Stale;
         }
@@ -468,7 +482,7 @@ impl Subscriber {
         };
         let hidden = self.settings.live_only && validity != Validity::Live;
         self.rows
-            .image_copied(instrument, position, whole && !hidden);
+            .image_copied(instrument, position, whole && !hidden, published);
         match whole && !hidden {
             true => SlotCopy::Book,
             false => SlotCopy::Unfit(validity),
@@ -550,7 +564,7 @@ const NOTHING_HAPPENED: ChannelImage = ChannelImage {
     state: None,
 };
 
-fn state_item<'a>(instrument: Instrument, validity: Validity) -> Item<'a> {
+pub(super) fn state_item<'a>(instrument: Instrument, validity: Validity) -> Item<'a> {
     let state = State {
         instrument,
         validity,
@@ -558,7 +572,11 @@ fn state_item<'a>(instrument: Instrument, validity: Validity) -> Item<'a> {
     image_item(0, Timestamps::default(), Update::State(state))
 }
 
-fn image_item<'a>(sequence: u64, timestamps: Timestamps, update: Update<'a>) -> Item<'a> {
+pub(super) fn image_item<'a>(
+    sequence: u64,
+    timestamps: Timestamps,
+    update: Update<'a>,
+) -> Item<'a> {
     Item::Update(Received {
         sequence,
         timestamps,

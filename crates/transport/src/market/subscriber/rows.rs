@@ -1,5 +1,8 @@
 //! Per instrument, the state handed out to a subscriber, and the resulting treatment of messages.
 
+mod channel;
+mod withheld;
+
 use super::Filter;
 use super::verdict::Verdict;
 use crate::market::Kinds;
@@ -45,6 +48,10 @@ pub struct Rows {
     defined_held: bool,
     /// Everything handed out is void: nothing of books and the channel is handed out until the restart is reported.
     awaits_restart: bool,
+    /// The publisher has ended or is stalled: no book is visible as live.
+    is_away: bool,
+    /// Tops are selected, and books are not.
+    tops_alone: bool,
 }
 
 /// Handed-out state of an instrument.
@@ -62,6 +69,10 @@ struct Row {
     book_held: bool,
     /// State of the receiver's order book.
     orders: OrdersHeld,
+    /// Validity of its price book as of the last message that was handed out.
+    price_validity: Validity,
+    /// The same for its order book.
+    orders_validity: Validity,
 }
 
 /// State of a receiver's order book.
@@ -85,6 +96,8 @@ impl Rows {
             wanted: !filtered,
             book_held: true,
             orders: OrdersHeld::Awaited,
+            price_validity: Validity::Recovering,
+            orders_validity: Validity::Recovering,
         };
         Rows {
             rows: Vec::new(),
@@ -102,6 +115,8 @@ impl Rows {
             order_images: false,
             defined_held: true,
             awaits_restart: false,
+            is_away: false,
+            tops_alone: false,
         }
     }
 
@@ -115,6 +130,7 @@ impl Rows {
     /// Excludes messages of other kinds.
     pub fn leave_out(&mut self, kinds: Kinds, instruments_max: usize) {
         self.left_out = kinds.left_out();
+        self.tops_alone = kinds.has_any(Kinds::TOPS) && !kinds.has_any(Kinds::BOOKS);
         self.rows.reserve(instruments_max);
     }
 
@@ -168,19 +184,26 @@ impl Rows {
 
     /// Visible validity of a price book with this own validity.
     pub fn seen(&self, own: Validity) -> Validity {
-        self.state.price_of(own)
+        self.state.price_of(self.unless_away(own))
     }
 
     /// Visible validity of an order book with this own validity.
     pub fn orders_seen(&self, own: Validity) -> Validity {
-        self.state.orders_of(own)
+        self.state.orders_of(self.unless_away(own))
     }
 
-    /// The receiver has the book of a slot up to `position`, or was notified that there is none.
-    pub fn image_copied(&mut self, instrument: Instrument, position: u64, held: bool) {
+    /// The receiver has the book of a slot up to `position`, published with this validity, or was notified that there is none.
+    pub fn image_copied(
+        &mut self,
+        instrument: Instrument,
+        position: u64,
+        held: bool,
+        validity: Validity,
+    ) {
         let row = self.row(instrument);
         row.book = position;
         row.book_held = held;
+        row.price_validity = validity;
         self.go_ahead(position);
     }
 
@@ -196,8 +219,8 @@ impl Rows {
         self.go_ahead(position);
     }
 
-    /// A table was read that is ahead of the ring up to this position.
-    fn go_ahead(&mut self, position: u64) {
+    /// A table was read that is ahead of the ring up to this position, or everything up to it was.
+    pub fn go_ahead(&mut self, position: u64) {
         let until = self.ahead_until.get_or_insert(position);
         if is_before(*until, position) {
             *until = position;
@@ -217,6 +240,11 @@ impl Rows {
     /// The receiver did not receive this order book.
     pub fn set_orders_of(&mut self, instrument: Instrument, held: OrdersHeld) {
         self.row(instrument).orders = held;
+    }
+
+    /// The receiver was notified of an order book from its table, published with this validity.
+    pub fn orders_handed_out(&mut self, instrument: Instrument, validity: Validity) {
+        self.row(instrument).orders_validity = validity;
     }
 
     /// Another publisher started while tables were read: some books are ahead of the ring, others were not handed out,
@@ -242,9 +270,9 @@ impl Rows {
 
     fn set_orders(&mut self, held: OrdersHeld) {
         self.orders_refused_from = usize::MAX;
-        self.unseen.orders = held;
-        for row in &mut self.rows {
+        for row in self.rows.iter_mut().chain([&mut self.unseen]) {
             row.orders = held;
+            row.orders_validity = Validity::Recovering;
         }
     }
 
@@ -279,6 +307,8 @@ impl Rows {
         // A new instrument has had no orders that could be missing.
         if wanted && !row.wanted && !is_new {
             row.orders = missing;
+            row.price_validity = Validity::Recovering;
+            row.orders_validity = Validity::Recovering;
         }
         row.wanted = wanted;
         Some(wanted)
@@ -308,23 +338,28 @@ impl Rows {
 
     /// Marks all price books as unknown.
     pub fn forget_books(&mut self) {
-        self.unseen.book_held = false;
         self.defined_held = false;
-        for row in &mut self.rows {
+        for row in self.rows.iter_mut().chain([&mut self.unseen]) {
             row.book_held = false;
+            row.price_validity = Validity::Recovering;
         }
     }
 
     /// Marks an instrument's price book as unknown; returns its resulting validity.
     pub fn forget_book_of(&mut self, instrument: Instrument) -> Validity {
-        self.row(instrument).book_held = false;
-        Validity::Recovering
+        let row = self.row(instrument);
+        row.book_held = false;
+        row.price_validity = Validity::Recovering;
+        row.price_validity
     }
 
     /// Marks an instrument's order book as unknown; returns its resulting validity.
     pub fn forget_orders_of(&mut self, instrument: Instrument) -> Validity {
-        self.row(instrument).orders = self.orders_missing();
-        Validity::Recovering
+        let missing = self.orders_missing();
+        let row = self.row(instrument);
+        row.orders = missing;
+        row.orders_validity = Validity::Recovering;
+        row.orders_validity
     }
 
     /// Marks all order books as unknown.
@@ -385,21 +420,24 @@ impl Rows {
         whole: bool,
     ) -> Verdict {
         let (live_only, ahead) = (self.live_only, self.ahead_until.is_some());
-        let validity = self.seen(validity);
+        let seen = self.seen(validity);
         let row = self.row(instrument);
         if !row.wanted || ahead && !is_before(row.book, end) {
             return Verdict::Skip;
         }
-        if live_only && validity != Validity::Live {
+        if live_only && seen != Validity::Live {
             let was_held = std::mem::replace(&mut row.book_held, false);
             return match was_held {
-                true => Verdict::BookState(instrument, validity),
+                true => Verdict::BookState(instrument, seen),
                 false => Verdict::Skip,
             };
         }
         row.book_held |= whole;
         match row.book_held {
-            true => Verdict::Deliver,
+            true => {
+                row.price_validity = validity;
+                Verdict::Deliver
+            }
             false => Verdict::Image(instrument),
         }
     }
@@ -420,14 +458,14 @@ impl Rows {
             self.orders_until = None;
         }
         let (live_only, missing) = (self.live_only, self.orders_missing());
-        let validity = self.state.orders_of(validity);
+        let seen = self.orders_seen(validity);
         let row = self.row(instrument);
         if !row.wanted {
             return Verdict::Skip;
         }
-        if live_only && validity != Validity::Live {
+        if live_only && seen != Validity::Live {
             return match std::mem::replace(&mut row.orders, missing) {
-                OrdersHeld::Held => Verdict::OrdersState(instrument, validity),
+                OrdersHeld::Held => Verdict::OrdersState(instrument, seen),
                 OrdersHeld::Wanted | OrdersHeld::Awaited => Verdict::Skip,
             };
         }
@@ -435,7 +473,10 @@ impl Rows {
             row.orders = OrdersHeld::Held;
         }
         match row.orders {
-            OrdersHeld::Held => Verdict::Deliver,
+            OrdersHeld::Held => {
+                row.orders_validity = validity;
+                Verdict::Deliver
+            }
             OrdersHeld::Wanted => Verdict::OrderImages,
             OrdersHeld::Awaited => Verdict::Skip,
         }
@@ -444,11 +485,14 @@ impl Rows {
     #[inline]
     fn judge_top(&mut self, instrument: Instrument, end: u64, validity: Validity) -> Verdict {
         let (live_only, ahead) = (self.live_only, self.ahead_until.is_some());
-        let validity = self.seen(validity);
+        let (seen, tops_alone) = (self.seen(validity), self.tops_alone);
         let row = self.row(instrument);
         let is_old = ahead && !is_before(row.book, end);
-        if !row.wanted || is_old || live_only && validity != Validity::Live {
+        if !row.wanted || is_old || live_only && seen != Validity::Live {
             return Verdict::Skip;
+        }
+        if tops_alone {
+            row.price_validity = validity;
         }
         Verdict::Deliver
     }
@@ -480,81 +524,6 @@ impl Rows {
         }
     }
 
-    /// A reset or a loss changes every row; a heartbeat, a download or a group's status none.
-    fn judge_channel(&mut self, body: &Body<'_>, end: u64) -> Verdict {
-        let told = match body {
-            Body::Reset => self.channel.reset,
-            Body::Gap(_) => self.channel.gap.map(|(position, _)| position),
-            Body::Download(_) => return self.judge_download(end),
-            Body::Channel(state) => return self.judge_state(state, end),
-            Body::TradingStatus(status) => return self.judge_group(&status.group, end),
-            _ => return Verdict::Deliver,
-        };
-        let is_published =
-            self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
-        if is_published {
-            // Every book is newer: the message would set them back.
-            return Verdict::Skip;
-        }
-        // A reset leaves books empty and live, a loss leaves them unchanged and not live; either
-        // empties the order books.
-        let held = matches!(body, Body::Reset) || !self.live_only;
-        let orders = match held {
-            true => OrdersHeld::Held,
-            false => self.orders_missing(),
-        };
-        self.orders_refused_from = usize::MAX;
-        for row in self.rows.iter_mut().chain([&mut self.unseen]) {
-            row.book_held = match body {
-                Body::Reset => true,
-                _ => row.book_held && held,
-            };
-            row.orders = orders;
-        }
-        match self.ahead_until {
-            // mutant: image: books are not published once the channel state is known
-            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
-            _ if self.channel_unknown => Verdict::DeliverAndRejoin,
-            _ => Verdict::Deliver,
-        }
-    }
-
-    /// The status of a group that a snapshot contained, or an older one, is not repeated.
-    fn judge_group(&self, group: &[u8; 6], end: u64) -> Verdict {
-        let mut taken = self.groups.iter().flatten();
-        let taken = taken.find(|(taken, _)| taken == group);
-        match taken.is_some_and(|(_, position)| !is_before(*position, end)) {
-            true => Verdict::Skip,
-            false => Verdict::Deliver,
-        }
-    }
-
-    /// A phase reported with the tables is not repeated, nor an earlier one.
-    fn judge_download(&mut self, end: u64) -> Verdict {
-        match self.channel.download {
-            // mutant: bus: a joining reader receives a download twice
-            Some((told, _)) if !is_before(told, end) => Verdict::Skip,
-            _ if self.channel_unknown => Verdict::DeliverAndRejoin,
-            _ => Verdict::Deliver,
-        }
-    }
-
-    /// For live books only: withheld books are handed out as snapshots once the channel is live again.
-    fn judge_state(&mut self, state: &ChannelState, end: u64) -> Verdict {
-        if let Some((told, _)) = self.channel.state
-            && !is_before(told, end)
-        {
-            return Verdict::Skip;
-        }
-        let was = std::mem::replace(&mut self.state, *state);
-        let back = |was, is| was != Validity::Live && is == Validity::Live;
-        let is_back = back(was.price, state.price) || back(was.orders, state.orders);
-        match self.channel_unknown || self.live_only && is_back {
-            true => Verdict::DeliverAndRejoin,
-            false => Verdict::Deliver,
-        }
-    }
-
     #[inline]
     fn row(&mut self, instrument: Instrument) -> &mut Row {
         let index = instrument.index();
@@ -580,6 +549,7 @@ impl Rows {
             rows,
             left_out: self.left_out,
             order_images: self.order_images,
+            tops_alone: self.tops_alone,
             // Reported again when everything that it published was handed out.
             ahead_until: Some(position),
             ..Rows::new(self.filtered, self.live_only, position)

@@ -252,6 +252,8 @@ impl Subscriber {
             (Known::Whole, _) => {}
             (Known::Cut | Known::Unknown, _) => book.snapshot.validity = Validity::Recovering,
         }
+        self.rows
+            .orders_handed_out(instrument, book.snapshot.validity);
         let validity = &mut book.snapshot.validity;
         let is_doubtful = *validity == Validity::Live || known != Known::Whole;
         if self.is_publisher_away() && is_doubtful {

@@ -135,7 +135,6 @@ fn messages_before_an_activity_statement_are_read_before_a_book_is_live() {
     let in_order = [
         Notified::Orders(Validity::Recovering),
         Notified::SubscriptionEvent(SubscriptionEvent::PublisherResumed),
-        Notified::Orders(Validity::Recovering),
         Notified::SubscriptionEvent(SubscriptionEvent::CaughtUp),
     ];
     assert_eq!(seen, in_order);
