@@ -54,7 +54,7 @@ mod tests {
         let repository = Repository::of(&[
             ("crates/gateway/src/books/updates.rs", asks),
             ("crates/gateway/src/pipeline.rs", asks),
-            ("crates/gateway/src/published.rs", asks),
+            ("crates/gateway/src/recent.rs", asks),
             ("crates/gateway/src/live/multicast.rs", asks),
             (
                 "crates/gateway/src/books.rs",
@@ -68,7 +68,7 @@ mod tests {
             paths,
             [
                 "crates/gateway/src/books/updates.rs",
-                "crates/gateway/src/published.rs"
+                "crates/gateway/src/recent.rs"
             ]
         );
     }

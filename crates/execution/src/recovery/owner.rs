@@ -1,18 +1,17 @@
 //! Whose a journal is, for a program that reads it beside its engine.
 
 use super::{RecoveryError, is_own};
-use crate::config::{Config, ConfigError};
-use crate::error::Error;
+use crate::config::Config;
 use touchline_fx::encoding::{Decoder, Entry as Recorded};
+use touchline_fx::setup::Setup;
 use touchline_fx_desk::records::{self, Record};
 
-/// Compares what the journal of a configuration says about its engine as the start of that engine does: account, prefix and banks of the
+/// Compares what the journal of a configuration, whose setup is this one, says about its engine as the start of that engine does: account, prefix and banks of the
 /// first run, and the names of the order sessions. A journal that does not exist is the engine's.
 ///
 /// # Errors
 /// It is the journal of another engine, or cannot be read.
-pub fn check_owner(config: &Config) -> Result<(), Error> {
-    let setup = config.setup().map_err(ConfigError::from)?;
+pub fn check_owner(config: &Config, setup: &Setup) -> Result<(), RecoveryError> {
     if !config.run.journal.exists() {
         return Ok(());
     }
@@ -28,7 +27,7 @@ pub fn check_owner(config: &Config) -> Result<(), Error> {
             // Records of another version are refused by the reader of the entries.
             Some(Record::Batch(part)) => drop(decoder.read(part, |labels, _, recorded, _| {
                 if let Recorded::Run { epoch, .. } = recorded {
-                    first_run.get_or_insert_with(|| is_own(&setup, epoch, labels));
+                    first_run.get_or_insert_with(|| is_own(setup, epoch, labels));
                     banks = labels.banks.iter().map(|name| setup.bank(name)).collect();
                 }
             })),
@@ -39,10 +38,9 @@ pub fn check_owner(config: &Config) -> Result<(), Error> {
             }
             _ => {}
         }
-    })
-    .map_err(RecoveryError::from)?;
+    })?;
     first_run.unwrap_or(Ok(()))?;
-    Ok(check_names(&names, config)?)
+    check_names(&names, config)
 }
 
 /// Whether a journal is of the engine with this configuration, by its order sessions: another one may have the same account, prefix

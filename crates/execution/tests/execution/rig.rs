@@ -92,7 +92,10 @@ impl Rig {
         let refused = Trader::open(&config).err().expect("it is refused");
         let refused = refused.to_string();
         // A drop copy refuses another engine's journal with the same words, and no other one.
-        let report = check_owner(&config).err().map(|error| error.to_string());
+        let setup = config.setup().expect("a configuration");
+        let report = check_owner(&config, &setup)
+            .err()
+            .map(|error| error.to_string());
         if refused.contains("the journal of another engine") {
             assert_eq!(report.as_deref(), Some(refused.as_str()));
         } else if let Some(report) = report {

@@ -78,7 +78,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if section.is_some() {
         // Nothing of another engine's journal goes to a client.
-        touchline_execution::check_owner(&config).map_err(Failure::run)?;
+        let setup = config.setup().map_err(Failure::usage)?;
+        touchline_execution::check_owner(&config, &setup).map_err(Failure::run)?;
     }
     let mut follower = open(&config);
     let ledger = match section {
