@@ -5,6 +5,7 @@ use super::live::end;
 use super::trade::Market;
 use super::trade_hostile::ENGINE;
 use crate::command::{Run, signal};
+use std::process::{Command, Stdio};
 
 /// A market whose engine trades.
 fn open(name: &str) -> (Market, crate::command::deribit::Ended) {
@@ -52,6 +53,55 @@ fn the_exit_status_of_send_says_what_became_of_the_order() {
         1,
         &["the engine on bus fx-run has ended", "touchline fx run"],
     );
+}
+
+/// A person at a terminal says that an order has no limit: without `--limit` and `--market` no command leaves, and the sentence names both. A
+/// program, whose input is no terminal, sends it either way.
+#[test]
+fn a_person_at_a_terminal_gives_a_limit_or_market() {
+    if !Command::new("script")
+        .arg("-V")
+        .output()
+        .is_ok_and(|run| run.status.success())
+    {
+        return touchline_testing::skip("there is no `script`, which makes a terminal");
+    }
+    let (market, engine) = open("fx-send-terminal");
+    let at_terminal = |order: &str| -> (Option<i32>, String) {
+        let command = market.desk.command("");
+        let line = format!("{} fx send {order}", command.get_program().display());
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(Stdio::null());
+        let environment = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        script.envs(environment).current_dir(&market.desk.folder);
+        let run = script.output().expect("it starts");
+        let said = String::from_utf8_lossy(&run.stdout).into_owned();
+        (run.status.code(), said)
+    };
+    let order = "EUR/USD buy 1000 --id P";
+    let (status, said) = at_terminal(&format!("{order}1"));
+    let asked = "give --limit PRICE, or --market";
+    assert!(
+        status == Some(2) && said.contains(asked),
+        "{status:?} {said}"
+    );
+    for (number, price) in [(2, "--market"), (3, "--limit 2")] {
+        let (status, said) = at_terminal(&format!("{order}{number} {price}"));
+        let accepted = format!("accepted P{number}");
+        assert!(
+            status == Some(0) && said.contains(&accepted),
+            "{status:?} {said}"
+        );
+    }
+    market.send(&format!("{order}4")).done();
+    // The engine has had no command with the first name.
+    market.send(&format!("{order}2")).refused(1, &["refused: "]);
+    market.send(&format!("{order}1")).done();
+    end(engine);
 }
 
 /// A booking needs two persons who say the same: neither one person twice, nor two that differ, nor one that may not book. It is booked
