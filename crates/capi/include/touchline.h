@@ -387,10 +387,10 @@ static inline const char *tl_desk_event_name(int value) {
 // No date.
 #define TL_NO_DATE 0
 
-// No state: the event is of no book.
+// No state: the event concerns no book.
 #define TL_NO_STATE UINT8_MAX
 
-// No best price, and so of no book.
+// No book: there is no best price.
 #define TL_NO_BOOK UINT8_MAX
 
 // Wait without end.
@@ -809,6 +809,8 @@ tl_status tl_last_trade(struct tl_bus *bus, uint32_t instrument, struct tl_event
 
 // Copies the best levels of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`), at most `room`; `*count` is how many, `*state` the state of the book.
 // `book` is `TL_BOOK_MERGED` for direct and implied levels by price, or one of them alone: `TL_BOOK_DIRECT`, `TL_BOOK_IMPLIED`.
+// The merged list leaves out levels that must exist and were never published; the lists of one book have them with `known` 0. So the
+// first level is the best price only if no better one is unknown: the best price is that of `tl_top`.
 //
 // Valid:
 // `bus` is of `tl_join`, `levels` has `room` places, `count` and `state` are valid.

@@ -232,6 +232,8 @@ pub unsafe extern "C" fn tl_last_trade(
 
 /// Copies the best levels of a side (`TL_SIDE_BID`, `TL_SIDE_ASK`), at most `room`; `*count` is how many, `*state` the state of the book.
 /// `book` is `TL_BOOK_MERGED` for direct and implied levels by price, or one of them alone: `TL_BOOK_DIRECT`, `TL_BOOK_IMPLIED`.
+/// The merged list leaves out levels that must exist and were never published; the lists of one book have them with `known` 0. So the
+/// first level is the best price only if no better one is unknown: the best price is that of `tl_top`.
 ///
 /// # Safety
 /// `bus` is of `tl_join`, `levels` has `room` places, `count` and `state` are valid.

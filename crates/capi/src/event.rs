@@ -19,10 +19,10 @@ pub const TL_NO_DATE: u32 = 0;
 // As the client has them.
 const _: () = assert!(TL_NO_TIME == 0 && TL_NO_DATE == 0);
 
-/// No state: the event is of no book.
+/// No state: the event concerns no book.
 pub const TL_NO_STATE: u8 = u8::MAX;
 
-/// No best price, and so of no book.
+/// No book: there is no best price.
 pub const TL_NO_BOOK: u8 = u8::MAX;
 
 /// An event. `size` is the caller's `sizeof(tl_event)`: later versions add fields at the end, and write no more than that.

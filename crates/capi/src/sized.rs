@@ -6,8 +6,9 @@ use crate::status::Failure;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Largest size of a struct in any version.
-const LARGEST: usize = 4096;
+/// Largest size that a caller may state: several times that of the longest struct, so that later versions fit, and small enough that bytes
+/// of a struct whose size was not set are refused, before as many are read and written.
+pub(crate) const LARGEST: usize = 4096;
 
 /// A struct of C: its name, its size in the first version, and that all zeros are one.
 ///
@@ -28,6 +29,7 @@ macro_rules! versioned {
         }
 
         const _: () = assert!(size_of::<$type>() >= $first);
+        const _: () = assert!(2 * size_of::<$type>() <= $crate::sized::LARGEST);
     };
 }
 pub(crate) use versioned;
@@ -160,5 +162,23 @@ mod tests {
         };
         let seen = rows.map(|row| (row.known.size as usize, row.known.events, row.added));
         assert_eq!(seen, [(size, 1, 0), (size, 2, 0), (size, 77, 5)]);
+    }
+
+    /// A size that is none of a struct of any version is refused before anything is read or written: with the name, the size, and what to set.
+    #[test]
+    fn a_size_that_is_none_is_refused_with_a_sentence() {
+        let known = size_of::<tl_stats>();
+        for wrong in [0, 8, known + 1, LARGEST + 8, u32::MAX as usize] {
+            let mut row = stats(wrong, 77);
+            // SAFETY: a size that is refused is not used.
+            let refused = unsafe { give(&stats(known, 1), &raw mut row) };
+            let said = format!("{:?}", refused.expect_err("it is refused"));
+            let expected = format!("tl_stats.size is {wrong}: set it to sizeof(tl_stats), {known}");
+            assert!(said.contains(&expected) && row.events == 77, "{said}");
+        }
+        let greatest = stats(LARGEST, 0);
+        // SAFETY: the size alone is read.
+        let greatest = unsafe { size(&raw const greatest) };
+        assert_eq!(greatest.ok(), Some(LARGEST));
     }
 }
