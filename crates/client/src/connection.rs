@@ -84,7 +84,7 @@ impl fmt::Display for Connection {
             ),
             Connection::Incompatible { layout } => write!(
                 f,
-                "publisher writes format {layout}, which this client cannot read; books are stale: use the client of the gateway's version"
+                "publisher writes format {layout}, which this client cannot read; books are stale: use the client of the gateway's version; or, if this one reads tops alone, read the books too"
             ),
             Connection::Damaged => f.write_str(
                 "a file of the bus was made shorter; books are stale: start its publisher again",
