@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
         let tops = changed.entry(bus.name().to_owned()).or_default();
         match event {
             Event::Top(top) if top.state == State::Live => tops.push(top),
-            // What the bus had kept when it was joined is of no packet.
+            // Tops that the bus had kept when it was joined: no packet caused them.
             Event::Connection(_) => tops.clear(),
             _ => {}
         }

@@ -39,7 +39,7 @@ pub(crate) struct Ring {
     subscription: Option<Subscription<0>>,
     retry_ns: u64,
     /// Last reported reason for which the files were refused.
-    told: Option<String>,
+    logged: Option<String>,
     kill_file: KillFile,
     gate: Gate,
     /// What was in the ring when the engine started is still being read.
@@ -110,18 +110,18 @@ pub(crate) enum Unfit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notify {
     /// Journal, log and client.
-    Everybody,
+    All,
     /// The client alone: as many of the last second were refused as may be admitted.
     Client,
-    /// Nobody: no program that waits for its answers sends so many.
-    Nobody,
+    /// Neither: no program that waits for its answers sends so many.
+    None,
 }
 
 /// A command that is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unadmitted {
     pub why: Unfit,
-    pub told: Notify,
+    pub notify: Notify,
 }
 
 impl Unfit {
@@ -161,7 +161,7 @@ impl Ring {
             client: client.clone(),
             subscription: None,
             retry_ns: 0,
-            told: None,
+            logged: None,
             gate: Gate::new(client.max_commands_per_s, known, began_ns),
             is_behind: false,
             missed: 0,
@@ -194,19 +194,19 @@ impl Ring {
             Ok(subscription) => {
                 self.subscription = Some(subscription);
                 self.is_behind = is_first;
-                self.told = None;
+                self.logged = None;
                 return None;
             }
             Err(error) if is_absent(&error) => {
-                self.told = None;
+                self.logged = None;
                 return None;
             }
             Err(error) => refusal(&error),
         };
-        if self.told.as_ref() == Some(&why) {
+        if self.logged.as_ref() == Some(&why) {
             return None;
         }
-        Some(self.told.insert(why))
+        Some(self.logged.insert(why))
     }
 
     /// Passes waiting commands on; those that were lost cannot have been executed. The ones that were passed on before have been judged.
@@ -296,14 +296,14 @@ impl Gate {
         };
         checked.map_err(|why| Unadmitted {
             why,
-            told: self.told(now_ns),
+            notify: self.notify(now_ns),
         })
     }
 
     /// Where a refusal is reported.
-    fn told(&mut self, now_ns: u64) -> Notify {
+    fn notify(&mut self, now_ns: u64) -> Notify {
         if has_room(&mut self.refused, self.per_second, now_ns) {
-            return Notify::Everybody;
+            return Notify::All;
         }
         let (began_ns, count) = &mut self.answered;
         if now_ns.saturating_sub(*began_ns) >= SECOND_NS {
@@ -313,7 +313,7 @@ impl Gate {
         // mutant: execution: a command beyond the rate is not answered
         match *count <= ANSWERS_MAX {
             true => Notify::Client,
-            false => Notify::Nobody,
+            false => Notify::None,
         }
     }
 
@@ -333,9 +333,9 @@ impl Gate {
         if is_kill {
             return None;
         }
-        Some(match self.told(now_ns) {
-            Notify::Everybody => Old::Missed,
-            told => Old::Flood(told),
+        Some(match self.notify(now_ns) {
+            Notify::All => Old::Missed,
+            notify => Old::Flood(notify),
         })
     }
 
@@ -500,42 +500,39 @@ mod tests {
         assert_eq!(gate.admit_parent(later_ns + 1, later_ns), Err(Unfit::Rate));
     }
 
-    /// Refused commands beyond the rate are told to the client alone, at once and with their reason, and to nobody where no program waits
+    /// Refusals beyond the rate are reported to the client alone, at once and with their reason, and not at all where no program waits
     /// for them; they do not keep a good one from the engine.
     #[test]
     fn refused_commands_have_the_same_rate_and_leave_that_of_good_ones_alone() {
         let (mut gate, now_ns) = (gate(0, 0), 100 * SECOND_NS);
         let old = now_ns - AGE_MAX_NS - 1;
-        let told = |gate: &mut Gate, request, why| {
+        let notified = |gate: &mut Gate, request, why| {
             let refused = gate.admit(&command(request, PARENT), now_ns);
             let refused = refused.expect_err("a refusal");
             assert_eq!(refused.why, why);
-            refused.told
+            refused.notify
         };
-        assert_eq!(told(&mut gate, 0, Unfit::Malformed), Notify::Everybody);
-        assert_eq!(told(&mut gate, old, Unfit::TooOld), Notify::Everybody);
+        assert_eq!(notified(&mut gate, 0, Unfit::Malformed), Notify::All);
+        assert_eq!(notified(&mut gate, old, Unfit::TooOld), Notify::All);
         for (request, why) in [(0, Unfit::Malformed), (old, Unfit::TooOld)] {
-            assert_eq!(told(&mut gate, request, why), Notify::Client);
+            assert_eq!(notified(&mut gate, request, why), Notify::Client);
         }
         for request in [now_ns, now_ns + 1] {
             assert_eq!(gate.admit_parent(request, now_ns), Ok(()));
         }
         for request in 2..u64::from(ANSWERS_MAX) {
             assert_eq!(
-                told(&mut gate, now_ns + request, Unfit::Rate),
+                notified(&mut gate, now_ns + request, Unfit::Rate),
                 Notify::Client
             );
         }
         let beyond = now_ns + u64::from(ANSWERS_MAX);
-        assert_eq!(told(&mut gate, beyond, Unfit::Rate), Notify::Nobody);
+        assert_eq!(notified(&mut gate, beyond, Unfit::Rate), Notify::None);
         let later_ns = now_ns + SECOND_NS;
         assert_eq!(gate.admit_parent(later_ns, later_ns), Ok(()));
         let again = gate.admit(&command(later_ns, PARENT), later_ns);
         let again = again.expect_err("a refusal");
-        assert_eq!(
-            (again.why, again.told),
-            (Unfit::Replayed, Notify::Everybody)
-        );
+        assert_eq!((again.why, again.notify), (Unfit::Replayed, Notify::All));
     }
 
     /// A kill and a cancel are admitted whatever their number, age and rate; a kill of before the start, too, unless the journal

@@ -1,4 +1,4 @@
-//! What the FX engine is told, records and publishes: commands of the desk, and events with their names, as bytes and as JSON lines.
+//! Commands of the desk to the FX engine, and the events that it records and publishes, with their names, as bytes and as JSON lines.
 //! Clients, and readers of a journal or a drop copy, need this crate and not the engine.
 //!
 //! # Never

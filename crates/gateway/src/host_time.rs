@@ -113,7 +113,7 @@ impl HostTime {
         step_ns
     }
 
-    /// Both from the same reading: a step is never in a time before it is told.
+    /// Both from the same reading: a step is never in a time before it is reported.
     fn anchor(&mut self, now: u64) {
         self.anchor_ticks = now;
         self.anchor_ns = self.watch.wall_ns(boot_ns());

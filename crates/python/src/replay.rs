@@ -49,11 +49,11 @@ struct Collector {
     rows: Filling,
     /// Rows had no memory: what follows is incomplete.
     is_incomplete: bool,
-    /// Whether a book was live, of those that events told of.
+    /// Whether a book was live, of those that events named.
     states: States,
 }
 
-/// States of the books that events told of.
+/// States of the books that events named.
 #[derive(Clone, Copy, Default)]
 struct States {
     is_any: bool,

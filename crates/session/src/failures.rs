@@ -15,7 +15,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Adds a failure, whose reason is compared without its digits, of a connection that lasted this long. Returns its number in the row if somebody must be told: the third equal
+    /// Adds a failure, whose reason is compared without its digits, of a connection that lasted this long. Returns its number in the row if it must be logged: the third equal
     /// one, and then each time that there are twice as many.
     pub fn add(&mut self, reason: &str, lasted_ns: u64) -> Option<u32> {
         // Sequence numbers in a text differ with each failure.

@@ -18,7 +18,7 @@ const CLIENT: &str =
 
 const RATE: Unadmitted = Unadmitted {
     why: Unfit::Rate,
-    told: Notify::Everybody,
+    notify: Notify::All,
 };
 
 /// An engine with a price, its limits replaced.
@@ -187,11 +187,11 @@ fn a_command_of_a_flood_is_answered_and_not_recorded() {
         (host.position, host.answers.len())
     };
     let (records, answers) = written(&core);
-    for (told, count) in [(Notify::Client, 1), (Notify::Nobody, 1)] {
-        let admitted = Err(Unadmitted { told, ..RATE });
+    for (notify, count) in [(Notify::Client, 1), (Notify::None, 1)] {
+        let admitted = Err(Unadmitted { notify, ..RATE });
         let (line, incident) = answer(&mut core, time, command, admitted);
-        assert_eq!((line, incident), (first.clone(), None), "{told:?}");
-        assert_eq!(written(&core), (records, answers + count), "{told:?}");
+        assert_eq!((line, incident), (first.clone(), None), "{notify:?}");
+        assert_eq!(written(&core), (records, answers + count), "{notify:?}");
     }
     assert_eq!(core.totals.refused, 3);
 }

@@ -60,11 +60,11 @@ impl<O: Output, L: Link> Core<O, L> {
         admitted: Result<(), Unadmitted>,
     ) {
         self.totals.commands += 1;
-        if let Err(Unadmitted { why, told }) = admitted
-            && told != Notify::Everybody
+        if let Err(Unadmitted { why, notify }) = admitted
+            && notify != Notify::All
         {
             self.totals.refused += 1;
-            self.answer_unrecorded(time, client, received.request, (why, told));
+            self.answer_unrecorded(time, client, received.request, (why, notify));
             return;
         }
         self.wake(time);
@@ -123,9 +123,9 @@ impl<O: Output, L: Link> Core<O, L> {
         time: ReceiveTime,
         client: &ClientConfig,
         request: u64,
-        (why, told): (Unfit, Notify),
+        (why, notify): (Unfit, Notify),
     ) {
-        if told == Notify::Nobody {
+        if notify == Notify::None {
             return;
         }
         let Refused { reason, cause } = refused_as(why, client);

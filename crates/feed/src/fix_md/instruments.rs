@@ -174,7 +174,7 @@ const RESUBSCRIBE_NS: u64 = 1_000_000_000;
 const CONSISTENT_NS: u64 = 120_000_000_000;
 
 impl Row {
-    /// Adds a failure of the book. Returns its number in a row of equal ones if somebody must be told.
+    /// Adds a failure of the book. Returns its number in a row of equal ones if it must be logged.
     pub fn fails(&mut self, now_ns: u64, reason: &str) -> Option<u32> {
         let lasted_ns = now_ns.saturating_sub(self.failed_ns);
         self.failed_ns = now_ns;

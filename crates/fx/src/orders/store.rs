@@ -226,7 +226,7 @@ impl Orders {
         self.check_units(at);
     }
 
-    /// Names a part of a fill that a status or the desk told of, by its own report. Returns the fill and its named part; none if the
+    /// Names a part of a fill that a status or the desk reported, by its own report. Returns the fill and its named part; none if the
     /// report is part of no fill.
     pub fn name(&mut self, at: usize, late: &LateOriginal) -> Option<[Booking; 2]> {
         let Booking {
@@ -259,7 +259,7 @@ impl Orders {
     /// Books a reversed fill again, corrected.
     pub fn correct(&mut self, at: usize, fill: &Booking) {
         self.change(at, |order| order.reverse(-fill.quantity));
-        // Only fills that a status or the desk told of are named later, so its part of CumQty is not looked at.
+        // Only fills that a status or the desk reported are named later, so its part of CumQty is not looked at.
         self.executions.book(at, 0, *fill);
         self.check_units(at);
     }

@@ -37,7 +37,7 @@ impl Trading {
         self.wake_at(due_ns);
     }
 
-    /// Names a part of a fill that a status or the desk told of, by its own report. False if it is part of none.
+    /// Names a part of a fill that a status or the desk reported, by its own report. False if it is part of none.
     pub(super) fn name(&mut self, at: usize, late: &LateOriginal, step: &mut Step<'_>) -> bool {
         let Some([of, part]) = self.orders.name(at, late) else {
             return false;

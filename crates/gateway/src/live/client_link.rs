@@ -201,7 +201,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         }
     }
 
-    /// Counts a failure, which is told if it repeats.
+    /// Counts a failure, which is logged if it repeats.
     fn fail(&mut self, reason: &str, message: String, lasted_ns: u64, was_up: bool) {
         if let Some(count) = self.failures.add(reason, lasted_ns) {
             self.behind = Some(Incident::FailureRepeated(RepeatedFailure {

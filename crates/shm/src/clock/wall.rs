@@ -50,7 +50,7 @@ impl WallWatch {
         self.offset_ns
     }
 
-    /// The wall clock at a time of the boot clock, nanoseconds since 1970, as of the last look. A step is in it only once it was told.
+    /// The wall clock at a time of the boot clock, nanoseconds since 1970, as of the last look. A step is in it only once it was reported.
     #[must_use]
     pub fn wall_ns(&self, boot_ns: u64) -> u64 {
         boot_ns.saturating_add_signed(self.latest_ns)
@@ -87,7 +87,7 @@ pub fn wall_offset_ns() -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// A step is told once, in either direction; small ones are told when their sum is a step.
+    /// A step is reported once, in either direction; small ones when their sum is a step.
     #[test]
     fn a_step_is_told_once_and_small_ones_by_their_sum() {
         let mut watch = WallWatch::of(1_000);

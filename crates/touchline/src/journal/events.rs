@@ -119,7 +119,7 @@ impl Events {
 /// Whether a journal is that of an engine: its later records have numbers for the names in earlier ones.
 pub fn is_of_engine(directory: &Path) -> bool {
     let mut is_of_engine = false;
-    // What cannot be read is told by the command itself.
+    // The command itself reports what cannot be read.
     let _ = Follow::new(directory).poll(u64::MAX, FIRST_RECORDS, |record| {
         let stream = (record.head.kind == touchline_journal::format::kind::STREAM)
             .then(|| Stream::decode(record.body))

@@ -61,7 +61,7 @@ impl Files {
         &self.ledger
     }
 
-    /// Takes what the engine told.
+    /// Takes an entry of the engine.
     pub fn take(&mut self, told: &PublishedEntry<'_>) {
         self.ledger.take(told);
         let Entry::Event(event, _) = &told.entry else {
