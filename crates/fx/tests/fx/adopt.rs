@@ -1,6 +1,6 @@
 //! After a reboot of the host: banks are asked for all their orders, and those that the journal lost are adopted.
 
-use crate::world::{World, value, values};
+use crate::world::{World, values};
 use touchline_types::Id;
 
 const AT: &str = "|55=EUR/USD|54=1|38=1000000|44=1.10002|6=1.10001";
@@ -23,14 +23,6 @@ fn rebooted(a: &str, b: &str) -> World {
 fn no_orders(world: &mut World, bank: &str, request: &str) {
     let more = format!("|584={request}|911=0|912=Y");
     world.execution(bank, "NONE", ("0", "I", "8", 0), &more);
-}
-
-fn alarms(world: &mut World) -> Vec<String> {
-    let lines = world.decisions();
-    let alarms = lines.iter().filter(|line| line.contains("\"alarm\""));
-    alarms
-        .map(|line| value(line, "what").trim_matches('"').to_owned())
-        .collect()
 }
 
 fn position(world: &World) -> (i64, i128) {
@@ -106,7 +98,7 @@ fn an_adopted_order_of_two_quantities_is_disputed() {
         assert_eq!(world.order(0).0, state, "{more}");
         assert_eq!(position(&world), (0, 0), "{more}");
         let expected: &[&str] = if state == "New" { &[] } else { &["dk_C"] };
-        assert_eq!(alarms(&mut world), expected, "{more}");
+        assert_eq!(world.alarms(), expected, "{more}");
     }
 }
 
@@ -126,7 +118,7 @@ fn an_adopted_order_that_was_resolved_is_not_grown_by_another_quantity() {
         world.decisions();
         world.execution("A", "Te2-P9-1", ("E3", "I", "4", 1_000_000), more);
         assert_eq!(position(&world).0, booked, "{more}");
-        assert_eq!(alarms(&mut world), [what], "{more}");
+        assert_eq!(world.alarms(), [what], "{more}");
     }
 }
 
@@ -142,7 +134,7 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     world.at(20).line("A.o !up");
     buy(&mut world);
     world.desk(enable).wait(109);
-    assert_eq!((alarms(&mut world), world.sent()), (vec![], 0));
+    assert_eq!((world.alarms(), world.sent()), (vec![], 0));
     world.wait(110);
     let lines = world.decisions();
     assert_eq!(values(&lines, &["what", "bank"]), ["no_mass_status A"]);
@@ -150,7 +142,7 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     world.wait(1_000);
     let asked = world.orders();
     assert!(asked.len() > 5 && asked.iter().all(|line| line.contains("35=AF")));
-    assert_eq!((alarms(&mut world), world.sent()), (vec![], 0));
+    assert_eq!((world.alarms(), world.sent()), (vec![], 0));
     // A late answer still counts.
     let mut late = rebooted("status_ms = 50\nstatus_tries = 2", "");
     late.at(20).line("A.o !up");
@@ -170,10 +162,10 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     refused.at(20).line("A.o !up");
     buy(&mut refused);
     refused.report("A", "35=j|372=AF|380=3");
-    assert_eq!(alarms(&mut refused), ["no_mass_status"]);
+    assert_eq!(refused.alarms(), ["no_mass_status"]);
     refused.orders();
     refused.line("B.o !up");
-    assert_eq!(alarms(&mut refused), ["no_mass_status"]);
+    assert_eq!(refused.alarms(), ["no_mass_status"]);
     assert!(refused.orders().is_empty(), "not asked");
     refused.desk(enable);
     refused.desk(&enable.replace("\"A\"", "\"B\""));
@@ -188,7 +180,7 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     buy(&mut absent);
     absent.wait(1_000);
     assert_eq!(
-        (alarms(&mut absent), absent.sent()),
+        (absent.alarms(), absent.sent()),
         (vec!["no_mass_status".to_owned()], 0)
     );
     absent.at(2_200).desk(enable);
@@ -201,7 +193,7 @@ fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
     world.at(20).line("A.o !up").orders();
     let more = format!("{AT}|151=600000|584=T-M2|911=1|912=Y");
     world.execution("A", "Te2-P9-1", ("0", "I", "1", 400_000), &more);
-    assert_eq!(alarms(&mut world), ["adopted"]);
+    assert_eq!(world.alarms(), ["adopted"]);
     assert_eq!(world.order(0), ("Partial".into(), 400_000, 600_000));
     assert_eq!(position(&world), (400_000, -400_000 * 1_100_010_000));
     let fills = world.fills();
@@ -253,7 +245,7 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     let trade = |world: &mut World, id: &str| {
         let more = format!("{AT}|32=1000000|31=1.10001");
         world.execution("A", id, ("E1", "F", "2", 1_000_000), &more);
-        alarms(world)
+        world.alarms()
     };
     // Without a reboot nothing can be lost.
     let mut world = World::up("", &[("A", ""), ("B", "")]);
@@ -280,12 +272,12 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     world.at(20).line("A.o !up");
     let more = format!("{AT}|41=Te2-P9-1");
     world.execution("A", "Te2-P9-2", ("E1", "4", "4", 0), &more);
-    assert_eq!(alarms(&mut world), ["adopted"]);
+    assert_eq!(world.alarms(), ["adopted"]);
     assert_eq!(world.order(0), ("Canceled".into(), 0, 0));
     // "Unknown order" is no order.
     let more = "|55=EUR/USD|54=1|103=5";
     world.execution("A", "Te2-P8-1", ("0", "I", "8", 0), more);
-    assert_eq!((alarms(&mut world), world.sent()), (vec![], 1));
+    assert_eq!((world.alarms(), world.sent()), (vec![], 1));
     // A report that does not describe its order, or one beyond it.
     let bad = [
         "|54=1|38=1000000",
@@ -296,7 +288,7 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     for more in bad {
         world.execution("A", "Te2-P7-1", ("0", "I", "2", 1_000_000), more);
         assert_eq!(
-            (alarms(&mut world), world.sent()),
+            (world.alarms(), world.sent()),
             (vec!["not_adopted".to_owned()], 1),
             "{more}"
         );
@@ -305,10 +297,7 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     world.line("B.o !up");
     let more = format!("{AT}|32=1000000|31=1.10001");
     world.execution("B", "Te2-P9-1", ("E1", "F", "2", 1_000_000), &more);
-    assert_eq!(
-        (alarms(&mut world), world.sent()),
-        (vec!["dk_D".to_owned()], 1)
-    );
+    assert_eq!((world.alarms(), world.sent()), (vec!["dk_D".to_owned()], 1));
 }
 
 /// The desk sends again what it has no answer to: its name is that of orders that were executed.
@@ -347,7 +336,7 @@ fn a_parent_whose_orders_were_lost_is_not_traded_again() {
 fn open_order(world: &mut World, bank: &str, id: &str) {
     let more = format!("{AT}|151=1000000");
     world.execution(bank, id, ("0", "I", "0", 0), &more);
-    assert_eq!(alarms(world), ["adopted"], "{id}");
+    assert_eq!(world.alarms(), ["adopted"], "{id}");
 }
 
 /// Names of the orders that a cancel of P9 cancels. Whether there are any is known before it is made.

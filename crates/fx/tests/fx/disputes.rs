@@ -13,26 +13,8 @@ fn with_order() -> World {
         .at(10)
         .parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
     world.at(20);
-    read(&mut world);
+    world.read();
     world
-}
-
-/// Reads every file.
-fn read(world: &mut World) {
-    world.orders();
-    world.decisions();
-    world.fills();
-    world.positions();
-}
-
-/// The alarms since the last call.
-fn alarms(world: &mut World) -> Vec<String> {
-    let lines = world.decisions();
-    let alarms: Vec<_> = lines
-        .into_iter()
-        .filter(|line| line.contains("alarm"))
-        .collect();
-    values(&alarms, &["what"])
 }
 
 /// A trade of 400,000 is booked.
@@ -45,7 +27,7 @@ fn partly_filled() -> World {
         "|32=400000|31=1.10001|151=600000",
     );
     assert_eq!(world.order(0), ("Partial".into(), 400_000, 600_000));
-    read(&mut world);
+    world.read();
     world
 }
 
@@ -109,7 +91,7 @@ fn a_contradiction_frees_nothing_and_is_asked_for_once() {
             "{what}"
         );
         assert!(lines[1].contains("35=H|11=T-P1-1"), "{what}");
-        assert_eq!(alarms(&mut world), ["contradiction"], "{what}");
+        assert_eq!(world.alarms(), ["contradiction"], "{what}");
         // The answer is in the record for the desk, and so is everything else.
         world.execution("A", ID, ("0", "I", "2", 1_000_000), "|6=1.10002|790=T-H1");
         world.execution(
@@ -127,7 +109,7 @@ fn a_contradiction_frees_nothing_and_is_asked_for_once() {
             "{{\"op\":\"resolve\",\"clordid\":\"{ID}\",\"cum\":1000000,\"price\":\"1.10002\"}}"
         ));
         assert_eq!(world.order(0), ("Filled".into(), 1_000_000, 0), "{what}");
-        assert!(alarms(&mut world).is_empty(), "{what}");
+        assert!(world.alarms().is_empty(), "{what}");
     }
 }
 
@@ -152,7 +134,7 @@ fn a_business_reject_of_an_order_with_fills_frees_nothing() {
             ["report disputed", "sent disputed"]
         );
         assert!(lines[1].contains("35=H|11=T-P1-1"), "{lines:?}");
-        assert_eq!(alarms(&mut world), ["contradiction"]);
+        assert_eq!(world.alarms(), ["contradiction"]);
         world.wait(50_000);
         assert_eq!(world.order(0), disputed);
         assert_eq!(world.sent(), 1, "the rest is not traded again");
@@ -191,7 +173,7 @@ fn what_is_explained_is_no_contradiction() {
         let mut world = partly_filled();
         world.execution("A", ID, ("E2", kind, status, cum), more);
         assert_ne!(world.order(0).0, "Disputed", "{kind} {status} {more}");
-        assert!(alarms(&mut world).is_empty(), "{kind} {status} {more}");
+        assert!(world.alarms().is_empty(), "{kind} {status} {more}");
     }
     // The same old state without its mark is one.
     let mut world = partly_filled();
@@ -209,14 +191,14 @@ fn a_contradiction_after_the_end_is_an_alarm_alone() {
     ] {
         let mut world = with_order();
         world.execution("A", ID, ("E1", "4", "4", 0), "|151=0");
-        read(&mut world);
+        world.read();
         world.execution("A", ID, ("E2", kind, "2", cum), more);
         assert_eq!(world.order(0), ("Canceled".into(), 0, 0));
         assert_eq!(
             values(&world.orders()[..1], &["event", "state"]),
             ["report canceled"]
         );
-        assert_eq!(alarms(&mut world), ["contradiction"], "{kind} {more}");
+        assert_eq!(world.alarms(), ["contradiction"], "{kind} {more}");
         assert!(world.fills().is_empty());
     }
 }
@@ -262,7 +244,7 @@ fn trades_that_cannot_be_booked_are_refused() {
             "{fields}: {}",
             lines[1]
         );
-        assert_eq!(alarms(&mut world), [format!("dk_{letter}")], "{fields}");
+        assert_eq!(world.alarms(), [format!("dk_{letter}")], "{fields}");
     }
     // The order's own date and currency, and zeros behind the ninth decimal, are as ordered.
     let mut world = with_order();
@@ -305,7 +287,7 @@ fn a_trade_of_another_account_is_booked_with_an_alarm() {
     let mut world = with_order();
     let more = "|32=1000000|31=1.10002|1=OTHER";
     world.execution("A", ID, ("E1", "F", "2", 1_000_000), more);
-    assert_eq!(alarms(&mut world), ["account"]);
+    assert_eq!(world.alarms(), ["account"]);
     assert_eq!(world.order(0), ("Filled".into(), 1_000_000, 0));
     let mut world = with_order();
     world.execution("A", ID, ("E1", "0", "0", 0), "|1=OTHER");
@@ -315,7 +297,7 @@ fn a_trade_of_another_account_is_booked_with_an_alarm() {
         ("E2", "F", "2", 1_000_000),
         "|32=1000000|31=1.1|1=D",
     );
-    assert!(alarms(&mut world).is_empty());
+    assert!(world.alarms().is_empty());
 }
 
 /// ExecIDs are of an order: another one may use them again, and rejects that carry 0 are each taken. A trade of no order is refused
@@ -345,11 +327,11 @@ fn exec_ids_are_keyed_by_their_order() {
     }
     assert_eq!(world.order(2).0, "Rejected");
     assert_eq!(world.order(3).0, "Rejected");
-    read(&mut world);
+    world.read();
     for (order, exec_id) in [("X", "1"), ("X", "1"), ("Y", "1"), ("X", "2")] {
         world.execution("A", order, (exec_id, "F", "2", 1), "|32=1|31=1.1");
     }
-    assert_eq!(alarms(&mut world), ["dk_D"; 3]);
+    assert_eq!(world.alarms(), ["dk_D"; 3]);
 }
 
 /// What a status told of is named by the original that comes later, in parts, so that a bust of the original finds it.
@@ -362,7 +344,7 @@ fn late_originals_name_what_a_status_told_of() {
         ("0", "I", "1", 600_000),
         "|6=1.10001|151=400000|790=T-H1",
     );
-    read(&mut world);
+    world.read();
     world.execution(
         "A",
         ID,
@@ -386,14 +368,14 @@ fn late_originals_name_what_a_status_told_of() {
         values(&world.positions(), &["position", "cash"]),
         ["600000 -660008", "600000 -660006"]
     );
-    assert!(alarms(&mut world).is_empty());
+    assert!(world.alarms().is_empty());
     // Nothing is left for a third one: it was told of nowhere.
     world.execution("A", ID, ("E3", "F", "1", 300_000), "|32=100000|31=1.1|43=Y");
-    assert_eq!(alarms(&mut world), ["contradiction"]);
+    assert_eq!(world.alarms(), ["contradiction"]);
     // A bust finds what was named, also of a disputed order.
     world.execution("A", ID, ("E4", "H", "1", 400_000), "|19=E1");
     world.execution("A", ID, ("E5", "H", "1", 400_000), "|19=E1");
-    assert_eq!(alarms(&mut world), ["bust", "unknown_exec"]);
+    assert_eq!(world.alarms(), ["bust", "unknown_exec"]);
     assert_eq!(
         values(&world.fills(), &["exec_id", "kind", "qty", "price"]),
         ["E1 bust 200000 1.10002"]
@@ -405,7 +387,7 @@ fn late_originals_name_what_a_status_told_of() {
 fn a_fill_behind_a_bust_is_not_dropped_without_a_word() {
     let mut world = partly_filled();
     world.execution("A", ID, ("E2", "H", "0", 0), "|19=E1|151=1000000");
-    assert_eq!(alarms(&mut world), ["bust"]);
+    assert_eq!(world.alarms(), ["bust"]);
     // The total without the bust is what the bank says; it is no contradiction.
     world.execution("A", ID, ("E3", "0", "0", 0), "|151=1000000");
     assert_eq!(world.order(0).0, "New");
@@ -416,7 +398,7 @@ fn a_fill_behind_a_bust_is_not_dropped_without_a_word() {
         "|32=400000|31=1.10001|151=600000",
     );
     assert_eq!(world.order(0), ("Disputed".into(), 400_000, 600_000));
-    assert_eq!(alarms(&mut world), ["contradiction"]);
+    assert_eq!(world.alarms(), ["contradiction"]);
 }
 
 /// A correction books its own price, quantity and date; one that cannot be booked changes nothing.
@@ -432,7 +414,7 @@ fn corrections_that_cannot_be_booked_change_nothing() {
     ] {
         let mut world = partly_filled();
         world.execution("A", ID, ("E2", "G", "1", 400_000), more);
-        assert_eq!(alarms(&mut world), ["unknown_exec"], "{more}");
+        assert_eq!(world.alarms(), ["unknown_exec"], "{more}");
         assert!(
             world.fills().is_empty() && world.positions().is_empty(),
             "{more}"
@@ -463,7 +445,7 @@ fn the_desk_makes_positions_true() {
         ("E1", "F", "2", 1_500_000),
         "|32=1500000|31=1.10002",
     );
-    assert_eq!(alarms(&mut world), ["dk_C"]);
+    assert_eq!(world.alarms(), ["dk_C"]);
     let resolve = |order: &str, cum: &str, price: &str| {
         format!("{{\"op\":\"resolve\",\"clordid\":\"{order}\",\"cum\":{cum},\"price\":{price}}}")
     };
@@ -475,18 +457,14 @@ fn the_desk_makes_positions_true() {
         (ID, "null", "\"1.1\""),
     ] {
         world.desk(&resolve(order, cum, price));
-        assert_eq!(
-            alarms(&mut world),
-            ["not_resolved"],
-            "{order} {cum} {price}"
-        );
+        assert_eq!(world.alarms(), ["not_resolved"], "{order} {cum} {price}");
         assert_eq!(world.order(0).0, "Disputed");
     }
     world.desk(&resolve(ID, "1500000", "\"1.100000001\""));
-    assert_eq!(alarms(&mut world), ["overfill"]);
+    assert_eq!(world.alarms(), ["overfill"]);
     assert_eq!(world.order(0), ("Filled".into(), 1_500_000, 0));
     world.desk(&resolve(ID, "1600000", "\"1.1\""));
-    assert_eq!(alarms(&mut world), ["not_resolved"], "it has ended");
+    assert_eq!(world.alarms(), ["not_resolved"], "it has ended");
     let positions = world.positions();
     assert_eq!(
         values(&positions, &["position", "cash", "worst_long"]),

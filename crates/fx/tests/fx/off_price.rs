@@ -12,22 +12,13 @@ fn with_order(side: &str) -> World {
         .at(10)
         .parent("P1", side, 1_000_000, ",\"deadline_ms\":60000");
     world.at(20);
-    read(&mut world);
+    world.read();
     world
 }
 
-fn read(world: &mut World) {
-    world.orders();
-    world.decisions();
-    world.fills();
-    world.positions();
-}
-
-/// The alarms since the last call.
+/// The alarms since the last call, with their order.
 fn alarms(world: &mut World) -> Vec<String> {
-    let mut lines = world.decisions();
-    lines.retain(|line| line.contains("alarm"));
-    values(&lines, &["what", "clordid"])
+    values(&world.alarm_lines(), &["what", "clordid"])
 }
 
 /// Exactly the collar is within it; the comparison is exact, on both sides.
@@ -105,7 +96,7 @@ fn every_fill_that_a_bank_reports_is_judged() {
     let mut world = with_order("buy");
     world.wait(20_000);
     assert_eq!(world.order(0).0, "Unknown");
-    read(&mut world);
+    world.read();
     world.desk(&format!(
         "{{\"op\":\"resolve\",\"clordid\":\"{ID}\",\"cum\":1000000,\"price\":\"0.5\"}}"
     ));
@@ -118,7 +109,7 @@ fn every_fill_that_a_bank_reports_is_judged() {
 fn the_alarm_stands_before_those_of_the_end_and_the_account() {
     let mut world = with_order("buy");
     world.execution("A", ID, ("E1", "4", "4", 0), "|151=0");
-    read(&mut world);
+    world.read();
     let more = "|32=1000000|31=0.5|1=other";
     world.execution("A", ID, ("E2", "F", "2", 1_000_000), more);
     let expected = ["off_price", "fill_after_end", "account"].map(|what| format!("{what} {ID}"));

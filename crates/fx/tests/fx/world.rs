@@ -149,6 +149,23 @@ impl World {
         lines
     }
 
+    /// Reads what the orders of now have written: later lines are new.
+    pub fn read(&mut self) {
+        (1..=4).for_each(|file| drop(self.new_lines(file)));
+    }
+
+    /// Lines of alarms among the new decisions.
+    pub fn alarm_lines(&mut self) -> Vec<String> {
+        let mut lines = self.decisions();
+        lines.retain(|line| line.contains("\"alarm\""));
+        lines
+    }
+
+    /// Names of these.
+    pub fn alarms(&mut self) -> Vec<String> {
+        values(&self.alarm_lines(), &["what"])
+    }
+
     pub fn composites(&mut self) -> Vec<String> {
         self.new_lines(0)
     }
