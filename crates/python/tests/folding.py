@@ -57,8 +57,9 @@ class Books:
             if symbol == "?":
                 # Not defined yet.
                 continue
-            book, orders = source.book(symbol, direct=True), source.orders(symbol)
-            implied = source.book(symbol, implied=True)
+            # By index: a later instrument may have the same symbol.
+            book, orders = source.book(instrument, direct=True), source.orders(instrument)
+            implied = source.book(instrument, implied=True)
             for side, name in enumerate(("bids", "asks")):
                 for list_, kept in enumerate((book, implied)):
                     own = self.levels.get((instrument, list_, side), [])

@@ -72,6 +72,7 @@ fn programs_compile_without_a_warning() {
             Language::C => &[
                 "tests/programs/scenario.c",
                 "tests/programs/edges.c",
+                "tests/programs/fold.c",
                 "tests/programs/desk_lists.c",
                 "benches/programs/reader.c",
                 "examples/top_of_book.c",
@@ -81,6 +82,7 @@ fn programs_compile_without_a_warning() {
                 "tests/programs/scenario.cpp",
                 "tests/programs/desk_lists.cpp",
                 "tests/programs/waits.cpp",
+                "tests/programs/fold.cpp",
                 "examples/top_of_book.cpp",
                 "examples/desk.cpp",
             ],

@@ -17,6 +17,7 @@ mod exposition;
 mod fix;
 mod fix_kills;
 mod fix_store;
+mod folds;
 mod fx;
 mod gateway;
 mod journal;

@@ -9,7 +9,7 @@
 mod bus;
 mod captures;
 mod copies;
-mod fold;
+pub mod fold;
 mod hostile;
 mod lines;
 mod path;

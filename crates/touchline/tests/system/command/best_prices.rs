@@ -5,7 +5,7 @@ use super::examples::{PUBLISH, Running, published, settle};
 use super::series::price;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use touchline_client::{Bus, Decimal, Event, Events, Next, Quote};
@@ -189,16 +189,19 @@ fn of_client(bus: &mut Bus) -> Rows {
     rows
 }
 
-/// The reader of the languages' tests in C.
-fn reader_in_c(desk: &Desk) -> Option<Command> {
+/// A program of the languages' tests, compiled.
+pub(super) fn program_of(desk: &Desk, compiler: &str, source: &str) -> Option<PathBuf> {
     let folder = built::build("-p touchline-capi");
     let capi = built::root().join("crates/capi");
-    let program = desk.path("reader");
-    let mut compile = Command::new("cc");
+    let program = desk.path(&format!("{source}.out"));
+    let mut compile = Command::new(compiler);
+    if source.ends_with("cpp") {
+        compile.arg("-std=c++17");
+    }
     compile
         .args(["-O1", "-o"])
         .arg(&program)
-        .arg(capi.join("tests/programs/scenario.c"))
+        .arg(capi.join("tests/programs").join(source))
         .arg("-I")
         .arg(capi.join("include"))
         .arg(folder.join("libtouchline.so"))
@@ -206,11 +209,16 @@ fn reader_in_c(desk: &Desk) -> Option<Command> {
     match compile.status() {
         Ok(status) => assert!(status.success(), "{compile:?}"),
         Err(error) => {
-            touchline_testing::skip(&format!("best prices in C: cc: {error}"));
+            touchline_testing::skip(&format!("{source}: {compiler}: {error}"));
             return None;
         }
     }
-    let mut reader = Command::new(program);
+    Some(program)
+}
+
+/// The reader in C.
+fn reader_in_c(desk: &Desk) -> Option<Command> {
+    let mut reader = Command::new(program_of(desk, "cc", "scenario.c")?);
     reader.arg("demo").arg(desk.path("buses"));
     Some(reader)
 }

@@ -5,7 +5,7 @@
 //! packet the folded books are compared with those that the client keeps, and at the end those with the path's.
 
 #[path = "../../../../client/tests/client/fold.rs"]
-mod program;
+pub mod program;
 
 use crate::sessions::path::{Path, channel, mirror_agrees, path, settings, subscriber};
 use crate::sessions::recovery::everything_at_once;
