@@ -5,9 +5,7 @@ use crate::event::Event;
 use crate::number::{Form, Time};
 use crate::pickle::{self, Pickled, damaged};
 use crate::rows::packet::{last_place, mark_last};
-use crate::rows::{
-    Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow, push,
-};
+use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -384,4 +382,12 @@ impl Filling {
             wanted,
         })
     }
+}
+
+/// Adds a row; a vector that cannot grow is an error instead of the end of the process.
+#[inline]
+pub fn push<R>(rows: &mut Vec<R>, row: R) -> Result<(), TryReserveError> {
+    rows.try_reserve(1)?;
+    rows.push(row);
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! A copy of a kept price book or order book.
 
+use crate::batch::push;
 use crate::errors::{check_room, exception, no_memory};
 use crate::number::Form;
-use crate::rows::{Array, BookRow, MergedRow, Row, StoredOrderRow, push};
+use crate::rows::{Array, BookRow, MergedRow, Row, StoredOrderRow};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::fmt;

@@ -2,14 +2,13 @@
 //!
 //! What was read is in the state until Python has it: a handler of a signal that raises an exception within a call loses none of it.
 
-use crate::batch::{Batch, Filling};
+use crate::batch::{Batch, Filling, push};
 use crate::book::{Book, list_of};
 use crate::errors::{check_room, exception, held_back, no_memory, said};
 use crate::event::Event;
 use crate::held::{Call, Held};
 use crate::number::Form;
 use crate::numpy::import_numpy;
-use crate::rows::push;
 use crate::view::{Named, View, Which};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 mod memory;
 pub(crate) mod packet;
 
-pub use memory::{Rows, push};
+pub use memory::Rows;
 
 use crate::number::{Form, Number, Time};
 use crate::numpy::{Stored, numpy, stored};

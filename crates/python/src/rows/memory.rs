@@ -5,7 +5,6 @@ use crate::errors::no_memory;
 use crate::pickle::damaged;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::TryReserveError;
 use std::fmt;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
@@ -17,14 +16,6 @@ pub struct Rows {
     pub(super) memory: Arc<dyn Memory>,
     count: usize,
     row_bytes: usize,
-}
-
-/// Adds a row; a vector that cannot grow is an error instead of the end of the process.
-#[inline]
-pub fn push<R>(rows: &mut Vec<R>, row: R) -> Result<(), TryReserveError> {
-    rows.try_reserve(1)?;
-    rows.push(row);
-    Ok(())
 }
 
 /// Memory of rows of some type.
