@@ -1,14 +1,18 @@
 //! The best bid and offer is one thing: files, screens and every language have the same rows of one session.
 
 use super::Desk;
-use super::examples::{PUBLISH, Running, published, settle};
+use super::examples::{Running, published, settle};
 use super::series::price;
+use crate::sessions::recovery::everything_at_once;
+use crate::sessions::seeds;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use touchline_client::{Bus, Decimal, Event, Events, Next, Quote};
+use touchline_lab::capture::write_pcap;
+use touchline_lab::cme::{Options, generate};
 use touchline_testing::built;
 
 /// Price in 1e-9, quantity, book; `None` without a best price.
@@ -243,9 +247,11 @@ fn reader_in_python(desk: &Desk, python: &Path, is_arrays: bool) -> Command {
 #[test]
 fn files_screens_and_languages_have_the_same_best_prices() {
     let desk = published("best-prices");
-    let quotes = "replay --config demo/cme.toml --pcap demo/session.pcap --quiet --display";
-    desk.run(&format!("{quotes} --quotes q.csv")).done();
-    let expected = of_csv(&desk.read("q.csv"));
+    let expected = rows_of_every_reader(
+        &desk,
+        "--config demo/cme.toml --pcap demo/session.pcap",
+        &["tail", "tail --json"],
+    );
     let books = expected.live.values().flatten().flatten().flatten();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for (.., book) in books {
@@ -256,7 +262,44 @@ fn files_screens_and_languages_have_the_same_best_prices() {
         "{} rows, {kinds:?}",
         expected.count()
     );
+}
 
+/// The same over losses on one line and on both, recovery, resets and every other fault.
+#[test]
+fn a_faulty_session_has_the_same_best_prices_everywhere() {
+    let (mut rows, mut recovered) = (0, 0);
+    for seed in seeds(3) {
+        let options = Options {
+            events: 250,
+            channel_resets: 1,
+            // Before it an instrument has no symbol in a file, and one in a reader that knows it.
+            late_definition: false,
+            ..Options::varied(seed)
+        };
+        let desk = Desk::bare(&format!("faulty-prices-{seed}"));
+        let arrivals = everything_at_once(&generate(&options, seed), seed).arrivals;
+        write_pcap(&arrivals, &desk.path("session.pcap")).expect("our folder");
+        let config = desk.read("cme.toml").replace("lab", "demo");
+        desk.write("demo.toml", config);
+        let session = "--config demo.toml --pcap session.pcap";
+        desk.run(&format!("replay {session} --publish --quiet"))
+            .done();
+        rows += rows_of_every_reader(&desk, session, &["tail"]).count();
+        recovered += desk.read("q.csv").matches(",recovering,").count();
+    }
+    assert!(
+        rows > 300 && recovered > 20,
+        "{rows} rows, {recovered} not live"
+    );
+}
+
+/// Publishes the session behind readers that have joined, and compares the rows of each with those of the file, which it returns.
+fn rows_of_every_reader(desk: &Desk, session: &str, screens: &[&'static str]) -> Rows {
+    desk.run(&format!(
+        "replay {session} --quiet --display --quotes q.csv"
+    ))
+    .done();
+    let expected = of_csv(&desk.read("q.csv"));
     let of_tops = |options: touchline_client::Options| {
         let options = options.directory(desk.path("buses"));
         options.join("demo").expect("the bus is there")
@@ -275,18 +318,17 @@ fn files_screens_and_languages_have_the_same_best_prices() {
             (definition.symbol.to_string(), definition.quantity_exponent)
         })
         .collect();
-    let mut programs = vec![
-        ("tail", desk.command("tail demo")),
-        ("tail --json", desk.command("tail demo --json")),
-    ];
-    programs.extend(reader_in_c(&desk).map(|reader| ("C", reader)));
+    let screens = screens.iter();
+    let screens = screens.map(|words| (*words, desk.command(&words.replace("tail", "tail demo"))));
+    let mut programs: Vec<(&str, Command)> = screens.collect();
+    programs.extend(reader_in_c(desk).map(|reader| ("C", reader)));
     if let Some(python) = built::python("python-tests", &["numpy", "pytest"]) {
-        programs.push(("Python", reader_in_python(&desk, &python, false)));
-        programs.push(("arrays", reader_in_python(&desk, &python, true)));
+        programs.push(("Python", reader_in_python(desk, &python, false)));
+        programs.push(("arrays", reader_in_python(desk, &python, true)));
     }
     let running: Vec<(&str, Running)> = programs
         .iter_mut()
-        .map(|(name, command)| (*name, Running::of(&desk, command)))
+        .map(|(name, command)| (*name, Running::of(desk, command)))
         .collect();
     for (name, reader) in &running {
         reader.wait(name, |out, err| {
@@ -295,7 +337,8 @@ fn files_screens_and_languages_have_the_same_best_prices() {
         });
     }
     let before: Vec<usize> = running.iter().map(|(_, reader)| reader.printed()).collect();
-    desk.run(PUBLISH).done();
+    desk.run(&format!("replay {session} --publish --quiet"))
+        .done();
     for (name, bus) in &mut clients {
         of_client(bus).assert_equal(&expected, name);
     }
@@ -309,4 +352,5 @@ fn files_screens_and_languages_have_the_same_best_prices() {
         };
         rows.assert_equal(&expected, name);
     }
+    expected
 }
