@@ -418,10 +418,14 @@ fn guest_view(guests: &Guests, guest: &Guest) -> Option<ReaderView> {
     Some(ReaderView {
         name: format!("{}@{}", guest.name, guest.user),
         process: holder,
-        counters: counters_file
-            .as_ref()
-            .map(ReaderCounters::of)
-            .unwrap_or_default(),
+        // A reader of another user has no place, whatever its file states.
+        counters: ReaderCounters {
+            place: 0,
+            ..counters_file
+                .as_ref()
+                .map(ReaderCounters::of)
+                .unwrap_or_default()
+        },
         lag_bytes: 0,
         counters_file,
     })
