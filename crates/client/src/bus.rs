@@ -474,6 +474,11 @@ impl Bus {
         }
     }
 
+    /// Whether its loop was ended.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopper.is_stopped()
+    }
+
     /// Whether a handle is of this bus.
     pub(crate) fn has(&self, instrument: Instrument) -> bool {
         self.reading.kept.registry.definition(instrument).is_some()

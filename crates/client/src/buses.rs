@@ -53,15 +53,15 @@ impl Buses {
         &self.buses
     }
 
-    /// The next event of any bus, and the bus; waits for it. `None` once a [`Stopper`] has ended the loop, and if there
-    /// are no buses.
+    /// The next event of any bus, and the bus; waits for it. `None` once a [`Stopper`] has ended the loop or each bus has
+    /// stopped, as in a forked child of their reader, and if there are no buses.
     #[allow(
         clippy::should_implement_trait,
         reason = "an iterator would borrow the buses, and programs read their kept values between two events"
     )]
     pub fn next(&mut self) -> Option<(&Bus, Event)> {
         loop {
-            if self.stopper.is_stopped() || self.buses.is_empty() {
+            if self.stopper.is_stopped() || self.buses.iter().all(Bus::is_stopped) {
                 return None;
             }
             if let Some((bus, event)) = self.round() {

@@ -1,6 +1,6 @@
 //! A bus as an asynchronous stream, read on a separate thread.
 
-use crate::{Bus, Definition, Event, Instrument, Stopper};
+use crate::{Bus, Connection, Definition, Event, Instrument, Stopper};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +20,8 @@ pub struct EventStream {
     thread: Option<JoinHandle<()>>,
     /// The process that has the thread.
     owner: Process,
+    /// That this is another process was reported.
+    fork_notified: bool,
 }
 
 /// Item of an [`EventStream`].
@@ -171,15 +173,23 @@ impl EventStream {
             stopper,
             thread: Some(thread),
             owner: Process::this(),
+            fork_notified: false,
         }
     }
 
-    /// The next event; waits for it. `None` once a [`Stopper`] has ended the loop and everything was returned.
+    /// The next event; waits for it. `None` once a [`Stopper`] has ended the loop and everything was returned. A forked child
+    /// gets a [`Connection::Forked`] and then `None`: the thread that reads is its parent's.
     pub async fn next(&mut self) -> Option<Streamed> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Streamed>> {
+        // The thread may have held the lock at the fork.
+        if !self.owner.is_this() {
+            let forked = Streamed::Event(Event::Connection(Connection::Forked));
+            let is_new = !std::mem::replace(&mut self.fork_notified, true);
+            return Poll::Ready(is_new.then_some(forked));
+        }
         let mut buffer = lock(&self.shared);
         match buffer.pop() {
             Some(item) => Poll::Ready(Some(item)),
@@ -191,16 +201,22 @@ impl EventStream {
         }
     }
 
-    /// Definition of an instrument; `None` before it is defined.
+    /// Definition of an instrument; `None` before it is defined, and in a forked child.
     pub fn definition(&self, instrument: Instrument) -> Option<Definition> {
+        if !self.owner.is_this() {
+            return None;
+        }
         lock(&self.shared)
             .definitions
             .get(instrument.index())?
             .clone()
     }
 
-    /// Tops replaced in the buffer by later ones.
+    /// Tops replaced in the buffer by later ones; 0 in a forked child.
     pub fn conflated(&self) -> u64 {
+        if !self.owner.is_this() {
+            return 0;
+        }
         lock(&self.shared).conflated
     }
 

@@ -64,3 +64,18 @@ fn buses_are_polled_in_turn_and_a_handle_belongs_to_one_bus() {
     stopper.stop();
     assert!(buses.next().is_none());
 }
+
+/// A bus that was stopped has nothing more to say, and a loop over such buses ends.
+#[test]
+fn a_loop_ends_when_each_of_its_buses_has_stopped() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let (first, second) = (stage.join(stage.options()), stage.join(stage.options()));
+    let stoppers = [first.stopper(), second.stopper()];
+    let mut buses = Buses::new();
+    buses.add(first);
+    buses.add(second);
+    while buses.poll().is_some() {}
+    stoppers.iter().for_each(touchline_client::Stopper::stop);
+    assert!(buses.next().is_none());
+}
