@@ -3,6 +3,7 @@
 
 mod compile;
 mod day;
+mod forks;
 mod generated;
 mod memory;
 mod moments;
