@@ -193,6 +193,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         // pause this round may have found them empty before it.
         let is_drained = |pause: &Pause| pause.is_drained;
         if is_empty && self.liveness.pause().is_none_or(is_drained) {
+            // mutant: gateway: a live channel is not checked for silence
             self.pipeline.advance_at(self.clocks.now(now).time);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));

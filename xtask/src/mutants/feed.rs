@@ -221,6 +221,18 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
+        name: "gateway: books of a silent channel stay live",
+        find: "Event::Channel(ref state) => self.publish(&Update::Channel(state), out),",
+        replace: "Event::Channel(_) => {}",
+        test: "-p touchline --test system no_book_is_live_beyond_the_bound_of_a_silence",
+    },
+    Mutant {
+        name: "gateway: a live channel is not checked for silence",
+        find: "self.pipeline.advance_at(self.clocks.now(now).time);",
+        replace: "",
+        test: "-p touchline-gateway --lib each_timer_of_a_quiet_gateway_checks_for_silence",
+    },
+    Mutant {
         name: "gateway: changes are seen before the end of the event",
         find: "self.event_open = !end_of_event;",
         replace: "self.event_open = false;",

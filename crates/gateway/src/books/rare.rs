@@ -69,6 +69,7 @@ impl MarketBooks {
             Event::Validity(instrument, validity) => {
                 self.validity(instrument, validity, instruments, out)
             }
+            // mutant: gateway: books of a silent channel stay live
             Event::Channel(ref state) => self.publish(&Update::Channel(state), out),
             Event::Download(phase) => self.publish(&Update::Download(phase), out),
             // Its book may contain half of the event until the event ends.

@@ -182,6 +182,21 @@ fn a_spinning_loop_reads_data_ahead_if_it_is_to_keep_it_warm() {
     }
 }
 
+/// A timer has at most 100 ms, so a silence is noticed that late at most.
+#[test]
+fn each_timer_of_a_quiet_gateway_checks_for_silence() {
+    let mut gateway = gateway(&Duty::default());
+    run(&mut gateway);
+    let counters = gateway.counters();
+    let checks = gateway.pipeline.feed().walls.len() as u64;
+    // A host that stopped this process has a backlog to process first.
+    assert!(
+        checks > 0 && checks + counters.stalls >= counters.timers,
+        "{checks} checks in {} timers",
+        counters.timers
+    );
+}
+
 /// A step either way is counted, an alarm, and told to the feed before any time has it; the times of the feed then are those of the
 /// wall clock.
 #[test]
