@@ -95,6 +95,16 @@ fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_no_mes
     until(&mut [&mut send, &mut receive], "not live again", is_live);
     assert_eq!(stage.counter("b", "relay_refreshes_taken"), refreshes);
     assert!(stage.is_same("a", "b"));
+    // The receiver pauses: its readers notice by themselves.
+    let stopped = Instant::now();
+    until(&mut [&mut send], "not stale for readers", || !is_live());
+    let stale_ms = stopped.elapsed().as_millis();
+    assert!(
+        (200..10_000).contains(&stale_ms),
+        "stale after {stale_ms} ms: not by the timeout"
+    );
+    until(&mut [&mut send, &mut receive], "not live again", is_live);
+    assert!(stage.is_same("a", "b"));
 }
 
 #[test]
