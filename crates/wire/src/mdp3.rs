@@ -3,11 +3,11 @@
 //! The messages are generated from CME's templates, every version merged into one view each; [`Packet`]
 //! and the printing stand beside them, written by hand. Names are the venue's own, spelled as Rust spells them.
 
-mod packet;
-
 mod generated;
-
+mod message;
+mod packet;
 mod print;
 
+pub use crate::sbe::Message;
 pub use generated::*;
 pub use packet::{CheckedMessage, Messages, Packet, PacketHeader, RawMessage};

@@ -8,7 +8,8 @@
 //!            ^ fixed     ^ later        ^ block length, count
 //! ```
 //!
-//! [`Block`] and [`Group`] hold these rules; generated views are thin names above them.
+//! [`Block`] and [`Group`] hold these rules; generated views are thin names above them. A [`Message`] is read through the
+//! table of its [`Template`] in place of a view.
 
 mod block;
 pub(crate) mod calendar;
@@ -16,8 +17,9 @@ mod decimal;
 mod group;
 mod header;
 mod malformed;
+pub(crate) mod template;
 mod text;
-mod value;
+pub(crate) mod value;
 
 pub use block::Block;
 pub use calendar::UtcTime;
@@ -25,6 +27,7 @@ pub use decimal::Decimal;
 pub use group::{Dimension, Entries, Entry, Group, GroupSize, GroupSize8Byte, GroupSizeEncoding};
 pub use header::MessageHeader;
 pub use malformed::Malformed;
+pub use template::{Field, Fields, GroupTable, Message, TableGroup, Template};
 pub use text::Text;
 pub use value::{Value, Visitor};
 
@@ -32,9 +35,8 @@ pub use value::{Value, Visitor};
 pub(crate) mod codec {
     pub(crate) use super::block::{Block, end, present};
     pub(crate) use super::group::*;
-    pub(crate) use super::value::{Lines, Value, Visitor};
+    pub(crate) use super::value::Value;
     pub(crate) use super::{Decimal, Malformed, Text};
-    pub(crate) use core::fmt;
     pub(crate) use zerocopy::little_endian::{I16, I32, I64, U16, U32, U64};
     pub(crate) use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 }

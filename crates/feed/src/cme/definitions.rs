@@ -2,54 +2,10 @@
 
 use super::channel::Channel;
 use super::cycles::CycleKind;
-use super::reference::{self, part, reference};
+use super::reference::Definition;
 use crate::Output;
-use touchline_types::{Depth, Event, Instrument, Price, Quantity, ReferenceData, Symbol};
-use touchline_wire::mdp3::*;
-use touchline_wire::sbe::Text;
-
-/// Fields of all definition messages.
-pub(super) struct Definition<'a> {
-    pub last_update_ns: u64,
-    pub indicator: MatchEventIndicator,
-    security_id: i32,
-    /// Messages in the cycle; `None` on the incremental feed.
-    total: Option<u32>,
-    symbol: Text<'a>,
-    group: Text<'a>,
-    asset: Text<'a>,
-    tick: Price,
-    direct_depth: Option<i8>,
-    implied_depth: Option<i8>,
-    reference: ReferenceData,
-}
-
-/// All definition templates have these fields; the last argument names the groups of reference data that only some
-/// have.
-macro_rules! read {
-    ($channel:ident, $view:ident, $raw:ident, $parts:tt) => {{
-        let message = $view::of($raw);
-        let depth = |feed_type: &str| {
-            let mut entries = message.no_md_feed_types().iter();
-            let entry =
-                entries.find(|entry| entry.md_feed_type().as_bytes() == feed_type.as_bytes());
-            entry.map(|entry| entry.market_depth())
-        };
-        Definition {
-            last_update_ns: message.last_update_time(),
-            indicator: message.match_event_indicator(),
-            security_id: message.security_id(),
-            total: message.tot_num_reports(),
-            symbol: message.symbol(),
-            group: message.security_group(),
-            asset: message.asset(),
-            tick: $channel.price(message.min_price_increment()),
-            direct_depth: depth("GBX"),
-            implied_depth: depth("GBI"),
-            reference: reference!(message, $raw.header.template_id, $parts),
-        }
-    }};
-}
+use touchline_types::{Depth, Event, Instrument, Price, Symbol};
+use touchline_wire::mdp3::{CheckedMessage, Message, Packet, PacketHeader};
 
 impl Channel {
     /// Processes a packet of the definition feed.
@@ -96,24 +52,12 @@ impl Channel {
     }
 
     fn read_definition<'a>(&mut self, raw: CheckedMessage<'a>) -> Option<Definition<'a>> {
-        Some(match raw.header.template_id {
-            27 => read!(self, MdInstrumentDefinitionFuture27, raw, [contract month lot fraction]),
-            29 => read!(self, MdInstrumentDefinitionSpread29, raw, [month lot legs fraction]),
-            41 => {
-                read!(self, MdInstrumentDefinitionOption41, raw, [contract month lot option fraction])
-            }
-            54 => read!(self, MdInstrumentDefinitionFuture54, raw, [contract month lot fraction]),
-            55 => {
-                read!(self, MdInstrumentDefinitionOption55, raw, [contract month lot option fraction])
-            }
-            56 => read!(self, MdInstrumentDefinitionSpread56, raw, [month lot legs fraction]),
-            57 => {
-                read!(self, MdInstrumentDefinitionFixedIncome57, raw, [contract date lot fraction])
-            }
-            58 => read!(self, MdInstrumentDefinitionRepo58, raw, [contract lot]),
-            63 => read!(self, MdInstrumentDefinitionFx63, raw, [contract month]),
-            _ => return None,
-        })
+        let (27 | 29 | 41 | 54..=58 | 63) = raw.header.template_id else {
+            return None;
+        };
+        let definition = Definition::read(&Message::of(raw)?);
+        self.counters.price_overflow += u64::from(definition.tick.is_none());
+        Some(definition)
     }
 
     /// Applies a definition. A changed depth of a book in use starts its recovery, since its levels were limited to the
@@ -134,7 +78,7 @@ impl Channel {
         definition.symbol = Symbol::new(new.symbol.as_bytes());
         definition.group = Symbol::new(new.group.as_bytes());
         definition.asset = Symbol::new(new.asset.as_bytes());
-        definition.tick = new.tick;
+        definition.tick = new.tick.unwrap_or(Price::NULL);
         definition.depth = depth;
         definition.reference = new.reference;
         definition.defined = true;

@@ -1,95 +1,193 @@
-//! Reference data from definition messages.
+//! Definition messages: the fields that we use, of which most are reference data.
 //!
 //! Source: CME, MDP 3.0 - Security Definition (FIX tags in brackets below), and the schema of the messages.
 
 use touchline_types::{
-    Code, DisplayFactor, Leg, Legs, OptionRight, Price, PriceFraction, Quantity, SecurityType, Side,
+    Code, DisplayFactor, Leg, OptionRight, Price, PriceFraction, Quantity, ReferenceData,
+    SecurityType, Side,
 };
-use touchline_wire::mdp3::{LegSide, MaturityMonthYear, PutOrCall};
-use touchline_wire::sbe::{Decimal, Text};
+use touchline_wire::mdp3::{EventType, LegSide, MatchEventIndicator, Message, PutOrCall};
+use touchline_wire::sbe::{Fields, TableGroup, Text, Value};
 
 /// Venue name in every definition: with the SecurityID it identifies an instrument on every bus.
 pub(super) fn venue() -> Code {
     Code::lossy(b"cme")
 }
 
-/// LotType (1093) of round lots.
-pub(super) const ROUND_LOT: i8 = 2;
+/// A definition message of any template.
+pub(super) struct Definition<'a> {
+    pub last_update_ns: u64,
+    pub indicator: MatchEventIndicator,
+    pub security_id: i32,
+    /// Messages in the cycle; `None` on the incremental feed.
+    pub total: Option<u32>,
+    pub symbol: Text<'a>,
+    pub group: Text<'a>,
+    pub asset: Text<'a>,
+    /// Null if it states none; `None` if it is out of range.
+    pub tick: Option<Price>,
+    pub direct_depth: Option<i8>,
+    pub implied_depth: Option<i8>,
+    pub reference: ReferenceData,
+}
 
-/// Reference data of a definition message, as [`ReferenceData`](touchline_types::ReferenceData): the fields of all
-/// templates, and the groups that this template has.
-macro_rules! reference {
-    ($message:ident, $template:expr, [$($part:ident)*]) => {{
-        let mut reference = ReferenceData {
-            venue: reference::venue(),
-            security_type: Some(reference::security_type(
-                $template,
-                $message.security_type(),
-                $message.cfi_code(),
-            )),
-            currency: reference::code($message.currency()),
-            display_factor: reference::display_factor($message.display_factor()),
-            quantity_min: reference::quantity($message.min_trade_vol()),
-            quantity_max: reference::quantity($message.max_trade_vol()),
-            high_limit: reference::price($message.high_limit_price()),
-            low_limit: reference::price($message.low_limit_price()),
-            status: $message.md_security_trading_status().map_or(u8::MAX, |status| status.0),
-            expiry_ns: $message
-                .no_events()
-                .iter()
-                .find(|event| event.event_type() == EventType::LAST_ELIGIBLE_TRADE_DATE)
-                .map_or(0, |event| event.event_time()),
-            ..ReferenceData::NULL
+impl<'a> Definition<'a> {
+    /// Reads a message: of each template the fields that it has.
+    pub fn read(message: &Message<'a>) -> Self {
+        let mut definition = Definition {
+            last_update_ns: 0,
+            indicator: MatchEventIndicator::default(),
+            security_id: 0,
+            total: None,
+            symbol: Text::default(),
+            group: Text::default(),
+            asset: Text::default(),
+            tick: Some(Price::NULL),
+            direct_depth: None,
+            implied_depth: None,
+            reference: ReferenceData {
+                venue: venue(),
+                ..ReferenceData::NULL
+            },
         };
-        $(part!($part, $message, reference);)*
-        reference
-    }};
+        let template = message.template_id();
+        let (mut security_type, mut cfi) = (Text::default(), Text::default());
+        let mut maturity = Maturity::default();
+        for (field, value) in message.fields() {
+            match field.tag {
+                167 => security_type = value.text(),
+                461 => cfi = value.text(),
+                200 => maturity.member(field.name, value),
+                tag => definition.field(tag, value),
+            }
+        }
+        let reference = &mut definition.reference;
+        reference.security_type = Some(self::security_type(template, security_type, cfi));
+        if let Some(month) = maturity.date() {
+            reference.maturity = month;
+        }
+        for group in message.groups() {
+            definition.entries(template, group);
+        }
+        definition
+    }
+
+    /// Takes a field of the root.
+    fn field(&mut self, tag: u16, value: Value<'a>) {
+        let reference = &mut self.reference;
+        match tag {
+            779 => self.last_update_ns = value.unsigned().unwrap_or_default(),
+            5799 => {
+                self.indicator = MatchEventIndicator(value.unsigned().unwrap_or_default() as u8)
+            }
+            48 => self.security_id = value.signed().unwrap_or_default() as i32,
+            911 => self.total = value.unsigned().map(|total| total as u32),
+            55 => self.symbol = value.text(),
+            1151 => self.group = value.text(),
+            6937 => self.asset = value.text(),
+            969 => self.tick = stated_price(value),
+            15 => reference.currency = code(value),
+            120 => reference.settlement_currency = code(value),
+            9787 => reference.display_factor = display_factor(value),
+            37702 => reference.price_fraction = main_fraction(value),
+            37703 => {
+                if let (Some(fraction), Some(sub)) =
+                    (&mut reference.price_fraction, value.unsigned())
+                {
+                    fraction.sub = sub as u8;
+                }
+            }
+            1147 => reference.multiplier = price(value),
+            562 => reference.quantity_min = quantity(value),
+            1140 => reference.quantity_max = quantity(value),
+            541 => reference.maturity = value.unsigned().map_or(0, |days| date(days as u16)),
+            202 => reference.strike = price(value),
+            201 => reference.right = right(value),
+            1149 => reference.high_limit = price(value),
+            1148 => reference.low_limit = price(value),
+            1682 => reference.status = value.unsigned().map_or(u8::MAX, |status| status as u8),
+            _ => {}
+        }
+    }
+
+    /// Takes the entries of a group.
+    fn entries(&mut self, template: u16, mut group: TableGroup<'a>) {
+        let reference = &mut self.reference;
+        match (group.table.tag, template) {
+            // NoEvents
+            (864, _) => {
+                let end = u64::from(EventType::LAST_ELIGIBLE_TRADE_DATE.0);
+                reference.expiry_ns = group
+                    .find(|event| get(event, 865).unsigned() == Some(end))
+                    .and_then(|event| get(&event, 1145).unsigned())
+                    .unwrap_or(0);
+            }
+            // NoMDFeedTypes
+            (1141, _) => {
+                let depth = |feed_type: &[u8]| {
+                    let mut entries = group;
+                    let entry =
+                        entries.find(|entry| get(entry, 1022).text().as_bytes() == feed_type)?;
+                    get(&entry, 264).signed().map(|levels| levels as i8)
+                };
+                (self.direct_depth, self.implied_depth) = (depth(b"GBX"), depth(b"GBI"));
+            }
+            // NoLotTypeRules
+            (1234, _) => {
+                reference.lot = group
+                    .find(|rule| get(rule, 1093).signed() == Some(ROUND_LOT))
+                    .map_or(Quantity::NULL, |rule| lot(get(&rule, 1231)));
+            }
+            // NoUnderlyings of options; those of a repo are what secures it.
+            (711, 41 | 55) => {
+                let underlying = group.next();
+                reference.underlying =
+                    underlying.and_then(|underlying| get(&underlying, 309).signed());
+            }
+            // NoLegs
+            (555, _) => group.for_each(|leg| reference.legs.push(self::leg(&leg))),
+            _ => {}
+        }
+    }
 }
 
-/// Groups that only some templates have.
-macro_rules! part {
-    (contract, $message:ident, $reference:ident) => {
-        $reference.settlement_currency = reference::code($message.settl_currency());
-        $reference.multiplier = reference::price($message.unit_of_measure_qty());
-    };
-    (fraction, $message:ident, $reference:ident) => {
-        $reference.price_fraction =
-            reference::fraction($message.main_fraction(), $message.sub_fraction());
-    };
-    (month, $message:ident, $reference:ident) => {
-        $reference.maturity = reference::month($message.maturity_month_year());
-    };
-    (date, $message:ident, $reference:ident) => {
-        $reference.maturity = $message.maturity_date().map_or(0, reference::date);
-    };
-    (lot, $message:ident, $reference:ident) => {
-        let mut rules = $message.no_lot_type_rules().iter();
-        $reference.lot = rules
-            .find(|rule| rule.lot_type() == reference::ROUND_LOT)
-            .map_or(Quantity::NULL, |rule| reference::lot(rule.min_lot_size()));
-    };
-    (option, $message:ident, $reference:ident) => {
-        $reference.strike = reference::price($message.strike_price());
-        $reference.right = reference::right($message.put_or_call());
-        let mut underlyings = $message.no_underlyings().iter();
-        $reference.underlying = underlyings
-            .next()
-            .map(|underlying| i64::from(underlying.underlying_security_id()));
-    };
-    (legs, $message:ident, $reference:ident) => {
-        $reference.legs = reference::legs(
-            $message
-                .no_legs()
-                .iter()
-                .map(|leg| (leg.leg_security_id(), leg.leg_ratio_qty(), leg.leg_side())),
-        );
-    };
+/// LotType (1093) of round lots.
+const ROUND_LOT: i64 = 2;
+
+/// The field of an entry; null if it has none.
+fn get<'a>(entry: &Fields<'a>, tag: u16) -> Value<'a> {
+    let mut fields = entry.clone();
+    let field = fields.find(|(field, _)| field.tag == tag);
+    field.map_or(Value::Null, |(_, value)| value)
 }
 
-pub(super) use {part, reference};
+/// MaturityMonthYear (200), member by member.
+#[derive(Default)]
+struct Maturity {
+    year: Option<u64>,
+    month: Option<u64>,
+    day: Option<u64>,
+}
+
+impl Maturity {
+    fn member(&mut self, name: &str, value: Value<'_>) {
+        match name {
+            "MaturityMonthYear.year" => self.year = value.unsigned(),
+            "MaturityMonthYear.month" => self.month = value.unsigned(),
+            "MaturityMonthYear.day" => self.day = value.unsigned(),
+            _ => {}
+        }
+    }
+
+    /// As `YYYYMMDD`, with day 00 for a month.
+    fn date(&self) -> Option<u32> {
+        let date = self.year? * 10_000 + self.month? * 100 + self.day.unwrap_or(0);
+        Some(date as u32)
+    }
+}
 
 /// Security type: from the template, and for templates of several types from SecurityType (167) and CFICode (461).
-pub(super) fn security_type(template: u16, name: Text<'_>, cfi: Text<'_>) -> SecurityType {
+fn security_type(template: u16, name: Text<'_>, cfi: Text<'_>) -> SecurityType {
     match (template, name.as_bytes()) {
         (27 | 54, b"FUT") => SecurityType::Future,
         (41 | 55, _) => SecurityType::Option,
@@ -105,72 +203,70 @@ pub(super) fn security_type(template: u16, name: Text<'_>, cfi: Text<'_>) -> Sec
 }
 
 /// A short text; none if it is not printable.
-pub(super) fn code(text: Text<'_>) -> Code {
-    Code::new(text.as_bytes()).unwrap_or_default()
+fn code(value: Value<'_>) -> Code {
+    Code::new(value.text().as_bytes()).unwrap_or_default()
+}
+
+/// A price, null if none is stated; `None` if it is out of range.
+fn stated_price(value: Value<'_>) -> Option<Price> {
+    match value {
+        Value::Decimal { mantissa, exponent } => Price::from_decimal(mantissa, exponent),
+        _ => Some(Price::NULL),
+    }
 }
 
 /// A reference price; null if out of range.
-pub(super) fn price<const EXPONENT: i8>(price: impl Into<Option<Decimal<EXPONENT>>>) -> Price {
-    let price = price.into().map(|price| price.mantissa);
-    price
-        .and_then(|mantissa| Price::from_decimal(mantissa, EXPONENT))
-        .unwrap_or(Price::NULL)
+fn price(value: Value<'_>) -> Price {
+    stated_price(value).unwrap_or(Price::NULL)
 }
 
 /// DisplayFactor (9787), exact.
-pub(super) fn display_factor<const EXPONENT: i8>(
-    factor: Decimal<EXPONENT>,
-) -> Option<DisplayFactor> {
-    let denominator = 10_u64.pow(u32::from(EXPONENT.unsigned_abs()));
-    DisplayFactor::new(u64::try_from(factor.mantissa).ok()?, denominator)
+fn display_factor(value: Value<'_>) -> Option<DisplayFactor> {
+    let Value::Decimal { mantissa, exponent } = value else {
+        return None;
+    };
+    let denominator = 10_u64.pow(u32::from(exponent.unsigned_abs()));
+    DisplayFactor::new(u64::try_from(mantissa).ok()?, denominator)
 }
 
-/// MainFraction (37702), SubFraction (37703).
-pub(super) fn fraction(main: Option<u8>, sub: Option<u8>) -> Option<PriceFraction> {
-    let main = main.filter(|main| *main > 1)?;
+/// MainFraction (37702); SubFraction (37703) follows it.
+fn main_fraction(value: Value<'_>) -> Option<PriceFraction> {
+    let main = value.unsigned().filter(|main| *main > 1)?;
     Some(PriceFraction {
-        main,
-        sub: sub.unwrap_or(0),
+        main: main as u8,
+        sub: 0,
     })
 }
 
 /// MinTradeVol (562), MaxTradeVol (1140): 0 is no limit.
-pub(super) fn quantity(volume: u32) -> Quantity {
-    match volume {
-        0 => Quantity::NULL,
-        volume => Quantity(volume.into()),
+fn quantity(value: Value<'_>) -> Quantity {
+    match value.unsigned() {
+        None | Some(0) => Quantity::NULL,
+        Some(volume) => Quantity(volume as i64),
     }
 }
 
 /// MinLotSize (1231); none if it is not an integer number of contracts.
-pub(super) fn lot(size: Option<Decimal<-4>>) -> Quantity {
-    match size {
-        Some(size) if size.mantissa > 0 && size.mantissa % 10_000 == 0 => {
-            Quantity(size.mantissa / 10_000)
+fn lot(value: Value<'_>) -> Quantity {
+    match value {
+        Value::Decimal { mantissa, .. } if mantissa > 0 && mantissa % 10_000 == 0 => {
+            Quantity(mantissa / 10_000)
         }
         _ => Quantity::NULL,
     }
 }
 
 /// PutOrCall (201).
-pub(super) fn right(right: PutOrCall) -> Option<OptionRight> {
-    match right {
+fn right(value: Value<'_>) -> Option<OptionRight> {
+    match PutOrCall(value.unsigned()? as u8) {
         PutOrCall::PUT => Some(OptionRight::Put),
         PutOrCall::CALL => Some(OptionRight::Call),
         _ => None,
     }
 }
 
-/// MaturityMonthYear (200) as `YYYYMMDD`, with day 00 for a month; 0 if absent.
-pub(super) fn month(maturity: MaturityMonthYear) -> u32 {
-    let (Some(year), Some(month)) = (maturity.year, maturity.month) else {
-        return 0;
-    };
-    u32::from(year) * 10_000 + u32::from(month) * 100 + u32::from(maturity.day.unwrap_or(0))
-}
-
 /// A LocalMktDate, days since 1970, as `YYYYMMDD`.
-pub(super) fn date(days: u16) -> u32 {
+fn date(days: u16) -> u32 {
     let mut room = [0; 27];
     let ns = u64::from(days) * 86_400_000_000_000;
     let text = touchline_wire::fix::write_timestamp(ns, Default::default(), &mut room);
@@ -179,18 +275,15 @@ pub(super) fn date(days: u16) -> u32 {
         .fold(0, |date, digit| date * 10 + u32::from(digit - b'0'))
 }
 
-/// The legs: LegSecurityID (602), LegRatioQty (623), LegSide (624).
-pub(super) fn legs(stated: impl Iterator<Item = (i32, i8, LegSide)>) -> Legs {
-    let mut legs = Legs::NONE;
-    for (security_id, ratio, side) in stated {
-        legs.push(Leg {
-            security_id: security_id.into(),
-            ratio: ratio.into(),
-            side: match side {
-                LegSide::SELL_SIDE => Side::Ask,
-                _ => Side::Bid,
-            },
-        });
+/// A leg: LegSecurityID (602), LegRatioQty (623), LegSide (624).
+fn leg(entry: &Fields<'_>) -> Leg {
+    let sell = Some(u64::from(LegSide::SELL_SIDE.0));
+    Leg {
+        security_id: get(entry, 602).signed().unwrap_or_default(),
+        ratio: get(entry, 623).signed().unwrap_or_default() as i32,
+        side: match get(entry, 624).unsigned() == sell {
+            true => Side::Ask,
+            false => Side::Bid,
+        },
     }
-    legs
 }

@@ -2,7 +2,7 @@
 
 use super::{Message, Packet, RawMessage};
 use crate::sbe::calendar::write_time;
-use crate::sbe::codec::Lines;
+use crate::sbe::value::Lines;
 use core::fmt;
 
 /// ```text

@@ -18,12 +18,6 @@ impl<const EXPONENT: i8> Decimal<EXPONENT> {
     pub const fn new(mantissa: i64) -> Self {
         Self { mantissa }
     }
-
-    /// The same from a mantissa that was sent in fewer bytes.
-    #[inline]
-    pub(crate) fn widen(mantissa: impl Into<i64>) -> Self {
-        Self::new(mantissa.into())
-    }
 }
 
 /// The shortest plain decimal: no exponent, no trailing zeros, no point without a fraction.

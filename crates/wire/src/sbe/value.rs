@@ -61,6 +61,36 @@ pub enum Value<'a> {
     },
 }
 
+impl<'a> Value<'a> {
+    /// What is not negative: an integer, a character or choice by its code, a time or date. `None` otherwise.
+    pub fn unsigned(&self) -> Option<u64> {
+        match *self {
+            Self::Unsigned(number) | Self::TimeNs(number) | Self::Set { raw: number, .. } => {
+                Some(number)
+            }
+            Self::Char(code) | Self::Enum { raw: code, .. } => Some(code.into()),
+            Self::Days(days) => Some(days.into()),
+            _ => None,
+        }
+    }
+
+    /// A signed integer. `None` otherwise.
+    pub const fn signed(&self) -> Option<i64> {
+        match *self {
+            Self::Signed(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The text; empty if it is none.
+    pub fn text(&self) -> Text<'a> {
+        match *self {
+            Self::Text(text) => text,
+            _ => Text::default(),
+        }
+    }
+}
+
 /// As a person reads it: null is `-`, an enum its name, a set its choices joined by `|` and `0` without any.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! One field: its place in the layout, its Rust type, and the expressions that read and show it.
+//! One field: its place in the layout, its Rust type, and the expression that reads it.
 
 use super::{camel, check, snake};
 use crate::codegen::schema::{Base, Constant, Encoding, Field, Number, Primitive};
@@ -18,8 +18,6 @@ pub struct Accessor {
     pub constant: bool,
     /// Sentences for the documentation.
     pub about: String,
-    /// Arguments of the visitor, one pair per member for a composite.
-    pub shown: Vec<(String, String)>,
 }
 
 /// The accessor of `field` in a block whose oldest form is `base`.
@@ -53,7 +51,6 @@ pub fn accessor(field: &Field, base: Base) -> Result<Accessor> {
         (false, true) => about += &format!(" `None` before version {}.", field.since),
         (false, false) => {}
     }
-    let shown = shown(field, &method, optional || nullable);
     Ok(Accessor {
         name: field.name.clone(),
         method,
@@ -61,7 +58,6 @@ pub fn accessor(field: &Field, base: Base) -> Result<Accessor> {
         body,
         constant: false,
         about,
-        shown,
     })
 }
 
@@ -201,16 +197,14 @@ impl Reading {
             }
             Encoding::Composite(composite) => match composite.exponent() {
                 Some((mantissa, exponent)) => {
-                    let wide = mantissa.primitive == Primitive::I64;
-                    let new = if wide {
-                        "Decimal::new"
-                    } else {
-                        "Decimal::widen"
-                    };
+                    ensure!(
+                        mantissa.primitive == Primitive::I64,
+                        "only decimals of eight bytes become Rust"
+                    );
                     Ok(Self::number(
                         source,
                         mantissa,
-                        Some(new),
+                        Some("Decimal::new"),
                         format!("Decimal<{exponent}>"),
                     ))
                 }
@@ -256,20 +250,12 @@ fn constant_accessor(
         "field {}: a constant cannot come later",
         field.name
     );
-    let (returns, body, shown) = match constant {
+    let (returns, body) = match constant {
         Constant::Integer(Primitive::Char, code) => {
             let code = u8::try_from(*code)?;
-            (
-                "u8".to_owned(),
-                format!("b'{}'", code.escape_ascii()),
-                format!("Value::Char(self.{method}())"),
-            )
+            ("u8".to_owned(), format!("b'{}'", code.escape_ascii()))
         }
-        Constant::Integer(primitive, value) => (
-            rust_type(*primitive)?,
-            value.to_string(),
-            format!("self.{method}().into()"),
-        ),
+        Constant::Integer(primitive, value) => (rust_type(*primitive)?, value.to_string()),
         _ => bail!(
             "field {}: only constant integers and characters become Rust",
             field.name
@@ -279,7 +265,6 @@ fn constant_accessor(
         "{}, tag {}. Not on the wire: always `{body}`.",
         field.name, field.tag
     );
-    let shown = vec![(field.name.clone(), shown)];
     Ok(Accessor {
         name: field.name.clone(),
         method,
@@ -287,57 +272,7 @@ fn constant_accessor(
         body,
         constant: true,
         about,
-        shown,
     })
-}
-
-/// Values for the visitor: the field, or each member of a composite.
-fn shown(field: &Field, method: &str, optional: bool) -> Vec<(String, String)> {
-    let show = |variant: &str| {
-        if optional {
-            format!("self.{method}().map({variant}).into()")
-        } else {
-            format!("{variant}(self.{method}())")
-        }
-    };
-    let value = match (&field.encoding, field.semantic.as_deref()) {
-        (
-            Encoding::Number(Number {
-                primitive: Primitive::Char,
-                ..
-            }),
-            _,
-        ) => show("Value::Char"),
-        (
-            Encoding::Number(Number {
-                primitive: Primitive::U64,
-                ..
-            }),
-            Some("UTCTimestamp"),
-        ) => show("Value::TimeNs"),
-        (
-            Encoding::Number(Number {
-                primitive: Primitive::U16,
-                ..
-            }),
-            Some("LocalMktDate"),
-        ) => show("Value::Days"),
-        (Encoding::Composite(composite), _) if composite.exponent().is_none() => {
-            let members = composite.members.iter().map(|member| {
-                let get = match optional {
-                    true => format!(
-                        "self.{method}().and_then(|value| value.{}).into()",
-                        snake(&member.name)
-                    ),
-                    false => format!("self.{method}().{}.into()", snake(&member.name)),
-                };
-                (format!("{}.{}", field.name, member.name), get)
-            });
-            return members.collect();
-        }
-        _ => format!("self.{method}().into()"),
-    };
-    vec![(field.name.clone(), value)]
 }
 
 fn unit(field: &Field) -> &'static str {

@@ -13,10 +13,6 @@ pub fn file(message: &Message, newest: u16) -> Result<String> {
         .groups
         .iter()
         .try_for_each(|group| check(&group.name))?;
-    ensure!(
-        message.body.data.is_empty(),
-        "variable-length data does not become Rust"
-    );
     let name = camel(&message.name);
     let accessors = accessors(&message.body)?;
     let mut entries = String::new();
@@ -49,8 +45,8 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
         id,
         body,
     } = message;
-    let (mut members, mut splits, mut names, mut getters, mut visits) =
-        <(String, String, String, String, String)>::default();
+    let (mut members, mut splits, mut names, mut getters) =
+        <(String, String, String, String)>::default();
     let mut checked = String::new();
     for group in &body.groups {
         let (method, entry) = (snake(&group.name), format!("{name}{}", camel(&group.name)));
@@ -79,30 +75,16 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
             "\n/// {}, tag {}.{since}\n#[inline]\npub const fn {method}(&self) -> Group<'a, {entry}<'a>> {{ self.{method} }}",
             group.name, group.tag
         )?;
-        writeln!(
-            visits,
-            "for (index, entry) in self.{method}.iter().enumerate() {{ visitor.entry(\"{}\", index)?; entry.visit(visitor)?; }}",
-            group.name
-        )?;
     }
-    let (constants, methods, shown) = (
-        constants(accessors)?,
-        methods(accessors)?,
-        shown(accessors)?,
-    );
+    let (constants, methods) = (constants(accessors)?, methods(accessors)?);
     // Bytes behind the last group are of a newer schema.
     if let Some(at) = checked.rfind(", rest) = ") {
         checked.replace_range(at..at + ", rest)".len(), ", _)");
     }
     let behind = if checked.is_empty() { "_" } else { "rest" };
-    let unused = if shown.is_empty() && visits.is_empty() {
-        "_visitor"
-    } else {
-        "visitor"
-    };
     Ok(format!(
         "/// {schema_name}, template {id}.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct {name}<'a> {{
     block: Block<'a, Root>,
     {members}}}
@@ -139,20 +121,6 @@ impl<'a> {name}<'a> {{
         self.block.version()
     }}
     {methods}{getters}
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, {unused}: &mut dyn Visitor) -> fmt::Result {{
-        {shown}{visits}Ok(())
-    }}
-}}
-
-impl fmt::Debug for {name}<'_> {{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {{
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }}
 }}
 
 /// The root block in version {version}.
@@ -173,28 +141,17 @@ fn entry(message: &str, group: &Group) -> Result<String> {
         format!("{}Block", camel(&group.name)),
     );
     let accessors = accessors(body)?;
-    let (constants, methods, shown) = (
-        constants(&accessors)?,
-        methods(&accessors)?,
-        shown(&accessors)?,
-    );
+    let (constants, methods) = (constants(&accessors)?, methods(&accessors)?);
     Ok(format!(
         "
 /// An entry of {group_name} in [`{message}`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct {name}<'a> {{
     block: Block<'a, {root}>,
 }}
 
 impl<'a> {name}<'a> {{
     {constants}{methods}
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {{
-        {shown}Ok(())
-    }}
 }}
 
 impl<'a> Entry<'a> for {name}<'a> {{
@@ -203,13 +160,6 @@ impl<'a> Entry<'a> for {name}<'a> {{
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {{
         Block::over(version, block).map(|block| Self {{ block }})
-    }}
-}}
-
-impl fmt::Debug for {name}<'_> {{
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {{
-        f.write_str(\"{group_name}\")?;
-        self.visit(&mut Lines::on_one(f))
     }}
 }}
 
@@ -273,14 +223,6 @@ fn methods(accessors: &[Accessor]) -> Result<String> {
     Ok(text)
 }
 
-fn shown(accessors: &[Accessor]) -> Result<String> {
-    let mut text = String::new();
-    for (name, value) in accessors.iter().flat_map(|accessor| &accessor.shown) {
-        writeln!(text, "visitor.field(\"{name}\", {value})?;")?;
-    }
-    Ok(text)
-}
-
 /// The block in its oldest form, byte for byte, with later fields where they lie in its padding.
 fn layout(name: &str, body: &Body) -> Result<String> {
     let length = usize::from(body.base.block_length);
@@ -319,7 +261,7 @@ const _: () = assert!(size_of::<{name}>() == {length});
 }
 
 /// The dimension of the run-time part that has this layout.
-fn dimension(composite: &Composite) -> Result<&'static str> {
+pub fn dimension(composite: &Composite) -> Result<&'static str> {
     let layout = (
         composite.unsigned("blockLength"),
         composite.unsigned("numInGroup"),

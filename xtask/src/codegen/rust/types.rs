@@ -1,7 +1,7 @@
 //! `types.rs`: enums, sets and composites that fields refer to.
 
 use super::field::{layout_type, rust_type};
-use super::{File, MARK, camel, check, screaming, snake};
+use super::{File, MARK, camel, check, has_view, screaming, snake};
 use crate::codegen::schema::{Body, Composite, Encoding, Enum, Primitive, Schema, Set};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 pub fn file(schema: &Schema) -> Result<File> {
     let mut named = BTreeMap::new();
     for message in &schema.messages {
-        collect(&message.body, &mut named);
+        collect(&message.body, has_view(message), &mut named);
     }
     let mut text = format!("{MARK}//! Enums, sets and composites.\n\nuse crate::sbe::codec::*;\n");
     for (name, encoding) in named {
@@ -30,8 +30,9 @@ pub fn file(schema: &Schema) -> Result<File> {
     })
 }
 
-/// Messages that a version dropped keep their old types, so of two with one name the richer is the newer.
-fn collect<'a>(body: &'a Body, named: &mut BTreeMap<&'a str, &'a Encoding>) {
+/// Messages that a version dropped keep their old types, so of two with one name the richer is the newer. Tables have a
+/// line for each member of a composite, so only views need its type.
+fn collect<'a>(body: &'a Body, is_viewed: bool, named: &mut BTreeMap<&'a str, &'a Encoding>) {
     let richness = |encoding: &Encoding| match encoding {
         Encoding::Enum(choices) => choices.values.len(),
         Encoding::Set(set) => set.choices.len(),
@@ -41,7 +42,9 @@ fn collect<'a>(body: &'a Body, named: &mut BTreeMap<&'a str, &'a Encoding>) {
         let name = match &field.encoding {
             Encoding::Enum(choices) => &choices.name,
             Encoding::Set(set) => &set.name,
-            Encoding::Composite(composite) if composite.exponent().is_none() => &composite.name,
+            Encoding::Composite(composite) if is_viewed && composite.exponent().is_none() => {
+                &composite.name
+            }
             _ => continue,
         };
         let known = named.entry(name).or_insert(&field.encoding);
@@ -51,7 +54,7 @@ fn collect<'a>(body: &'a Body, named: &mut BTreeMap<&'a str, &'a Encoding>) {
     }
     body.groups
         .iter()
-        .for_each(|group| collect(&group.body, named));
+        .for_each(|group| collect(&group.body, is_viewed, named));
 }
 
 fn enumeration(choices: &Enum) -> Result<String> {

@@ -5,7 +5,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// AdminHeartbeat12, template 12.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct AdminHeartbeat12<'a> {
     block: Block<'a, Root>,
 }
@@ -40,21 +40,6 @@ impl<'a> AdminHeartbeat12<'a> {
     #[inline]
     pub const fn version(&self) -> u16 {
         self.block.version()
-    }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, _visitor: &mut dyn Visitor) -> fmt::Result {
-        Ok(())
-    }
-}
-
-impl fmt::Debug for AdminHeartbeat12<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

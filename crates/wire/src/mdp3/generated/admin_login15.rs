@@ -5,7 +5,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// AdminLogin15, template 15.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct AdminLogin15<'a> {
     block: Block<'a, Root>,
 }
@@ -46,22 +46,6 @@ impl<'a> AdminLogin15<'a> {
     #[inline]
     pub fn heart_bt_int(&self) -> i8 {
         self.block.fixed.heart_bt_int
-    }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("HeartBtInt", self.heart_bt_int().into())?;
-        Ok(())
-    }
-}
-
-impl fmt::Debug for AdminLogin15<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

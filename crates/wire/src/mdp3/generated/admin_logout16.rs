@@ -5,7 +5,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// AdminLogout16, template 16.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct AdminLogout16<'a> {
     block: Block<'a, Root>,
 }
@@ -46,22 +46,6 @@ impl<'a> AdminLogout16<'a> {
     #[inline]
     pub fn text(&self) -> Text<'a> {
         Text::new(&self.block.fixed.text)
-    }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("Text", self.text().into())?;
-        Ok(())
-    }
-}
-
-impl fmt::Debug for AdminLogout16<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// ChannelReset4, template 4.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChannelReset4<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, ChannelReset4NoMdEntries<'a>>,
@@ -69,27 +69,6 @@ impl<'a> ChannelReset4<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, ChannelReset4NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for ChannelReset4<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 5.
@@ -103,7 +82,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 9);
 
 /// An entry of NoMDEntries in [`ChannelReset4`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct ChannelReset4NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -132,17 +111,6 @@ impl<'a> ChannelReset4NoMdEntries<'a> {
     pub fn appl_id(&self) -> i16 {
         self.block.fixed.appl_id.get()
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", Value::Char(self.md_entry_type()))?;
-        visitor.field("ApplID", self.appl_id().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for ChannelReset4NoMdEntries<'a> {
@@ -151,13 +119,6 @@ impl<'a> Entry<'a> for ChannelReset4NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for ChannelReset4NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

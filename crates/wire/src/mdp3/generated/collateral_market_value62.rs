@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// CollateralMarketValue62, template 62.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct CollateralMarketValue62<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, CollateralMarketValue62NoMdEntries<'a>>,
@@ -69,27 +69,6 @@ impl<'a> CollateralMarketValue62<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, CollateralMarketValue62NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for CollateralMarketValue62<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 11.
@@ -104,7 +83,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`CollateralMarketValue62`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct CollateralMarketValue62NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -145,32 +124,6 @@ impl<'a> CollateralMarketValue62NoMdEntries<'a> {
     pub fn md_stream_id(&self) -> Option<PriceSource> {
         present(self.block.fixed.md_stream_id, 255).map(PriceSource)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field(
-            "UnderlyingSecurityAltID",
-            self.underlying_security_alt_id().into(),
-        )?;
-        visitor.field(
-            "UnderlyingSecurityAltIDSource",
-            self.underlying_security_alt_id_source().into(),
-        )?;
-        visitor.field(
-            "CollateralMarketPrice",
-            self.collateral_market_price().into(),
-        )?;
-        visitor.field("DirtyPrice", self.dirty_price().into())?;
-        visitor.field(
-            "UnderlyingInstrumentGUID",
-            self.underlying_instrument_guid().into(),
-        )?;
-        visitor.field("MDStreamID", self.md_stream_id().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for CollateralMarketValue62NoMdEntries<'a> {
@@ -179,13 +132,6 @@ impl<'a> Entry<'a> for CollateralMarketValue62NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for CollateralMarketValue62NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshBook32, template 32.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshBook32<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, MdIncrementalRefreshBook32NoMdEntries<'a>>,
@@ -90,31 +90,6 @@ impl<'a> MdIncrementalRefreshBook32<'a> {
     ) -> Group<'a, MdIncrementalRefreshBook32NoOrderIdEntries<'a>> {
         self.no_order_id_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        for (index, entry) in self.no_order_id_entries.iter().enumerate() {
-            visitor.entry("NoOrderIDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshBook32<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 5.
@@ -129,7 +104,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`MdIncrementalRefreshBook32`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshBook32NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -182,22 +157,6 @@ impl<'a> MdIncrementalRefreshBook32NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryTypeBook {
         MdEntryTypeBook(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field("NumberOfOrders", self.number_of_orders().into())?;
-        visitor.field("MDPriceLevel", self.md_price_level().into())?;
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshBook32NoMdEntries<'a> {
@@ -206,13 +165,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshBook32NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshBook32NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 
@@ -234,7 +186,7 @@ struct NoMdEntriesBlock {
 const _: () = assert!(size_of::<NoMdEntriesBlock>() == 32);
 
 /// An entry of NoOrderIDEntries in [`MdIncrementalRefreshBook32`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshBook32NoOrderIdEntries<'a> {
     block: Block<'a, NoOrderIdEntriesBlock>,
 }
@@ -272,19 +224,6 @@ impl<'a> MdIncrementalRefreshBook32NoOrderIdEntries<'a> {
     pub fn order_update_action(&self) -> OrderUpdateAction {
         OrderUpdateAction(self.block.fixed.order_update_action)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("OrderID", self.order_id().into())?;
-        visitor.field("MDOrderPriority", self.md_order_priority().into())?;
-        visitor.field("MDDisplayQty", self.md_display_qty().into())?;
-        visitor.field("ReferenceID", self.reference_id().into())?;
-        visitor.field("OrderUpdateAction", self.order_update_action().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshBook32NoOrderIdEntries<'a> {
@@ -293,13 +232,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshBook32NoOrderIdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshBook32NoOrderIdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoOrderIDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshBookLongQty64, template 64.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshBookLongQty64<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, MdIncrementalRefreshBookLongQty64NoMdEntries<'a>>,
@@ -84,31 +84,6 @@ impl<'a> MdIncrementalRefreshBookLongQty64<'a> {
     ) -> Group<'a, MdIncrementalRefreshBookLongQty64NoOrderIdEntries<'a>> {
         self.no_order_id_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        for (index, entry) in self.no_order_id_entries.iter().enumerate() {
-            visitor.entry("NoOrderIDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshBookLongQty64<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 12.
@@ -123,7 +98,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`MdIncrementalRefreshBookLongQty64`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshBookLongQty64NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -176,22 +151,6 @@ impl<'a> MdIncrementalRefreshBookLongQty64NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryTypeBook {
         MdEntryTypeBook(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field("NumberOfOrders", self.number_of_orders().into())?;
-        visitor.field("MDPriceLevel", self.md_price_level().into())?;
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshBookLongQty64NoMdEntries<'a> {
@@ -200,13 +159,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshBookLongQty64NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshBookLongQty64NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 
@@ -228,7 +180,7 @@ struct NoMdEntriesBlock {
 const _: () = assert!(size_of::<NoMdEntriesBlock>() == 32);
 
 /// An entry of NoOrderIDEntries in [`MdIncrementalRefreshBookLongQty64`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshBookLongQty64NoOrderIdEntries<'a> {
     block: Block<'a, NoOrderIdEntriesBlock>,
 }
@@ -266,19 +218,6 @@ impl<'a> MdIncrementalRefreshBookLongQty64NoOrderIdEntries<'a> {
     pub fn order_update_action(&self) -> OrderUpdateAction {
         OrderUpdateAction(self.block.fixed.order_update_action)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("OrderID", self.order_id().into())?;
-        visitor.field("MDOrderPriority", self.md_order_priority().into())?;
-        visitor.field("MDDisplayQty", self.md_display_qty().into())?;
-        visitor.field("ReferenceID", self.reference_id().into())?;
-        visitor.field("OrderUpdateAction", self.order_update_action().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshBookLongQty64NoOrderIdEntries<'a> {
@@ -287,13 +226,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshBookLongQty64NoOrderIdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshBookLongQty64NoOrderIdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoOrderIDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

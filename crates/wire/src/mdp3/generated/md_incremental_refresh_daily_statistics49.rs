@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshDailyStatistics49, template 49.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshDailyStatistics49<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, MdIncrementalRefreshDailyStatistics49NoMdEntries<'a>>,
@@ -71,27 +71,6 @@ impl<'a> MdIncrementalRefreshDailyStatistics49<'a> {
     ) -> Group<'a, MdIncrementalRefreshDailyStatistics49NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshDailyStatistics49<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 9.
@@ -106,7 +85,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`MdIncrementalRefreshDailyStatistics49`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshDailyStatistics49NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -159,25 +138,6 @@ impl<'a> MdIncrementalRefreshDailyStatistics49NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryTypeDailyStatistics {
         MdEntryTypeDailyStatistics(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field(
-            "TradingReferenceDate",
-            self.trading_reference_date().map(Value::Days).into(),
-        )?;
-        visitor.field("SettlPriceType", self.settl_price_type().into())?;
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshDailyStatistics49NoMdEntries<'a> {
@@ -186,13 +146,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshDailyStatistics49NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshDailyStatistics49NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

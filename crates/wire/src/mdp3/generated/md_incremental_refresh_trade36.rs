@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshTrade36, template 36.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshTrade36<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, MdIncrementalRefreshTrade36NoMdEntries<'a>>,
@@ -69,27 +69,6 @@ impl<'a> MdIncrementalRefreshTrade36<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, MdIncrementalRefreshTrade36NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshTrade36<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 5.
@@ -104,7 +83,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`MdIncrementalRefreshTrade36`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshTrade36NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -166,23 +145,6 @@ impl<'a> MdIncrementalRefreshTrade36NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> u8 {
         Self::MD_ENTRY_TYPE
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field("NumberOfOrders", self.number_of_orders().into())?;
-        visitor.field("TradeID", self.trade_id().into())?;
-        visitor.field("AggressorSide", self.aggressor_side().into())?;
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", Value::Char(self.md_entry_type()))?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshTrade36NoMdEntries<'a> {
@@ -191,13 +153,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshTrade36NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshTrade36NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshTradeSummary48, template 48.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshTradeSummary48<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, MdIncrementalRefreshTradeSummary48NoMdEntries<'a>>,
@@ -84,31 +84,6 @@ impl<'a> MdIncrementalRefreshTradeSummary48<'a> {
     ) -> Group<'a, MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'a>> {
         self.no_order_id_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        for (index, entry) in self.no_order_id_entries.iter().enumerate() {
-            visitor.entry("NoOrderIDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshTradeSummary48<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 9.
@@ -123,7 +98,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`MdIncrementalRefreshTradeSummary48`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshTradeSummary48NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -185,23 +160,6 @@ impl<'a> MdIncrementalRefreshTradeSummary48NoMdEntries<'a> {
     pub fn md_trade_entry_id(&self) -> Option<u32> {
         present(self.block.fixed.md_trade_entry_id.get(), 4294967295)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field("NumberOfOrders", self.number_of_orders().into())?;
-        visitor.field("AggressorSide", self.aggressor_side().into())?;
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", Value::Char(self.md_entry_type()))?;
-        visitor.field("MDTradeEntryID", self.md_trade_entry_id().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshTradeSummary48NoMdEntries<'a> {
@@ -210,13 +168,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshTradeSummary48NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshTradeSummary48NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 
@@ -238,7 +189,7 @@ struct NoMdEntriesBlock {
 const _: () = assert!(size_of::<NoMdEntriesBlock>() == 32);
 
 /// An entry of NoOrderIDEntries in [`MdIncrementalRefreshTradeSummary48`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'a> {
     block: Block<'a, NoOrderIdEntriesBlock>,
 }
@@ -255,16 +206,6 @@ impl<'a> MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'a> {
     pub fn last_qty(&self) -> i32 {
         self.block.fixed.last_qty.get()
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("OrderID", self.order_id().into())?;
-        visitor.field("LastQty", self.last_qty().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'a> {
@@ -273,13 +214,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoOrderIDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

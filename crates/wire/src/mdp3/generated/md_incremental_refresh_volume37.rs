@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshVolume37, template 37.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshVolume37<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, MdIncrementalRefreshVolume37NoMdEntries<'a>>,
@@ -69,27 +69,6 @@ impl<'a> MdIncrementalRefreshVolume37<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, MdIncrementalRefreshVolume37NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshVolume37<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 5.
@@ -104,7 +83,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 11);
 
 /// An entry of NoMDEntries in [`MdIncrementalRefreshVolume37`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct MdIncrementalRefreshVolume37NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -142,19 +121,6 @@ impl<'a> MdIncrementalRefreshVolume37NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> u8 {
         Self::MD_ENTRY_TYPE
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field("MDUpdateAction", self.md_update_action().into())?;
-        visitor.field("MDEntryType", Value::Char(self.md_entry_type()))?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for MdIncrementalRefreshVolume37NoMdEntries<'a> {
@@ -163,13 +129,6 @@ impl<'a> Entry<'a> for MdIncrementalRefreshVolume37NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for MdIncrementalRefreshVolume37NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// QuoteRequest39, template 39.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct QuoteRequest39<'a> {
     block: Block<'a, Root>,
     no_related_sym: Group<'a, QuoteRequest39NoRelatedSym<'a>>,
@@ -75,28 +75,6 @@ impl<'a> QuoteRequest39<'a> {
     pub const fn no_related_sym(&self) -> Group<'a, QuoteRequest39NoRelatedSym<'a>> {
         self.no_related_sym
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("QuoteReqID", self.quote_req_id().into())?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        for (index, entry) in self.no_related_sym.iter().enumerate() {
-            visitor.entry("NoRelatedSym", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for QuoteRequest39<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 5.
@@ -112,7 +90,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 35);
 
 /// An entry of NoRelatedSym in [`QuoteRequest39`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct QuoteRequest39NoRelatedSym<'a> {
     block: Block<'a, NoRelatedSymBlock>,
 }
@@ -147,19 +125,6 @@ impl<'a> QuoteRequest39NoRelatedSym<'a> {
     pub fn side(&self) -> Option<i8> {
         present(self.block.fixed.side, 127)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("Symbol", self.symbol().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("OrderQty", self.order_qty().into())?;
-        visitor.field("QuoteType", self.quote_type().into())?;
-        visitor.field("Side", self.side().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for QuoteRequest39NoRelatedSym<'a> {
@@ -168,13 +133,6 @@ impl<'a> Entry<'a> for QuoteRequest39NoRelatedSym<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for QuoteRequest39NoRelatedSym<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoRelatedSym")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SecurityStatus30, template 30.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SecurityStatus30<'a> {
     block: Block<'a, Root>,
 }
@@ -95,33 +95,6 @@ impl<'a> SecurityStatus30<'a> {
     #[inline]
     pub fn security_trading_event(&self) -> SecurityTradingEvent {
         SecurityTradingEvent(self.block.fixed.security_trading_event)
-    }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("SecurityGroup", self.security_group().into())?;
-        visitor.field("Asset", self.asset().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("TradeDate", self.trade_date().map(Value::Days).into())?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        visitor.field(
-            "SecurityTradingStatus",
-            self.security_trading_status().into(),
-        )?;
-        visitor.field("HaltReason", self.halt_reason().into())?;
-        visitor.field("SecurityTradingEvent", self.security_trading_event().into())?;
-        Ok(())
-    }
-}
-
-impl fmt::Debug for SecurityStatus30<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SecurityStatusWorkup60, template 60.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SecurityStatusWorkup60<'a> {
     block: Block<'a, Root>,
     no_order_id_entries: Group<'a, SecurityStatusWorkup60NoOrderIdEntries<'a>>,
@@ -113,37 +113,6 @@ impl<'a> SecurityStatusWorkup60<'a> {
     ) -> Group<'a, SecurityStatusWorkup60NoOrderIdEntries<'a>> {
         self.no_order_id_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        visitor.field("TradeDate", self.trade_date().map(Value::Days).into())?;
-        visitor.field("TradeLinkID", self.trade_link_id().into())?;
-        visitor.field(
-            "SecurityTradingStatus",
-            self.security_trading_status().into(),
-        )?;
-        visitor.field("HaltReason", self.halt_reason().into())?;
-        visitor.field("SecurityTradingEvent", self.security_trading_event().into())?;
-        for (index, entry) in self.no_order_id_entries.iter().enumerate() {
-            visitor.entry("NoOrderIDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for SecurityStatusWorkup60<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 10.
@@ -164,7 +133,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 30);
 
 /// An entry of NoOrderIDEntries in [`SecurityStatusWorkup60`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SecurityStatusWorkup60NoOrderIdEntries<'a> {
     block: Block<'a, NoOrderIdEntriesBlock>,
 }
@@ -187,17 +156,6 @@ impl<'a> SecurityStatusWorkup60NoOrderIdEntries<'a> {
     pub fn aggressor_indicator(&self) -> Option<AggressorFlag> {
         present(self.block.fixed.aggressor_indicator, 255).map(AggressorFlag)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("OrderID", self.order_id().into())?;
-        visitor.field("Side", self.side().into())?;
-        visitor.field("AggressorIndicator", self.aggressor_indicator().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for SecurityStatusWorkup60NoOrderIdEntries<'a> {
@@ -206,13 +164,6 @@ impl<'a> Entry<'a> for SecurityStatusWorkup60NoOrderIdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for SecurityStatusWorkup60NoOrderIdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoOrderIDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

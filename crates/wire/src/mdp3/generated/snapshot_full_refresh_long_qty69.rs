@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SnapshotFullRefreshLongQty69, template 69.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotFullRefreshLongQty69<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, SnapshotFullRefreshLongQty69NoMdEntries<'a>>,
@@ -127,42 +127,6 @@ impl<'a> SnapshotFullRefreshLongQty69<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, SnapshotFullRefreshLongQty69NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field(
-            "LastMsgSeqNumProcessed",
-            self.last_msg_seq_num_processed().into(),
-        )?;
-        visitor.field("TotNumReports", self.tot_num_reports().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("RptSeq", self.rpt_seq().into())?;
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("LastUpdateTime", Value::TimeNs(self.last_update_time()))?;
-        visitor.field("TradeDate", self.trade_date().map(Value::Days).into())?;
-        visitor.field(
-            "MDSecurityTradingStatus",
-            self.md_security_trading_status().into(),
-        )?;
-        visitor.field("HighLimitPrice", self.high_limit_price().into())?;
-        visitor.field("LowLimitPrice", self.low_limit_price().into())?;
-        visitor.field("MaxPriceVariation", self.max_price_variation().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for SnapshotFullRefreshLongQty69<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 12.
@@ -185,7 +149,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 59);
 
 /// An entry of NoMDEntries in [`SnapshotFullRefreshLongQty69`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotFullRefreshLongQty69NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -226,20 +190,6 @@ impl<'a> SnapshotFullRefreshLongQty69NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryType {
         MdEntryType(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("NumberOfOrders", self.number_of_orders().into())?;
-        visitor.field("MDPriceLevel", self.md_price_level().into())?;
-        visitor.field("OpenCloseSettlFlag", self.open_close_settl_flag().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for SnapshotFullRefreshLongQty69NoMdEntries<'a> {
@@ -248,13 +198,6 @@ impl<'a> Entry<'a> for SnapshotFullRefreshLongQty69NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for SnapshotFullRefreshLongQty69NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SnapshotFullRefreshOrderBook53, template 53.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotFullRefreshOrderBook53<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, SnapshotFullRefreshOrderBook53NoMdEntries<'a>>,
@@ -93,34 +93,6 @@ impl<'a> SnapshotFullRefreshOrderBook53<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, SnapshotFullRefreshOrderBook53NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field(
-            "LastMsgSeqNumProcessed",
-            self.last_msg_seq_num_processed().into(),
-        )?;
-        visitor.field("TotNumReports", self.tot_num_reports().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("NoChunks", self.no_chunks().into())?;
-        visitor.field("CurrentChunk", self.current_chunk().into())?;
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for SnapshotFullRefreshOrderBook53<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 9.
@@ -138,7 +110,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 28);
 
 /// An entry of NoMDEntries in [`SnapshotFullRefreshOrderBook53`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotFullRefreshOrderBook53NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -176,19 +148,6 @@ impl<'a> SnapshotFullRefreshOrderBook53NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryTypeBook {
         MdEntryTypeBook(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("OrderID", self.order_id().into())?;
-        visitor.field("MDOrderPriority", self.md_order_priority().into())?;
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDDisplayQty", self.md_display_qty().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for SnapshotFullRefreshOrderBook53NoMdEntries<'a> {
@@ -197,13 +156,6 @@ impl<'a> Entry<'a> for SnapshotFullRefreshOrderBook53NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for SnapshotFullRefreshOrderBook53NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SnapshotFullRefreshTCPLongQty68, template 68.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotFullRefreshTcpLongQty68<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, SnapshotFullRefreshTcpLongQty68NoMdEntries<'a>>,
@@ -97,31 +97,6 @@ impl<'a> SnapshotFullRefreshTcpLongQty68<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, SnapshotFullRefreshTcpLongQty68NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        visitor.field("HighLimitPrice", self.high_limit_price().into())?;
-        visitor.field("LowLimitPrice", self.low_limit_price().into())?;
-        visitor.field("MaxPriceVariation", self.max_price_variation().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for SnapshotFullRefreshTcpLongQty68<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 12.
@@ -139,7 +114,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 37);
 
 /// An entry of NoMDEntries in [`SnapshotFullRefreshTcpLongQty68`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotFullRefreshTcpLongQty68NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -180,20 +155,6 @@ impl<'a> SnapshotFullRefreshTcpLongQty68NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryType {
         MdEntryType(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDEntrySize", self.md_entry_size().into())?;
-        visitor.field("NumberOfOrders", self.number_of_orders().into())?;
-        visitor.field("MDPriceLevel", self.md_price_level().into())?;
-        visitor.field("OpenCloseSettlFlag", self.open_close_settl_flag().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for SnapshotFullRefreshTcpLongQty68NoMdEntries<'a> {
@@ -202,13 +163,6 @@ impl<'a> Entry<'a> for SnapshotFullRefreshTcpLongQty68NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for SnapshotFullRefreshTcpLongQty68NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SnapshotRefreshTopOrders59, template 59.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotRefreshTopOrders59<'a> {
     block: Block<'a, Root>,
     no_md_entries: Group<'a, SnapshotRefreshTopOrders59NoMdEntries<'a>>,
@@ -75,28 +75,6 @@ impl<'a> SnapshotRefreshTopOrders59<'a> {
     pub const fn no_md_entries(&self) -> Group<'a, SnapshotRefreshTopOrders59NoMdEntries<'a>> {
         self.no_md_entries
     }
-
-    /// Shows every field and entry to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("TransactTime", Value::TimeNs(self.transact_time()))?;
-        visitor.field("MatchEventIndicator", self.match_event_indicator().into())?;
-        visitor.field("SecurityID", self.security_id().into())?;
-        for (index, entry) in self.no_md_entries.iter().enumerate() {
-            visitor.entry("NoMDEntries", index)?;
-            entry.visit(visitor)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for SnapshotRefreshTopOrders59<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::NAME)?;
-        self.visit(&mut Lines::on_one(f))
-    }
 }
 
 /// The root block in version 10.
@@ -111,7 +89,7 @@ struct Root {
 const _: () = assert!(size_of::<Root>() == 13);
 
 /// An entry of NoMDEntries in [`SnapshotRefreshTopOrders59`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SnapshotRefreshTopOrders59NoMdEntries<'a> {
     block: Block<'a, NoMdEntriesBlock>,
 }
@@ -146,19 +124,6 @@ impl<'a> SnapshotRefreshTopOrders59NoMdEntries<'a> {
     pub fn md_entry_type(&self) -> MdEntryTypeBook {
         MdEntryTypeBook(self.block.fixed.md_entry_type)
     }
-
-    /// Shows every field to `visitor`.
-    ///
-    /// # Errors
-    /// Return type of the visitor.
-    pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
-        visitor.field("OrderID", self.order_id().into())?;
-        visitor.field("MDOrderPriority", self.md_order_priority().into())?;
-        visitor.field("MDEntryPx", self.md_entry_px().into())?;
-        visitor.field("MDDisplayQty", self.md_display_qty().into())?;
-        visitor.field("MDEntryType", self.md_entry_type().into())?;
-        Ok(())
-    }
 }
 
 impl<'a> Entry<'a> for SnapshotRefreshTopOrders59NoMdEntries<'a> {
@@ -167,13 +132,6 @@ impl<'a> Entry<'a> for SnapshotRefreshTopOrders59NoMdEntries<'a> {
     #[inline(always)]
     fn over(version: u16, block: &'a [u8]) -> Option<Self> {
         Block::over(version, block).map(|block| Self { block })
-    }
-}
-
-impl fmt::Debug for SnapshotRefreshTopOrders59NoMdEntries<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoMDEntries")?;
-        self.visit(&mut Lines::on_one(f))
     }
 }
 

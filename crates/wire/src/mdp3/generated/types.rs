@@ -703,43 +703,6 @@ impl From<MatchEventIndicator> for Value<'_> {
     }
 }
 
-/// MaturityMonthYear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MaturityMonthYear {
-    /// `year`. `None` when null.
-    pub year: Option<u16>,
-    /// `month`. `None` when null.
-    pub month: Option<u8>,
-    /// `day`. `None` when null.
-    pub day: Option<u8>,
-    /// `week`. `None` when null.
-    pub week: Option<u8>,
-}
-
-/// As it lies in a block.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(C)]
-pub(super) struct MaturityMonthYearLayout {
-    year: U16,
-    month: u8,
-    day: u8,
-    week: u8,
-}
-
-const _: () = assert!(size_of::<MaturityMonthYearLayout>() == 5);
-
-impl MaturityMonthYear {
-    #[inline]
-    pub(super) fn new(layout: &MaturityMonthYearLayout) -> Self {
-        Self {
-            year: present(layout.year.get(), 65535),
-            month: present(layout.month, 255),
-            day: present(layout.day, 255),
-            week: present(layout.week, 255),
-        }
-    }
-}
-
 /// MoneyOrPar. One of a set of numbers; a value that no known schema names is kept as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MoneyOrPar(pub u8);

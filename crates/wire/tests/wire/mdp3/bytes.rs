@@ -1,7 +1,7 @@
 //! Frames by hand.
 
 use touchline_wire::mdp3::{Message, RawMessage};
-use touchline_wire::sbe::MessageHeader;
+use touchline_wire::sbe::{Malformed, MessageHeader};
 
 /// Bytes in the making; each method appends.
 #[derive(Clone, Debug, Default)]
@@ -44,11 +44,20 @@ impl Bytes {
         self.u16(block_length).u16(template_id).u16(1).u16(version)
     }
 
-    /// The view of this message, which begins with its SBE header.
-    pub fn view(&self) -> Message<'_> {
+    /// This message, which begins with its SBE header.
+    pub fn message(&self) -> Message<'_> {
         let (header, body) = MessageHeader::split(&self.0).expect("a header");
-        let view = Message::parse(RawMessage { header, body }).expect("a right message");
-        view.expect("a known template")
+        let message = Message::parse(RawMessage { header, body }).expect("a right message");
+        message.expect("a known template")
+    }
+
+    /// Its view, which `parse` makes.
+    pub fn view<'a, V>(
+        &'a self,
+        parse: impl FnOnce(u16, u16, &'a [u8]) -> Result<V, Malformed>,
+    ) -> V {
+        let (header, body) = MessageHeader::split(&self.0).expect("a header");
+        parse(header.block_length, header.version, body).expect("a right message")
     }
 
     /// This message with its size before it, as it stands in a packet.

@@ -1,114 +1,43 @@
-//! Instrument definitions: 54, the widest of the common messages.
+//! Instrument definitions, which are read through the tables: 54, the widest of the common messages.
 
 use crate::mdp3::bytes::Bytes;
-use touchline_wire::mdp3::{EventType, Message, SecurityUpdateAction};
 
 #[test]
 fn future_54() {
     // A block may be longer than its version needs, or too short for a field that its version has.
     let cases = [
-        (9, 216, None),
-        (9, 224, None),
-        (13, 216, None),
-        (13, 220, None),
-        (13, 224, Some(42)),
-        (13, 230, Some(42)),
+        (9, 216, "-"),
+        (9, 224, "-"),
+        (13, 216, "-"),
+        (13, 220, "-"),
+        (13, 224, "42"),
+        (13, 230, "42"),
     ];
     for (version, block_length, guid) in cases {
+        let root = "MDInstrumentDefinitionFuture54(54) MatchEventIndicator=0 TotNumReports=55992 SecurityUpdateAction=Add \
+            LastUpdateTime=1970-01-01T00:00:00.000000003Z MDSecurityTradingStatus=ReadyToTrade ApplID=310 \
+            MarketSegmentID=64 UnderlyingProduct=5 SecurityExchange=XCME SecurityGroup=ES Asset=ES Symbol=ESU4 \
+            SecurityID=118 SecurityIDSource=8 SecurityType=FUT CFICode=FFIXSX MaturityMonthYear.year=2024 \
+            MaturityMonthYear.month=9 MaturityMonthYear.day=- MaturityMonthYear.week=- Currency=USD SettlCurrency=USD \
+            MatchAlgorithm=F MinTradeVol=1 MaxTradeVol=3000 MinPriceIncrement=0.25 DisplayFactor=0.01 MainFraction=- \
+            SubFraction=- PriceDisplayFormat=2 UnitOfMeasure=IPNT UnitOfMeasureQty=50 TradingReferencePrice=- \
+            SettlPriceType=0 OpenInterestQty=7 ClearedVolume=- HighLimitPrice=- LowLimitPrice=- MaxPriceVariation=- \
+            DecayQuantity=- DecayStartDate=- OriginalContractSize=- ContractMultiplier=- ContractMultiplierUnit=- \
+            FlowScheduleType=- MinPriceIncrementAmount=- UserDefinedInstrument=N TradingReferenceDate=2022-07-31";
+        let groups = [
+            "NoEvents[1] EventType=Activation EventTime=1970-01-01T00:00:00.000000001Z",
+            "NoEvents[2] EventType=LastEligibleTradeDate EventTime=1970-01-01T00:00:00.000000002Z",
+            "NoMDFeedTypes[1] MDFeedType=GBX MarketDepth=10",
+            "NoInstAttrib[1] InstAttribType=24 InstAttribValue=ElectronicMatchEligible|GTOrdersEligibility",
+            "NoLotTypeRules[1] LotType=4 MinLotSize=5",
+        ];
+        let lines = format!(
+            "{root} InstrumentGUID={guid}\n    {}",
+            groups.join("\n    ")
+        );
         let bytes = future(version, block_length);
-        let Message::MdInstrumentDefinitionFuture54(message) = bytes.view() else {
-            panic!("another template")
-        };
-        assert_eq!(message.instrument_guid(), guid);
-        assert_eq!(message.tot_num_reports(), Some(55_992));
-        assert_eq!(message.security_update_action(), SecurityUpdateAction::ADD);
-        assert_eq!(
-            (
-                message.appl_id(),
-                message.market_segment_id(),
-                message.underlying_product()
-            ),
-            (310, 64, 5)
-        );
-        assert_eq!(message.symbol().as_str(), Some("ESU4"));
-        assert_eq!(message.security_group().as_bytes(), b"ES");
-        assert_eq!(message.asset().to_string(), "ES");
-        assert_eq!(
-            (message.security_id(), message.security_id_source()),
-            (118, b'8')
-        );
-        assert_eq!(message.cfi_code().as_str(), Some("FFIXSX"));
-        let maturity = message.maturity_month_year();
-        assert_eq!(
-            (maturity.year, maturity.month, maturity.day, maturity.week),
-            (Some(2024), Some(9), None, None)
-        );
-        assert_eq!(
-            (message.currency().as_str(), message.match_algorithm()),
-            (Some("USD"), b'F')
-        );
-        assert_eq!(
-            (message.min_trade_vol(), message.max_trade_vol()),
-            (1, 3_000)
-        );
-        assert_eq!(message.min_price_increment().to_string(), "0.25");
-        assert_eq!(message.display_factor().to_string(), "0.01");
-        assert_eq!(
-            (message.main_fraction(), message.price_display_format()),
-            (None, Some(2))
-        );
-        assert_eq!(message.unit_of_measure().as_str(), Some("IPNT"));
-        assert_eq!(
-            message
-                .unit_of_measure_qty()
-                .map(|qty| qty.to_string())
-                .as_deref(),
-            Some("50")
-        );
-        assert_eq!(
-            (
-                message.trading_reference_price(),
-                message.open_interest_qty()
-            ),
-            (None, Some(7))
-        );
-        assert_eq!(
-            (
-                message.user_defined_instrument(),
-                message.trading_reference_date()
-            ),
-            (b'N', Some(19_204))
-        );
-
-        let events: Vec<_> = message
-            .no_events()
-            .iter()
-            .map(|event| (event.event_type(), event.event_time()))
-            .collect();
-        assert_eq!(
-            events,
-            [
-                (EventType::ACTIVATION, 1),
-                (EventType::LAST_ELIGIBLE_TRADE_DATE, 2)
-            ]
-        );
-        let feed = message.no_md_feed_types().get(0).expect("the feed type");
-        assert_eq!(
-            (feed.md_feed_type().as_str(), feed.market_depth()),
-            (Some("GBX"), 10)
-        );
-        let attributes = message.no_inst_attrib().get(0).expect("the attribute");
-        assert_eq!(attributes.inst_attrib_type(), 24);
-        assert!(attributes.inst_attrib_value().electronic_match_eligible());
-        assert!(attributes.inst_attrib_value().gt_orders_eligibility());
-        let lot = message.no_lot_type_rules().get(0).expect("the rule");
-        assert_eq!(
-            (
-                lot.lot_type(),
-                lot.min_lot_size().map(|size| size.to_string()).as_deref()
-            ),
-            (4, Some("5"))
-        );
+        assert_eq!(bytes.message().to_string(), lines);
+        assert_eq!(bytes.message().version(), version);
     }
 }
 
@@ -128,26 +57,10 @@ fn appended_fields_of_spread_56() {
         .group(4, 0)
         .group(5, 0)
         .group(18, 0);
-    let Message::MdInstrumentDefinitionSpread56(message) = bytes.view() else {
-        panic!("another template")
-    };
-    let texts = [
-        message.price_quote_method(),
-        message.risk_set(),
-        message.market_set(),
-        message.financial_instrument_full_name(),
-    ];
-    let texts = texts.map(|text| text.and_then(|text| text.as_str()));
-    assert_eq!(
-        texts,
-        [
-            Some("PRICE"),
-            Some("RISK"),
-            Some("MARKET"),
-            Some("A SPREAD")
-        ]
-    );
-    assert_eq!(message.instrument_guid(), Some(42));
+    let text = bytes.message().to_string();
+    let appended = "PriceQuoteMethod=PRICE RiskSet=RISK MarketSet=MARKET InstrumentGUID=42 \
+        FinancialInstrumentFullName=A SPREAD";
+    assert!(text.ends_with(appended), "{text}");
 }
 
 /// Version 10 appended eight bytes to the block.

@@ -2,7 +2,9 @@
 
 use crate::mdp3::bytes::{Bytes, book};
 use touchline_wire::mdp3::{
-    AggressorSide, MatchEventIndicator, MdEntryTypeBook, MdUpdateAction, Message, OrderUpdateAction,
+    AggressorSide, MatchEventIndicator, MdEntryTypeBook, MdIncrementalRefreshBook32,
+    MdIncrementalRefreshBook46, MdIncrementalRefreshOrderBook47,
+    MdIncrementalRefreshTradeSummary48, MdUpdateAction, OrderUpdateAction,
 };
 use touchline_wire::sbe::Decimal;
 
@@ -10,9 +12,7 @@ use touchline_wire::sbe::Decimal;
 fn book_46() {
     for (version, tradeable) in [(9, None), (13, Some(5))] {
         let bytes = book(version);
-        let Message::MdIncrementalRefreshBook46(message) = bytes.view() else {
-            panic!("another template")
-        };
+        let message = bytes.view(MdIncrementalRefreshBook46::parse);
         assert_eq!(message.version(), version);
         assert_eq!(message.transact_time(), 1_659_367_870_041_633_809);
         let indicator = message.match_event_indicator();
@@ -97,9 +97,7 @@ fn orders_47() {
             .u8(2)
             .u8(b'0')
             .raw(&[0; 6]);
-        let Message::MdIncrementalRefreshOrderBook47(message) = bytes.view() else {
-            panic!("another template")
-        };
+        let message = bytes.view(MdIncrementalRefreshOrderBook47::parse);
         let [changed, deleted] =
             [0, 1].map(|index| message.no_md_entries().get(index).expect("an entry"));
         assert_eq!(
@@ -159,9 +157,7 @@ fn trades_48() {
             .u64(12)
             .i32(3)
             .raw(&[0; 4]);
-        let Message::MdIncrementalRefreshTradeSummary48(message) = bytes.view() else {
-            panic!("another template")
-        };
+        let message = bytes.view(MdIncrementalRefreshTradeSummary48::parse);
         let trade = message.no_md_entries().get(0).expect("the trade");
         assert_eq!(
             (trade.md_entry_px().mantissa, trade.md_entry_size()),
@@ -202,9 +198,7 @@ fn known_parts_of_newer_versions_are_read() {
         .raw(&[2; 43])
         .group(4, 1)
         .raw(&[0xee; 4]);
-    let Message::MdIncrementalRefreshOrderBook47(message) = bytes.view() else {
-        panic!("another template")
-    };
+    let message = bytes.view(MdIncrementalRefreshOrderBook47::parse);
     assert_eq!(message.transact_time(), 5);
     let ids: Vec<_> = message
         .no_md_entries()
@@ -223,9 +217,7 @@ fn a_group_added_by_a_later_version_is_empty_in_older_messages() {
         if let Some(count) = orders {
             bytes = bytes.group8(24, count).raw(&[7; 48]);
         }
-        let Message::MdIncrementalRefreshBook32(message) = bytes.view() else {
-            panic!("another template")
-        };
+        let message = bytes.view(MdIncrementalRefreshBook32::parse);
         assert_eq!(
             message.no_order_id_entries().len(),
             usize::from(orders.unwrap_or(0))

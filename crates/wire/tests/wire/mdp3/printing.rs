@@ -24,7 +24,7 @@ fn a_packet_prints_as_lines() {
 #[test]
 fn debug_output_is_one_line() {
     let bytes = book(9);
-    let text = format!("{:?}", bytes.view());
+    let text = format!("{:?}", bytes.message());
     assert!(
         text.contains("MDIncrementalRefreshBook46 TransactTime="),
         "{text}"

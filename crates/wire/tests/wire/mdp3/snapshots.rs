@@ -2,7 +2,8 @@
 
 use crate::mdp3::bytes::Bytes;
 use touchline_wire::mdp3::{
-    MdEntryType, MdEntryTypeBook, Message, OpenCloseSettlFlag, SecurityTradingStatus,
+    MdEntryType, MdEntryTypeBook, OpenCloseSettlFlag, SecurityTradingStatus, SnapshotFullRefresh52,
+    SnapshotFullRefreshOrderBook53,
 };
 
 #[test]
@@ -38,9 +39,7 @@ fn price_snapshot_52() {
             .u8(5)
             .u8(0b11)
             .u8(b'6');
-        let Message::SnapshotFullRefresh52(message) = bytes.view() else {
-            panic!("another template")
-        };
+        let message = bytes.view(SnapshotFullRefresh52::parse);
         assert_eq!(
             (
                 message.last_msg_seq_num_processed(),
@@ -123,9 +122,7 @@ fn order_snapshot_53() {
             .i64(9)
             .i32(10)
             .u8(b'1');
-        let Message::SnapshotFullRefreshOrderBook53(message) = bytes.view() else {
-            panic!("another template")
-        };
+        let message = bytes.view(SnapshotFullRefreshOrderBook53::parse);
         assert_eq!(
             (
                 message.last_msg_seq_num_processed(),
