@@ -14,7 +14,6 @@ pub const LINES_MAX: usize = 70;
 /// that was measured in one piece.
 const LEFT: &[(&str, &str)] = &[
     ("crates/execution/src/trader/incident.rs", "fmt"),
-    ("crates/execution/src/trader/simulation/world.rs", "round"),
     (
         "crates/execution/src/trader/simulation/world/commands.rs",
         "commands",

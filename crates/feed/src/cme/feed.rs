@@ -229,7 +229,8 @@ impl CmeFeed {
         let sending_ns = packet.header.sending_time_ns;
         let timely = timeliness(&self.arbiter, snapshot_sequence, sending_ns, arrival.time);
         if timely != Timeliness::Impossible {
-            self.repeated(arrival, packet.header.sequence, timely, snapshot_sequence);
+            let number = packet.header.sequence;
+            self.repeated(arrival, number, (timely, snapshot_sequence));
         }
         match timely {
             Timeliness::Due => {
@@ -329,20 +330,14 @@ impl CmeFeed {
 
     /// Records a packet of the groups that repeat. A silence ends when one shows that no packet of the incremental feed was missed;
     /// definitions show nothing, and a snapshot ahead of the feed the opposite.
-    fn repeated(
-        &mut self,
-        arrival: Arrival,
-        number: u32,
-        timely: Timeliness,
-        snapshot_sequence: u32,
-    ) {
+    fn repeated(&mut self, arrival: Arrival, number: u32, (timely, newest): (Timeliness, u32)) {
         let now_ns = arrival.time.mono_ns;
         self.silence.repeated(arrival.feed, number, now_ns);
         let limit_ns = self.silence.limit_ns().unwrap_or(0);
         self.channel.counters.silence_limit_ms = limit_ns / 1_000_000;
         if timely == Timeliness::Early {
-            self.silence.note_ahead(snapshot_sequence, now_ns);
-        } else if snapshot_sequence > 0 && self.health.has(Condition::ChannelSilent) {
+            self.silence.note_ahead(newest, now_ns);
+        } else if newest > 0 && self.health.has(Condition::ChannelSilent) {
             Silence::end(&mut self.health, &mut self.channel.counters);
         }
     }
