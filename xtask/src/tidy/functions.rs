@@ -25,7 +25,6 @@ const LEFT: &[(&str, &str)] = &[
     ("crates/transport/src/market/subscriber.rs", "message"),
     ("crates/wire/src/fix/market_data.rs", "read"),
     ("xtask/src/codegen/fix.rs", "write"),
-    ("xtask/src/codegen/rust.rs", "index"),
     ("xtask/src/codegen/rust/message.rs", "view"),
 ];
 
