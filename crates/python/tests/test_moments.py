@@ -262,6 +262,7 @@ while len(bus.symbols) == 0 or len(batch) < 8:
     batch = bus.read(timeout=5)
 symbol, pickled = bus.symbols[0], pickle.dumps(batch)
 before = bus.book(symbol).bids.tolist(), bus.orders(symbol).bids.tolist()
+reserve = bytearray(4 << 20)
 pages = int(open("/proc/self/statm").read().split()[0])
 room = pages * resource.getpagesize() + ({kib} << 10)
 limits = resource.getrlimit(resource.RLIMIT_AS)
@@ -271,6 +272,8 @@ try:
     while True:
         kept.append({act})
 except MemoryError as error:
+    # Without it the next line has no memory either.
+    reserve = None
     resource.setrlimit(resource.RLIMIT_AS, limits)
     said = str(error)
 print(len(kept), said)

@@ -1,4 +1,4 @@
-"""Keeps books of its own from arrays alone, and compares them with the module's behind each read; and best prices at each end of a packet.
+"""Keeps books of its own from arrays alone, and compares them with the module's at each pause; and best prices at each end of a packet.
 
 Given the bus, its directory and symbols, as the programs in C and C++; `folding.py` is beside the tests of the package.
 """
@@ -39,8 +39,8 @@ def main(name, directory, *symbols):
         while not arrays.stopped:
             batch = arrays.read(timeout=0.05, limit=LIMIT)
             folded.take(batch)
-            # Not in the middle of a message, which the kept books have whole.
-            if batch.connection or len(batch) < LIMIT:
+            # Once nothing more comes: while it reads, a kept book may be ahead of the rows.
+            if len(batch) == 0 and not batch.connection:
                 folded.check(arrays)
                 checked += len(arrays.symbols)
             for event in iter(events.poll, None):
