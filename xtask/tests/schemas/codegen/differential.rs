@@ -5,6 +5,7 @@ use crate::codegen::{cme_templates, files};
 use std::fmt;
 use std::path::Path;
 use touchline_net::{frame, pcap::Reader};
+use touchline_testing::random::Random;
 use touchline_testing::{captures, schemas};
 use touchline_wire::mdp3::{Message, Packet, RawMessage};
 use touchline_wire::sbe::{MessageHeader, Value as Seen, Visitor};
@@ -26,8 +27,8 @@ fn random_messages_of_every_template() {
     );
     for template in templates {
         for seed in 0..3_000 {
-            let mut random = Random(u64::from(template) << 32 | seed);
-            let message = random_message(&versions, template, &mut random);
+            let mut draw = Draw::new(template, seed);
+            let message = random_message(&versions, template, &mut draw);
             let schema = newest(&versions, template);
             compare(schema, &message).unwrap_or_else(|error| {
                 panic!("template {template}, seed {seed}: {error}\n{message:02x?}")
@@ -45,8 +46,8 @@ fn messages_with_a_wrong_size_are_refused() {
     let versions = read_all(&schemas);
     for template in templates(&versions) {
         for seed in 0..50 {
-            let mut random = Random(u64::from(template) << 32 | seed);
-            let message = random_message(&versions, template, &mut random);
+            let mut draw = Draw::new(template, seed);
+            let message = random_message(&versions, template, &mut draw);
             for length in 8..message.len() {
                 assert!(
                     parse(&message[..length]).is_err(),
@@ -258,23 +259,23 @@ fn entry_length(versions: &[Schema], template: u16, group: &str) -> u16 {
         .expect("the group")
 }
 
-fn random_message(versions: &[Schema], template: u16, random: &mut Random) -> Vec<u8> {
+fn random_message(versions: &[Schema], template: u16, draw: &mut Draw) -> Vec<u8> {
     let (oldest, first) = oldest_with(versions, template);
     let newest = body_in(newest(versions, template), template).expect("the template");
-    let version = first + random.below(usize::from(13 - first) + 1) as u16;
-    let block_length = random.length(oldest.block_length, newest.block_length);
+    let version = first + draw.random.index(usize::from(13 - first) + 1) as u16;
+    let block_length = draw.length(oldest.block_length, newest.block_length);
     let mut bytes: Vec<u8> = [block_length, template, 1, version]
         .iter()
         .flat_map(|field| field.to_le_bytes())
         .collect();
-    bytes.extend(random.block(newest, block_length));
+    bytes.extend(draw.block(newest, block_length));
     for group in newest.groups.iter().filter(|group| group.since <= version) {
         let least = entry_length(versions, template, &group.name);
-        let length = random.length(least, group.body.block_length);
-        let count = random.below(4) as u8;
+        let length = draw.length(least, group.body.block_length);
+        let count = draw.random.index(4) as u8;
         bytes.extend(dimension(group, length, count));
         for _ in 0..count {
-            bytes.extend(random.block(&group.body, length));
+            bytes.extend(draw.block(&group.body, length));
         }
     }
     bytes
@@ -333,33 +334,30 @@ fn payloads(captures: &Path) -> Vec<(Vec<u8>, bool)> {
     payloads
 }
 
-/// SplitMix64: the seed that a failure names is enough to see it again.
-struct Random(u64);
+/// Random parts of messages; the seed that a failure names is enough to see it again.
+struct Draw {
+    random: Random,
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+impl Draw {
+    fn new(template: u16, seed: u64) -> Self {
+        Self {
+            random: Random::from_seed(u64::from(template) << 32 | seed),
+        }
     }
 
     /// A block length: the least, the newest, or anything from the least to a little more than the newest.
     fn length(&mut self, least: u16, newest: u16) -> u16 {
-        match self.below(4) {
+        match self.random.index(4) {
             0 => least,
             1 => newest,
-            _ => least + self.below(usize::from(newest - least) + 12) as u16,
+            _ => least + self.random.index(usize::from(newest - least) + 12) as u16,
         }
     }
 
     /// Random bytes, with the null value or a named value in some of the fields.
     fn block(&mut self, body: &Body, length: u16) -> Vec<u8> {
-        let mut bytes: Vec<u8> = (0..length).map(|_| self.next() as u8).collect();
+        let mut bytes: Vec<u8> = (0..length).map(|_| self.random.next_u64() as u8).collect();
         for field in &body.fields {
             let (number, named) = match &field.encoding {
                 Encoding::Number(number) => (*number, vec![]),
@@ -383,9 +381,9 @@ impl Random {
                 ),
                 Encoding::Set(_) | Encoding::Constant(_) => continue,
             };
-            let value = match (self.below(4), number.null) {
+            let value = match (self.random.index(4), number.null) {
                 (0, Some(null)) => null,
-                (1 | 2, _) if !named.is_empty() => named[self.below(named.len())].1,
+                (1 | 2, _) if !named.is_empty() => named[self.random.index(named.len())].1,
                 _ => continue,
             };
             let size = number.primitive.size();

@@ -8,6 +8,7 @@ use super::Message;
 use crate::sbe::template::{BlockTable, Template};
 use crate::sbe::{MessageHeader, Value};
 use std::vec::Vec;
+use touchline_testing::random::Random;
 
 /// Shows the values of all accessors of a message's view, those of the entries behind those of the root. False for a
 /// template without a view.
@@ -39,8 +40,8 @@ fn views_and_tables_read_the_same() {
     let mut compared = 0;
     for template in &TEMPLATES {
         for seed in 0..2_000 {
-            let mut random = Random(u64::from(template.id) << 32 | seed);
-            let bytes = random.packet(template);
+            let mut draw = Draw::new(template.id, seed);
+            let bytes = draw.packet(template);
             let packet = Packet::parse(&bytes).expect("a right packet");
             let raw = packet.messages().next().expect("one message");
             let mut values = Vec::new();
@@ -73,12 +74,12 @@ fn views_and_tables_refuse_the_same() {
     let mut refused = 0;
     for template in &TEMPLATES {
         for seed in 0..500 {
-            let mut random = Random(u64::from(template.id) << 32 | seed);
-            let mut bytes = random.message(template);
-            match random.below(3) {
-                0 => bytes.truncate(8 + random.below(bytes.len() - 7)),
+            let mut draw = Draw::new(template.id, seed);
+            let mut bytes = draw.message(template);
+            match draw.random.index(3) {
+                0 => bytes.truncate(8 + draw.random.index(bytes.len() - 7)),
                 1 => bytes.push(0),
-                _ => bytes[0] = random.next() as u8,
+                _ => bytes[0] = draw.random.next_u64() as u8,
             }
             let (header, body) = MessageHeader::split(&bytes).expect("a header");
             let raw = RawMessage { header, body };
@@ -95,19 +96,16 @@ fn views_and_tables_refuse_the_same() {
     assert!(refused > 10_000, "only {refused} messages were refused");
 }
 
-/// SplitMix64: the seed that a failure names is enough to see it again.
-struct Random(u64);
+/// Random parts of messages; the seed that a failure names is enough to see it again.
+struct Draw {
+    random: Random,
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+impl Draw {
+    fn new(template: u16, seed: u64) -> Self {
+        Self {
+            random: Random::from_seed(u64::from(template) << 32 | seed),
+        }
     }
 
     /// A packet of one message.
@@ -119,7 +117,7 @@ impl Random {
 
     /// A message of any version from 5 to 14 with its header, with up to three entries a group.
     fn message(&mut self, template: &Template) -> Vec<u8> {
-        let version = 5 + self.below(10) as u16;
+        let version = 5 + self.random.index(10) as u16;
         let block = self.block(&template.block);
         let mut bytes: Vec<u8> = [block.len() as u16, template.id, 1, version]
             .iter()
@@ -129,7 +127,7 @@ impl Random {
         let groups = template.groups.iter();
         for group in groups.filter(|group| group.since <= version) {
             let entry = self.block(&group.entry);
-            let count = self.below(4);
+            let count = self.random.index(4);
             bytes.extend(self.dimension(entry.len() as u16, count as u8, group.dimension));
             for _ in 0..count {
                 let mut entry = entry.clone();
@@ -157,7 +155,7 @@ impl Random {
 
     /// A random block, at least as long as the oldest.
     fn block(&mut self, table: &BlockTable) -> Vec<u8> {
-        let longer = self.below(40) * self.below(2);
+        let longer = self.random.index(40) * self.random.index(2);
         let mut block = std::vec![0; usize::from(table.length) + longer];
         self.fill(&mut block, table);
         block
@@ -165,9 +163,9 @@ impl Random {
 
     /// Random bytes, with the null value in some of the fields.
     fn fill(&mut self, block: &mut [u8], table: &BlockTable) {
-        block.fill_with(|| self.next() as u8);
+        block.fill_with(|| self.random.next_u64() as u8);
         for field in table.fields {
-            if self.below(3) == 0 {
+            if self.random.index(3) == 0 {
                 field.make_null(block);
             }
         }
