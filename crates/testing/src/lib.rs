@@ -10,14 +10,20 @@
 //! Those that use it.
 
 pub mod built;
+mod folder;
 #[cfg(feature = "certificates")]
 pub mod issuer;
 pub mod payload;
 mod port;
+mod process;
 pub mod random;
 mod skipped;
 #[cfg(feature = "ring")]
 pub mod stream_verifier;
+mod until;
 
+pub use folder::Folder;
 pub use port::{free_address, free_port, free_ports};
+pub use process::Process;
 pub use skipped::{captures, schemas, skip};
+pub use until::{Condition, PATIENCE, until};
