@@ -5,43 +5,27 @@ mod rewrites;
 use super::*;
 use crate::fix::{DisconnectReason, Role, SendError, Session, Settings};
 use std::fs::OpenOptions;
-use std::path::PathBuf;
+use touchline_testing::Folder;
 use touchline_types::ReceiveTime;
 
-/// A temporary folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let name = format!("touchline-failing-{name}-{}", std::process::id());
-        Folder(std::env::temp_dir().join(name))
-    }
-
-    fn open(&self) -> FileStore {
-        let limits = Limits {
-            messages: 16,
-            ..Limits::default()
-        };
-        FileStore::open(&self.0, "a.session", limits, Sync::Each).expect("it is whole")
-    }
-
-    /// A store with ten messages, seven received ones counted, whose file is then replaced by a device.
-    fn begun_on(&self, device: &str) -> FileStore {
-        let mut store = self.open();
-        for number in 1..=10 {
-            let message = format!("message {number}");
-            store.add(message.as_bytes()).expect("room");
-        }
-        store.expect(8).expect("room");
-        store.file = file(Path::new(device));
-        store
-    }
+fn open(folder: &Path) -> FileStore {
+    let limits = Limits {
+        messages: 16,
+        ..Limits::default()
+    };
+    FileStore::open(folder, "a.session", limits, Sync::Each).expect("it is whole")
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+/// A store with ten messages, seven received ones counted, whose file is then replaced by a device.
+fn begun_on(folder: &Path, device: &str) -> FileStore {
+    let mut store = open(folder);
+    for number in 1..=10 {
+        let message = format!("message {number}");
+        store.add(message.as_bytes()).expect("room");
     }
+    store.expect(8).expect("room");
+    store.file = file(Path::new(device));
+    store
 }
 
 fn file(path: &Path) -> File {
@@ -65,11 +49,11 @@ fn a_failed_store_rejects_every_later_call() {
     for (device, reason) in DEVICES {
         for (name, deed) in deeds {
             let folder = Folder::new(name);
-            let mut store = folder.begun_on(device);
+            let mut store = begun_on(&folder, device);
             let why = Err(StoreError::System(reason.raw_os_error()));
             assert_eq!(deed(&mut store), why, "{name} on {device}");
             // The disk works again, but the store stays closed.
-            store.file = file(&folder.0.join("a.session"));
+            store.file = file(&folder.join("a.session"));
             for (after, deed) in deeds {
                 assert_eq!(deed(&mut store), why, "{after} after {name} on {device}");
             }
@@ -79,7 +63,7 @@ fn a_failed_store_rejects_every_later_call() {
             assert_eq!(numbers, (11, 8), "{name} on {device}");
             // A new open finds the stored messages.
             drop(store);
-            let mut again = folder.open();
+            let mut again = open(&folder);
             assert_eq!((again.next_out(), again.next_in()), (11, 8));
             assert_eq!(again.read(10, &mut [0; 64]), Ok(10));
             assert_eq!(again.add(b"message 11"), Ok(()));
@@ -93,7 +77,7 @@ fn a_failed_store_rejects_every_later_call() {
 fn a_message_that_the_store_could_not_read_again_is_rejected() {
     let folder = Folder::new("long");
     let longest = vec![b'x'; MESSAGE_BYTES_MAX as usize];
-    let mut store = folder.open();
+    let mut store = open(&folder);
     assert_eq!(store.add(&longest), Ok(()));
     let why = Err(StoreError::TooLong);
     assert_eq!(store.add(&[&longest[..], b"x"].concat()), why);
@@ -101,7 +85,7 @@ fn a_message_that_the_store_could_not_read_again_is_rejected() {
     assert_eq!(store.expect(2), why);
     assert_eq!((store.next_out(), store.next_in()), (2, 1));
     drop(store);
-    let mut again = folder.open();
+    let mut again = open(&folder);
     assert_eq!(again.next_out(), 2);
     let mut room = vec![0; longest.len()];
     assert_eq!(again.read(1, &mut room), Ok(longest.len()));
@@ -114,7 +98,7 @@ fn a_message_that_the_store_could_not_read_again_is_rejected() {
 #[test]
 fn a_reset_that_cannot_remove_records_closes_the_store() {
     let folder = Folder::new("half");
-    let mut store = folder.begun_on("/dev/null");
+    let mut store = begun_on(&folder, "/dev/null");
     // The slot is written, but the file cannot be truncated.
     store.sync = Sync::Later;
     let why = Err(StoreError::System(Errno::INVAL.raw_os_error()));
@@ -130,7 +114,7 @@ fn a_session_ends_when_its_store_fails() {
     for (device, reason) in DEVICES {
         let folder = Folder::new("session");
         let settings = Settings::new(Role::Initiator, "US", "THEM");
-        let mut session = Session::new(settings, folder.begun_on(device));
+        let mut session = Session::new(settings, begun_on(&folder, device));
         for _ in 0..2 {
             session.connected(time);
             let failed = StoreError::System(reason.raw_os_error());

@@ -7,19 +7,19 @@ const LIMITS: Limits = Limits {
     bytes_max: 1_000,
 };
 
-fn open(folder: &Folder) -> FileStore {
+fn open(folder: &Path) -> FileStore {
     open_with(folder, LIMITS)
 }
 
-fn open_with(folder: &Folder, limits: Limits) -> FileStore {
-    FileStore::open(&folder.0, "a.session", limits, Sync::Later).expect("it is whole")
+fn open_with(folder: &Path, limits: Limits) -> FileStore {
+    FileStore::open(folder, "a.session", limits, Sync::Later).expect("it is whole")
 }
 
 fn message(number: u64) -> String {
     format!("this is message {number}")
 }
 
-fn filled(folder: &Folder, messages: u64) -> FileStore {
+fn filled(folder: &Path, messages: u64) -> FileStore {
     let mut store = open(folder);
     for number in 1..=messages {
         store.add(message(number).as_bytes()).expect("room");
@@ -28,13 +28,13 @@ fn filled(folder: &Folder, messages: u64) -> FileStore {
     store
 }
 
-fn size(folder: &Folder) -> u64 {
-    let about = std::fs::metadata(folder.0.join("a.session"));
+fn size(folder: &Path) -> u64 {
+    let about = std::fs::metadata(folder.join("a.session"));
     about.expect("it is there").len()
 }
 
-fn names(folder: &Folder) -> Vec<String> {
-    let entries = std::fs::read_dir(&folder.0).expect("a folder").flatten();
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
     entries.map(name).collect()
 }
@@ -147,7 +147,7 @@ fn a_crash_after_any_step_leaves_a_complete_store() {
 fn a_crash_during_creation_leaves_a_complete_store_or_none() {
     for steps in 0..=Rewrite::steps().len() {
         let folder = Folder::new("begin");
-        let handle = folder::open(&folder.0).expect("a folder");
+        let handle = folder::open(&folder).expect("a folder");
         let mut rewrite = Rewrite::begin(&handle, "a.session");
         for step in &Rewrite::steps()[..steps] {
             step(&mut rewrite).expect("room");
@@ -164,7 +164,7 @@ fn a_crash_during_creation_leaves_a_complete_store_or_none() {
 fn a_file_of_another_owner_is_not_replaced() {
     let folder = Folder::new("replaced");
     let mut store = filled(&folder, 10);
-    let (ours, away) = (folder.0.join("a.session"), folder.0.join("away"));
+    let (ours, away) = (folder.join("a.session"), folder.join("away"));
     std::fs::rename(&ours, &away).expect("ours");
     std::fs::write(&ours, "somebody's").expect("ours");
     let failed = (11..100).find_map(|_| store.add(b"one more message, with text").err());
@@ -179,14 +179,14 @@ fn a_rewrite_that_fails_changes_nothing() {
     let folder = Folder::new("no-room");
     let mut store = filled(&folder, 10);
     // A directory under the name of the unfinished file cannot be removed as a file.
-    std::fs::create_dir(folder.0.join("a.session.new")).expect("a folder");
+    std::fs::create_dir(folder.join("a.session.new")).expect("a folder");
     let failed = (0..100).find_map(|_| store.add(b"one more message, with text").err());
     assert!(matches!(failed, Some(StoreError::System(_))), "{failed:?}");
     let kept = store.next_out();
     assert!((11..40).contains(&kept), "{kept}");
     assert!(store.expect(50).is_err());
     drop(store);
-    std::fs::remove_dir(folder.0.join("a.session.new")).expect("empty");
+    std::fs::remove_dir(folder.join("a.session.new")).expect("empty");
     let store = open(&folder);
     assert_eq!((store.next_out(), store.next_in()), (kept, 11));
 }

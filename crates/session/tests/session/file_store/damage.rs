@@ -1,10 +1,10 @@
 //! Damage of a store: every changed or truncated file is refused, or opened with the original
 //! contents.
 
-use super::Folder;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use touchline_session::file_store::{Damage, FileStore, Limits, OpenError, Sync};
 use touchline_session::fix::Store;
+use touchline_testing::Folder;
 
 const NAME: &str = "test.session";
 /// Bytes before the first record, and of the header of a record.
@@ -18,23 +18,23 @@ struct Case {
     numbers: (u64, u64),
 }
 
-fn path(folder: &Folder) -> PathBuf {
-    folder.0.join(NAME)
+fn path(folder: &Path) -> PathBuf {
+    folder.join(NAME)
 }
 
-fn bytes(folder: &Folder) -> Vec<u8> {
+fn bytes(folder: &Path) -> Vec<u8> {
     std::fs::read(path(folder)).expect("a file")
 }
 
-fn open(folder: &Folder) -> Result<FileStore, OpenError> {
+fn open(folder: &Path) -> Result<FileStore, OpenError> {
     let limits = Limits {
         messages: 16,
         bytes_max: 400,
     };
-    FileStore::open(&folder.0, NAME, limits, Sync::Later)
+    FileStore::open(folder, NAME, limits, Sync::Later)
 }
 
-fn open_with(folder: &Folder, bytes: &[u8]) -> Result<FileStore, OpenError> {
+fn open_with(folder: &Path, bytes: &[u8]) -> Result<FileStore, OpenError> {
     std::fs::write(path(folder), bytes).expect("ours");
     open(folder)
 }
@@ -49,7 +49,7 @@ fn texts(store: &mut FileStore, texts: &[&str]) {
 /// message or by a counted number.
 fn cases() -> Vec<Case> {
     let case = |name, fill: fn(&mut FileStore)| {
-        let folder = Folder::fresh();
+        let folder = Folder::new("store");
         let mut store = open(&folder).expect("a new one");
         fill(&mut store);
         let numbers = (store.next_out(), store.next_in());
@@ -208,7 +208,7 @@ fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
 /// that slot.
 #[test]
 fn repeated_crashes_leave_one_incomplete_record_each() {
-    let folder = Folder::fresh();
+    let folder = Folder::new("store");
     let mut store = open(&folder).expect("a new one");
     for number in 1..=4 {
         let slots = bytes(&folder)[..HEAD].to_vec();
@@ -231,7 +231,7 @@ fn repeated_crashes_leave_one_incomplete_record_each() {
 /// Records newer than the slots, as after a power failure: no number decreases.
 #[test]
 fn an_older_head_does_not_decrease_a_number() {
-    let folder = Folder::fresh();
+    let folder = Folder::new("store");
     let mut store = open(&folder).expect("a new one");
     let early = bytes(&folder)[..HEAD].to_vec();
     texts(&mut store, &["first", "second", "third"]);
@@ -250,7 +250,7 @@ fn an_older_head_does_not_decrease_a_number() {
 /// An error is one line with place, damage and fix.
 #[test]
 fn a_refusal_says_what_to_do() {
-    let folder = Folder::fresh();
+    let folder = Folder::new("store");
     let mut store = open(&folder).expect("a new one");
     texts(&mut store, &["first", "second", "third"]);
     store.expect(5).expect("room");

@@ -1,9 +1,10 @@
 //! The file: contents and ownership.
 
-use super::Folder;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use touchline_session::file_store::{FileStore, Limits, OpenError, Sync};
 use touchline_session::fix::Store;
+use touchline_testing::Folder;
 
 const NAME: &str = "test.session";
 
@@ -12,13 +13,13 @@ const LIMITS: Limits = Limits {
     bytes_max: 1 << 20,
 };
 
-fn open(folder: &Folder) -> Result<FileStore, OpenError> {
-    FileStore::open(&folder.0, NAME, LIMITS, Sync::Later)
+fn open(folder: &Path) -> Result<FileStore, OpenError> {
+    FileStore::open(folder, NAME, LIMITS, Sync::Later)
 }
 
 #[test]
 fn stored_messages_survive_a_restart() {
-    let folder = Folder::fresh();
+    let folder = Folder::new("store");
     let mut room = [0; 64];
     let mut store = open(&folder).expect("a new one");
     assert_eq!((store.next_out(), store.next_in()), (1, 1));
@@ -48,8 +49,8 @@ fn stored_messages_survive_a_restart() {
 /// A reset that was killed between its two steps is completed by the next start.
 #[test]
 fn records_before_a_reset_are_ignored() {
-    let folder = Folder::fresh();
-    let path = folder.0.join(NAME);
+    let folder = Folder::new("store");
+    let path = folder.join(NAME);
     let mut store = open(&folder).expect("a new one");
     store.add(b"first").expect("room");
     store.add(b"second").expect("room");
@@ -66,33 +67,35 @@ fn records_before_a_reset_are_ignored() {
 
 #[test]
 fn a_store_is_private_and_locked() {
-    let folder = Folder::fresh();
+    let parent = Folder::new("store");
+    // The store makes it.
+    let folder = parent.join("sessions");
     let store = open(&folder).expect("a new one");
-    let mode = |path: &std::path::Path| {
+    let mode = |path: &Path| {
         std::fs::metadata(path)
             .expect("it is there")
             .permissions()
             .mode()
             & 0o777
     };
-    assert_eq!(mode(&folder.0), 0o700);
-    assert_eq!(mode(&folder.0.join(NAME)), 0o600);
+    assert_eq!(mode(&folder), 0o700);
+    assert_eq!(mode(&folder.join(NAME)), 0o600);
     assert!(matches!(open(&folder), Err(OpenError::InUse { .. })));
     drop(store);
-    let allow = |path: &std::path::Path, mode| {
+    let allow = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
     };
-    allow(&folder.0.join(NAME), 0o640);
+    allow(&folder.join(NAME), 0o640);
     assert!(matches!(open(&folder), Err(OpenError::Open { .. })));
-    allow(&folder.0.join(NAME), 0o600);
-    allow(&folder.0, 0o755);
+    allow(&folder.join(NAME), 0o600);
+    allow(&folder, 0o755);
     assert!(matches!(open(&folder), Err(OpenError::Open { .. })));
-    allow(&folder.0, 0o700);
+    allow(&folder, 0o700);
     // A link in its place is not followed, nor a name that leaves the folder.
-    std::fs::remove_file(folder.0.join(NAME)).expect("ours");
-    std::os::unix::fs::symlink("/etc/passwd", folder.0.join(NAME)).expect("a link");
+    std::fs::remove_file(folder.join(NAME)).expect("ours");
+    std::os::unix::fs::symlink("/etc/passwd", folder.join(NAME)).expect("a link");
     for name in [NAME, "../out.session", "/tmp/out.session"] {
-        let opened = FileStore::open(&folder.0, name, LIMITS, Sync::Later);
+        let opened = FileStore::open(&folder, name, LIMITS, Sync::Later);
         assert!(matches!(opened, Err(OpenError::System { .. })), "{name}");
     }
 }

@@ -1,12 +1,12 @@
 //! A gateway that is killed at every point, restarted, and compared with its counterparty.
 
-use super::Folder;
 use super::crash_injection::{CrashingStore, Fate, Point};
 use std::collections::BTreeMap;
 use touchline_lab::fix::Counterparty;
 use touchline_lab::random::{Random, seeds};
 use touchline_session::file_store::{FileStore, Limits, Sync};
 use touchline_session::fix::{Event, Role, Session, Settings};
+use touchline_testing::Folder;
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::tag;
 
@@ -38,7 +38,7 @@ type Gateway = Session<CrashingStore<FileStore>>;
 impl World {
     fn new(seed: u64) -> World {
         World {
-            folder: Folder::fresh(),
+            folder: Folder::new("store"),
             limits: Limits::default(),
             them: Counterparty::new("THEM", "US"),
             random: Random::from_seed(seed),
@@ -52,7 +52,7 @@ impl World {
 
     /// One run of the gateway, until its kill or a number of steps. `false`: it was killed.
     fn live(&mut self, fate: &Fate, steps: u32) -> bool {
-        let file = FileStore::open(&self.folder.0, "r8.session", self.limits, Sync::Later);
+        let file = FileStore::open(&self.folder, "r8.session", self.limits, Sync::Later);
         let store = CrashingStore {
             store: file.expect("it can be opened after every kill"),
             fate: fate.clone(),
@@ -204,7 +204,7 @@ fn removed_messages_are_gap_filled_on_request() {
     world.live(&forever, 400);
     let last = world.them.highest();
     assert!(world.told.len() > 80, "{}", world.told.len());
-    let file = FileStore::open(&world.folder.0, "r8.session", world.limits, Sync::Later);
+    let file = FileStore::open(&world.folder, "r8.session", world.limits, Sync::Later);
     let store = CrashingStore {
         store: file.expect("it is whole"),
         fate: forever.clone(),
