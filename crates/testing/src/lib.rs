@@ -17,6 +17,7 @@ pub mod payload;
 mod port;
 mod process;
 pub mod random;
+mod role;
 mod skipped;
 #[cfg(feature = "ring")]
 pub mod stream_verifier;
@@ -25,5 +26,6 @@ mod until;
 pub use folder::Folder;
 pub use port::{free_address, free_port, free_ports};
 pub use process::Process;
+pub use role::{role, with_role};
 pub use skipped::{captures, schemas, skip};
 pub use until::{Condition, PATIENCE, until};

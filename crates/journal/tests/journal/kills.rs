@@ -3,18 +3,19 @@
 //! After each kill the end of the journal is clean or that of a crash, never damage; after the next start every record
 //! that the writer had confirmed is there, in order. `SEED` repeats a run; `KILLS` sets the number of kills.
 
-use crate::place::{Place, Random, body, options, setting};
+use crate::place::{Place, body, options, setting};
 use crate::roles;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_journal::format::{Alignment, segment_name};
 use touchline_journal::{Follow, Journal, Mode, Options, Record, Refused, Verdict, read, verify};
+use touchline_testing::Process;
+use touchline_testing::random::Random;
 
 /// Settings of writer and test: the mode by the name of a file, so that the role knows it.
 fn options_in(folder: &Path) -> Options {
@@ -52,7 +53,7 @@ pub fn play_writer(folder: &Path) {
         .write(true)
         .open(folder.join("confirmed"))
         .expect("our folder");
-    let mut random = Random(u64::from(std::process::id()));
+    let mut random = Random::from_seed(u64::from(std::process::id()));
     loop {
         for _ in 0..random.below(200) {
             let body = body(next);
@@ -86,29 +87,16 @@ fn confirmed(folder: &Path) -> u64 {
 
 /// Lets the writer run, and kills it in its start or after its first confirmations.
 fn run_and_kill(place: &Place, random: &mut Random) {
-    let mut child = roles::command(&[], "writer", place.path())
-        .spawn()
-        .expect("it starts");
+    let mut writer = Process::start(&mut roles::command(&[], "writer", place.path()));
     let before = confirmed(place.path());
-    let begun = Instant::now();
     if random.below(4) > 0 {
-        while confirmed(place.path()) == before {
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "the writer confirms nothing"
-            );
-            assert_running(&mut child);
-            std::thread::sleep(Duration::from_micros(200));
-        }
+        writer.wait_for("a confirmation", |_| {
+            (confirmed(place.path()) != before).then_some(())
+        });
     }
     std::thread::sleep(Duration::from_micros(random.below(12_000)));
-    assert_running(&mut child);
-    child.kill().and_then(|()| child.wait()).expect("our child");
-}
-
-fn assert_running(child: &mut Child) {
-    let status = child.try_wait().expect("our child");
-    assert_eq!(status, None, "the writer ended; its reason stands above");
+    assert!(writer.is_running(), "{} {}", writer.out(), writer.err());
+    writer.kill();
 }
 
 /// What the kills met.
@@ -123,7 +111,7 @@ struct Met {
 
 /// One journal with several lives of its writer.
 fn lives(seed: u64, mode: Mode, kills: u64, met: &mut Met) {
-    let mut random = Random(seed);
+    let mut random = Random::from_seed(seed);
     let place = Place::new(&format!("kills-{seed}-{mode:?}"));
     if mode == Mode::Disk {
         std::fs::write(place.path().join("disk"), "").expect("our folder");

@@ -6,28 +6,29 @@ use std::time::Duration;
 use touchline_journal::format::Alignment;
 use touchline_journal::{Journal, Options, Record};
 use touchline_shm::segment::{Root, WriterLock};
+use touchline_testing::Folder;
 
-/// A directory of one test, removed at its end.
+/// A directory of one test.
 pub struct Place {
     path: PathBuf,
-    is_borrowed: bool,
+    /// `None`: it belongs to the test that started this process.
+    _folder: Option<Folder>,
 }
 
 impl Place {
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tl-journal-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory of the test");
+        let folder = Folder::new(name);
         Self {
-            path,
-            is_borrowed: false,
+            path: folder.to_path_buf(),
+            _folder: Some(folder),
         }
     }
 
-    /// The directory of the test that started this process; it stays.
+    /// The directory of the test that started this process.
     pub fn at(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
-            is_borrowed: true,
+            _folder: None,
         }
     }
 
@@ -42,16 +43,6 @@ impl Place {
     pub fn bus(&self) -> WriterLock {
         let root = Root::at(self.path.join("bus"));
         WriterLock::acquire(root.create("engine").expect("a bus")).expect("its lock")
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if self.is_borrowed {
-            return;
-        }
-        // What is left is below the directory for temporary files.
-        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
@@ -107,17 +98,4 @@ pub fn body(number: u64) -> Vec<u8> {
 pub fn setting(name: &str, usual: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.map_or(usual, |text| text.parse().expect("a number"))
-}
-
-/// Random numbers of a seed.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % limit
-    }
 }

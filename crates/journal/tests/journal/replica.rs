@@ -1,7 +1,7 @@
 //! A copy of a journal is the journal, byte by byte, wherever its source, its connection or itself ends; what does not belong to
 //! it is refused.
 
-use crate::place::{Place, Random, append, options, setting};
+use crate::place::{Place, append, options, setting};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -10,6 +10,7 @@ use touchline_journal::replica::message::{self, Message};
 use touchline_journal::replica::{Replica, ReplicaEnd, Source, SourceStatus};
 use touchline_journal::{Error, Journal, read, verify};
 use touchline_shm::segment::{Root, WriterLock};
+use touchline_testing::random::Random;
 
 /// Time of a source.
 const NOW_NS: u64 = 1 << 60;
@@ -91,7 +92,7 @@ fn follows(journal: &Path, copy: &Path, seed: u64) {
 #[test]
 fn a_copy_is_the_journal_wherever_a_connection_ends() {
     for seed in seeds(12) {
-        let mut random = Random(seed);
+        let mut random = Random::from_seed(seed);
         let place = Place::new(&format!("replica-{seed}"));
         let (journal, copy) = (place.journal(), place.path().join("copy"));
         let bus = place.bus();
@@ -129,7 +130,7 @@ fn a_copy_is_the_journal_wherever_a_connection_ends() {
 fn a_garbled_stream_is_refused_and_the_copy_stays_a_prefix() {
     let (mut refused, mut count) = (0, 0);
     for seed in seeds(40) {
-        let mut random = Random(seed);
+        let mut random = Random::from_seed(seed);
         let place = Place::new(&format!("garbled-{seed}"));
         let (journal, copy) = (place.journal(), place.path().join("copy"));
         let bus = place.bus();
@@ -390,7 +391,7 @@ fn lags(sent: &[u8], copy: &mut Replica, heard: &mut u64) -> Vec<u64> {
 fn a_copy_knows_how_much_it_lacks_while_a_burst_is_on_its_way() {
     for seed in seeds(10) {
         println!("SEED={seed}");
-        let mut random = Random(seed);
+        let mut random = Random::from_seed(seed);
         let place = Place::new(&format!("lag-{seed}"));
         let (journal, copy) = (place.journal(), place.path().join("copy"));
         let bus = place.bus();

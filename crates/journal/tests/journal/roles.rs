@@ -1,29 +1,15 @@
 //! Roles of a test in processes of their own: this program, started again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use touchline_testing::with_role;
 
-const ROLE: &str = "TOUCHLINE_TEST_ROLE";
-const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
 const DONE: &str = "the role is done";
 
 /// The command that plays a role; words before it run the program, as `unshare -rm`.
 pub fn command(before: &[&str], role: &str, folder: &Path) -> Command {
-    let program = std::env::current_exe().expect("this program");
-    let mut command = match before {
-        [] => Command::new(&program),
-        [first, rest @ ..] => {
-            let mut command = Command::new(first);
-            command.args(rest).arg(&program);
-            command
-        }
-    };
-    command
-        .args(["--exact", "roles::role", "--nocapture"])
-        .env(ROLE, role)
-        .env(FOLDER, folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
+    let mut command = with_role(before, "roles::role", role, folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     command
 }
 
@@ -42,10 +28,9 @@ pub fn play(before: &[&str], role: &str, folder: &Path) {
 /// Entry point of a started process; in the run of all tests it has no role.
 #[test]
 fn role() {
-    let Ok(role) = std::env::var(ROLE) else {
+    let Some((role, folder)) = touchline_testing::role() else {
         return;
     };
-    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the folder of the role"));
     let play: fn(&Path) = match role.as_str() {
         "writer" => crate::kills::play_writer,
         "full disk" => crate::full::play_full_disk,
