@@ -53,6 +53,7 @@ fn write(arrivals: &[Arrival], output: impl io::Write) -> io::Result<()> {
 mod tests {
     use super::*;
     use touchline_net::{PacketSource, PcapSource, Received};
+    use touchline_testing::Folder;
 
     #[test]
     fn a_capture_reads_back_as_it_was_written() {
@@ -64,7 +65,8 @@ mod tests {
                 payload: vec![i as u8; i as usize + 1],
             })
             .collect();
-        let path = std::env::temp_dir().join(format!("touchline-lab-{}.pcap", std::process::id()));
+        let folder = Folder::new("capture");
+        let path = folder.join("lab.pcap");
         write_pcap(&arrivals, &path).expect("the temporary directory is writable");
         let mut source = PcapSource::open([&path]).expect("the capture opens");
         for arrival in &arrivals {
@@ -82,13 +84,12 @@ mod tests {
         }
         let end = source.receive().expect("the capture is whole");
         assert_eq!(end, Received::End);
-        std::fs::remove_file(path).expect("the file is ours");
     }
 
     #[test]
     fn an_interrupted_write_leaves_no_file() {
-        let path =
-            std::env::temp_dir().join(format!("touchline-lab-long-{}.pcap", std::process::id()));
+        let folder = Folder::new("capture");
+        let path = folder.join("long.pcap");
         let payload = vec![0; 70_000];
         let arrival = Arrival {
             time_ns: 0,

@@ -21,10 +21,25 @@ impl Folder {
     #[must_use]
     #[track_caller]
     pub fn new(name: &str) -> Folder {
+        Folder::below(&std::env::temp_dir(), name)
+    }
+
+    /// [`Folder::new`] in memory, as the directory of buses.
+    ///
+    /// # Panics
+    /// It cannot be made.
+    #[must_use]
+    #[track_caller]
+    pub fn in_memory(name: &str) -> Folder {
+        Folder::below(Path::new("/dev/shm"), name)
+    }
+
+    #[track_caller]
+    fn below(parent: &Path, name: &str) -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("touchline-{name}-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = parent.join(name);
         // An earlier process of this number may have been killed.
         let _ = remove_dir_all(&path);
         let made = DirBuilder::new().mode(0o700).create(&path);

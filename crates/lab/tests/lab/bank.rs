@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use touchline_lab::bank::{Banks, Config, Market, Profile};
+use touchline_testing::Folder;
 use touchline_types::ReceiveTime;
 
 const CONFIG: &str = r#"
@@ -22,12 +23,10 @@ pairs = ["EUR/USD"]
 
 /// A folder with a file of ticks, and what a configuration makes of it.
 fn loaded(name: &str, ticks: &[u8]) -> Result<Config, String> {
-    let folder = std::env::temp_dir().join(format!("ticks-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("our folder");
+    let folder = Folder::new(name);
     fs::write(folder.join("ticks.csv"), ticks).expect("our folder");
     let mut config = Config::parse(CONFIG).expect("a configuration");
     let loaded = config.load_ticks(&folder);
-    let _ = fs::remove_dir_all(&folder);
     loaded.map(|()| config)
 }
 

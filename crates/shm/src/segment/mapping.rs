@@ -570,8 +570,8 @@ mod tests {
     /// The replacement for a system call that older kernels lack.
     #[test]
     fn prefaulting_maps_every_page_and_changes_none() {
-        let place = format!("/dev/shm/touchline-touch-{}", std::process::id());
-        let lock = WriterLock::acquire(Root::at(&place).create("bus").unwrap()).unwrap();
+        let folder = touchline_testing::Folder::in_memory("touch");
+        let lock = WriterLock::acquire(Root::at(&folder).create("bus").unwrap()).unwrap();
         let draft = Mapping::create(&lock, "ring", 16 * 4096, &Options::sparse()).unwrap();
         let mapping = draft.publish().unwrap();
         let blocks = || std::fs::metadata(mapping.path()).unwrap().blocks();
@@ -585,6 +585,5 @@ mod tests {
             .map(|word| word.load(Ordering::Relaxed))
             .sum();
         assert_eq!(sum, 7);
-        std::fs::remove_dir_all(place).unwrap();
     }
 }

@@ -179,8 +179,8 @@ fn numbers_only_increase_for_a_reader() {
 #[test]
 fn a_tool_reads_the_file_of_a_process_that_has_ended() {
     use touchline_shm::segment::{Access, Mapping, Options, Root, WriterLock};
-    let place = format!("/dev/shm/touchline-counters-{}", std::process::id());
-    let root = Root::at(&place);
+    let folder = touchline_testing::Folder::in_memory("counters");
+    let root = Root::at(&folder);
     let lock = WriterLock::acquire(root.create("cme-340").unwrap()).unwrap();
     let words = words_needed(1, 1);
     let page_bytes = lock.directory().page_bytes().unwrap();
@@ -197,5 +197,4 @@ fn a_tool_reads_the_file_of_a_process_that_has_ended() {
     let mapping = Mapping::open(&directory, "counters", Access::Read, &Options::default());
     let reader = Reader::attach(mapping.unwrap()).unwrap();
     assert_eq!((reader.value(0), reader.histogram(0).max()), (5, Some(9)));
-    std::fs::remove_dir_all(place).unwrap();
 }

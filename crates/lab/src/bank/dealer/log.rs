@@ -161,6 +161,7 @@ impl Store for Numbers {
 mod tests {
     use super::{Log, Record};
     use std::io::Write;
+    use touchline_testing::Folder;
 
     /// Numbers that a file's records expect.
     fn numbers(path: &std::path::Path) -> Result<(Log, Vec<u64>), std::io::Error> {
@@ -177,8 +178,8 @@ mod tests {
     /// A turn is in the file as a whole or not at all, also behind one whose write was interrupted; other damage is an error.
     #[test]
     fn an_interrupted_turn_is_removed_and_damage_is_refused() {
-        let name = format!("touchline-bank-log-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let folder = Folder::new("bank-log");
+        let path = folder.join("log");
         let (mut log, _) = numbers(&path).expect("a new file");
         log.turn().add(&Record::Expected(1));
         log.commit().expect("a disk");
@@ -194,6 +195,5 @@ mod tests {
         log.file.write_all(b"{]\n\"End\"\n").expect("a disk");
         let error = numbers(&path).expect_err("damage").to_string();
         assert!(error.contains("line 5 is no record"), "{error}");
-        std::fs::remove_file(&path).expect("our file");
     }
 }

@@ -129,11 +129,11 @@ impl Rival {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use touchline_testing::Folder;
 
     /// A folder with one program, a script that prints this text.
-    fn rivals(name: &str, script: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("rivals-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+    fn rivals(name: &str, script: &str) -> Folder {
+        let folder = Folder::new(name);
         let program = folder.join("script-ipc");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -156,7 +156,6 @@ mod tests {
         assert_eq!(found[0].stream(&[]).unwrap(), (2.5e6, 0));
         let refused = Rival::find(&folder, &["other".into()]).unwrap_err();
         assert!(refused.0.contains("script-ipc"), "{refused:?}");
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
@@ -165,7 +164,6 @@ mod tests {
         let found = Rival::find(&folder, &["script-ipc".into()]).unwrap();
         let failed = found[0].stream(&[]).unwrap_err();
         assert!(failed.0.ends_with("failed: no driver"), "{failed:?}");
-        std::fs::remove_dir_all(folder).unwrap();
         let missing = Rival::find(Path::new("nowhere-at-all"), &["all".into()]).unwrap_err();
         assert!(missing.0.contains("competitors/install"), "{missing:?}");
     }

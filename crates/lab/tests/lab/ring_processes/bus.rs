@@ -1,9 +1,7 @@
 //! The bus that the processes of a test meet on.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Reader, Refused, Writer};
 use touchline_shm::segment::{
     Access, Error, GroupAccess, Mapping, Options, Root, SlotLocks, WriterLock,
@@ -21,33 +19,9 @@ const BUS: &str = "killed";
 const RING: &str = "ring";
 const CURSORS: &str = "cursors";
 
-/// A folder in memory that goes with its test.
-pub struct Place(PathBuf);
-
-impl Place {
-    pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("touchline-test-{}-{number}", std::process::id());
-        let folder = Path::new("/dev/shm").join(name);
-        fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
-        Self(folder)
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.0
-    }
-
-    /// Tells all readers that nothing more will come.
-    pub fn end(&self) {
-        fs::write(self.0.join("end"), "").unwrap();
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Tells all readers that nothing more will come.
+pub fn end(folder: &Path) {
+    fs::write(folder.join("end"), "").unwrap();
 }
 
 /// Whether nothing more will come.

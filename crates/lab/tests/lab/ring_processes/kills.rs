@@ -1,13 +1,15 @@
 //! Death at random instants, and at chosen ones.
 
-use super::bus::{self, LENGTH_MAX, Place, Writing};
+use super::bus::{self, LENGTH_MAX, Writing};
 use super::player::Player;
 use super::roles::BEFORE_DEATH;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount};
 use touchline_shm::broadcast::Reader;
 use touchline_shm::segment::Mapping;
 use touchline_testing::stream_verifier::StreamVerifier;
+use touchline_testing::{Folder, PATIENCE, until};
 
 /// Last line of a reader, in the order of its fields.
 struct Said {
@@ -40,26 +42,22 @@ fn hear_out(mut reader: Player, published: u64) -> Said {
 }
 
 /// Starts a writer, and waits until others see what it publishes. Says how long that took.
-fn start_writer(place: &Place, seen: Option<&Reader<Mapping>>) -> (Player, Duration) {
+fn start_writer(place: &Path, seen: Option<&Reader<Mapping>>) -> (Player, Duration) {
     let sequence = |reader: &Reader<Mapping>| reader.join_point().map_or(0, |mark| mark.sequence);
     let before = seen.map_or(1, sequence);
     let begun = Instant::now();
-    let mut writer = Player::start("writer", place.folder());
-    let attached = bus::attach(place.folder());
+    let mut writer = Player::start("writer", place);
+    let attached = bus::attach(place);
     let reader = seen.unwrap_or(&attached);
-    while sequence(reader) <= before {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "the new writer publishes nothing"
-        );
+    until("a message of the new writer", PATIENCE, || {
         writer.assert_alive();
-        std::thread::sleep(Duration::from_micros(100));
-    }
+        sequence(reader) > before
+    });
     (writer, begun.elapsed())
 }
 
-fn start_reader(place: &Place) -> Player {
-    let mut reader = Player::start("reader", place.folder());
+fn start_reader(place: &Path) -> Player {
+    let mut reader = Player::start("reader", place);
     assert_eq!(reader.listen(), "attached");
     reader
 }
@@ -71,9 +69,9 @@ fn ring_survives_kills_at_random_times() {
     let (kills, seed) = (amount("KILLS", 200), amount("SEED", 1));
     println!("{kills} kills, SEED={seed}");
     let mut random = Random::from_seed(seed);
-    let place = Place::new();
+    let place = Folder::in_memory("ring");
     let (mut writer, first_start) = start_writer(&place, None);
-    let watch = bus::attach(place.folder());
+    let watch = bus::attach(&place);
     let mut readers = vec![
         start_reader(&place),
         start_reader(&place),
@@ -97,14 +95,14 @@ fn ring_survives_kills_at_random_times() {
     }
     writer.kill();
 
-    let writing = Writing::begin(place.folder());
+    let writing = Writing::begin(&place);
     let published = writing.ring.next().sequence - 1;
     assert_eq!(
         writing.ring.generation(),
         killed_writers + 3,
         "one for each start, two to begin"
     );
-    place.end();
+    bus::end(&place);
     let said: Vec<Said> = readers
         .into_iter()
         .map(|reader| hear_out(reader, published))
@@ -131,7 +129,7 @@ fn ring_survives_kills_at_random_times() {
 /// A message that its writer left incomplete is never read; a committed one is.
 #[test]
 fn ring_survives_kills_at_chosen_points() {
-    let place = Place::new();
+    let place = Folder::in_memory("ring");
     let mut published = 0;
     let mut reader: Option<StreamVerifier<Mapping>> = None;
     for (role, committed) in [
@@ -141,11 +139,11 @@ fn ring_survives_kills_at_chosen_points() {
         ("writer that dies after the commit", 1),
     ] {
         for _ in 0..3 {
-            let mut writer = Player::start(role, place.folder());
+            let mut writer = Player::start(role, &place);
             writer.wait_for_stop();
             published += BEFORE_DEATH + committed;
             // Both while it hangs there and after it is dead.
-            let attached = || StreamVerifier::new(bus::attach(place.folder()), LENGTH_MAX);
+            let attached = || StreamVerifier::new(bus::attach(&place), LENGTH_MAX);
             let reader = reader.get_or_insert_with(attached);
             let next = |reader: &mut StreamVerifier<Mapping>| {
                 while reader.poll().unwrap() {}
@@ -154,7 +152,7 @@ fn ring_survives_kills_at_chosen_points() {
             assert_eq!(next(reader), published + 1, "{role}");
             writer.kill();
             assert_eq!(next(&mut attached()), published + 1, "{role}");
-            let successor = Writing::begin(place.folder());
+            let successor = Writing::begin(&place);
             assert_eq!(successor.ring.next().sequence, published + 1, "{role}");
             assert_eq!(next(reader), published + 1, "{role}");
         }
@@ -164,9 +162,9 @@ fn ring_survives_kills_at_chosen_points() {
 /// The tests are tested: a reader that believes what it reads before the ring has validated it.
 #[test]
 fn a_reader_without_validation_is_detected() {
-    let place = Place::new();
+    let place = Folder::in_memory("ring");
     let (writer, _) = start_writer(&place, None);
-    let mut reader = Player::start("credulous reader", place.folder());
+    let mut reader = Player::start("credulous reader", &place);
     assert_eq!(reader.listen(), "attached");
     let said = reader.listen();
     assert!(said.contains("is not what was sent"), "{said}");

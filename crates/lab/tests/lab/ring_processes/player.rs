@@ -1,12 +1,9 @@
 //! A part that is played in a process of its own: this very program, started again.
 
 use rustix::process::{Pid, WaitOptions, waitpid};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
-
-pub const ROLE: &str = "TOUCHLINE_TEST_ROLE";
-pub const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
+use std::process::Stdio;
+use touchline_testing::{Process, with_role};
 
 const SAYS: &str = "role says: ";
 
@@ -17,46 +14,22 @@ pub fn say(text: &str) {
 
 /// A process that plays a role. Dropped, it is killed.
 pub struct Player {
-    pub role: &'static str,
-    child: Child,
-    output: BufReader<ChildStdout>,
+    role: &'static str,
+    process: Process,
 }
 
 impl Player {
     pub fn start(role: &'static str, folder: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "ring_processes::roles::play",
-                "--exact",
-                "--nocapture",
-                "--test-threads=1",
-            ])
-            .env(ROLE, role)
-            .env(FOLDER, folder)
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self {
-            role,
-            child,
-            output,
-        }
+        let mut command = with_role(&[], "ring_processes::roles::play", role, folder);
+        command.arg("--test-threads=1").env("RUST_BACKTRACE", "0");
+        let process = Process::start(command.stdin(Stdio::null()));
+        Self { role, process }
     }
 
     /// Its next line of output.
     pub fn listen(&mut self) -> String {
-        let mut line = String::new();
         loop {
-            line.clear();
-            let read = self.output.read_line(&mut line).unwrap();
-            assert!(
-                read > 0,
-                "the {} went away; its reason stands above",
-                self.role
-            );
+            let line = self.process.next_line();
             if let Some(said) = line.strip_prefix(SAYS) {
                 return said.trim().to_owned();
             }
@@ -65,19 +38,15 @@ impl Player {
 
     /// Panics if it has ended by itself, which only happens when it has found a fault.
     pub fn assert_alive(&mut self) {
-        if let Some(status) = self.child.try_wait().unwrap() {
-            panic!(
-                "the {} ended with {status}; its reason stands above",
-                self.role
-            );
-        }
+        let (role, process) = (self.role, &mut self.process);
+        let is_running = process.is_running();
+        assert!(is_running, "the {role} ended: {}", process.out());
     }
 
     /// SIGKILL, and the process is gone when this returns.
     pub fn kill(mut self) {
         self.assert_alive();
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.process.kill();
     }
 
     /// Waits until it has stopped itself.
@@ -90,17 +59,10 @@ impl Player {
 
     /// Waits for its end, and returns whether it found no violation.
     pub fn ends_well(&mut self) -> bool {
-        self.child.wait().unwrap().success()
+        self.process.wait().success()
     }
 
     fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
-    }
-}
-
-impl Drop for Player {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Pid::from_raw(self.process.id() as i32).expect("a process")
     }
 }

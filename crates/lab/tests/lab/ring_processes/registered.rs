@@ -1,10 +1,11 @@
 //! Named readers of a lossless publication that are stopped, and that die.
 
-use super::bus::{self, CAPACITY, Place};
+use super::bus::{self, CAPACITY};
 use super::player::Player;
 use std::time::{Duration, Instant};
 use touchline_shm::broadcast::Reader;
 use touchline_shm::segment::Mapping;
+use touchline_testing::{Folder, PATIENCE, until};
 
 fn position(watch: &Reader<Mapping>) -> u64 {
     watch.join_point().map_or(0, |mark| mark.position)
@@ -13,26 +14,22 @@ fn position(watch: &Reader<Mapping>) -> u64 {
 /// Waits until the writer has come so far.
 fn wait_for(watch: &Reader<Mapping>, target: u64) -> Duration {
     let begun = Instant::now();
-    while position(watch) < target {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "the writer stands still"
-        );
-        std::thread::sleep(Duration::from_micros(100));
-    }
+    until("progress of the writer", PATIENCE, || {
+        position(watch) >= target
+    });
     begun.elapsed()
 }
 
 #[test]
 fn a_dead_reader_does_not_block_the_writer_and_a_live_one_loses_nothing() {
-    let place = Place::new();
-    let writer = Player::start("writer", place.folder());
-    let watch = bus::attach(place.folder());
-    let mut steady = Player::start("named reader", place.folder());
+    let place = Folder::in_memory("ring");
+    let writer = Player::start("writer", &place);
+    let watch = bus::attach(&place);
+    let mut steady = Player::start("named reader", &place);
     assert_eq!(steady.listen(), "attached");
     let mut freed = Vec::new();
     for _ in 0..5 {
-        let mut stopped = Player::start("named reader that stops", place.folder());
+        let mut stopped = Player::start("named reader that stops", &place);
         let stopped_at: u64 = stopped.listen().parse().unwrap();
         stopped.wait_for_stop();
         // The writer comes up to it from behind, and waits.
@@ -49,7 +46,7 @@ fn a_dead_reader_does_not_block_the_writer_and_a_live_one_loses_nothing() {
     println!("after a reader was killed the writer continued within {longest:?}");
     assert!(longest < Duration::from_secs(1), "{freed:?}");
     writer.kill();
-    place.end();
+    bus::end(&place);
     let said = steady.listen();
     let numbers: Vec<&str> = said.split(' ').collect();
     assert!(

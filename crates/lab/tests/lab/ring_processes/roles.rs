@@ -1,7 +1,7 @@
 //! What the processes do.
 
 use super::bus::{self, LENGTH_MAX, Writing};
-use super::player::{FOLDER, ROLE, say};
+use super::player::say;
 use rustix::process::{Signal, getpid, kill_process};
 use std::path::Path;
 use std::time::Duration;
@@ -16,11 +16,10 @@ pub const BEFORE_DEATH: u64 = 500;
 /// Entered by the processes that the tests start; in a usual run there is no role to play.
 #[test]
 fn play() {
-    let Ok(role) = std::env::var(ROLE) else {
+    let Some((role, folder)) = touchline_testing::role() else {
         return;
     };
-    let folder = std::env::var_os(FOLDER).unwrap();
-    let folder = Path::new(&folder);
+    let folder = folder.as_path();
     match role.as_str() {
         "writer" => write(folder),
         "writer that dies after the claim" => die(folder, Death::Claim),

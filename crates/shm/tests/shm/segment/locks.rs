@@ -26,21 +26,21 @@ fn the_second_writer_is_rejected_with_the_holder() {
     let holder = WriterLock::holder(&directory)
         .unwrap()
         .expect("it is written");
-    assert_eq!(holder.pid, writer.child.id());
+    assert_eq!(holder.pid, writer.process.id());
     assert!(holder.command.starts_with("shm"), "{holder:?}");
     let error = WriterLock::acquire(directory).unwrap_err();
     let text = error.to_string();
     println!("{text}");
     let start = format!(
         "bus cme-340 is being written by process {} (",
-        writer.child.id()
+        writer.process.id()
     );
     assert!(text.starts_with(&start), "{text}");
     assert!(
         text.contains("since 2") && text.ends_with("or choose another name"),
         "{text}"
     );
-    writer.kill();
+    drop(writer);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_killed_writer_leaves_no_obstacle_for_the_next() {
     for _ in 0..20 {
         let writer = Player::start("writer", place.folder());
         assert!(place.path_of(".image.new").exists());
-        writer.kill();
+        drop(writer);
         let directory = place.root().open(BUS).unwrap();
         assert_eq!(WriterLock::holder(&directory).unwrap(), None);
         let lock = WriterLock::acquire(directory).unwrap();
@@ -153,7 +153,7 @@ fn one_of_many_concurrent_processes_gets_the_lock() {
         });
         let won = starters.iter().filter(|starter| starter.said == "won");
         assert_eq!(won.count(), 1);
-        starters.into_iter().for_each(Player::kill);
+        starters.into_iter().for_each(drop);
     }
 }
 
@@ -230,9 +230,9 @@ fn a_killed_reader_releases_its_slot() {
         writer.acquire(),
         Err(Error::NoFreeSlot { slots: 2, .. })
     ));
-    first.kill();
+    drop(first);
     assert!(!writer.is_held(0).unwrap() && writer.is_held(1).unwrap());
-    second.kill();
+    drop(second);
     assert!(!writer.is_held(1).unwrap());
 }
 

@@ -32,13 +32,13 @@ fn a_lock_file_that_is_removed_or_replaced_admits_no_second_writer() {
         let error = acquire(&place).unwrap_err();
         let text = error.to_string();
         assert!(
-            matches!(error, Error::InUse { process: Some(process), .. } if process == owner.child.id()),
+            matches!(error, Error::InUse { process: Some(process), .. } if process == owner.process.id()),
             "{text}"
         );
-        let process = format!("process {}", owner.child.id());
+        let process = format!("process {}", owner.process.id());
         assert!(text.contains(&process) && text.contains(BUS), "{text}");
     }
-    owner.kill();
+    drop(owner);
     acquire(&place).unwrap();
 }
 
@@ -135,7 +135,7 @@ fn a_file_in_use_has_no_second_writer_wherever_it_is() {
         || Mapping::open(lock.directory(), "ring", Access::Write, &Options::default()).map(drop);
     let error = open().unwrap_err();
     assert!(
-        matches!(error, Error::InUse { process: Some(process), .. } if process == owner.child.id()),
+        matches!(error, Error::InUse { process: Some(process), .. } if process == owner.process.id()),
         "{error}"
     );
     Mapping::open(lock.directory(), "ring", Access::Read, &Options::default()).unwrap();
@@ -143,7 +143,7 @@ fn a_file_in_use_has_no_second_writer_wherever_it_is() {
     thread::scope(|scope| {
         let opened = scope.spawn(open);
         thread::sleep(Duration::from_millis(100));
-        owner.kill();
+        drop(owner);
         opened.join().unwrap().unwrap();
     });
 }

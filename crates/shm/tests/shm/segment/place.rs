@@ -3,26 +3,22 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_shm::segment::{Access, Directory, Error, Mapping, Options, Root, WriterLock};
+use touchline_testing::Folder;
 
 pub const BUS: &str = "cme-340";
 pub const PAGE: usize = 4096;
 
-/// A folder in memory that is removed with the test, with a root in it that does not exist yet.
+/// A folder in memory, with a root in it that does not exist yet.
 pub struct Place {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Place {
     pub fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("touchline-test-{}-{number}", std::process::id());
-        let folder = Path::new("/dev/shm").join(name);
-        fs::create_dir(&folder).unwrap();
+        let folder = Folder::in_memory("test");
         // Every user may pass, so that the rule under test is what blocks others.
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        set_mode(&folder, 0o755);
         Self { folder }
     }
 
@@ -42,12 +38,6 @@ impl Place {
     /// The writer of the bus.
     pub fn writer(&self) -> WriterLock {
         WriterLock::acquire(self.root().create(BUS).unwrap()).unwrap()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

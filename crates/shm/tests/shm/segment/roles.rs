@@ -1,11 +1,10 @@
 //! Roles of a test in processes of their own: this program, started again.
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use touchline_testing::{Process, with_role};
 
-const ROLE: &str = "TOUCHLINE_TEST_ROLE";
-const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
 const READY: &str = "the role is ready: ";
 const DONE: &str = "the role is done";
 
@@ -32,35 +31,19 @@ pub fn run_to_crash(role: &str, folder: &Path) -> ExitStatus {
 
 /// A role that has reported that it is ready, and waits.
 pub struct Player {
-    pub child: Child,
+    pub process: Process,
     pub said: String,
-    _stdout: BufReader<ChildStdout>,
 }
 
 impl Player {
     pub fn start(role: &str, folder: &Path) -> Self {
-        let mut child = command(role, folder).stdin(Stdio::piped()).spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains(READY) {
-            line.clear();
-            assert!(
-                stdout.read_line(&mut line).unwrap() > 0,
-                "{role} ended early"
-            );
-        }
+        let mut process = Process::start(command(role, folder).stdin(Stdio::piped()));
+        let line = process.wait_for_line(READY);
         let (_, said) = line.split_once(READY).unwrap();
         Self {
-            child,
-            said: said.trim().to_owned(),
-            _stdout: stdout,
+            process,
+            said: said.to_owned(),
         }
-    }
-
-    /// SIGKILL; the process has ended when this returns.
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
     }
 }
 
@@ -75,24 +58,17 @@ pub fn wait_for_the_end() {
 }
 
 fn command(role: &str, folder: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["--exact", "segment::roles::role", "--nocapture"])
-        .env(ROLE, role)
-        .env(FOLDER, folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    let mut command = with_role(&[], "segment::roles::role", role, folder);
+    command.stdin(Stdio::null());
     command
 }
 
 /// Entry point of a started process; in the run of all tests it has no role.
 #[test]
 fn role() {
-    let Ok(role) = std::env::var(ROLE) else {
+    let Some((role, folder)) = touchline_testing::role() else {
         return;
     };
-    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let play: fn(&Path) = match role.as_str() {
         "umask" => crate::segment::other_users::play_umask,
         "reader of no group" => crate::segment::groups::play_stranger,
