@@ -276,21 +276,19 @@ fn send(
 mod tests {
     use super::*;
     use crate::drop_copy::DropCopy;
-    use std::path::PathBuf;
     use touchline_fx_events::event::Answer;
+    use touchline_testing::Folder;
 
     /// A drop copy, and a client of its engine, which answers nothing.
     struct Engine {
-        folder: PathBuf,
+        _folder: Folder,
         drop_copy: DropCopy,
         client: Client,
     }
 
     impl Engine {
         fn open(name: &str) -> Engine {
-            let name = format!("touchline-client-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            let _ = std::fs::remove_dir_all(&folder);
+            let folder = Folder::new(name);
             let root = Root::at(&folder);
             let drop_copy = DropCopy::open(&root, "engine", 1 << 20).expect("a bus");
             let client = Client::join(Address {
@@ -300,16 +298,10 @@ mod tests {
                 client: "desk".to_owned(),
             });
             Engine {
-                folder,
+                _folder: folder,
                 drop_copy,
                 client: client.expect("an engine"),
             }
-        }
-    }
-
-    impl Drop for Engine {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 

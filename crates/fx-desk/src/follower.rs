@@ -289,15 +289,15 @@ mod tests {
     use crate::drop_copy::DropCopy;
     use crate::records;
     use std::os::unix::fs::FileExt;
-    use std::time::{Duration, Instant};
     use touchline_fx_events::encoding::Encoder;
     use touchline_fx_events::event::Answer;
     use touchline_journal::format::segment_name;
     use touchline_journal::{Error, Journal, Options};
+    use touchline_testing::{Folder, PATIENCE, until};
 
     /// An engine's journal and drop copy.
     struct Engine {
-        folder: PathBuf,
+        folder: Folder,
         journal: Option<Journal>,
         drop_copy: DropCopy,
     }
@@ -308,10 +308,7 @@ mod tests {
         }
 
         fn with_ring(name: &str, ring_bytes: u64) -> Engine {
-            let name = format!("touchline-follower-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            let _ = std::fs::remove_dir_all(&folder);
-            std::fs::create_dir_all(&folder).expect("our folder");
+            let folder = Folder::new(name);
             let root = Root::at(folder.join("bus"));
             let drop_copy = DropCopy::open(&root, "engine", ring_bytes).expect("a bus");
             let options = Options {
@@ -373,24 +370,20 @@ mod tests {
         answer.request
     }
 
-    impl Drop for Engine {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.folder);
-        }
-    }
-
     fn poll(follower: &mut Follower, found: &mut Vec<u64>) {
         let mut each = |published: &PublishedEntry<'_>| found.push(request(published));
         follower.poll(&mut each).expect("a journal");
     }
 
     /// Polls until the entry of this number was passed on.
-    fn until(follower: &mut Follower, found: &mut Vec<u64>, last: u64) {
-        let end = Instant::now() + Duration::from_secs(20);
-        while found.last() != Some(&last) {
-            assert!(Instant::now() < end, "only {found:?} of {last}");
+    fn read_until(follower: &mut Follower, found: &mut Vec<u64>, last: u64) {
+        until(&format!("entry {last}"), PATIENCE, || {
             poll(follower, found);
-        }
+            match found.last() {
+                Some(found) if *found == last => Ok(()),
+                _ => Err(found.clone()),
+            }
+        });
     }
 
     /// Each entry comes once and in order: from before the follower joined, from the drop copy, and those that the drop
@@ -403,10 +396,10 @@ mod tests {
             engine.append(number);
             engine.publish(number);
         }
-        until(&mut follower, &mut found, 2);
+        read_until(&mut follower, &mut found, 2);
         engine.append(3);
         engine.publish(3);
-        until(&mut follower, &mut found, 3);
+        read_until(&mut follower, &mut found, 3);
         // Of entry 4 the drop copy has nothing, and the files have neither entry when entry 5 is noticed.
         engine.publish(5);
         poll(&mut follower, &mut found);
@@ -414,7 +407,7 @@ mod tests {
         assert_eq!(found, [1, 2, 3]);
         engine.append(4);
         engine.append(5);
-        until(&mut follower, &mut found, 5);
+        read_until(&mut follower, &mut found, 5);
         // The drop copy continues the entries: the journal is not needed.
         engine.publish(6);
         poll(&mut follower, &mut found);
@@ -427,10 +420,10 @@ mod tests {
         engine.append(8);
         engine.publish(9);
         engine.append(9);
-        until(&mut follower, &mut found, 9);
+        read_until(&mut follower, &mut found, 9);
         assert_eq!(found, (1..=9).collect::<Vec<_>>());
         let mut late = Vec::new();
-        until(&mut engine.follower(), &mut late, 9);
+        read_until(&mut engine.follower(), &mut late, 9);
         assert_eq!(late, found);
     }
 
@@ -466,7 +459,7 @@ mod tests {
             (engine.follower(), engine.follower(), Vec::new());
         engine.append(1);
         engine.publish(1);
-        until(&mut follower, &mut found, 1);
+        read_until(&mut follower, &mut found, 1);
         let refused = |engine: &mut Engine| {
             engine.drop_copy.publish(&answer(2, 0));
         };
@@ -477,20 +470,14 @@ mod tests {
         let mut show = |published: &PublishedEntry<'_>| {
             shown.push((request(published), published.is_journaled))
         };
-        let end = Instant::now() + Duration::from_secs(20);
-        let mut count = 0;
-        while count == 0 {
-            assert!(
-                Instant::now() < end,
-                "the files of the journal have no line"
-            );
-            count = screen.poll_live(&mut show).expect("a journal");
-        }
+        until("a line in the files of the journal", PATIENCE, || {
+            screen.poll_live(&mut show).expect("a journal") > 0
+        });
         assert_eq!(shown, [(1, true), (2, false)]);
         // The next run has the same number for it.
         engine.append(2);
         engine.publish(2);
-        until(&mut follower, &mut found, 2);
+        read_until(&mut follower, &mut found, 2);
         assert_eq!(found, [1, 2]);
     }
 
@@ -502,9 +489,9 @@ mod tests {
         for number in 1..=9 {
             engine.append(number);
             let journal = engine.journal.as_ref().expect("it is open");
-            while journal.durable() < journal.position() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            until("the disk", PATIENCE, || {
+                journal.durable() >= journal.position()
+            });
         }
         engine.journal = None;
         let directory = engine.folder.join("journal");

@@ -147,6 +147,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::{Duration, Instant};
+    use touchline_testing::Folder;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).expect("a folder");
@@ -161,9 +162,7 @@ mod tests {
     fn a_kill_written_while_another_is_taken_is_not_lost() {
         const BURSTS: u64 = 300;
         const BURST: u64 = 20;
-        let name = format!("touchline-kills-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new("kills");
         let root = Root::at(&folder);
         let mut file = KillFile::of(&root, "fx-run-desk");
         let until = Instant::now() + Duration::from_secs(60);
@@ -193,15 +192,12 @@ mod tests {
                 }
             });
         }
-        fs::remove_dir_all(&folder).expect("removed");
     }
 
     /// A kill that is taken has another name: the next one is another file, and an engine that dies between the two loses neither.
     #[test]
     fn a_kill_is_renamed_before_it_is_read() {
-        let name = format!("touchline-kill-renamed-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new("kill-renamed");
         let root = Root::at(&folder);
         let path = path_of(&folder, "fx-run-desk");
         let mut file = KillFile::of(&root, "fx-run-desk");
@@ -221,15 +217,12 @@ mod tests {
         assert_eq!(of_the_next.take(), None);
         write_kill(&root, "fx-run-desk", 10).expect("written");
         assert_eq!(of_the_next.take(), Some(Ok(10)));
-        fs::remove_dir_all(&folder).expect("removed");
     }
 
     /// A kill is taken once, with its number; a file of another user is refused, and reported once.
     #[test]
     fn a_kill_file_is_taken_once_and_only_of_its_user() {
-        let name = format!("touchline-kill-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new("kill");
         let root = Root::at(&folder);
         let mut file = KillFile::of(&root, "fx-run-desk");
         assert_eq!(file.take(), None);
@@ -265,6 +258,5 @@ mod tests {
             "of another user"
         );
         assert_eq!(file.take(), Some(Ok(9)));
-        fs::remove_dir_all(&folder).expect("removed");
     }
 }
