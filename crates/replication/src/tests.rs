@@ -4,29 +4,25 @@ use super::{CopyEvent, Port, Receiver, SourceEvent};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_journal::replica::{Replica, SourceStatus};
 use touchline_journal::{Journal, Options, Record, Refused, Root, WriterLock, verify};
 use touchline_net::stream::Listener;
+use touchline_testing::{Folder, PATIENCE};
 use touchline_types::ReceiveTime;
 
-/// Timeout of every step.
-const HANGS: Duration = Duration::from_secs(20);
 /// Of a copy.
 const LOCAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// Of the source: no other test listens there when it is gone.
 const OURS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 78);
 const START_NS: u64 = 1 << 60;
 
-/// A folder of one test, removed at its end.
-struct Place(PathBuf);
+/// A folder of one test.
+struct Place(Folder);
 
 impl Place {
     fn new(name: &str) -> Place {
-        let folder = format!("touchline-copy-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        Place(folder)
+        Place(Folder::new(name))
     }
 
     fn journal(&self) -> PathBuf {
@@ -67,13 +63,6 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        // A failed test may leave files; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn listen() -> Listener {
     Listener::bind(SocketAddrV4::new(OURS, 0)).expect("a free port")
 }
@@ -92,16 +81,14 @@ fn until(
     (port, copy): (&mut Port<'_>, &mut Receiver<'_>),
     mut is_so: impl FnMut(&mut Port<'_>, &mut Receiver<'_>) -> bool,
 ) {
-    let start = Instant::now();
-    loop {
+    touchline_testing::until("the state of both sides", PATIENCE, || {
         port.round(ReceiveTime::at(START_NS)).expect("a journal");
         copy.round(START_NS).expect("a disk");
-        if is_so(port, copy) {
-            return;
+        match is_so(port, copy) {
+            true => Ok(()),
+            false => Err(copy.source_status().clone()),
         }
-        assert!(start.elapsed() < HANGS, "{:?}", copy.source_status());
-        std::thread::sleep(Duration::from_micros(100));
-    }
+    });
 }
 
 /// A copy that begins knows from the first bytes on how much it lacks, and so does its source, until it has everything. Each side
@@ -190,20 +177,19 @@ fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
     until((&mut source, &mut copy), |source, _| {
         source.counters(START_NS).journal_copies == 1
     });
-    let start = Instant::now();
     let mut now_ns = START_NS;
-    while copy.counters(now_ns).journal_copy_position == 0 {
+    touchline_testing::until("the first bytes", PATIENCE, || {
         copy.round(now_ns).expect("a disk");
-        assert!(start.elapsed() < HANGS, "{:?}", copy.source_status());
-    }
+        copy.counters(now_ns).journal_copy_position > 0
+    });
     drop(source);
     let mut events = copy.take_events();
-    while events.len() < 4 {
+    touchline_testing::until("four events", PATIENCE, || {
         now_ns += 100_000_000;
         copy.round(now_ns).expect("a disk");
         events.extend(copy.take_events());
-        assert!(start.elapsed() < HANGS, "{events:?}");
-    }
+        events.len() >= 4
+    });
     // Connected, behind, lost, and the reason of the next attempt; then a minute of attempts.
     for _ in 0..600 {
         now_ns += 100_000_000;

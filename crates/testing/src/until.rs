@@ -44,7 +44,7 @@ impl<T, E: Debug> Condition for Result<T, E> {
     }
 }
 
-/// Looks until the condition holds, and returns its value. The first looks follow each other at once, later ones after up to 20 ms.
+/// Looks until the condition holds, and returns its value. The first looks follow each other at once, later ones after up to 2 ms.
 ///
 /// # Panics
 /// The condition does not hold within `limit`: with `what` and the last seen value. The last look is after the limit.
@@ -65,7 +65,7 @@ pub fn until<C: Condition>(
             ),
         }
         let pause = elapsed / 16;
-        std::thread::sleep(pause.clamp(Duration::from_micros(100), Duration::from_millis(20)));
+        std::thread::sleep(pause.clamp(Duration::from_micros(100), Duration::from_millis(2)));
     }
 }
 

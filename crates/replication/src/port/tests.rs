@@ -3,12 +3,10 @@
 use super::*;
 use socket2::{Domain, Socket, Type};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
 use touchline_net::tls::{Client, Identity, ServerSettings, Settings};
+use touchline_testing::PATIENCE;
 use touchline_testing::issuer::{Issued, Issuer};
 
-/// Timeout of every step.
-const HANGS: Duration = Duration::from_secs(20);
 const HOST: &str = "journal.firm.example";
 const START_NS: u64 = 1 << 60;
 const LOCAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -51,16 +49,17 @@ impl<'a> Rig<'a> {
         self.port.round(time).expect("no journal yet");
         let events = self.port.take_events().into_iter();
         self.said.extend(events.map(|event| format!("{event:?}")));
-        std::thread::sleep(Duration::from_micros(200));
     }
 
     #[track_caller]
     fn until(&mut self, what: &str, mut is_done: impl FnMut(&mut Self) -> bool) {
-        let start = Instant::now();
-        while !is_done(self) {
-            assert!(start.elapsed() < HANGS, "no {what}: {:?}", self.said);
+        touchline_testing::until(what, PATIENCE, || {
+            if is_done(self) {
+                return Ok(());
+            }
             self.round();
-        }
+            Err(self.said.clone())
+        });
     }
 
     /// A connection from `from` that says nothing.
