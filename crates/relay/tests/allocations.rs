@@ -1,10 +1,10 @@
 //! No allocation after both ends of a link have warmed up. A program of its own, because of its allocator.
 
-#[path = "relay/stage.rs"]
+#[path = "relay/buses.rs"]
 #[allow(dead_code, reason = "the other test program uses the rest")]
-mod stage;
+mod buses;
 
-use stage::{Market, Stage};
+use buses::{Buses, Market};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use touchline_lab::frozen::{Count, Frozen};
@@ -19,8 +19,8 @@ const WARM: Duration = Duration::from_millis(1_500);
 const MEASURED: Duration = Duration::from_millis(1_500);
 
 /// Publishes a market on bus `a` while both ends run; allocations of the sending and of the receiving end.
-fn run(stage: &Stage, seed: u64, mut ends: [&mut dyn Work; 2]) -> [Count; 2] {
-    let mut publisher = stage.publisher("a");
+fn run(buses: &Buses, seed: u64, mut ends: [&mut dyn Work; 2]) -> [Count; 2] {
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(seed);
     market.define(&mut publisher);
     let mut counts = [Count::default(); 2];
@@ -47,9 +47,9 @@ fn run(stage: &Stage, seed: u64, mut ends: [&mut dyn Work; 2]) -> [Count; 2] {
 }
 
 /// Both ends work, and neither allocated.
-fn is_free_of_allocations(stage: &Stage, [send, receive]: [Count; 2]) {
-    assert!(stage.counter("b", "relay_messages") > 1_000, "no messages");
-    assert_eq!(stage.counter("b", "relay_gaps"), 0);
+fn is_free_of_allocations(buses: &Buses, [send, receive]: [Count; 2]) {
+    assert!(buses.counter("b", "relay_messages") > 1_000, "no messages");
+    assert_eq!(buses.counter("b", "relay_gaps"), 0);
     assert_eq!((send.allocations, send.frees), (0, 0), "of the sender");
     assert_eq!(
         (receive.allocations, receive.frees),
@@ -60,14 +60,14 @@ fn is_free_of_allocations(stage: &Stage, [send, receive]: [Count; 2]) {
 
 #[test]
 fn a_link_over_tcp_allocates_nothing_after_its_start() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let any_port = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
     let link = TcpSend::bind(any_port, None, TcpSendSettings::default()).expect("a free port");
     let address = link.address().to_string();
-    let mut send = stage.sending("a", "gw1", link);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
-    let counts = run(&stage, 41, [&mut send, &mut receive]);
-    is_free_of_allocations(&stage, counts);
+    let mut send = buses.sending("a", "gw1", link);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
+    let counts = run(&buses, 41, [&mut send, &mut receive]);
+    is_free_of_allocations(&buses, counts);
 }
 
 /// Allocations of Aeron's C code are not counted.
@@ -79,7 +79,7 @@ fn a_link_over_aeron_allocates_nothing_after_its_start() {
     use touchline_relay::Cyclic;
     use touchline_relay::link::aeron::{AeronReceive, AeronSend};
     use touchline_relay::run::{SendSettings, Sending};
-    let stage = Stage::new();
+    let buses = Buses::new();
     let client = |end: &str| {
         let settings = DriverSettings {
             term_bytes: 1024 * 1024,
@@ -96,14 +96,14 @@ fn a_link_over_aeron_allocates_nothing_after_its_start() {
         batch_bytes_max: link.batch_bytes_max(),
         cyclic: Some(Cyclic {
             share: 0.05,
-            round_ns_max: 500 * stage::MS,
+            round_ns_max: 500 * buses::MS,
         }),
-        ..stage.send_settings("a", "gw1")
+        ..buses.send_settings("a", "gw1")
     };
     let mut send = Sending::new(settings, link).expect("the name is free");
-    let timeout_ns = 350 * stage::MS;
+    let timeout_ns = 350 * buses::MS;
     let link = AeronReceive::open(client("b"), group, 340, requests, timeout_ns, Vec::new());
-    let mut receive = stage.receiving("b", link.expect("a channel"));
-    let counts = run(&stage, 42, [&mut send, &mut receive]);
-    is_free_of_allocations(&stage, counts);
+    let mut receive = buses.receiving("b", link.expect("a channel"));
+    let counts = run(&buses, 42, [&mut send, &mut receive]);
+    is_free_of_allocations(&buses, counts);
 }

@@ -1,6 +1,6 @@
 //! Buses over Aeron: unicast, a group, shared memory.
 
-use crate::stage::{INSTRUMENTS, MS, Market, Stage, step, until};
+use crate::buses::{Buses, INSTRUMENTS, MS, Market, step, until};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use touchline_aeron::{Client, Driver, DriverSettings};
@@ -46,14 +46,14 @@ pub fn client_of(settings: &DriverSettings) -> Rc<Client> {
 }
 
 pub fn sending(
-    stage: &Stage,
+    buses: &Buses,
     client: &Rc<Client>,
     channel: &str,
     requests: Option<(&str, i32)>,
 ) -> Sending<AeronSend> {
     let link = AeronSend::open(Rc::clone(client), channel, 340, requests).expect("a channel");
     let settings = SendSettings {
-        root: stage.root(),
+        root: buses.root(),
         bus: "a".to_owned(),
         source: Source::named("gw1").expect("a name"),
         forward: false,
@@ -69,7 +69,7 @@ pub fn sending(
 }
 
 pub fn receiving(
-    stage: &Stage,
+    buses: &Buses,
     client: &Rc<Client>,
     channel: &str,
     requests: Option<(&str, i32)>,
@@ -77,18 +77,18 @@ pub fn receiving(
 ) -> Receiving<AeronReceive> {
     let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
     let link = AeronReceive::open(Rc::clone(client), channel, 340, requests, 350 * MS, hosts);
-    stage.receiving("b", link.expect("a channel"))
+    buses.receiving("b", link.expect("a channel"))
 }
 
 /// A further receiver, of bus `c`.
 pub fn another(
-    stage: &Stage,
+    buses: &Buses,
     client: Rc<Client>,
     channel: &str,
     requests: Option<(&str, i32)>,
 ) -> Receiving<AeronReceive> {
     let link = AeronReceive::open(client, channel, 340, requests, 350 * MS, Vec::new());
-    stage.receiving("c", link.expect("a channel"))
+    buses.receiving("c", link.expect("a channel"))
 }
 
 /// Counters that the link alone knows.
@@ -100,8 +100,8 @@ pub fn counted(send: &Sending<AeronSend>) -> SenderCounters {
 
 /// Compares books, restarts the receiver, and pauses both sides.
 fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&str]) {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(21);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
@@ -111,25 +111,23 @@ fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&s
         "aeron:ipc" => Rc::clone(&there),
         _ => client(&format!("{name}-b")),
     };
-    let mut send = sending(&stage, &there, channel, requests);
-    let mut receive = receiving(&stage, &here, channel, requests, hosts);
+    let mut send = sending(&buses, &there, channel, requests);
+    let mut receive = receiving(&buses, &here, channel, requests, hosts);
     let is_live = || {
-        let books = stage.joined("b");
+        let books = buses.joined("b");
         (0..INSTRUMENTS).all(|index| books.validity(Instrument(index)) == Validity::Live)
     };
     for _ in 0..10 {
         market.events(200, &mut publisher);
-        until(&mut [&mut send, &mut receive], "books differ", || {
-            stage.is_same("a", "b")
-        });
+        buses.until_same(&mut [&mut send, &mut receive]);
     }
     drop(receive);
     market.events(200, &mut publisher);
-    let mut receive = receiving(&stage, &here, channel, requests, hosts);
+    let mut receive = receiving(&buses, &here, channel, requests, hosts);
     until(
         &mut [&mut send, &mut receive],
         "books differ after a restart",
-        || stage.is_same("a", "b"),
+        || buses.is_same("a", "b"),
     );
     // The sender pauses for longer than the timeout: books are stale, the subscription is added again, books are live
     // again.
@@ -138,7 +136,7 @@ fn carries(name: &str, channel: &str, requests: Option<(&str, i32)>, hosts: &[&s
     until(
         &mut [&mut send, &mut receive],
         "books differ after a pause",
-        || is_live() && stage.is_same("a", "b"),
+        || is_live() && buses.is_same("a", "b"),
     );
 }
 
@@ -168,15 +166,15 @@ fn shared_memory_carries_a_bus() {
 /// after which Aeron sends it nothing more; when it continues, it has all books again.
 #[test]
 fn a_receiver_that_stands_still_is_named_and_recovers() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(23);
     market.define(&mut publisher);
     let channel = &group(45);
     let requests = Some((channel.as_str(), 341));
-    let mut send = sending(&stage, &client("still-a"), channel, requests);
-    let mut fast = receiving(&stage, &client("still-b"), channel, requests, &[]);
-    let mut still = another(&stage, client("still-c"), channel, requests);
+    let mut send = sending(&buses, &client("still-a"), channel, requests);
+    let mut fast = receiving(&buses, &client("still-b"), channel, requests, &[]);
+    let mut still = another(&buses, client("still-c"), channel, requests);
     let start = Instant::now();
     while counted(&send).relay_receivers < 2 {
         market.events(5, &mut publisher);
@@ -193,9 +191,9 @@ fn a_receiver_that_stands_still_is_named_and_recovers() {
     until(
         &mut [&mut send, &mut fast, &mut still],
         "books differ",
-        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+        || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
-    let received_bytes = || stage.counter("b", "relay_bytes");
+    let received_bytes = || buses.counter("b", "relay_bytes");
     let enough_bytes = received_bytes() + u64::from(TERM_BYTES);
     let is_slow = |event: &RunEvent| matches!(event, RunEvent::Receiver(SendEvent::Behind { .. }));
     let mut is_named = false;
@@ -209,21 +207,21 @@ fn a_receiver_that_stands_still_is_named_and_recovers() {
     assert!(counters.relay_receivers_slow >= 1);
     assert_eq!(counters.relay_slow_receiver >> 16, 0x7F00_0001);
     until(&mut [&mut send, &mut fast], "the other differs", || {
-        stage.is_same("a", "b")
+        buses.is_same("a", "b")
     });
-    assert!(!stage.is_same("a", "c"), "nothing was missed: no test");
+    assert!(!buses.is_same("a", "c"), "nothing was missed: no test");
     until(
         &mut [&mut send, &mut fast, &mut still],
         "it does not recover",
-        || stage.is_same("a", "c") && stage.is_same("a", "b"),
+        || buses.is_same("a", "c") && buses.is_same("a", "b"),
     );
 }
 
 /// A driver with threads of its own, with settings for losses.
 #[test]
 fn a_driver_with_threads_carries_a_bus() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(24);
     market.define(&mut publisher);
     market.events(100, &mut publisher);
@@ -236,11 +234,9 @@ fn a_driver_with_threads_carries_a_bus() {
     let threads = touchline_relay::link::aeron::client(&options).expect("a folder of our own");
     let (channel, control) = (&unicast(), unicast());
     let requests = Some((control.as_str(), 341));
-    let mut send = sending(&stage, &threads, channel, requests);
-    let mut receive = receiving(&stage, &client("threads-b"), channel, requests, &[]);
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    let mut send = sending(&buses, &threads, channel, requests);
+    let mut receive = receiving(&buses, &client("threads-b"), channel, requests, &[]);
+    buses.until_same(&mut [&mut send, &mut receive]);
 }
 
 #[test]
@@ -251,7 +247,7 @@ fn processors_of_a_driver_without_threads_are_refused() {
         send: vec![SendConfig::new("a", to)],
         ..Config::default()
     };
-    let refused = start(&config, &Stage::new().root(), "host").err();
+    let refused = start(&config, &Buses::new().root(), "host").err();
     let said = refused.map(|error| error.to_string()).unwrap_or_default();
     assert!(said.contains("driver = \"threads\""), "{said}");
 }
@@ -266,27 +262,27 @@ fn unicast_without_a_channel_of_requests_is_refused() {
         send: vec![SendConfig::new("a", to)],
         ..Config::default()
     };
-    let refused = start(&config, &Stage::new().root(), "host").err();
+    let refused = start(&config, &Buses::new().root(), "host").err();
     let said = refused.map(|error| error.to_string()).unwrap_or_default();
     assert!(said.contains("set control"), "{said}");
 }
 
 #[test]
 fn a_host_that_is_not_accepted_is_counted_and_ignored() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(22);
     market.define(&mut publisher);
     let (there, here) = (client("refused-a"), client("refused-b"));
     let channel = &unicast();
-    let mut send = sending(&stage, &there, channel, None);
-    let mut receive = receiving(&stage, &here, channel, None, &["10.0.0.7"]);
+    let mut send = sending(&buses, &there, channel, None);
+    let mut receive = receiving(&buses, &here, channel, None, &["10.0.0.7"]);
     until(
         &mut [&mut send, &mut receive],
         "no batch is rejected",
-        || stage.counter("b", "relay_refused_sources") > 0,
+        || buses.counter("b", "relay_refused_sources") > 0,
     );
-    assert_eq!(stage.counter("b", "relay_batches"), 0);
+    assert_eq!(buses.counter("b", "relay_batches"), 0);
 }
 
 /// Channels that work until something fails are refused at start, with the fix.
@@ -310,7 +306,7 @@ fn channels_with_a_pitfall_are_refused_with_the_fix() {
             send: vec![SendConfig::new("a", to)],
             ..Config::default()
         };
-        let refused = start(&config, &Stage::new().root(), "host").err();
+        let refused = start(&config, &Buses::new().root(), "host").err();
         let said = refused.map(|error| error.to_string()).unwrap_or_default();
         assert!(said.contains(fix), "{channel}: {said}");
     }

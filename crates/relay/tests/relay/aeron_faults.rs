@@ -3,7 +3,7 @@
 use crate::aeron::{
     another, client, client_of, counted, driver, group, receiving, sending, unicast,
 };
-use crate::stage::{Market, Stage, step, until};
+use crate::buses::{Buses, Market, step, until};
 use std::cell::Cell;
 use std::net::UdpSocket;
 use std::rc::Rc;
@@ -32,8 +32,8 @@ fn small(name: &str) -> DriverSettings {
     }
 }
 
-fn market(stage: &Stage, seed: u64) -> (Publisher, Market) {
-    let mut publisher = stage.publisher("a");
+fn market(buses: &Buses, seed: u64) -> (Publisher, Market) {
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(seed);
     market.define(&mut publisher);
     market.events(100, &mut publisher);
@@ -54,15 +54,15 @@ fn carrier_events(link: &mut dyn Work) -> Vec<CarrierEvent> {
 /// Each setting that costs data or time is one warning, with the fix.
 #[test]
 fn capped_socket_buffers_and_fc_min_are_warnings() {
-    let stage = Stage::new();
-    let _market = market(&stage, 30);
+    let buses = Buses::new();
+    let _market = market(&buses, 30);
     let settings = DriverSettings {
         buffer_bytes: u32::MAX,
         ..driver("warnings")
     };
     let there = client_of(&settings);
     let group = group(61);
-    let mut send = sending(&stage, &there, &format!("{group}|fc=min"), None);
+    let mut send = sending(&buses, &there, &format!("{group}|fc=min"), None);
     let events = carrier_events(&mut send);
     let texts: Vec<&str> = events
         .iter()
@@ -81,11 +81,11 @@ fn capped_socket_buffers_and_fc_min_are_warnings() {
         assert!(found.clone().all(|text| text.contains(fix)), "{texts:?}");
     }
     // A client warns of its driver once, for any number of links.
-    let mut receive = receiving(&stage, &there, &group, None, &[]);
+    let mut receive = receiving(&buses, &there, &group, None, &[]);
     assert_eq!(carrier_events(&mut receive), []);
     let tagged = format!("{group}|fc=tagged,g:7");
     let link = AeronSend::open(client("no-warnings"), &tagged, 342, None);
-    let mut other = stage.sending("a", "tagged", link.expect("a channel"));
+    let mut other = buses.sending("a", "tagged", link.expect("a channel"));
     let told = carrier_events(&mut other);
     assert!(
         !told
@@ -97,7 +97,7 @@ fn capped_socket_buffers_and_fc_min_are_warnings() {
 
 #[test]
 fn the_end_of_an_external_driver_is_an_error_of_the_link() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = DriverSettings {
         threading: Threading::Shared {
             sleep: Duration::from_micros(100),
@@ -108,7 +108,7 @@ fn the_end_of_an_external_driver_is_an_error_of_the_link() {
     let driver = Driver::start(&settings).expect("a folder of our own");
     let here = connect(&settings);
     let channel = &unicast();
-    let mut receive = receiving(&stage, &here, channel, None, &[]);
+    let mut receive = receiving(&buses, &here, channel, None, &[]);
     drop(driver);
     let start = Instant::now();
     while receive.work().is_ok() {
@@ -132,8 +132,8 @@ fn connect(settings: &DriverSettings) -> Rc<Client> {
 /// has all books when it continues.
 #[test]
 fn a_dead_reader_of_shared_memory_holds_nobody() {
-    let stage = Stage::new();
-    let (mut publisher, mut market) = market(&stage, 31);
+    let buses = Buses::new();
+    let (mut publisher, mut market) = market(&buses, 31);
     let settings = DriverSettings {
         threading: Threading::Shared {
             sleep: Duration::from_micros(100),
@@ -143,19 +143,19 @@ fn a_dead_reader_of_shared_memory_holds_nobody() {
     let _driver = Driver::start(&settings).expect("a folder of our own");
     let channel = "aeron:ipc";
     let requests = Some((channel, 341));
-    let mut send = sending(&stage, &connect(&settings), channel, requests);
-    let mut receive = receiving(&stage, &connect(&settings), channel, requests, &[]);
-    let mut still = another(&stage, connect(&settings), channel, requests);
+    let mut send = sending(&buses, &connect(&settings), channel, requests);
+    let mut receive = receiving(&buses, &connect(&settings), channel, requests, &[]);
+    let mut still = another(&buses, connect(&settings), channel, requests);
     // As after a kill: its subscription is known to the driver, and never read.
     let dead = connect(&settings);
     let _subscription = dead.subscription(channel, 340).expect("a subscription");
     until(
         &mut [&mut send, &mut receive, &mut still],
         "books differ",
-        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+        || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
     // Messages in sequence: a subscription that is added again reads the old part of the log again. A window has some 300.
-    let received = || stage.counter("b", "relay_messages");
+    let received = || buses.counter("b", "relay_messages");
     let enough = received() + 3_000;
     let (start, mut filled) = (Instant::now(), Instant::now());
     while received() < enough {
@@ -169,15 +169,13 @@ fn a_dead_reader_of_shared_memory_holds_nobody() {
         step(&mut [&mut send, &mut receive]);
         assert!(start.elapsed() < DEADLINE, "the dead reader holds the link");
     }
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
-    assert_eq!(stage.counter("b", "relay_gaps"), 0);
-    assert!(!stage.is_same("a", "c"), "nothing was missed: no test");
+    buses.until_same(&mut [&mut send, &mut receive]);
+    assert_eq!(buses.counter("b", "relay_gaps"), 0);
+    assert!(!buses.is_same("a", "c"), "nothing was missed: no test");
     until(
         &mut [&mut send, &mut receive, &mut still],
         "it does not recover",
-        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+        || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
 }
 
@@ -208,24 +206,24 @@ fn publish_until(
 /// `fc=tagged`: the relay waits for the receiver with the tag, which loses nothing, and not for the other one.
 #[test]
 fn the_relay_waits_for_receivers_with_the_tag_only() {
-    let stage = Stage::new();
-    let (mut publisher, mut market) = market(&stage, 32);
+    let buses = Buses::new();
+    let (mut publisher, mut market) = market(&buses, 32);
     let group = &group(63);
     let requests = Some((group.as_str(), 341));
     // A tagged receiver that is gone is waited for during `t`.
     let channel = format!("{group}|fc=tagged,g:7,t:120s");
-    let mut send = sending(&stage, &client_of(&small("tag-a")), &channel, requests);
+    let mut send = sending(&buses, &client_of(&small("tag-a")), &channel, requests);
     let there = client_of(&small("tag-b"));
-    let mut tagged = receiving(&stage, &there, &format!("{group}|gtag=7"), requests, &[]);
-    let mut other = another(&stage, client_of(&small("tag-c")), group, requests);
+    let mut tagged = receiving(&buses, &there, &format!("{group}|gtag=7"), requests, &[]);
+    let mut other = another(&buses, client_of(&small("tag-c")), group, requests);
     until(
         &mut [&mut send, &mut tagged, &mut other],
         "books differ",
-        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+        || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
 
     // The other one stands still.
-    let received_bytes = || stage.counter("b", "relay_bytes");
+    let received_bytes = || buses.counter("b", "relay_bytes");
     let enough_bytes = received_bytes() + 8 * u64::from(SMALL_TERM_BYTES);
     publish_until(
         &mut send,
@@ -236,7 +234,7 @@ fn the_relay_waits_for_receivers_with_the_tag_only() {
     until(
         &mut [&mut send, &mut tagged, &mut other],
         "it does not recover",
-        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+        || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
 
     // The tagged one stands still: the link is full, and the bus keeps what follows.
@@ -258,13 +256,13 @@ fn the_relay_waits_for_receivers_with_the_tag_only() {
         || (),
         |events| events.iter().any(is_full),
     );
-    assert!(!stage.is_same("a", "c"), "the relay did not wait");
+    assert!(!buses.is_same("a", "c"), "the relay did not wait");
     until(
         &mut [&mut send, &mut tagged, &mut other],
         "books differ after the wait",
-        || stage.is_same("a", "b") && stage.is_same("a", "c"),
+        || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
-    assert_eq!(stage.counter("b", "relay_gaps"), 0);
+    assert_eq!(buses.counter("b", "relay_gaps"), 0);
 }
 
 /// Bytes of a data frame's header in Aeron's protocol.
@@ -320,16 +318,16 @@ fn offer(publication: &mut ExclusivePublication, message: &[u8]) {
 #[test]
 fn hostile_datagrams_and_messages_are_counted_and_change_no_book() {
     for seed in seeds(2) {
-        let stage = Stage::new();
-        let (mut publisher, mut market) = market(&stage, seed);
+        let buses = Buses::new();
+        let (mut publisher, mut market) = market(&buses, seed);
         let mut random = Random::from_seed(seed);
         let ports = [free_address(), free_address()];
         let [channel, control] = ports
             .each_ref()
             .map(|port| format!("aeron:udp?endpoint={port}"));
         let requests = Some((control.as_str(), 341));
-        let mut send = sending(&stage, &client("hostile-a"), &channel, requests);
-        let mut receive = receiving(&stage, &client("hostile-b"), &channel, requests, &[]);
+        let mut send = sending(&buses, &client("hostile-a"), &channel, requests);
+        let mut receive = receiving(&buses, &client("hostile-b"), &channel, requests, &[]);
         let stranger = client("hostile-c");
         let data = stranger.exclusive_publication(&channel, 340);
         let asks = stranger.exclusive_publication(&control, 341);
@@ -344,7 +342,7 @@ fn hostile_datagrams_and_messages_are_counted_and_change_no_book() {
                 "relay_malformed",
                 "relay_refused_versions",
             ];
-            let here = names.map(|name| stage.counter("b", name));
+            let here = names.map(|name| buses.counter("b", name));
             here.iter().all(|count| *count > 100)
                 && counters.relay_packets_invalid > 100
                 && counters.relay_requests_invalid > 100
@@ -362,9 +360,7 @@ fn hostile_datagrams_and_messages_are_counted_and_change_no_book() {
             stranger.do_work().expect("the client is open");
             events.extend(step(&mut [&mut send, &mut receive]));
         }
-        until(&mut [&mut send, &mut receive], "books differ", || {
-            stage.is_same("a", "b")
-        });
+        buses.until_same(&mut [&mut send, &mut receive]);
         assert!(
             events.iter().any(|event| matches!(
                 event,

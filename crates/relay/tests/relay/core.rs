@@ -1,6 +1,6 @@
 //! Rules of the receiver, batch by batch: applied, rejected, stale, requested.
 
-use crate::stage::{MS, receiver, times};
+use crate::buses::{MS, receiver, times};
 use touchline_relay::batch::Batch;
 use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::{

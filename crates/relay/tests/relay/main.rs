@@ -4,9 +4,9 @@
 mod aeron;
 #[cfg(feature = "aeron")]
 mod aeron_faults;
+mod buses;
 mod core;
 mod refreshes;
 mod silence;
-mod stage;
 mod tcp;
 mod tls;

@@ -1,7 +1,7 @@
 //! Refreshes at the receiver: which make books known, which are incomplete, and what readers of its bus have then.
 
+use crate::buses::{Buses, INSTRUMENTS, Market, receiver, seen, small, times, values};
 use crate::core::{LEVEL, Stand, batch, book, book_of, head};
-use crate::stage::{INSTRUMENTS, Market, Stage, receiver, seen, small, times, values};
 use std::cell::RefCell;
 use std::rc::Rc;
 use touchline_relay::batch::{Batch, Received};
@@ -72,7 +72,7 @@ impl Shared {
 
 /// A bus, its sender, and a receiver with a bus of its own, which takes what the sender has sent when the test says so.
 struct Pair {
-    stage: Stage,
+    buses: Buses,
     publisher: Publisher,
     link: Shared,
     sender: Sending<Shared>,
@@ -82,16 +82,16 @@ struct Pair {
 impl Pair {
     /// With a receiver that joins after what `before` publishes.
     fn new(before: impl FnOnce(&mut Publisher)) -> Pair {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher("a");
+        let buses = Buses::new();
+        let mut publisher = buses.publisher("a");
         let link = Shared::default();
-        let mut sender = stage.sending("a", "gw1", link.clone());
+        let mut sender = buses.sending("a", "gw1", link.clone());
         before(&mut publisher);
         publisher.commit();
         link.stream(&mut sender);
-        let stand = Stand::with(receiver(), stage.publisher("b"));
+        let stand = Stand::with(receiver(), buses.publisher("b"));
         Pair {
-            stage,
+            buses,
             publisher,
             link,
             sender,
@@ -137,9 +137,9 @@ impl Pair {
             ..report
         });
         for instrument in (0..64).map(Instrument) {
-            let [a, b] = ["a", "b"].map(|bus| seen(&self.stage.joined(bus), instrument));
+            let [a, b] = ["a", "b"].map(|bus| seen(&self.buses.joined(bus), instrument));
             assert_eq!(a, b, "{what}, {instrument:?}");
-            let root = self.stage.root();
+            let root = self.buses.root();
             let mut images = ["a", "b"].map(|bus| Images::open(&root, bus).expect("it is there"));
             let [a, b] = images
                 .each_mut()
@@ -222,13 +222,13 @@ fn in_row_of(order_id: u64, after: u64) -> OrderChange {
 /// again while a round was sent loses any part of it, and the stream has no message whose number would show it.
 #[test]
 fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(7);
     market.define(&mut publisher);
     market.events(50, &mut publisher);
     let link = Shared::default();
-    let mut sender = stage.sending("a", "gw1", link.clone());
+    let mut sender = buses.sending("a", "gw1", link.clone());
     let round = link.round(&mut sender);
     assert!(round.len() > 3, "{} batches", round.len());
     for first in 1..round.len() - 1 {
@@ -418,7 +418,7 @@ fn corrected_and_deleted_values_are_refreshed() {
     pair.pass();
     pair.refresh();
     pair.agrees("deleted");
-    let mut images = Images::open(&pair.stage.root(), "b").expect("it is there");
+    let mut images = Images::open(&pair.buses.root(), "b").expect("it is there");
     assert_eq!(values(&mut images, Instrument(0)), []);
     // A sender that begins now has the corrected trade from the table.
     for action in [New, Change] {
@@ -426,12 +426,12 @@ fn corrected_and_deleted_values_are_refreshed() {
     }
     // Until the ring no longer has them.
     (0..4_000).for_each(|_| pair.publish(&book()));
-    let mut sender = pair.stage.sending("a", "gw2", pair.link.clone());
-    let mut stand = Stand::with(receiver(), pair.stage.publisher("c"));
+    let mut sender = pair.buses.sending("a", "gw2", pair.link.clone());
+    let mut stand = Stand::with(receiver(), pair.buses.publisher("c"));
     for bytes in &pair.link.round(&mut sender) {
         stand.receiver.take(bytes, stand.now, 7, &mut stand.out);
     }
-    let mut images = Images::open(&pair.stage.root(), "c").expect("it is there");
+    let mut images = Images::open(&pair.buses.root(), "c").expect("it is there");
     let last: Vec<_> = values(&mut images, Instrument(0))
         .into_iter()
         .map(|(value, _)| value)
@@ -448,10 +448,10 @@ fn a_refresh_has_all_orders_of_a_large_bus() {
         ring_bytes: 16 * 1024 * 1024,
         ..small()
     };
-    let stage = Stage::new();
-    let open = |bus| Publisher::open(&stage.root(), bus, &settings).expect("no other process");
+    let buses = Buses::new();
+    let open = |bus| Publisher::open(&buses.root(), bus, &settings).expect("no other process");
     let mut publisher = open("a");
-    crate::stage::is_alive(&mut publisher);
+    crate::buses::is_alive(&mut publisher);
     let orders: Vec<_> = (0..ORDERS as u64).map(order).collect();
     for (instrument, changes) in orders.chunks(2_500).enumerate() {
         let update = OrdersUpdate {
@@ -463,7 +463,7 @@ fn a_refresh_has_all_orders_of_a_large_bus() {
     }
     publisher.commit();
     let link = Shared::default();
-    let mut sender = stage.sending("a", "gw1", link.clone());
+    let mut sender = buses.sending("a", "gw1", link.clone());
     link.stream(&mut sender);
     let moved = 2_500..2_510_u64;
     let added: Vec<_> = moved
@@ -503,7 +503,7 @@ fn a_refresh_has_all_orders_of_a_large_bus() {
     }
     assert!(stand.receiver.is_complete());
     let mut reader =
-        Subscriber::join(&stage.root(), "b", Join::default()).expect("the bus is there");
+        Subscriber::join(&buses.root(), "b", Join::default()).expect("the bus is there");
     let mut mirror = Mirror::new(64, ORDERS);
     while reader.drain(usize::MAX, &mut mirror) > 0 {}
     let mut of = Vec::new();

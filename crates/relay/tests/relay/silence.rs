@@ -1,8 +1,8 @@
 //! Silence of any subset of gateway, sender and link, at random moments, in virtual time: no book of the receiver is live beyond the
 //! bounds of `docs/concepts.md`, and every book recovers.
 
+use crate::buses::{Buses, INSTRUMENTS, MS, Market, receiver, seen};
 use crate::core::Stand;
-use crate::stage::{INSTRUMENTS, MS, Market, Stage, receiver, seen};
 use touchline_lab::random::{Random, seeds};
 use touchline_relay::link::ReceiveLink;
 use touchline_relay::link::memory::MemoryLink;
@@ -63,7 +63,7 @@ fn no_book_is_live_beyond_the_bound_of_a_silence() {
 
 struct World {
     random: Random,
-    stage: Stage,
+    buses: Buses,
     market: Market,
     bus: Publisher,
     reader: Subscriber,
@@ -84,13 +84,13 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> World {
-        let stage = Stage::new();
-        let mut bus = stage.publisher("a");
+        let buses = Buses::new();
+        let mut bus = buses.publisher("a");
         let mut market = Market::new(seed);
         market.define(&mut bus);
         bus.publish(
             &Update::Channel(&ChannelState::LIVE),
-            &crate::stage::times(),
+            &crate::buses::times(),
         );
         bus.commit();
         let join = Join {
@@ -99,7 +99,7 @@ impl World {
             kinds: Kinds::BOOKS | Kinds::ORDERS,
             ..Join::default()
         };
-        let reader = Subscriber::join(&stage.root(), "a", join).expect("the bus is there");
+        let reader = Subscriber::join(&buses.root(), "a", join).expect("the bus is there");
         let settings = SenderSettings {
             source: Source::named("gw1").expect("a name"),
             hops: 0,
@@ -115,7 +115,7 @@ impl World {
         let stand = Stand::with(receiver(), Local::new(Mirror::new(64, 1_024)));
         World {
             random: Random::from_seed(seed),
-            stage,
+            buses,
             market,
             bus,
             reader,
@@ -268,7 +268,7 @@ impl World {
             self.step();
         }
         assert_eq!(self.live(), INSTRUMENTS as usize, "SEED={seed}");
-        let source = self.stage.joined("a");
+        let source = self.buses.joined("a");
         for book in (0..INSTRUMENTS).map(Instrument) {
             let both = [&source, &self.stand.out.subscriber].map(|mirror| seen(mirror, book));
             assert_eq!(both[0], both[1], "SEED={seed}: {book:?}");

@@ -1,6 +1,6 @@
 //! Buses over TCP on the loopback: joining, restarts of each part, slow and hostile clients.
 
-use crate::stage::{Market, Stage, is_alive, step, until, values};
+use crate::buses::{Buses, Market, is_alive, until, until_event, until_refused, values};
 use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::os::unix::fs::MetadataExt;
@@ -13,6 +13,7 @@ use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::{RunEvent, Sending};
 use touchline_relay::start::{Thread, start};
 use touchline_relay::{BadHead, Epoch, HEAD_BYTES, Head, HeadFlags, Source};
+use touchline_testing::PATIENCE;
 use touchline_transport::shm::Images;
 use touchline_types::{Instrument, Validity};
 
@@ -24,28 +25,26 @@ fn listening(settings: TcpSendSettings) -> (TcpSend, String) {
     (link, address)
 }
 
-fn sending(stage: &Stage) -> (Sending<TcpSend>, String) {
+fn sending(buses: &Buses) -> (Sending<TcpSend>, String) {
     let (link, address) = listening(TcpSendSettings::default());
-    (stage.sending("a", "gw1", link), address)
+    (buses.sending("a", "gw1", link), address)
 }
 
 #[test]
 fn books_values_and_orders_are_the_same_for_readers_that_join_either_side() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(1);
     market.define(&mut publisher);
     market.events(500, &mut publisher);
-    let (mut send, address) = sending(&stage);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    let (mut send, address) = sending(&buses);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
     for _ in 0..20 {
         market.events(200, &mut publisher);
-        until(&mut [&mut send, &mut receive], "books differ", || {
-            stage.is_same("a", "b")
-        });
+        buses.until_same(&mut [&mut send, &mut receive]);
     }
     let last_values = |bus: &str| {
-        let mut images = Images::open(&stage.root(), bus).expect("the bus is there");
+        let mut images = Images::open(&buses.root(), bus).expect("the bus is there");
         let mut all = Vec::new();
         for index in 0..16 {
             let instrument = Instrument(index);
@@ -62,25 +61,23 @@ fn books_values_and_orders_are_the_same_for_readers_that_join_either_side() {
         last_values("a").iter().any(|(_, values)| values.len() == 3),
         "no values: no test"
     );
-    assert_eq!(stage.counter("b", "relay_gaps"), 0);
+    assert_eq!(buses.counter("b", "relay_gaps"), 0);
     until(&mut [&mut send, &mut receive], "not refreshed", || {
-        stage.counter("b", "relay_refreshes_taken") == 16
+        buses.counter("b", "relay_refreshes_taken") == 16
     });
 }
 
 #[test]
 fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_no_message_was_lost() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(2);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
-    let (mut send, address) = sending(&stage);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
-    let is_live = || stage.joined("b").validity(Instrument(1)) == Validity::Live;
+    let (mut send, address) = sending(&buses);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
+    buses.until_same(&mut [&mut send, &mut receive]);
+    let is_live = || buses.joined("b").validity(Instrument(1)) == Validity::Live;
     assert!(is_live());
     // The sender pauses: no batch, no heartbeat, and the connection stays open.
     let stopped = Instant::now();
@@ -90,11 +87,11 @@ fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_no_mes
         stale_ms >= 200,
         "stale after {stale_ms} ms: before the timeout"
     );
-    assert_eq!(stage.joined("b").validity(Instrument(1)), Validity::Stale);
-    let refreshes = stage.counter("b", "relay_refreshes_taken");
+    assert_eq!(buses.joined("b").validity(Instrument(1)), Validity::Stale);
+    let refreshes = buses.counter("b", "relay_refreshes_taken");
     until(&mut [&mut send, &mut receive], "not live again", is_live);
-    assert_eq!(stage.counter("b", "relay_refreshes_taken"), refreshes);
-    assert!(stage.is_same("a", "b"));
+    assert_eq!(buses.counter("b", "relay_refreshes_taken"), refreshes);
+    assert!(buses.is_same("a", "b"));
     // The receiver pauses: its readers notice by themselves.
     let stopped = Instant::now();
     until(&mut [&mut send], "not stale for readers", || !is_live());
@@ -104,68 +101,64 @@ fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_no_mes
         "stale after {stale_ms} ms: not by the timeout"
     );
     until(&mut [&mut send, &mut receive], "not live again", is_live);
-    assert!(stage.is_same("a", "b"));
+    assert!(buses.is_same("a", "b"));
 }
 
 #[test]
 fn after_the_end_of_a_publisher_books_are_stale_and_the_next_one_restarts_the_bus() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(3);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
-    let (mut send, address) = sending(&stage);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    let (mut send, address) = sending(&buses);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
+    buses.until_same(&mut [&mut send, &mut receive]);
     drop(publisher);
-    let validity = || stage.joined("b").validity(Instrument(1));
+    let validity = || buses.joined("b").validity(Instrument(1));
     let events = until(&mut [&mut send, &mut receive], "not stale", || {
         validity() == Validity::Stale
     });
     let _ = events;
-    let mut publisher = stage.publisher("a");
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(4);
     market.define(&mut publisher);
     market.events(100, &mut publisher);
     until(&mut [&mut send, &mut receive], "books differ", || {
-        validity() == Validity::Live && stage.is_same("a", "b")
+        validity() == Validity::Live && buses.is_same("a", "b")
     });
     // Counters are written every 100 ms.
     until(&mut [&mut send, &mut receive], "not counted", || {
-        stage.counter("b", "relay_restarts") == 1
+        buses.counter("b", "relay_restarts") == 1
     });
 }
 
 #[test]
 fn either_relay_may_restart_at_any_time() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(5);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
-    let (mut send, address) = sending(&stage);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    let (mut send, address) = sending(&buses);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
+    buses.until_same(&mut [&mut send, &mut receive]);
     for round in 0..4 {
         market.events(100, &mut publisher);
         is_alive(&mut publisher);
         if round % 2 == 0 {
             drop(receive);
-            receive = stage.receiving("b", TcpReceive::new(&address, None));
+            receive = buses.receiving("b", TcpReceive::new(&address, None));
         } else {
             drop(send);
             // The same port: a receiver tries no other.
             let port = address.parse().expect("an address");
             let link = TcpSend::bind(port, None, TcpSendSettings::default());
-            send = stage.sending("a", "gw1", link.expect("the port is free again"));
+            send = buses.sending("a", "gw1", link.expect("the port is free again"));
         }
         market.events(100, &mut publisher);
         until(&mut [&mut send, &mut receive], "books differ", || {
-            stage.joined("b").validity(Instrument(1)) == Validity::Live && stage.is_same("a", "b")
+            buses.joined("b").validity(Instrument(1)) == Validity::Live && buses.is_same("a", "b")
         });
     }
 }
@@ -173,8 +166,8 @@ fn either_relay_may_restart_at_any_time() {
 /// A connection is closed while the market continues: a gap, and a refresh.
 #[test]
 fn messages_lost_without_a_connection_are_refreshed() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(6);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
@@ -183,40 +176,31 @@ fn messages_lost_without_a_connection_are_refreshed() {
         ..TcpSendSettings::default()
     };
     let (link, address) = listening(settings);
-    let mut send = stage.sending("a", "gw1", link);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    let mut send = buses.sending("a", "gw1", link);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
+    buses.until_same(&mut [&mut send, &mut receive]);
     // The receiver reads nothing until it is disconnected.
-    let mut events = Vec::new();
-    let start = Instant::now();
-    while !events
-        .iter()
-        .any(|event| matches!(event, RunEvent::Receiver(SendEvent::TooSlow { .. })))
-    {
-        market.events(500, &mut publisher);
-        events.extend(step(&mut [&mut send]));
-        assert!(
-            start.elapsed() < Duration::from_secs(20),
-            "a client that does not read stays connected"
-        );
-    }
+    until_event(
+        &mut [&mut send],
+        "the end of a client that does not read",
+        || market.events(500, &mut publisher),
+        |event| matches!(event, RunEvent::Receiver(SendEvent::TooSlow { .. })).then_some(()),
+    );
     market.events(100, &mut publisher);
     until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.joined("b").validity(Instrument(1)) == Validity::Live && stage.is_same("a", "b")
+        buses.joined("b").validity(Instrument(1)) == Validity::Live && buses.is_same("a", "b")
     });
     // Counters are written every 100 ms.
     until(&mut [&mut send, &mut receive], "not counted", || {
-        let counted = |name: &str| stage.counter("b", name);
+        let counted = |name: &str| buses.counter("b", name);
         counted("relay_gaps") > 0 && counted("relay_lost") > 0 && counted("relay_disconnects") > 0
     });
 }
 
 #[test]
 fn an_invalid_receiver_is_rejected_with_its_reason_and_disturbs_no_other() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(7);
     market.define(&mut publisher);
     let settings = TcpSendSettings {
@@ -225,12 +209,10 @@ fn an_invalid_receiver_is_rejected_with_its_reason_and_disturbs_no_other() {
         ..TcpSendSettings::default()
     };
     let (link, address) = listening(settings);
-    let mut send = stage.sending("a", "gw1", link);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    let mut send = buses.sending("a", "gw1", link);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
     market.events(300, &mut publisher);
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    buses.until_same(&mut [&mut send, &mut receive]);
     let mut version = [0; HEAD_BYTES];
     version[..4].copy_from_slice(b"TLR\x07");
     let mut http = [b' '; HEAD_BYTES];
@@ -245,25 +227,14 @@ fn an_invalid_receiver_is_rejected_with_its_reason_and_disturbs_no_other() {
         client
             .write_all(said)
             .expect("the socket accepts some bytes");
-        let mut refused = None;
-        let start = Instant::now();
-        while refused.is_none() && start.elapsed() < Duration::from_secs(10) {
-            for event in step(&mut [&mut send, &mut receive]) {
-                if let RunEvent::Receiver(SendEvent::Refused { reason, .. }) = event {
-                    refused = Some(reason);
-                }
-            }
-        }
-        assert_eq!(refused, Some(reason));
+        assert_eq!(until_refused(&mut [&mut send, &mut receive]), reason);
         // No byte of the stream was sent to it.
         assert!(matches!(client.read(&mut [0; 16]), Ok(0) | Err(_)));
     }
     market.events(300, &mut publisher);
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    buses.until_same(&mut [&mut send, &mut receive]);
     assert_eq!(
-        stage.counter("b", "relay_gaps"),
+        buses.counter("b", "relay_gaps"),
         0,
         "an unauthenticated client caused a loss"
     );
@@ -272,10 +243,10 @@ fn an_invalid_receiver_is_rejected_with_its_reason_and_disturbs_no_other() {
 /// A server that is not a relay: the receiver reports it, and retries.
 #[test]
 fn a_receiver_rejects_a_server_that_is_not_a_relay() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let server = std::net::TcpListener::bind(ANY_PORT).expect("a free port");
     let address = server.local_addr().expect("it is bound").to_string();
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
     let serving = std::thread::spawn(move || {
         let (mut client, _) = server.accept().expect("the receiver connects");
         client
@@ -283,20 +254,18 @@ fn a_receiver_rejects_a_server_that_is_not_a_relay() {
             .expect("the receiver reads it");
         std::thread::sleep(Duration::from_millis(300));
     });
-    let mut reason = None;
-    let start = Instant::now();
-    while reason.is_none() && start.elapsed() < Duration::from_secs(10) {
-        for event in step(&mut [&mut receive]) {
-            if let RunEvent::Link {
+    let reason = until_event(
+        &mut [&mut receive],
+        "the end of the link",
+        || {},
+        |event| match event {
+            RunEvent::Link {
                 is_up: false,
-                reason: Some(said),
-            } = event
-            {
-                reason = Some(said);
-            }
-        }
-    }
-    let reason = reason.expect("the reason is reported");
+                reason,
+            } => reason.clone(),
+            _ => None,
+        },
+    );
     assert!(reason.contains("not a relay stream"), "{reason}");
     serving.join().expect("it served");
 }
@@ -304,16 +273,14 @@ fn a_receiver_rejects_a_server_that_is_not_a_relay() {
 /// One client requests refreshes without end: others stay live, and it is disconnected.
 #[test]
 fn requests_without_end_starve_nobody() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(8);
     market.define(&mut publisher);
-    let (mut send, address) = sending(&stage);
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, None));
+    let (mut send, address) = sending(&buses);
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
     market.events(300, &mut publisher);
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    buses.until_same(&mut [&mut send, &mut receive]);
     let mut request = [0; HEAD_BYTES];
     Head {
         source: Source::ANY,
@@ -334,40 +301,28 @@ fn requests_without_end_starve_nobody() {
         }
         requests
     });
-    let mut refused = None;
-    let start = Instant::now();
-    while refused.is_none() {
-        for event in step(&mut [&mut send, &mut receive]) {
-            if let RunEvent::Receiver(SendEvent::Refused { reason, .. }) = event {
-                refused = Some(reason);
-            }
-        }
-        assert!(
-            start.elapsed() < Duration::from_secs(20),
-            "not disconnected"
-        );
-    }
-    assert_eq!(refused, Some(Refusal::Flood));
+    let refused = until_refused(&mut [&mut send, &mut receive]);
+    assert_eq!(refused, Refusal::Flood);
     assert!(writer.join().expect("it ends") < 1_000_000);
     market.events(300, &mut publisher);
     until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b") && stage.joined("b").validity(Instrument(1)) == Validity::Live
+        buses.is_same("a", "b") && buses.joined("b").validity(Instrument(1)) == Validity::Live
     });
     until(&mut [&mut send, &mut receive], "not counted", || {
-        let counted = |name| stage.sender_counter("a", "gw1", name);
+        let counted = |name| buses.sender_counter("a", "gw1", name);
         counted("relay_requests_dropped") > 1_000 && counted("relay_refreshes_requested") < 300
     });
-    assert_eq!(stage.counter("b", "relay_gaps"), 0);
+    assert_eq!(buses.counter("b", "relay_gaps"), 0);
 }
 
 /// The group of the configuration reads the received bus, and not the one that is sent; a group that does not exist is said.
 #[test]
 fn the_received_bus_is_shared_with_the_configured_group() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     Market::new(1).define(&mut publisher);
     let begin = |config: &Config| {
-        let mut links = start(config, &stage.root(), "host").expect("it starts");
+        let mut links = start(config, &buses.root(), "host").expect("it starts");
         let link = links.remove(0);
         let work = (link.begin)(&mut Thread::default()).expect("it begins");
         (link.address, work)
@@ -384,17 +339,16 @@ fn the_received_bus_is_shared_with_the_configured_group() {
         ..Config::default()
     };
     let (_, mut receive) = begin(&received(&group.to_string()));
-    let ring = |bus: &str| stage.root().path().join(bus).join("ring");
-    let begun = Instant::now();
-    while !ring("b").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no bus");
+    let ring = |bus: &str| buses.root().path().join(bus).join("ring");
+    touchline_testing::until("a bus", PATIENCE, || {
         send.work().expect("it works");
         receive.work().expect("it works");
-    }
+        ring("b").exists()
+    });
     let mode = |path: PathBuf| std::fs::metadata(path).expect("it is there").mode() & 0o777;
     assert_eq!((mode(ring("b")), mode(ring("a"))), (0o640, 0o600));
     assert_eq!(mode(ring("b").parent().expect("a bus").to_owned()), 0o750);
-    let refused = start(&received("no-such-group"), &stage.root(), "host").err();
+    let refused = start(&received("no-such-group"), &buses.root(), "host").err();
     let said = refused.map(|error| error.to_string()).unwrap_or_default();
     assert!(said.contains("\"no-such-group\" does not exist"), "{said}");
 }

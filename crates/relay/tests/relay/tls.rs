@@ -1,9 +1,8 @@
 //! `tls://`: both sides present certificates; a client without one receives nothing.
 
-use crate::stage::{MS, Market, Stage, step, until};
+use crate::buses::{Buses, MS, Market, step, until, until_event, until_refused};
 use std::any::Any;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
-use std::time::{Duration, Instant};
 use touchline_net::Connection;
 use touchline_net::stream::Error;
 use touchline_net::tls::{
@@ -13,6 +12,7 @@ use touchline_relay::link::Refusal;
 use touchline_relay::link::SendEvent;
 use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::RunEvent;
+use touchline_testing::PATIENCE;
 use touchline_testing::issuer::Issuer;
 
 fn server(own: &Issuer, clients: &Issuer) -> Server {
@@ -43,8 +43,8 @@ fn client(roots: &Issuer, own: Option<&Issuer>) -> Client {
 
 #[test]
 fn only_a_receiver_with_a_certificate_receives_books() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(11);
     market.define(&mut publisher);
     market.events(300, &mut publisher);
@@ -57,7 +57,7 @@ fn only_a_receiver_with_a_certificate_receives_books() {
     let tls = Some(server(&servers, &clients));
     let link = TcpSend::bind(any_port, tls, TcpSendSettings::default()).expect("a free port");
     let address = link.address().to_string();
-    let mut send = stage.sending("a", "gw1", link);
+    let mut send = buses.sending("a", "gw1", link);
     for (number, (receiver, wanted)) in [
         (Some(client(&servers, None)), TlsRefusal::ClientWithout),
         (
@@ -74,26 +74,16 @@ fn only_a_receiver_with_a_certificate_receives_books() {
     .enumerate()
     {
         let bus = format!("refused{number}");
-        let mut receive = stage.receiving(&bus, TcpReceive::new(&address, receiver));
-        let mut refused = None;
-        let start = Instant::now();
-        while refused.is_none() && start.elapsed() < Duration::from_secs(10) {
-            for event in step(&mut [&mut send, &mut receive]) {
-                if let RunEvent::Receiver(SendEvent::Refused { reason, .. }) = event {
-                    refused = Some(reason);
-                }
-            }
-        }
-        assert_eq!(refused, Some(Refusal::Connection(Error::Tls(wanted))));
-        assert_eq!(stage.counter(&bus, "relay_batches"), 0);
+        let mut receive = buses.receiving(&bus, TcpReceive::new(&address, receiver));
+        let refused = until_refused(&mut [&mut send, &mut receive]);
+        assert_eq!(refused, Refusal::Connection(Error::Tls(wanted)));
+        assert_eq!(buses.counter(&bus, "relay_batches"), 0);
     }
     let with_certificate = Some(client(&servers, Some(&clients)));
-    let mut receive = stage.receiving("b", TcpReceive::new(&address, with_certificate));
+    let mut receive = buses.receiving("b", TcpReceive::new(&address, with_certificate));
     for _ in 0..5 {
         market.events(300, &mut publisher);
-        until(&mut [&mut send, &mut receive], "books differ", || {
-            stage.is_same("a", "b")
-        });
+        buses.until_same(&mut [&mut send, &mut receive]);
     }
 }
 
@@ -106,16 +96,16 @@ fn refused(events: &[RunEvent]) -> Vec<Refusal> {
     events.iter().filter_map(of).collect()
 }
 
-fn refused_count(stage: &Stage) -> u64 {
-    stage.sender_counter("a", "gw1", "relay_receivers_refused")
+fn refused_count(buses: &Buses) -> u64 {
+    buses.sender_counter("a", "gw1", "relay_receivers_refused")
 }
 
 /// Clients that connect and go no further, one after another, beside a receiver: each is one event and one count, its place
 /// is free again after the limit, and the receiver has every message.
 #[test]
 fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher("a");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher("a");
     let mut market = Market::new(12);
     market.define(&mut publisher);
     let (servers, clients) = (Issuer::new("servers"), Issuer::new("clients"));
@@ -129,12 +119,10 @@ fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() 
     let tls = Some(server(&servers, &clients));
     let link = TcpSend::bind(any_port, tls, settings).expect("a free port");
     let address = link.address();
-    let mut send = stage.sending("a", "gw1", link);
+    let mut send = buses.sending("a", "gw1", link);
     let receiver = || TcpReceive::new(&address.to_string(), Some(client(&servers, Some(&clients))));
-    let mut receive = stage.receiving("b", receiver());
-    until(&mut [&mut send, &mut receive], "books differ", || {
-        stage.is_same("a", "b")
-    });
+    let mut receive = buses.receiving("b", receiver());
+    buses.until_same(&mut [&mut send, &mut receive]);
     let begun = || {
         let own = client(&servers, Some(&clients));
         let connection = Connection::connect(address, Some(&own), u64::MAX);
@@ -148,7 +136,7 @@ fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() 
         .into_iter()
         .enumerate()
     {
-        let before = refused_count(&stage);
+        let before = refused_count(&buses);
         let holder: Box<dyn Any> = match number {
             // It sends nothing.
             0 => Box::new(TcpStream::connect(address).expect("it listens")),
@@ -164,38 +152,36 @@ fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() 
             }
         };
         let mut events = Vec::new();
-        let start = Instant::now();
-        while refused(&events).is_empty() {
+        touchline_testing::until("a refusal", PATIENCE, || {
             market.events(1, &mut publisher);
             events.extend(step(&mut [&mut send, &mut receive]));
-            assert!(
-                start.elapsed() < Duration::from_secs(60),
-                "it holds its place"
-            );
-        }
+            !refused(&events).is_empty()
+        });
         let after = until(&mut [&mut send, &mut receive], "not counted", || {
-            refused_count(&stage) > before && stage.is_same("a", "b")
+            refused_count(&buses) > before && buses.is_same("a", "b")
         });
         events.extend(after);
         assert_eq!(refused(&events), [reason]);
         drop(holder);
         // Its place is free.
-        let mut second = stage.receiving(&format!("c{number}"), receiver());
+        let mut second = buses.receiving(&format!("c{number}"), receiver());
         let bus = format!("c{number}");
         until(
             &mut [&mut send, &mut receive, &mut second],
             "books differ",
-            || stage.is_same("a", &bus),
+            || buses.is_same("a", &bus),
         );
         drop(second);
-        let start = Instant::now();
-        let is_end =
-            |event: &RunEvent| matches!(event, RunEvent::Receiver(SendEvent::Disconnected { .. }));
-        while !step(&mut [&mut send, &mut receive]).iter().any(is_end) {
-            assert!(start.elapsed() < Duration::from_secs(60), "it stays");
-        }
+        until_event(
+            &mut [&mut send, &mut receive],
+            "the end of the second one",
+            || {},
+            |event| {
+                matches!(event, RunEvent::Receiver(SendEvent::Disconnected { .. })).then_some(())
+            },
+        );
     }
     for name in ["relay_gaps", "relay_disconnects"] {
-        assert_eq!(stage.counter("b", name), 0, "{name}");
+        assert_eq!(buses.counter("b", name), 0, "{name}");
     }
 }
