@@ -1,6 +1,6 @@
 //! Lists of instruments that change while books are live.
 
-use crate::stage::{Stage, raw};
+use crate::world::{World, raw};
 use touchline_feed::fix_md::Dialect;
 use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{
@@ -17,14 +17,14 @@ fn list(rows: &str) -> String {
     format!("320=1|322=1|560=0|146=1|{rows}")
 }
 
-fn live() -> Stage {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.send("y", &list(ROW));
-    stage.send("W", BOOK);
-    assert_eq!(stage.feed.validity(BTC), Validity::Live);
-    stage.take_asked();
-    stage
+fn live() -> World {
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.send("y", &list(ROW));
+    world.send("W", BOOK);
+    assert_eq!(world.feed.validity(BTC), Validity::Live);
+    world.take_asked();
+    world
 }
 
 /// Events of books and definitions, in order.
@@ -40,14 +40,14 @@ fn published(events: &[Event]) -> Vec<(&'static str, Validity)> {
 
 #[test]
 fn a_changed_tick_of_a_live_book_is_published_and_the_book_stays() {
-    let mut stage = live();
-    assert_eq!(stage.send("y", &list(ROW)), [], "the tick is unchanged");
-    let events = stage.send("y", &list(&ROW.replace("969=0.5", "969=0.1")));
+    let mut world = live();
+    assert_eq!(world.send("y", &list(ROW)), [], "the tick is unchanged");
+    let events = world.send("y", &list(&ROW.replace("969=0.5", "969=0.1")));
     assert_eq!(published(&events), [("defined", Validity::Live)]);
-    assert_eq!(stage.instruments.definition(BTC).tick, Price(100_000_000));
-    assert_eq!(stage.feed.validity(BTC), Validity::Live);
-    assert_eq!(stage.take_asked(), [], "prices are unchanged");
-    assert_eq!(stage.send("X", CHANGE).len(), 2, "and the book goes on");
+    assert_eq!(world.instruments.definition(BTC).tick, Price(100_000_000));
+    assert_eq!(world.feed.validity(BTC), Validity::Live);
+    assert_eq!(world.take_asked(), [], "prices are unchanged");
+    assert_eq!(world.send("X", CHANGE).len(), 2, "and the book goes on");
 }
 
 /// Prices or quantities have another meaning: the old ones are not published under the new definition.
@@ -58,95 +58,95 @@ fn a_live_book_of_a_redefined_instrument_is_emptied_and_requested_again() {
         ROW.replace("15=BTC", "15=USD"),
         ROW.replace("167=FUT", "167=OPT"),
     ] {
-        let mut stage = live();
-        let events = stage.send("y", &list(&other));
+        let mut world = live();
+        let events = world.send("y", &list(&other));
         let emptied = ("emptied", Validity::Recovering);
         assert_eq!(
             published(&events),
             [emptied, ("defined", Validity::Recovering)],
             "{other}"
         );
-        assert_eq!(stage.feed.validity(BTC), Validity::Recovering);
-        let asked = stage.take_asked();
+        assert_eq!(world.feed.validity(BTC), Validity::Recovering);
+        let asked = world.take_asked();
         let kinds: Vec<_> = asked
             .iter()
             .filter_map(|(_, fields)| fields.split('|').nth(1))
             .collect();
         assert_eq!(kinds, ["263=2", "263=1"], "{asked:?}");
         assert_eq!(
-            stage.send("X", CHANGE),
+            world.send("X", CHANGE),
             [],
             "what comes before the snapshot is of the old book"
         );
-        let events = stage.send("W", BOOK);
+        let events = world.send("W", BOOK);
         assert!(events.contains(&Event::BookRebuilt(BTC, Validity::Live)));
     }
 }
 
 #[test]
 fn a_book_of_a_lost_connection_is_not_published_under_a_new_definition() {
-    let mut stage = live();
-    stage.disconnect();
-    stage.connect();
-    let events = stage.send("y", &list(&ROW.replace("231=10", "231=1.0")));
+    let mut world = live();
+    world.disconnect();
+    world.connect();
+    let events = world.send("y", &list(&ROW.replace("231=10", "231=1.0")));
     let emptied = ("emptied", Validity::Recovering);
     assert_eq!(
         published(&events),
         [emptied, ("defined", Validity::Recovering)]
     );
-    assert_eq!(stage.take_asked().len(), 2, "the list and the book, once");
+    assert_eq!(world.take_asked().len(), 2, "the list and the book, once");
     // The same number, written differently, is no change.
-    let mut stage = live();
-    stage.disconnect();
-    stage.connect();
+    let mut world = live();
+    world.disconnect();
+    world.connect();
     assert_eq!(
-        published(&stage.send("y", &list(&ROW.replace("231=10", "231=10.0")))),
+        published(&world.send("y", &list(&ROW.replace("231=10", "231=10.0")))),
         []
     );
-    assert_eq!(stage.feed.validity(BTC), Validity::Stale);
+    assert_eq!(world.feed.validity(BTC), Validity::Stale);
 }
 
 #[test]
 fn a_rejected_or_unreadable_list_defines_nothing() {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.send("y", "320=1|322=1|560=1|");
-    assert!(stage.feed.is_over() && !stage.feed.is_defined());
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    let next = touchline_session::fix::Store::next_out(stage.venue.store());
-    stage.inject(&raw("y", next, &list("55=BTC-PERPETUAL|969=|")));
-    assert!(stage.feed.is_over() && !stage.feed.is_defined());
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.send("y", "320=1|322=1|560=1|");
+    assert!(world.feed.is_over() && !world.feed.is_defined());
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    let next = touchline_session::fix::Store::next_out(world.venue.store());
+    world.inject(&raw("y", next, &list("55=BTC-PERPETUAL|969=|")));
+    assert!(world.feed.is_over() && !world.feed.is_defined());
 }
 
 #[test]
 fn an_unreadable_tick_is_counted_and_absent() {
-    let mut stage = live();
-    stage.send("y", &list(&ROW.replace("969=0.5", "969=0,5")));
-    assert_eq!(stage.instruments.definition(BTC).tick, Price::NULL);
-    assert_eq!(stage.feed.counters().messages_malformed, 1);
-    assert_eq!(stage.feed.validity(BTC), Validity::Live);
+    let mut world = live();
+    world.send("y", &list(&ROW.replace("969=0.5", "969=0,5")));
+    assert_eq!(world.instruments.definition(BTC).tick, Price::NULL);
+    assert_eq!(world.feed.counters().messages_malformed, 1);
+    assert_eq!(world.feed.validity(BTC), Validity::Live);
 }
 
 #[test]
 fn a_list_in_parts_ends_with_its_last_part() {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.take_asked();
-    stage.send("y", &format!("320=1|322=1|560=0|893=N|146=1|{ROW}"));
-    assert_eq!(stage.take_asked(), [], "more instruments are to come");
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.take_asked();
+    world.send("y", &format!("320=1|322=1|560=0|893=N|146=1|{ROW}"));
+    assert_eq!(world.take_asked(), [], "more instruments are to come");
     let other = ROW.replace("PERPETUAL", "27SEP24");
-    stage.send("y", &format!("320=1|322=1|560=0|893=Y|146=1|{other}"));
-    assert_eq!(stage.take_asked().len(), 1, "both at once");
-    stage.send("W", BOOK);
-    assert!(!stage.feed.is_defined());
-    stage.send("W", &BOOK.replace("PERPETUAL", "27SEP24"));
-    assert!(stage.feed.is_defined());
+    world.send("y", &format!("320=1|322=1|560=0|893=Y|146=1|{other}"));
+    assert_eq!(world.take_asked().len(), 1, "both at once");
+    world.send("W", BOOK);
+    assert!(!world.feed.is_defined());
+    world.send("W", &BOOK.replace("PERPETUAL", "27SEP24"));
+    assert!(world.feed.is_defined());
 }
 
 #[test]
 fn the_state_of_an_instrument_is_published() {
-    let mut stage = live();
+    let mut world = live();
     let status = TradingStatus {
         instrument: Some(BTC),
         group: [0; 6],
@@ -155,13 +155,13 @@ fn the_state_of_an_instrument_is_published() {
         event: 255,
     };
     assert_eq!(
-        stage.send("f", "55=BTC-PERPETUAL|326=2|"),
+        world.send("f", "55=BTC-PERPETUAL|326=2|"),
         [Event::Status(status)]
     );
-    assert_eq!(stage.send("f", "55=ETH-PERPETUAL|326=2|"), []);
-    assert_eq!(stage.feed.counters().messages_unasked, 1);
+    assert_eq!(world.send("f", "55=ETH-PERPETUAL|326=2|"), []);
+    assert_eq!(world.feed.counters().messages_unasked, 1);
     assert_eq!(
-        stage.feed.validity(BTC),
+        world.feed.validity(BTC),
         Validity::Live,
         "the book is unchanged"
     );
@@ -175,18 +175,18 @@ fn no_definition_is_applied_without_being_published() {
         let defined = published.iter().filter(|(what, _)| *what == "defined");
         defined.map(|(_, price)| *price).collect::<Vec<_>>()
     };
-    let next = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
-    let mut stage = live();
-    let number = next(&stage);
+    let next = |world: &World| touchline_session::fix::Store::next_out(world.venue.store());
+    let mut world = live();
+    let number = next(&world);
     let mut bytes = raw("X", number, &format!("49=DERIBITSERVER|{CHANGE}"));
     let other = ROW.replace("969=0.5", "969=0.1");
     bytes.extend(raw("y", number + 1, &list(&other)));
-    let events = stage.inject(&bytes);
-    assert!(stage.feed.is_over());
+    let events = world.inject(&bytes);
+    assert!(world.feed.is_over());
     assert_eq!(defined(&events), [], "{events:?}");
-    stage.disconnect();
-    stage.connect();
-    assert_eq!(defined(&stage.send("y", &list(&other))), [Validity::Stale]);
+    world.disconnect();
+    world.connect();
+    assert_eq!(defined(&world.send("y", &list(&other))), [Validity::Stale]);
 }
 
 /// Reference data of an option, and of fields that are unreadable.
@@ -195,10 +195,10 @@ fn reference_data_of_a_list() {
     const OPTION: &str = "55=BTC-27SEP19-10000-C|167=OPT|15=BTC|120=USD|201=1|202=10000|231=1|969=0.0005|562=0.1\
         |541=20190927|1079=08:00:00|";
     let reference = |row: &str| {
-        let mut stage = Stage::new(Dialect::Deribit);
-        stage.connect();
-        stage.send("y", &list(row));
-        stage.instruments.definition(BTC).reference
+        let mut world = World::new(Dialect::Deribit);
+        world.connect();
+        world.send("y", &list(row));
+        world.instruments.definition(BTC).reference
     };
     let code = |text: &str| Code::new(text.as_bytes()).unwrap();
     let expected = ReferenceData {
@@ -261,11 +261,11 @@ fn reference_data_of_a_list() {
 
 /// The reference data of the first instrument in a list of these rows.
 fn first_of(rows: &str) -> (ReferenceData, u64) {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.send("y", &list(rows));
-    let malformed = stage.feed.counters().messages_malformed;
-    (stage.instruments.definition(BTC).reference, malformed)
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.send("y", &list(rows));
+    let malformed = world.feed.counters().messages_malformed;
+    (world.instruments.definition(BTC).reference, malformed)
 }
 
 #[test]
@@ -395,16 +395,16 @@ fn defined_by(events: &[Event]) -> Vec<Instrument> {
 #[test]
 fn a_combination_is_published_again_when_its_legs_are_listed() {
     let legs = "555=3|600=BTC-PERPETUAL|623=1|600=ETH-PERPETUAL|623=1|600=BTC-27SEP24|623=-1|";
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    let combination = |stage: &Stage| {
-        let definition = stage.instruments.definition(BTC);
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    let combination = |world: &World| {
+        let definition = world.instruments.definition(BTC);
         let legs = definition.reference.legs.as_slice();
         legs.iter().map(|leg| leg.security_id).collect::<Vec<_>>()
     };
     let listed = |last: &str, row: &str| format!("320=1|322=1|560=0|893={last}|146=1|{row}");
-    stage.send("y", &listed("N", &format!("{COMBINATION}{legs}")));
-    assert_eq!(combination(&stage), [0, 0, 0]);
+    world.send("y", &listed("N", &format!("{COMBINATION}{legs}")));
+    assert_eq!(combination(&world), [0, 0, 0]);
     for (last, row, defined, ids) in [
         ("N", ROW.replace("BTC-P", "ETH-P"), &[][..], [0, 0, 0]),
         ("Y", ROW.to_owned(), &[Instrument(1), BTC], [2, 0, 0]),
@@ -416,9 +416,9 @@ fn a_combination_is_published_again_when_its_legs_are_listed() {
         ),
         ("Y", ROW.to_owned(), &[], [2, 0, 3]),
     ] {
-        let events = stage.send("y", &listed(last, &row));
+        let events = world.send("y", &listed(last, &row));
         assert_eq!(defined_by(&events), defined, "{row}");
-        assert_eq!(combination(&stage), ids, "{row}");
+        assert_eq!(combination(&world), ids, "{row}");
     }
 }
 
@@ -441,16 +441,16 @@ fn wrong_legs_are_absent_and_their_message_is_counted_once() {
         "555=1|624=1|623=1|",
     ] {
         let other = COMBINATION.replace("-CS-", "-PS-");
-        let mut stage = Stage::new(Dialect::Deribit);
-        stage.connect();
+        let mut world = World::new(Dialect::Deribit);
+        world.connect();
         let rows = format!("{COMBINATION}{fields}{other}{fields}{ROW}");
-        stage.send("y", &list(&rows));
+        world.send("y", &list(&rows));
         for combination in [BTC, Instrument(1)] {
-            let legs = stage.instruments.definition(combination).reference.legs;
+            let legs = world.instruments.definition(combination).reference.legs;
             assert_eq!(legs, Legs::NONE, "{fields}");
         }
-        assert_eq!(stage.instruments.len(), 3, "{fields}");
-        let malformed = stage.feed.counters().messages_malformed;
+        assert_eq!(world.instruments.len(), 3, "{fields}");
+        let malformed = world.feed.counters().messages_malformed;
         assert_eq!(malformed, 1, "{fields}");
     }
 }
@@ -458,11 +458,11 @@ fn wrong_legs_are_absent_and_their_message_is_counted_once() {
 #[test]
 fn legs_beyond_the_limit_are_counted_and_the_next_instrument_has_none() {
     let many = "600=BTC-PERPETUAL|624=1|623=1|".repeat(300);
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.send("y", &list(&format!("{COMBINATION}555=300|{many}{ROW}")));
-    let legs = stage.instruments.definition(BTC).reference.legs;
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.send("y", &list(&format!("{COMBINATION}555=300|{many}{ROW}")));
+    let legs = world.instruments.definition(BTC).reference.legs;
     assert_eq!((legs.len(), legs.count()), (LEGS_MAX, u8::MAX));
-    let next = stage.instruments.definition(Instrument(1)).reference.legs;
+    let next = world.instruments.definition(Instrument(1)).reference.legs;
     assert_eq!(next, Legs::NONE);
 }

@@ -1,6 +1,6 @@
 //! Entries as venues write them: sizes of zero and below, changes by an id alone, dates that are none.
 
-use crate::stage::Stage;
+use crate::world::World;
 use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::Dialect;
 use touchline_types::{Event, Instrument, LevelEvent, UpdateAction, Validity};
@@ -8,28 +8,28 @@ use touchline_types::{Event, Instrument, LevelEvent, UpdateAction, Validity};
 const LIST: &str = "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|969=0.5|";
 
 /// Logged on, the instruments known and requested; the symbol of the first one.
-fn asked(dialect: Dialect) -> (Stage, &'static str) {
-    let mut stage = Stage::new(dialect);
-    stage.connect();
+fn asked(dialect: Dialect) -> (World, &'static str) {
+    let mut world = World::new(dialect);
+    world.connect();
     match dialect {
-        Dialect::Standard => (stage, "EUR/USD"),
+        Dialect::Standard => (world, "EUR/USD"),
         Dialect::Deribit => {
-            stage.send("y", LIST);
-            (stage, "BTC-PERPETUAL")
+            world.send("y", LIST);
+            (world, "BTC-PERPETUAL")
         }
     }
 }
 
 /// With a live book of a bid 100 and an ask 101, with these fields in each entry.
-fn live(dialect: Dialect, ids: [&str; 2]) -> (Stage, &'static str) {
-    let (mut stage, symbol) = asked(dialect);
+fn live(dialect: Dialect, ids: [&str; 2]) -> (World, &'static str) {
+    let (mut world, symbol) = asked(dialect);
     let [bid, ask] = ids;
-    stage.send(
+    world.send(
         "W",
         &format!("55={symbol}|268=2|269=0|270=100|271=1|{bid}269=1|270=101|271=2|{ask}"),
     );
-    assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
-    (stage, symbol)
+    assert_eq!(world.feed.validity(Instrument(0)), Validity::Live);
+    (world, symbol)
 }
 
 /// Levels: side, price, quantity in whole units, and the action.
@@ -50,8 +50,8 @@ fn levels(events: &[Event]) -> Vec<(i8, i64, i64, UpdateAction)> {
 }
 
 /// MDReqID of the last request for books.
-fn request(stage: &Stage) -> String {
-    let (_, body) = stage
+fn request(world: &World) -> String {
+    let (_, body) = world
         .asked
         .iter()
         .rfind(|(kind, _)| kind == "V")
@@ -68,22 +68,22 @@ const BOTH: [Dialect; 2] = [Dialect::Standard, Dialect::Deribit];
 fn sizes_of_zero_are_no_levels() {
     for dialect in BOTH {
         for zero in ["0", "0.00", "-0", "000"] {
-            let (mut stage, symbol) = asked(dialect);
+            let (mut world, symbol) = asked(dialect);
             let rows = format!("269=0|270=102|271={zero}|269=0|270=100|271=1|269=1|270=101|271=2|");
-            let events = stage.send("W", &format!("55={symbol}|268=3|{rows}"));
+            let events = world.send("W", &format!("55={symbol}|268=3|{rows}"));
             assert_eq!(levels(&events).len(), 2, "{events:?}");
-            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+            assert_eq!(world.feed.validity(Instrument(0)), Validity::Live);
             let change = |action: u8, kind: u8| {
                 format!("55={symbol}|268=1|279={action}|269={kind}|270=103|271={zero}|")
             };
-            assert_eq!(stage.send("X", &change(0, 0)), [], "a new level");
-            assert_eq!(stage.send("X", &change(0, 2)), [], "a trade");
+            assert_eq!(world.send("X", &change(0, 0)), [], "a new level");
+            assert_eq!(world.send("X", &change(0, 2)), [], "a trade");
             // The book removes a level of quantity zero.
             let removed = format!("55={symbol}|268=1|279=1|269=0|270=100|271={zero}|");
-            let events = stage.send("X", &removed);
+            let events = world.send("X", &removed);
             assert_eq!(levels(&events), [(0, 100, 0, UpdateAction::Change)]);
-            assert!(!stage.feed.is_over());
-            assert_eq!(stage.feed.counters().entries_empty, 3);
+            assert!(!world.feed.is_over());
+            assert_eq!(world.feed.counters().entries_empty, 3);
         }
     }
 }
@@ -102,15 +102,15 @@ fn levels_of_size_zero_are_deleted_and_changed() {
                 _ => String::new(),
             };
             let count = 2 + usize::from(!first.is_empty());
-            let stage = || {
-                let (mut stage, symbol) = asked(dialect);
+            let world = || {
+                let (mut world, symbol) = asked(dialect);
                 let rows = format!("269=0|270=100|271=1|269=1|270=101|271=2|{first}");
-                stage.send("W", &format!("55={symbol}|268={count}|{rows}"));
+                world.send("W", &format!("55={symbol}|268={count}|{rows}"));
                 if !begin.is_empty() {
                     let zero = listed(0);
-                    stage.send("X", &format!("55={symbol}|268=1|279={begin}|{zero}"));
+                    world.send("X", &format!("55={symbol}|268=1|279={begin}|{zero}"));
                 }
-                (stage, symbol)
+                (world, symbol)
             };
             let new = [(0, 98, 7, UpdateAction::New)];
             let cases: [(&[(u8, i64)], &[_]); 6] = [
@@ -122,12 +122,12 @@ fn levels_of_size_zero_are_deleted_and_changed() {
                 (&[(2, 0), (2, 0)], &[(0, 98, -1, UpdateAction::Delete)]),
             ];
             for (changes, expected) in cases {
-                let (mut stage, symbol) = stage();
+                let (mut world, symbol) = world();
                 let mut events = Vec::new();
                 for (action, size) in changes {
                     let change = listed(*size);
                     let body = format!("55={symbol}|268=1|279={action}|{change}");
-                    events.extend(stage.send("X", &body));
+                    events.extend(world.send("X", &body));
                 }
                 assert_eq!(levels(&events), expected, "{begin:?} {changes:?}");
             }
@@ -141,10 +141,10 @@ fn entries_of_size_zero_are_deleted_and_changed_by_their_ids() {
     let uuid = "278=3f2b8c1e-7a4d-4e5f-9b6a-0c1d2e3f4a5b|";
     for dialect in BOTH {
         for id in ["278=Q1|", "299=Q1|", uuid] {
-            let (mut stage, symbol) = live(dialect, [id, "278=Q2|"]);
+            let (mut world, symbol) = live(dialect, [id, "278=Q2|"]);
             let mut change = |fields: &str| {
                 let body = format!("55={symbol}|268=1|{fields}");
-                levels(&stage.send("X", &body))
+                levels(&world.send("X", &body))
             };
             let gone = [(0, 100, 0, UpdateAction::Delete)];
             assert_eq!(change(&format!("279=1|{id}271=0|")), gone, "{id}");
@@ -152,7 +152,7 @@ fn entries_of_size_zero_are_deleted_and_changed_by_their_ids() {
             assert_eq!(change(&format!("279=1|{id}271=3|")), back, "{id}");
             assert_eq!(change(&format!("279=1|{id}271=0|")), gone, "{id}");
             assert_eq!(change(&format!("279=2|{id}")), [], "{id}");
-            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+            assert_eq!(world.feed.validity(Instrument(0)), Validity::Live);
         }
     }
 }
@@ -160,15 +160,15 @@ fn entries_of_size_zero_are_deleted_and_changed_by_their_ids() {
 /// The levels that are known to be empty are bounded; a forgotten one is judged by the book.
 #[test]
 fn thirty_two_levels_of_size_zero_are_known() {
-    let (mut stage, symbol) = live(Dialect::Standard, ["", ""]);
+    let (mut world, symbol) = live(Dialect::Standard, ["", ""]);
     let change =
         |action: u8, price: i64| format!("55={symbol}|268=1|279={action}|269=1|270={price}|271=0|");
     for price in 0..33 {
-        assert_eq!(stage.send("X", &change(0, 200 + price)), []);
+        assert_eq!(world.send("X", &change(0, 200 + price)), []);
     }
-    let deleted = |stage: &mut Stage, price| levels(&stage.send("X", &change(2, price))).len();
-    assert_eq!([deleted(&mut stage, 232), deleted(&mut stage, 201)], [0, 0]);
-    assert_eq!(deleted(&mut stage, 200), 1);
+    let deleted = |world: &mut World, price| levels(&world.send("X", &change(2, price))).len();
+    assert_eq!([deleted(&mut world, 232), deleted(&mut world, 201)], [0, 0]);
+    assert_eq!(deleted(&mut world, 200), 1);
 }
 
 /// No book is live with a negative size, wherever it is: in a snapshot, a change or a mass quote, with an id or without. A trade of
@@ -187,29 +187,29 @@ fn negative_sizes_are_never_live() {
     ];
     for dialect in BOTH {
         for (msg_type, body) in wrong {
-            let (mut stage, symbol) = live(dialect, ["", ""]);
-            let events = stage.send(msg_type, &format!("55={symbol}|{body}"));
+            let (mut world, symbol) = live(dialect, ["", ""]);
+            let events = world.send(msg_type, &format!("55={symbol}|{body}"));
             assert_eq!(levels(&events), [], "{body}");
-            assert_ne!(stage.feed.validity(Instrument(0)), Validity::Live, "{body}");
+            assert_ne!(world.feed.validity(Instrument(0)), Validity::Live, "{body}");
             let trades = events
                 .iter()
                 .filter(|event| matches!(event, Event::Trade(..)));
             assert_eq!(trades.count(), 0, "{body}");
         }
-        let (mut stage, symbol) = live(dialect, ["", ""]);
+        let (mut world, symbol) = live(dialect, ["", ""]);
         let quote = "117=q|296=1|302=1|55=SYM|295=1|299=A|132=100|134=-5|";
-        stage.send("i", &quote.replace("SYM", symbol));
-        assert_ne!(stage.feed.validity(Instrument(0)), Validity::Live);
-        let (mut stage, symbol) = live(dialect, ["", ""]);
-        stage.send(
+        world.send("i", &quote.replace("SYM", symbol));
+        assert_ne!(world.feed.validity(Instrument(0)), Validity::Live);
+        let (mut world, symbol) = live(dialect, ["", ""]);
+        world.send(
             "X",
             &format!("55={symbol}|268=1|279=2|269=0|270=100|271=-5|"),
         );
-        assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+        assert_eq!(world.feed.validity(Instrument(0)), Validity::Live);
     }
-    let (mut stage, _) = live(Dialect::Standard, ["", ""]);
-    stage.send("X", "55=EUR/USD|268=1|279=0|269=0|270=99|271=-5|");
-    let reason = stage.feed.reason();
+    let (mut world, _) = live(Dialect::Standard, ["", ""]);
+    world.send("X", "55=EUR/USD|268=1|279=0|269=0|270=99|271=-5|");
+    let reason = world.feed.reason();
     assert!(
         reason.contains("a message about EUR/USD has a negative quantity"),
         "{reason}"
@@ -220,12 +220,12 @@ fn negative_sizes_are_never_live() {
 #[test]
 fn negative_prices_are_prices() {
     for dialect in BOTH {
-        let (mut stage, symbol) = asked(dialect);
+        let (mut world, symbol) = asked(dialect);
         let rows = "269=0|270=-3|271=1|269=1|270=-2|271=2|";
-        let events = stage.send("W", &format!("55={symbol}|268=2|{rows}"));
+        let events = world.send("W", &format!("55={symbol}|268=2|{rows}"));
         let prices: Vec<i64> = levels(&events).iter().map(|level| level.1).collect();
         assert_eq!(prices, [-3, -2]);
-        assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+        assert_eq!(world.feed.validity(Instrument(0)), Validity::Live);
     }
 }
 
@@ -251,12 +251,12 @@ fn a_change_by_id_needs_no_type() {
         ("279=2|278=Q1|", vec![(bid, 100, 0, Delete)]),
     ] {
         for symbol in ["55=EUR/USD|", ""] {
-            let (mut stage, _) = live(Dialect::Standard, ["278=Q1|", "278=Q2|"]);
-            let request = request(&stage);
-            let events = stage.send("X", &format!("262={request}|268=1|{fields}{symbol}"));
+            let (mut world, _) = live(Dialect::Standard, ["278=Q1|", "278=Q2|"]);
+            let request = request(&world);
+            let events = world.send("X", &format!("262={request}|268=1|{fields}{symbol}"));
             assert_eq!(levels(&events), changed, "{fields}{symbol}");
             assert_eq!(
-                stage.feed.validity(Instrument(0)),
+                world.feed.validity(Instrument(0)),
                 Validity::Live,
                 "{fields}"
             );
@@ -264,10 +264,10 @@ fn a_change_by_id_needs_no_type() {
     }
     // An entry that is not known has no side, and a new one needs its type.
     for fields in ["279=1|278=Q9|271=3|", "279=0|278=Q1|270=99|271=3|"] {
-        let (mut stage, _) = live(Dialect::Standard, ["278=Q1|", "278=Q2|"]);
-        stage.send("X", &format!("55=EUR/USD|268=1|{fields}"));
+        let (mut world, _) = live(Dialect::Standard, ["278=Q1|", "278=Q2|"]);
+        world.send("X", &format!("55=EUR/USD|268=1|{fields}"));
         assert_ne!(
-            stage.feed.validity(Instrument(0)),
+            world.feed.validity(Instrument(0)),
             Validity::Live,
             "{fields}"
         );
@@ -314,10 +314,10 @@ fn a_change_by_id_to_the_other_side_moves_the_entry() {
         ),
     ] {
         for dialect in BOTH {
-            let (mut stage, symbol) = live(dialect, ids);
-            let events = stage.send("X", &format!("55={symbol}|268=1|{fields}"));
+            let (mut world, symbol) = live(dialect, ids);
+            let events = world.send("X", &format!("55={symbol}|268=1|{fields}"));
             assert_eq!(levels(&events), changed, "{fields}");
-            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live);
+            assert_eq!(world.feed.validity(Instrument(0)), Validity::Live);
         }
     }
 }
@@ -325,9 +325,9 @@ fn a_change_by_id_to_the_other_side_moves_the_entry() {
 /// A date of zeros is none: the entry counts, without a time.
 #[test]
 fn an_entry_with_a_date_of_zeros_counts() {
-    let (mut stage, symbol) = live(Dialect::Standard, ["", ""]);
+    let (mut world, symbol) = live(Dialect::Standard, ["", ""]);
     let body = format!("55={symbol}|268=1|279=1|269=0|270=100|271=4|272=00000000|273=10:11:12|");
-    let events = stage.send("X", &body);
+    let events = world.send("X", &body);
     assert_eq!(levels(&events).len(), 1);
     assert_eq!(events.last(), Some(&Event::EndOfEvent { transact_ns: 0 }));
 }
@@ -346,12 +346,12 @@ fn a_snapshot_is_of_the_symbol_wherever_it_stands() {
             "262=REQUEST|ENTRIES",
             "ENTRIES262=REQUEST|",
         ] {
-            let (mut stage, symbol) = asked(dialect);
+            let (mut world, symbol) = asked(dialect);
             let body = fields.replace("ENTRIES", ENTRIES);
             let body = body.replace("SYMBOL", symbol);
-            let body = body.replace("REQUEST", &request(&stage));
-            let events = stage.send("W", &body);
-            assert_eq!(stage.feed.validity(Instrument(0)), Validity::Live, "{body}");
+            let body = body.replace("REQUEST", &request(&world));
+            let events = world.send("W", &body);
+            assert_eq!(world.feed.validity(Instrument(0)), Validity::Live, "{body}");
             let wanted = [
                 (0, 100, 1, UpdateAction::New),
                 (1, 101, 2, UpdateAction::New),
@@ -368,27 +368,27 @@ fn a_snapshot_that_names_no_instrument_closes_the_connection() {
         "268=1|269=0|270=100|271=1|",
         "268=1|269=0|270=100|271=1|262=99|",
     ] {
-        let (mut stage, _) = asked(Dialect::Standard);
-        stage.send("W", body);
-        assert_eq!(stage.feed.counters().messages_malformed, 1);
-        let reason = stage.feed.reason();
+        let (mut world, _) = asked(Dialect::Standard);
+        world.send("W", body);
+        assert_eq!(world.feed.counters().messages_malformed, 1);
+        let reason = world.feed.reason();
         assert!(
             reason.contains("a message of the venue lacks a field"),
             "{reason}"
         );
     }
-    let (mut stage, _) = asked(Dialect::Standard);
-    stage.send("W", "268=1|269=0|270=100|271=1|55=GBP/USD|");
-    assert_eq!(stage.feed.counters().messages_unasked, 1);
-    assert!(!stage.feed.is_over());
+    let (mut world, _) = asked(Dialect::Standard);
+    world.send("W", "268=1|269=0|270=100|271=1|55=GBP/USD|");
+    assert_eq!(world.feed.counters().messages_unasked, 1);
+    assert!(!world.feed.is_over());
 }
 
 /// Changes without a symbol are those of a request that stands behind the entries, too.
 #[test]
 fn changes_are_of_the_request_wherever_it_stands() {
-    let (mut stage, _) = live(Dialect::Standard, ["", ""]);
-    let request = request(&stage);
-    let events = stage.send(
+    let (mut world, _) = live(Dialect::Standard, ["", ""]);
+    let request = request(&world);
+    let events = world.send(
         "X",
         &format!("268=1|279=1|269=0|270=100|271=7|262={request}|"),
     );

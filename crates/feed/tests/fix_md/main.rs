@@ -8,5 +8,5 @@ mod one_walk;
 mod parts;
 mod quotes;
 mod rules;
-mod stage;
 mod two_applications;
+mod world;

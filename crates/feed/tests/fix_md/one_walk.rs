@@ -1,7 +1,7 @@
 //! A feed that verifies bodies itself, and a session that walks each body before market data reads it: on messages with any
 //! mistake, both answer and publish the same.
 
-use crate::stage::{raw, settings};
+use crate::world::{raw, settings};
 use touchline_feed::fix_md::{APPLICATION, Dialect, FixFeed, MarketData, Settings, Step};
 use touchline_feed::{Batch, Feed, ReceiveTime, SessionFeed, Warning};
 use touchline_instruments::Instruments;

@@ -1,6 +1,6 @@
 //! Quote sets in several messages.
 
-use crate::stage::Stage;
+use crate::world::World;
 use touchline_feed::fix_md::Dialect;
 use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{Event, Instrument, Validity};
@@ -10,18 +10,18 @@ const FIRST: &str =
 const LAST: &str = "296=1|302=1|304=3|295=1|299=2|135=5|190=1.3|";
 const EUR: Instrument = Instrument(0);
 
-fn connected() -> Stage {
-    let mut stage = Stage::new(Dialect::Standard);
-    stage.connect();
-    stage
+fn connected() -> World {
+    let mut world = World::new(Dialect::Standard);
+    world.connect();
+    world
 }
 
 /// The complete book arrived.
-fn live() -> Stage {
-    let mut stage = connected();
-    stage.send("i", "296=1|302=1|295=1|299=0|134=9|135=9|188=1.0|190=1.5|");
-    assert_eq!(stage.feed.validity(EUR), Validity::Live);
-    stage
+fn live() -> World {
+    let mut world = connected();
+    world.send("i", "296=1|302=1|295=1|299=0|134=9|135=9|188=1.0|190=1.5|");
+    assert_eq!(world.feed.validity(EUR), Validity::Live);
+    world
 }
 
 fn count(events: &[Event]) -> (usize, usize, usize) {
@@ -35,15 +35,15 @@ fn count(events: &[Event]) -> (usize, usize, usize) {
 
 #[test]
 fn a_book_in_parts_is_complete_with_its_last_part() {
-    let mut stage = connected();
-    assert_eq!(stage.send("i", FIRST), []);
-    assert_ne!(stage.feed.validity(EUR), Validity::Live);
-    assert!(!stage.feed.is_defined());
-    let events = stage.send("i", LAST);
+    let mut world = connected();
+    assert_eq!(world.send("i", FIRST), []);
+    assert_ne!(world.feed.validity(EUR), Validity::Live);
+    assert!(!world.feed.is_defined());
+    let events = world.send("i", LAST);
     assert_eq!(events.first(), Some(&Event::RebuildBook(EUR)));
     assert_eq!(count(&events), (4, 0, 1), "{events:?}");
-    assert_eq!(stage.feed.validity(EUR), Validity::Live);
-    assert_eq!(stage.feed.counters().quotes_in_parts, 1);
+    assert_eq!(world.feed.validity(EUR), Validity::Live);
+    assert_eq!(world.feed.counters().quotes_in_parts, 1);
 }
 
 #[test]
@@ -55,14 +55,14 @@ fn a_change_in_parts_is_published_once() {
         // It publishes nothing by itself.
         "296=1|302=1|893=Y|295=1|299=7|188=0|",
     ] {
-        let mut stage = live();
-        assert_eq!(stage.send("i", first), []);
-        assert_eq!(stage.send("i", middle), []);
-        let events = stage.send("i", last);
+        let mut world = live();
+        assert_eq!(world.send("i", first), []);
+        assert_eq!(world.send("i", middle), []);
+        let events = world.send("i", last);
         let (rebuilt, levels, ends) = count(&events);
         assert!(rebuilt == 0 && levels >= 4 && ends == 1, "{events:?}");
         assert!(matches!(events.last(), Some(Event::EndOfEvent { .. })));
-        assert!(!stage.feed.is_over());
+        assert!(!world.feed.is_over());
     }
 }
 
@@ -75,16 +75,16 @@ fn an_invalid_continuation_of_a_set_closes_the_connection() {
         ("X", "55=EUR/USD|268=1|279=0|269=0|278=5|270=1.1|271=5|"),
     ];
     for (kind, body) in cases {
-        let mut stage = live();
-        assert_eq!(stage.send("i", FIRST), []);
-        let events = stage.send(kind, body);
+        let mut world = live();
+        assert_eq!(world.send("i", FIRST), []);
+        let events = world.send(kind, body);
         assert_eq!(count(&events), (0, 0, 0), "{kind} {body}: {events:?}");
-        assert!(stage.feed.is_over(), "{kind} {body}");
-        stage.disconnect();
-        stage.connect();
-        let number = stage.feed.counters().requests;
+        assert!(world.feed.is_over(), "{kind} {body}");
+        world.disconnect();
+        world.connect();
+        let number = world.feed.counters().requests;
         let whole = FIRST.replace("302=1|304=3", &format!("302={number}|304=2"));
-        let events = stage.send("i", &whole);
+        let events = world.send("i", &whole);
         assert_eq!(
             count(&events),
             (3, 0, 1),
@@ -92,29 +92,29 @@ fn an_invalid_continuation_of_a_set_closes_the_connection() {
         );
     }
     // Another set after an incomplete one.
-    let mut stage = live();
-    stage.send(
+    let mut world = live();
+    world.send(
         "i",
         &format!(
             "{}302=2|295=1|299=0|188=1|",
             FIRST.replace("296=1", "296=2")
         ),
     );
-    assert!(stage.feed.is_over());
+    assert!(world.feed.is_over());
 }
 
 #[test]
 fn a_missing_last_part_closes_the_connection() {
-    let mut stage = live();
-    stage.send("i", FIRST);
-    stage.pass(3);
-    stage.send("0", "");
-    assert!(!stage.feed.is_over());
-    stage.pass(3);
-    stage.send("0", "");
-    stage.pass(3);
-    assert!(stage.feed.is_over());
-    let reason = stage.feed.reason();
+    let mut world = live();
+    world.send("i", FIRST);
+    world.pass(3);
+    world.send("0", "");
+    assert!(!world.feed.is_over());
+    world.pass(3);
+    world.send("0", "");
+    world.pass(3);
+    assert!(world.feed.is_over());
+    let reason = world.feed.reason();
     assert!(
         reason.starts_with("the rest of a quote set is missing"),
         "{reason}"
@@ -123,10 +123,10 @@ fn a_missing_last_part_closes_the_connection() {
 
 #[test]
 fn an_entry_with_only_a_position_invalidates_its_book() {
-    let mut stage = live();
-    let events = stage.send("X", "55=EUR/USD|268=1|279=2|269=0|290=1|");
+    let mut world = live();
+    let events = world.send("X", "55=EUR/USD|268=1|279=2|269=0|290=1|");
     assert_eq!(count(&events), (0, 0, 0));
-    assert!(stage.feed.is_over());
-    let reason = stage.feed.reason();
+    assert!(world.feed.is_over());
+    let reason = world.feed.reason();
     assert!(reason.contains("EUR/USD lacks a field"), "{reason}");
 }

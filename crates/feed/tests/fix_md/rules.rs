@@ -1,6 +1,6 @@
 //! The rules of a session's market data, one by one.
 
-use crate::stage::{SECRET, Stage, raw};
+use crate::world::{SECRET, World, raw};
 use sha2::{Digest, Sha256};
 use touchline_feed::fix_md::Dialect;
 use touchline_feed::{Feed, SessionFeed};
@@ -14,13 +14,13 @@ const BOOK: &str = "55=BTC-PERPETUAL|268=3|269=0|270=100.5|271=10.0|272=20231114
                     269=1|270=101.0|271=20|272=20231114-22:13:19.500|269=2|270=100|271=1|";
 
 /// Logged on, the list received, and one book of two live.
-fn live() -> Stage {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.send("y", LIST);
-    stage.send("W", BOOK);
-    stage.take_asked();
-    stage
+fn live() -> World {
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.send("y", LIST);
+    world.send("W", BOOK);
+    world.take_asked();
+    world
 }
 
 /// States of the channel.
@@ -34,29 +34,29 @@ fn channel(events: &[Event]) -> Vec<Validity> {
 
 #[test]
 fn a_download_starts_defines_requests_and_ends() {
-    let mut stage = Stage::new(Dialect::Deribit);
-    let events = stage.connect();
+    let mut world = World::new(Dialect::Deribit);
+    let events = world.connect();
     assert_eq!(events, [Event::Download(Phase::Begun)]);
     assert_eq!(
-        stage.take_asked(),
+        world.take_asked(),
         [("x".to_owned(), "320=1|559=4|263=1|".to_owned())]
     );
-    let events = stage.send("y", LIST);
+    let events = world.send("y", LIST);
     let defined: Vec<_> = events
         .iter()
         .filter(|event| matches!(event, Event::Defined { .. }))
         .collect();
     assert_eq!(defined.len(), 2, "ETH was not chosen: {events:?}");
-    let first = stage.instruments.definition(Instrument(0));
+    let first = world.instruments.definition(Instrument(0));
     assert_eq!(
         (first.symbol.as_str(), first.tick, first.quantity_exponent),
         ("BTC-PERPETUAL", Price(500_000_000), -8)
     );
     assert!(first.defined && first.depth.is_all());
-    let asked = stage.take_asked();
+    let asked = world.take_asked();
     let request = "262=2|263=1|264=0|265=1|9011=Y|267=3|269=0|269=1|269=2|146=2|55=BTC-PERPETUAL|55=BTC-27SEP24|";
     assert_eq!(asked, [("V".to_owned(), request.to_owned())]);
-    let events = stage.send("W", BOOK);
+    let events = world.send("W", BOOK);
     let level = |side, price, quantity| {
         Event::RebuildLevel(LevelEvent {
             instrument: Instrument(0),
@@ -81,23 +81,23 @@ fn a_download_starts_defines_requests_and_ends() {
             },
         ]
     );
-    assert!(!stage.feed.is_defined(), "one book has no answer");
-    let events = stage.send("Y", "262=2|281=0|58=no|");
+    assert!(!world.feed.is_defined(), "one book has no answer");
+    let events = world.send("Y", "262=2|281=0|58=no|");
     let closed = Event::Validity(Instrument(1), Validity::Closed);
     assert_eq!(events, [closed, Event::Download(Phase::Ended)]);
-    assert!(stage.feed.is_defined());
-    assert_eq!(stage.feed.validity(Instrument(1)), Validity::Closed);
-    assert_eq!(stage.feed.counters().downloading, 0);
+    assert!(world.feed.is_defined());
+    assert_eq!(world.feed.validity(Instrument(1)), Validity::Closed);
+    assert_eq!(world.feed.counters().downloading, 0);
 }
 
 #[test]
 fn the_logon_proves_the_secret_without_sending_it() {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.venue.connected(touchline_feed::ReceiveTime::at(1));
-    stage
+    let mut world = World::new(Dialect::Deribit);
+    world.venue.connected(touchline_feed::ReceiveTime::at(1));
+    world
         .feed
         .connected(touchline_feed::ReceiveTime::at(1_700_000_000_000_000_000));
-    let logon = String::from_utf8(stage.feed.outgoing().to_vec()).expect("text");
+    let logon = String::from_utf8(world.feed.outgoing().to_vec()).expect("text");
     let value = |tag: &str| {
         let mut fields = logon
             .split('\x01')
@@ -118,7 +118,7 @@ fn the_logon_proves_the_secret_without_sending_it() {
         ("key".to_owned(), "Y".to_owned(), "Y".to_owned())
     );
     assert!(!logon.contains(SECRET));
-    assert!(!format!("{:?}", stage.feed).contains(SECRET));
+    assert!(!format!("{:?}", world.feed).contains(SECRET));
 }
 
 /// A base64 implementation independent of the tested one.
@@ -148,8 +148,8 @@ fn base64(bytes: &[u8]) -> String {
 
 #[test]
 fn changes_identify_their_level_by_its_price() {
-    let mut stage = live();
-    let events = stage.send(
+    let mut world = live();
+    let events = world.send(
         "X",
         "55=BTC-PERPETUAL|262=2|268=3|279=0|269=1|270=101.5|271=7|272=20231114-22:13:20.001|\
         279=1|269=0|270=100.5|271=0.00000001|279=2|269=1|270=101|",
@@ -186,8 +186,8 @@ fn changes_identify_their_level_by_its_price() {
 
 #[test]
 fn trades_have_their_side_and_number() {
-    let mut stage = live();
-    let events = stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=2|270=100.5|271=3|272=20231114-22:13:20|100009=BTC-4711|54=2|");
+    let mut world = live();
+    let events = world.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=2|270=100.5|271=3|272=20231114-22:13:20|100009=BTC-4711|54=2|");
     let Some(Event::Trade(trade, _)) = events.first() else {
         panic!("{events:?}")
     };
@@ -207,14 +207,14 @@ fn an_unreadable_message_invalidates_its_book_only() {
         "268=1|279=0|269=1|270=99999999999999999999|271=7|",
         "268=1|279=0|269=1|270=101.5|",
     ] {
-        let mut stage = live();
-        let events = stage.send("X", &format!("55=BTC-PERPETUAL|{broken}"));
+        let mut world = live();
+        let events = world.send("X", &format!("55=BTC-PERPETUAL|{broken}"));
         assert_eq!(
             events,
             [Event::BookLost(Instrument(0), Validity::Recovering)],
             "{broken}"
         );
-        let asked = stage.take_asked();
+        let asked = world.take_asked();
         let kinds: Vec<_> = asked
             .iter()
             .map(|(_, fields)| fields.split('|').nth(1).unwrap_or(""))
@@ -225,7 +225,7 @@ fn an_unreadable_message_invalidates_its_book_only() {
                 .iter()
                 .all(|(_, fields)| fields.ends_with("146=1|55=BTC-PERPETUAL|"))
         );
-        let events = stage.send("W", BOOK);
+        let events = world.send("W", BOOK);
         assert!(
             events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)),
             "{broken}"
@@ -235,16 +235,16 @@ fn an_unreadable_message_invalidates_its_book_only() {
 
 #[test]
 fn data_that_was_not_requested_or_is_too_early_is_dropped() {
-    let mut stage = live();
+    let mut world = live();
     assert_eq!(
-        stage.send("X", "55=ETH-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
+        world.send("X", "55=ETH-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
         []
     );
     assert_eq!(
-        stage.send("X", "55=BTC-27SEP24|268=1|279=0|269=0|270=1|271=1|"),
+        world.send("X", "55=BTC-27SEP24|268=1|279=0|269=0|270=1|271=1|"),
         []
     );
-    let counters = stage.feed.counters();
+    let counters = world.feed.counters();
     assert_eq!(
         (counters.messages_unasked, counters.before_snapshot),
         (1, 1)
@@ -253,42 +253,42 @@ fn data_that_was_not_requested_or_is_too_early_is_dropped() {
 
 #[test]
 fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
-    let mut stage = live();
-    let events = stage.disconnect();
+    let mut world = live();
+    let events = world.disconnect();
     assert_eq!(channel(&events), [Validity::Stale]);
-    assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
-    assert!(!stage.feed.is_fresh());
-    let events = stage.connect();
+    assert_eq!(world.feed.validity(Instrument(0)), Validity::Stale);
+    assert!(!world.feed.is_fresh());
+    let events = world.connect();
     let stale = Event::Validity(Instrument(0), Validity::Stale);
     assert_eq!(events[0], stale, "before the channel is live again");
     assert_eq!(channel(&events), [Validity::Live]);
     assert_eq!(events[2..], [Event::Download(Phase::Begun)]);
-    stage.send("y", LIST);
+    world.send("y", LIST);
     assert_eq!(
-        stage.feed.validity(Instrument(0)),
+        world.feed.validity(Instrument(0)),
         Validity::Stale,
         "it is of the old connection"
     );
     assert_eq!(
-        stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
+        world.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
         [],
         "and accepts no change"
     );
-    let events = stage.send("W", BOOK);
+    let events = world.send("W", BOOK);
     assert!(events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)));
-    assert_eq!(stage.feed.counters().books_inconsistent, 0);
+    assert_eq!(world.feed.counters().books_inconsistent, 0);
 }
 
 #[test]
 fn a_skipped_number_closes_the_connection_and_no_book_is_live() {
-    let mut stage = live();
-    let next = touchline_session::fix::Store::next_out(stage.venue.store());
+    let mut world = live();
+    let next = touchline_session::fix::Store::next_out(world.venue.store());
     let late = raw(
         "X",
         next + 1,
         "55=BTC-PERPETUAL|268=1|279=0|269=0|270=1|271=1|",
     );
-    let events = stage.inject(&late);
+    let events = world.inject(&late);
     assert!(
         events.contains(&Event::Lost {
             first: next,
@@ -301,29 +301,29 @@ fn a_skipped_number_closes_the_connection_and_no_book_is_live() {
         !events.iter().any(|event| matches!(event, Event::Level(..))),
         "{events:?}"
     );
-    assert!(stage.feed.is_over());
-    assert_eq!(stage.feed.counters().gaps, 1);
-    stage.disconnect();
-    stage.connect();
-    assert!(!stage.feed.is_over());
+    assert!(world.feed.is_over());
+    assert_eq!(world.feed.counters().gaps, 1);
+    world.disconnect();
+    world.connect();
+    assert!(!world.feed.is_over());
 }
 
 #[test]
 fn a_feed_timeout_is_published_and_ends_with_a_heartbeat() {
-    let mut stage = live();
-    assert_eq!(channel(&stage.pass(4)), []);
-    let events = stage.pass(2);
+    let mut world = live();
+    assert_eq!(channel(&world.pass(4)), []);
+    let events = world.pass(2);
     assert_eq!(channel(&events), [Validity::Stale]);
-    assert!(!stage.feed.is_fresh());
-    let events = stage.send("0", "");
+    assert!(!world.feed.is_fresh());
+    let events = world.send("0", "");
     assert_eq!(channel(&events), [Validity::Live]);
-    assert!(stage.feed.is_fresh());
+    assert!(world.feed.is_fresh());
 }
 
 #[test]
 fn a_venue_without_a_list_is_requested_for_the_configured_instruments() {
-    let mut stage = Stage::new(Dialect::Standard);
-    let events = stage.connect();
+    let mut world = World::new(Dialect::Standard);
+    let events = world.connect();
     assert_eq!(events.first(), Some(&Event::Download(Phase::Begun)));
     assert!(
         matches!(
@@ -335,12 +335,12 @@ fn a_venue_without_a_list_is_requested_for_the_configured_instruments() {
         ),
         "{events:?}"
     );
-    let asked = stage.take_asked();
+    let asked = world.take_asked();
     assert!(
         matches!(asked.as_slice(), [(kind, fields)] if kind == "V" && fields.ends_with("146=1|55=EUR/USD|")),
         "{asked:?}"
     );
-    let events = stage.send(
+    let events = world.send(
         "W",
         "55=EUR/USD|262=1|268=2|269=0|270=1.11941|271=1000000|269=1|270=1.11944|271=1000000|",
     );
@@ -351,8 +351,8 @@ fn a_venue_without_a_list_is_requested_for_the_configured_instruments() {
 /// Also of names that begin alike, and of none that is known.
 #[test]
 fn messages_of_several_instruments_alternate() {
-    let mut stage = live();
-    stage.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
+    let mut world = live();
+    world.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
     for (symbol, expected) in [
         ("BTC-PERPETUAL", Some(0)),
         ("BTC-27SEP24", Some(1)),
@@ -363,7 +363,7 @@ fn messages_of_several_instruments_alternate() {
         ("BTC-27SEP24", Some(1)),
     ] {
         let change = format!("55={symbol}|268=1|279=0|269=0|270=99|271=1|");
-        let events = stage.send("X", &change);
+        let events = world.send("X", &change);
         let changed = events.iter().find_map(|event| match event {
             Event::Level(level, _) => Some(level.instrument.0),
             _ => None,
@@ -374,76 +374,76 @@ fn messages_of_several_instruments_alternate() {
 
 #[test]
 fn only_live_books_are_live_after_a_feed_timeout() {
-    let mut stage = live();
+    let mut world = live();
     // The second book is rejected; then the list of a new connection lacks the first one.
-    stage.send("Y", "262=2|281=0|");
-    stage.pass(6);
-    let events = stage.send("0", "");
+    world.send("Y", "262=2|281=0|");
+    world.pass(6);
+    let events = world.send("0", "");
     assert_eq!(channel(&events), [Validity::Live]);
-    stage.disconnect();
-    let events = stage.connect();
+    world.disconnect();
+    let events = world.connect();
     let stale = Event::Validity(Instrument(0), Validity::Stale);
     assert!(
         events.contains(&stale),
         "the first is of the earlier connection"
     );
-    stage.send(
+    world.send(
         "y",
         "320=1|322=1|560=0|146=1|55=BTC-27SEP24|167=FUT|15=BTC|969=2.5|",
     );
-    stage.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
-    stage.pass(6);
-    let events = stage.send("0", "");
+    world.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
+    world.pass(6);
+    let events = world.send("0", "");
     assert_eq!(channel(&events), [Validity::Live]);
-    assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
+    assert_eq!(world.feed.validity(Instrument(0)), Validity::Stale);
 }
 
 /// A message that the session handled itself may have been a change of a book.
 #[test]
 fn no_book_is_live_after_a_rejected_or_skipped_message() {
-    let number = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
+    let number = |world: &World| touchline_session::fix::Store::next_out(world.venue.store());
     let change = "55=BTC-PERPETUAL|268=1|279=1|269=0|270=100.5|271=1|";
     for broken in [
         format!("49=DERIBITSERVER|{change}"),
         format!("{change}34=9|"),
     ] {
-        let mut stage = live();
-        let next = number(&stage);
+        let mut world = live();
+        let next = number(&world);
         let mut bytes = raw("X", next, &broken);
         bytes.extend(raw("X", next + 1, change));
-        let events = stage.inject(&bytes);
+        let events = world.inject(&bytes);
         assert!(
             !events.iter().any(|event| matches!(event, Event::Level(..))),
             "{broken}: {events:?}"
         );
         assert!(
-            stage.feed.is_over() && stage.feed.counters().gaps == 1,
+            world.feed.is_over() && world.feed.counters().gaps == 1,
             "{broken}"
         );
-        assert_eq!(stage.feed.session().counters().messages_rejected, 1);
+        assert_eq!(world.feed.session().counters().messages_rejected, 1);
         let why = "an invalid message of the venue was rejected";
-        assert!(stage.feed.reason().starts_with(why), "{broken}");
+        assert!(world.feed.reason().starts_with(why), "{broken}");
     }
-    let mut stage = live();
-    let next = number(&stage);
+    let mut world = live();
+    let next = number(&world);
     let mut bytes = raw("4", next, &format!("123=Y|36={}|", next + 50));
     bytes.extend(raw("X", next + 50, change));
-    let events = stage.inject(&bytes);
+    let events = world.inject(&bytes);
     assert!(
         !events.iter().any(|event| matches!(event, Event::Level(..))),
         "{events:?}"
     );
-    assert!(stage.feed.is_over());
+    assert!(world.feed.is_over());
 }
 
 #[test]
 fn a_rejected_instrument_does_not_affect_the_others() {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
-    stage.send("y", LIST);
-    stage.take_asked();
-    assert_eq!(stage.send("Y", "262=2|281=0|"), []);
-    let asked: Vec<_> = stage
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
+    world.send("y", LIST);
+    world.take_asked();
+    assert_eq!(world.send("Y", "262=2|281=0|"), []);
+    let asked: Vec<_> = world
         .take_asked()
         .into_iter()
         .map(|(_, fields)| fields)
@@ -453,24 +453,24 @@ fn a_rejected_instrument_does_not_affect_the_others() {
         asked[0].ends_with("146=1|55=BTC-PERPETUAL|")
             && asked[1].ends_with("146=1|55=BTC-27SEP24|")
     );
-    let events = stage.send("Y", "262=4|281=0|");
+    let events = world.send("Y", "262=4|281=0|");
     assert_eq!(events, [Event::Validity(Instrument(1), Validity::Closed)]);
-    stage.send("W", BOOK);
-    assert!(stage.feed.is_defined());
+    world.send("W", BOOK);
+    assert!(world.feed.is_defined());
 }
 
 #[test]
 fn a_venue_that_does_not_answer_is_disconnected() {
-    let mut stage = Stage::new(Dialect::Deribit);
-    stage.connect();
+    let mut world = World::new(Dialect::Deribit);
+    world.connect();
     for _ in 0..6 {
-        stage.pass(6);
-        stage.send("0", "");
+        world.pass(6);
+        world.send("0", "");
     }
-    assert!(stage.feed.is_over(), "the list never came");
-    let mut stage = live();
-    stage.send("j", "45=3|372=V|380=3|");
-    assert!(stage.feed.is_over(), "a request was refused");
+    assert!(world.feed.is_over(), "the list never came");
+    let mut world = live();
+    world.send("j", "45=3|372=V|380=3|");
+    assert!(world.feed.is_over(), "a request was refused");
 }
 
 #[test]
@@ -480,17 +480,17 @@ fn a_message_without_a_known_book_closes_the_connection() {
         ("55=BTC-PERPETUAL|268=1|279=5|269=0|270=1|271=1|", false),
         ("268=1|279=0|269=0|270=1|271=1|", true),
     ] {
-        let mut stage = live();
-        let events = stage.send("X", change);
+        let mut world = live();
+        let events = world.send("X", change);
         assert!(
             !events.iter().any(|event| matches!(event, Event::Level(..))),
             "{change}"
         );
         assert_ne!(
-            stage.feed.validity(Instrument(0)),
+            world.feed.validity(Instrument(0)),
             Validity::Live,
             "{change}"
         );
-        assert_eq!(stage.feed.is_over(), is_over, "{change}");
+        assert_eq!(world.feed.is_over(), is_over, "{change}");
     }
 }

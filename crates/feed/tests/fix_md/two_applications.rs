@@ -1,7 +1,7 @@
 //! Market data and orders on one session: each message reaches its application, and each application decides what is
 //! resent.
 
-use crate::stage::settings;
+use crate::world::settings;
 use touchline_feed::fix_md::{APPLICATION, Dialect, MarketData, Step};
 use touchline_feed::{Batch, ReceiveTime};
 use touchline_instruments::Instruments;
