@@ -3,6 +3,7 @@ use crate::venues::VENUES;
 use crate::venues::cme::{CmeVenue, Kind};
 use std::path::Path;
 use touchline_feed::cme::Join;
+use touchline_testing::Folder;
 
 const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
@@ -139,8 +140,7 @@ fn a_configuration_that_contains_a_secret_is_refused_without_printing_it() {
 
 #[test]
 fn a_file_without_a_configuration_is_refused() {
-    let folder = std::env::temp_dir().join(format!("touchline-config-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let folder = Folder::new("config");
     let path = folder.join("gateway.toml");
     let written = |bytes: &[u8]| {
         std::fs::write(&path, bytes).expect("a temporary file");
@@ -161,7 +161,6 @@ fn a_file_without_a_configuration_is_refused() {
             .what
             .contains("more than 1048576")
     );
-    std::fs::remove_dir_all(&folder).expect("our own folder");
 }
 
 #[test]

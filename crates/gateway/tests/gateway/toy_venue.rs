@@ -7,15 +7,15 @@ mod venue;
 use feed::{FIRST, Stream, ToyFeed, packets};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_feed::Request;
 use touchline_gateway::live::{FeedLink, Multicast, Work};
 use touchline_gateway::replay::{Speed, replay};
 use touchline_gateway::venues::{Entry, Opening, StartEvent, VENUES, Venues};
 use touchline_gateway::{Clocks, Pipeline};
 use touchline_net::{Error, Packet, PacketSource, Received};
+use touchline_testing::{Folder, PATIENCE, until};
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::{Images, Root};
 use touchline_transport::{Local, Mirror};
@@ -141,24 +141,13 @@ fn a_flood_of_strangers_leaves_idle_rounds() {
 
 const LEAST: &str = "bus = \"toy\"\n[venue]\nkind = \"toy\"\nport = 8\n";
 
-/// A bus of the test, removed at its end.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A leftover of it has no effect.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// A gateway of the test venue, from its configuration to its bus.
 #[test]
 fn a_venue_needs_only_its_files_and_a_table_entry() {
-    let folder = std::env::temp_dir().join(format!("touchline-toy-{}", std::process::id()));
-    let folder = Folder(folder);
+    let folder = Folder::new("toy");
     let text = format!("{LEAST}[publication]\nring_bytes = 65536\nlock_memory = \"no\"\n");
     let mut config = WITH_TOY.from_text("toy.toml", &text).expect("it is right");
-    config.set_directory(folder.0.clone());
+    config.set_directory(folder.to_path_buf());
     let printed = config.to_file();
     let words = "# the line that is listened to. Values: 7, 8, 9. Default: required.\nport = 8\n";
     assert!(printed.contains(words), "{printed}");
@@ -190,21 +179,18 @@ fn a_venue_needs_only_its_files_and_a_table_entry() {
         })
     );
     let stop = AtomicBool::new(false);
-    let prices = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let worker = scope.spawn(|| (running.work)(&stop));
-        let prices = best_bids(&Root::at(&folder.0));
+        until_last_prices(&Root::at(&folder));
         stop.store(true, Ordering::Relaxed);
         worker.join().expect("it lives").expect("it ends well");
-        prices
     });
-    assert_eq!(prices, [104, 205]);
 }
 
-/// Best bids of AAPL and MSFT on the bus, once they are those of the last packets.
-fn best_bids(root: &Root) -> [i64; 2] {
+/// Waits until the best bids of AAPL and MSFT on the bus are those of the last packets.
+fn until_last_prices(root: &Root) {
     let mut images = Images::open(root, "toy").expect("the bus is there");
-    let end = Instant::now() + Duration::from_secs(10);
-    loop {
+    until("the prices of the last packets", PATIENCE, || {
         images.refresh().expect("the bus stays");
         let instruments: Vec<_> = images.instruments().collect();
         let bids: Vec<i64> = instruments
@@ -214,11 +200,11 @@ fn best_bids(root: &Root) -> [i64; 2] {
                 Some(image.levels(BookKind::Direct, Side::Bid).first()?.price.0)
             })
             .collect();
-        if bids == [104, 205] || Instant::now() >= end {
-            return bids.try_into().expect("two books");
+        match bids == [104, 205] {
+            true => Ok(()),
+            false => Err(bids),
         }
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    });
 }
 
 /// Errors in its configuration are reported as for any venue, and errors of other venues know its

@@ -90,6 +90,7 @@ pub fn check_captures<P: AsRef<Path>>(captures: &[P]) -> Result<(), String> {
 mod tests {
     use super::*;
     use std::io::Write;
+    use touchline_testing::Folder;
 
     /// First bytes of captures: pcap of both byte orders and both resolutions, pcapng; gzip, zstd; modified pcap, a skippable frame of zstd.
     const CAPTURES: [&[u8]; 9] = [
@@ -120,8 +121,7 @@ mod tests {
 
     #[test]
     fn each_exchanged_file_has_its_sentence() {
-        let folder = std::env::temp_dir().join(format!("touchline-inputs-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new("inputs");
         let file = |name: &str, bytes: &[u8]| {
             let path = folder.join(name);
             std::fs::write(&path, bytes).expect("a file");
@@ -159,6 +159,5 @@ mod tests {
         // What is missing is said by who opens it.
         assert_eq!(check_config(&folder.join("none"), None), Ok(()));
         assert_eq!(check_captures(&[folder.join("none")]), Ok(()));
-        std::fs::remove_dir_all(folder).expect("our folder");
     }
 }

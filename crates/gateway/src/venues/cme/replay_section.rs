@@ -159,6 +159,7 @@ fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, 
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use touchline_testing::Folder;
 
     const PASSWORD: &str = "sentinel-5f4dcc3b";
 
@@ -171,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_password_that_cannot_be_sent_is_refused() {
-        let file = std::env::temp_dir().join(format!("touchline-password-{}", std::process::id()));
+        let folder = Folder::new("password");
+        let file = folder.join("password");
         let with = |content: &str| {
             std::fs::write(&file, content).expect("a temporary file");
             let mode = std::fs::Permissions::from_mode(0o600);
@@ -188,7 +190,6 @@ mod tests {
             );
             assert!(error.contains(&file.display().to_string()), "{error}");
         }
-        std::fs::remove_file(&file).expect("our own file");
     }
 
     #[test]

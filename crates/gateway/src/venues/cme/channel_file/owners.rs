@@ -33,6 +33,7 @@ fn sends_to(connection: Node<'_, '_>, destination: SocketAddrV4) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_testing::Folder;
 
     #[test]
     fn a_group_and_port_name_their_channels() {
@@ -51,7 +52,8 @@ mod tests {
             channel(314, connection("224.0.31.2", 2)),
         ];
         let xml = format!("<configuration>{}</configuration>", xml.concat());
-        let path = std::env::temp_dir().join(format!("touchline-owners-{}", std::process::id()));
+        let folder = Folder::new("owners");
+        let path = folder.join("config.xml");
         std::fs::write(&path, xml).expect("a temporary file");
         let channels =
             |destination: &str| channels_with(&path, destination.parse().expect("an address"));
