@@ -111,10 +111,10 @@ fn wait_for_data(file: &File, deadline: Instant) -> Result<()> {
 mod tests {
     use super::*;
     use std::io::Write;
+    use touchline_testing::Folder;
 
-    fn fifo(name: &str) -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("touchline-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+    fn fifo(folder: &Path) -> std::path::PathBuf {
+        let path = folder.join("pipe");
         let mode = rustix::fs::Mode::RWXU;
         rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, mode, 0).unwrap();
         path
@@ -135,15 +135,15 @@ mod tests {
             assert!(error.contains(words), "{path}: {error}");
         }
         assert!(begun.elapsed() < PIPE_WAIT);
-        let silent = fifo("silent");
+        let folders = [(); 2].map(|()| Folder::new("pipes"));
+        let silent = fifo(&folders[0]);
         for error in [
             read(&silent, 1024).map(drop).unwrap_err(),
             open(&silent).map(drop).unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         }
-        std::fs::remove_file(&silent).unwrap();
-        let endless = fifo("endless");
+        let endless = fifo(&folders[1]);
         let path = endless.clone();
         let writer = std::thread::spawn(move || {
             let mut pipe = OpenOptions::new().write(true).open(path).unwrap();
@@ -155,12 +155,12 @@ mod tests {
         let error = read(&endless, 1 << 20).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         writer.join().unwrap();
-        std::fs::remove_file(&endless).unwrap();
     }
 
     #[test]
     fn a_file_and_a_pipe_with_data_are_read_up_to_the_limit() {
-        let pipe = fifo("data");
+        let folder = Folder::new("pipe");
+        let pipe = fifo(&folder);
         for (bytes, is_whole) in [(200_000, true), (200_001, false)] {
             let path = pipe.clone();
             let writer = std::thread::spawn(move || {
@@ -179,6 +179,5 @@ mod tests {
         std::fs::write(&pipe, [0xff]).unwrap();
         let error = read_text(&pipe, 10).unwrap_err();
         assert_eq!(error.to_string(), "it is not text in UTF-8");
-        std::fs::remove_file(&pipe).unwrap();
     }
 }

@@ -2,11 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_net::stream::{Error, Listener, Readiness, Stream};
-
-/// Timeout of a hanging test.
-const HANGS: Duration = Duration::from_secs(30);
+use touchline_testing::PATIENCE;
 
 fn listen() -> (TcpListener, SocketAddrV4) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
@@ -17,15 +15,8 @@ fn listen() -> (TcpListener, SocketAddrV4) {
 }
 
 /// Polls until there is a result.
-fn until<T>(mut poll: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    while start.elapsed() < HANGS {
-        if let Some(done) = poll() {
-            return done;
-        }
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    panic!("it hangs");
+pub fn until<T>(poll: impl FnMut() -> Option<T>) -> T {
+    touchline_testing::until("a result", PATIENCE, poll)
 }
 
 fn connected() -> (Stream, TcpStream) {

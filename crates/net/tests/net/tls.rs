@@ -3,28 +3,14 @@
 
 mod server;
 
+use crate::stream::until;
 use server::{Issued, Issuer, Server, pin_of};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_net::Connection;
 use touchline_net::stream::{Error, Listener, Readiness};
 use touchline_net::tls::{Client, Identity, Pin, Refusal, ServerSettings, Settings, SetupError};
 
-/// Timeout of a hanging test.
-const HANGS: Duration = Duration::from_secs(30);
-
 const HOST: &str = "fix.venue.example";
-
-/// Polls until there is a result.
-fn until<T>(mut poll: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    while start.elapsed() < HANGS {
-        if let Some(done) = poll() {
-            return done;
-        }
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    panic!("it hangs");
-}
 
 fn ready(server: &Server, client: &Client) -> Result<Connection, Error> {
     let mut connection = Connection::connect(server.address, Some(client), 1)?;

@@ -8,6 +8,7 @@ use flate2::write::GzEncoder;
 use crate::pcap::build::{Bytes, NANOSECONDS, Order};
 use crate::pcap::{Taken, read, read_sound};
 use touchline_net::pcap::{ErrorKind, Reader};
+use touchline_testing::Folder;
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -180,8 +181,7 @@ fn the_largest_zstd_window_that_is_read_is_32_mib() {
 #[test]
 fn progress_counts_the_packed_bytes() {
     let (plain, _) = capture();
-    let folder = std::env::temp_dir().join(format!("touchline-net-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let folder = Folder::new("net");
     // The name has no suffix of a compression: the content determines it.
     let path = folder.join("progress.bin");
     let packed = zstd(&plain);
@@ -196,7 +196,6 @@ fn progress_counts_the_packed_bytes() {
         consumed_before = progress.consumed_bytes;
     }
     assert_eq!(consumed_before, packed.len() as u64);
-    std::fs::remove_dir_all(&folder).expect("our own folder");
 }
 
 #[test]
