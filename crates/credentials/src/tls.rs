@@ -187,6 +187,7 @@ fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, 
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use touchline_testing::Folder;
 
     #[test]
     fn an_empty_table_is_valid_and_settings_are_read_back() {
@@ -203,19 +204,11 @@ mod tests {
         assert_eq!(moved.matches("/etc/touchline/").count(), 3, "{moved}");
     }
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = format!("touchline-credentials-{name}-{}", std::process::id());
-        std::env::temp_dir().join(folder)
-    }
-
     /// Files of an issued certificate and its key, each with this mode.
-    fn files(name: &str, mode: u32) -> ServerTls {
-        let folder = folder(name);
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
+    fn files(folder: &Path, mode: u32) -> ServerTls {
         let issued = touchline_testing::issuer::Issued::by_itself("localhost");
         let write = |name: &str, text: &str| {
             let file = folder.join(name);
-            let _ = std::fs::remove_file(&file);
             std::fs::write(&file, text).expect("a temporary file");
             let mode = std::fs::Permissions::from_mode(mode);
             std::fs::set_permissions(&file, mode).expect("our own file");
@@ -226,13 +219,14 @@ mod tests {
             key_file: write("k.pem", &issued.key_pem),
             client_roots_file: Some(write("r.pem", &issued.certificate_pem)),
         };
-        tls.starts_at(&folder);
+        tls.starts_at(folder);
         tls
     }
 
     #[test]
     fn a_port_has_a_certificate_with_its_key_and_perhaps_issuers_of_clients() {
-        let tls = files("port", 0o600);
+        let folders = [(); 2].map(|()| Folder::new("tls"));
+        let tls = files(&folders[0], 0o600);
         tls.server().expect("all is in order");
         let without = ServerTls {
             client_roots_file: None,
@@ -272,12 +266,13 @@ mod tests {
             let begin = format!("{}: ", place.display());
             assert!(said.starts_with(&begin) && said.contains(word), "{said}");
         }
-        let strange = files("strange", 0o600);
+        let strange = files(&folders[1], 0o600);
         let mixed = with(certificate, &strange.key_file, certificate);
         let said = mixed.server().expect_err("another key").to_string();
         assert!(said.contains("do not belong together"), "{said}");
         for mode in [0o644, 0o640, 0o604, 0o620] {
-            let open = files("open", mode);
+            let folder = Folder::new("open");
+            let open = files(&folder, mode);
             let client = ClientTls {
                 client_certificate_file: Some(open.certificate_file.clone()),
                 client_key: Some(SecretSource::File(open.key_file.clone())),
@@ -293,9 +288,6 @@ mod tests {
             "certificate_file = \"a\"\nkey_file = \"b\"\nroots = \"c\"",
         );
         assert!(misspelt.is_err());
-        for name in ["port", "strange", "open"] {
-            let _ = std::fs::remove_dir_all(folder(name));
-        }
     }
 
     #[test]

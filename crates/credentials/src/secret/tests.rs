@@ -1,33 +1,18 @@
 use super::*;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use touchline_testing::Folder;
 
 const SENTINEL: &str = "sentinel-5f4dcc3b";
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let name = format!("touchline-secret-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-
-    fn file(&self, content: &str, mode: u32) -> SecretSource {
-        let file = self.0.join("secret");
-        let _ = std::fs::remove_file(&file);
-        std::fs::write(&file, content).expect("a temporary file");
-        let mode = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(&file, mode).expect("our own file");
-        SecretSource::File(file)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn file(folder: &Path, content: &str, mode: u32) -> SecretSource {
+    let file = folder.join("secret");
+    let _ = std::fs::remove_file(&file);
+    std::fs::write(&file, content).expect("a temporary file");
+    let mode = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(&file, mode).expect("our own file");
+    SecretSource::File(file)
 }
 
 #[test]
@@ -38,15 +23,14 @@ fn a_secret_file_must_be_readable_by_its_owner_only() {
         (format!("{SENTINEL}\n"), 0o400),
         (format!("{SENTINEL}\r\n"), 0o600),
     ] {
-        let read = folder.file(&content, mode).read();
+        let read = file(&folder, &content, mode).read();
         assert!(
             read.expect("it is ours").is(SENTINEL.as_bytes()),
             "{content:?}"
         );
     }
     assert_eq!(
-        folder
-            .file(&"x".repeat(1_024), 0o600)
+        file(&folder, &"x".repeat(1_024), 0o600)
             .read()
             .map(|s| s.len()),
         Ok(1_024)
@@ -64,8 +48,7 @@ fn a_secret_file_must_be_readable_by_its_owner_only() {
         ),
         (SENTINEL.repeat(100), 0o600, "more than 1024"),
     ] {
-        let error = folder
-            .file(&content, mode)
+        let error = file(&folder, &content, mode)
             .read()
             .expect_err(word)
             .to_string();
@@ -81,14 +64,13 @@ fn a_secret_file_must_be_readable_by_its_owner_only() {
 fn a_private_key_has_several_lines_and_the_same_rules() {
     let folder = Folder::new("key");
     let key = format!("-----BEGIN PRIVATE KEY-----\n{SENTINEL}\n-----END PRIVATE KEY-----");
-    let read = folder.file(&format!("{key}\n"), 0o600).read_key();
+    let read = file(&folder, &format!("{key}\n"), 0o600).read_key();
     assert!(read.expect("it is ours").is(key.as_bytes()));
     for (content, mode, word) in [
         (key.clone(), 0o644, "0644"),
         (key.repeat(1_000), 0o600, "more than 65536"),
     ] {
-        let error = folder
-            .file(&content, mode)
+        let error = file(&folder, &content, mode)
             .read_key()
             .expect_err(word)
             .to_string();
@@ -106,10 +88,10 @@ fn a_secret_path_that_is_not_a_regular_file_is_refused_without_blocking() {
         let read = SecretSource::File(path).read();
         read.expect_err("no secret is there").what
     };
-    assert!(refused(folder.0.join("none")).contains("cannot read"));
-    assert!(refused(folder.0.clone()).contains("regular"));
+    assert!(refused(folder.join("none")).contains("cannot read"));
+    assert!(refused(folder.to_path_buf()).contains("regular"));
     assert!(refused("/dev/null".into()).contains("regular"));
-    let pipe = folder.0.join("pipe");
+    let pipe = folder.join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).expect("a pipe");
     assert!(refused(pipe).contains("regular"));
 }
@@ -132,7 +114,7 @@ fn a_secret_is_read_from_a_named_environment_variable() {
 #[test]
 fn a_process_that_read_a_secret_writes_no_core_file() {
     let folder = Folder::new("core");
-    folder.file(SENTINEL, 0o600).read().expect("it is ours");
+    file(&folder, SENTINEL, 0o600).read().expect("it is ours");
     assert_eq!(
         rustix::process::dumpable_behavior(),
         Ok(DumpableBehavior::NotDumpable)
