@@ -86,6 +86,40 @@ impl Pending {
         !matches!(self.kind, Kind::Nothing)
     }
 
+    /// Whether it may change all books: events of each of them precede its own.
+    #[inline]
+    pub fn may_change_all(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Definition
+                | Kind::Gap(_)
+                | Kind::Reset
+                | Kind::Channel(_)
+                | Kind::Subscription(_)
+        )
+    }
+
+    /// Whether it changes the price book, the top or the state of an instrument.
+    #[inline]
+    pub fn is_of_book(&self, instrument: Instrument) -> bool {
+        match &self.kind {
+            Kind::Top(top) => top.instrument == instrument,
+            Kind::Book(head) => head.instrument == instrument,
+            Kind::Whole(of, ..) => *of == instrument,
+            Kind::State(state) => state.instrument == instrument,
+            _ => false,
+        }
+    }
+
+    /// The top, if it is one of this instrument.
+    #[inline]
+    pub fn top_of(&self, instrument: Instrument) -> Option<TopOfBook> {
+        match &self.kind {
+            Kind::Top(top) if top.instrument == instrument => Some(*top),
+            _ => None,
+        }
+    }
+
     /// Copies an update.
     pub fn put(&mut self, update: &Update<'_>, meta: Meta) {
         self.meta = meta;

@@ -5,7 +5,8 @@
 //! once.
 //!
 //! The last event of a venue packet is marked. Whether an event is the last one is known at the end of the packet or at
-//! the next event, so an event waits for that: within a packet as long as its publisher writes.
+//! the next event. So a message waits for that, stored and not applied: within a packet as long as its publisher writes.
+//! A message without an event behind it is applied before it where neither changes what the other does.
 
 mod all_books;
 mod books;
@@ -39,7 +40,8 @@ pub(crate) struct Reading {
     pub trace: Trace,
     wanted: Events,
     stored: Pending,
-    /// Applied event that waits to be known as the last of its packet or not.
+    /// Event of the message that was stored until the next item came: its return is due, or, behind a message without an
+    /// event that had to be applied after it, the end of the packet.
     current: Option<Event>,
     current_trace: Trace,
     /// Change of all books that is being reported.
@@ -98,7 +100,7 @@ impl Reading {
         }
     }
 
-    /// Takes an item of the subscriber. An earlier stored message must have been returned.
+    /// Takes an item of the subscriber. A stored message must wait for it.
     #[inline]
     pub fn take(&mut self, item: Item<'_>) -> Took {
         match item {
@@ -107,19 +109,21 @@ impl Reading {
                 sequence,
                 timestamps,
                 top,
+                is_image,
             } => {
                 let meta = Meta {
                     sequence,
                     timestamps,
                     batch_end: false,
-                    is_image: false,
+                    is_image,
                 };
                 self.top(&top, meta)
             }
             // Only with `Join::undecoded`, which the client does not set.
             Item::Undecoded(_) => Took::Applied { batch_end: false },
-            Item::BatchEnd => Took::Applied { batch_end: true },
+            Item::BatchEnd => self.applied(true),
             Item::SubscriptionEvent(event) => {
+                self.apply_waiting();
                 self.stored.kind = Kind::Subscription(event);
                 self.stored.meta = Meta {
                     is_image: true,
@@ -136,7 +140,8 @@ impl Reading {
         match took {
             Took::Stored => match self.current.take() {
                 Some(event) => self.give(event),
-                None => self.promote(),
+                None if self.is_due() => self.promote(),
+                None => Given::Nothing,
             },
             Took::Applied { batch_end: true } => match self.current.take() {
                 Some(mut event) => {
@@ -155,10 +160,45 @@ impl Reading {
         if self.all_books.is_some() {
             return self.next_of_all();
         }
-        match self.current.is_none() && self.stored.is_some() {
+        match self.current.is_none() && self.is_due() {
             true => self.promote(),
             false => Given::Nothing,
         }
+    }
+
+    /// Whether the stored message has an event that is returned before the next item is read. Otherwise it waits to be known
+    /// as the last of its packet or not.
+    #[inline]
+    fn is_due(&self) -> bool {
+        let Meta {
+            batch_end,
+            is_image,
+            ..
+        } = self.stored.meta;
+        let is_top_first = self.stored.top.is_some() && self.wanted.has(Events::BOOKS);
+        // mutant: client: a message is applied while its event waits
+        self.stored.is_some()
+            && (batch_end || is_image || is_top_first || self.stored.may_change_all())
+    }
+
+    /// Applies the message that waits for the next item, before that is applied.
+    #[inline]
+    fn apply_waiting(&mut self) {
+        if self.stored.is_some() {
+            debug_assert!(self.current.is_none(), "one event waits for the next item");
+            let meta = self.stored.meta;
+            self.current_trace = Trace::of(meta.sequence, &meta.timestamps, false);
+            self.current = self.apply_stored();
+        }
+    }
+
+    /// Result for an applied message, which may end the packet of one that waits.
+    #[inline]
+    fn applied(&mut self, batch_end: bool) -> Took {
+        if batch_end {
+            self.apply_waiting();
+        }
+        Took::Applied { batch_end }
     }
 
     /// Applies the stored message; its event waits for the end of the packet if that is unknown.
@@ -203,10 +243,14 @@ impl Reading {
         let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) else {
             return self.undefined(false);
         };
+        if self.stored.is_of_book(top.instrument) {
+            self.apply_waiting();
+        }
         if !self.wanted.has(Events::TOPS) || !self.kept.is_news(instrument, top) {
             self.kept.apply_top(instrument, top, &meta);
             return Took::Applied { batch_end: false };
         }
+        self.apply_waiting();
         self.stored.kind = Kind::Top(*top);
         self.stored.meta = meta;
         Took::Stored
@@ -221,23 +265,37 @@ impl Reading {
             is_image: received.is_image,
         };
         let update = &received.update;
-        let top = match update {
-            Update::Book(book) => self.kept.top_after(book),
-            Update::BookSnapshot(book) => TopOfBook::from(book),
+        let index = match update {
+            Update::Book(book) => book.instrument,
+            Update::BookSnapshot(book) => book.instrument,
             _ => return self.other(update, meta),
         };
-        let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) else {
+        let Some((instrument, _)) = self.kept.registry.of_publisher(index) else {
             return self.undefined(meta.batch_end);
         };
-        // On a bus with tops the top was published just before.
-        let is_news = self.wanted.has(Events::TOPS) && self.kept.is_news(instrument, &top);
+        let own_top = self.stored.top_of(index);
+        if own_top.is_none() && self.stored.is_of_book(index) {
+            self.apply_waiting();
+        }
+        let top = match update {
+            Update::BookSnapshot(book) => TopOfBook::from(book),
+            Update::Book(book) => self.kept.top_after(book),
+            _ => unreachable!("a price book, as matched above"),
+        };
+        // On a bus with tops the top was published just before, and may wait.
+        let is_told = match own_top {
+            Some(own) => own == top,
+            None => !self.kept.is_news(instrument, &top),
+        };
+        let is_news = self.wanted.has(Events::TOPS) && !is_told;
         if !is_news && !self.wanted.has(Events::BOOKS) {
             self.kept.apply_book(instrument, &meta, update);
-            self.kept.apply_top(instrument, &top, &meta);
-            return Took::Applied {
-                batch_end: meta.batch_end,
-            };
+            if own_top.is_none() {
+                self.kept.apply_top(instrument, &top, &meta);
+            }
+            return self.applied(meta.batch_end);
         }
+        self.apply_waiting();
         self.stored.top = is_news.then_some(top);
         self.store(update, meta)
     }
@@ -262,6 +320,7 @@ impl Reading {
         if !instrument.is_none_or(is_known) {
             return self.undefined(meta.batch_end);
         }
+        self.apply_waiting();
         self.store(update, meta)
     }
 
@@ -281,7 +340,7 @@ impl Reading {
     #[cold]
     fn undefined(&mut self, batch_end: bool) -> Took {
         self.stats.undefined += 1;
-        Took::Applied { batch_end }
+        self.applied(batch_end)
     }
 
     /// Applies the stored message and makes its event. A top derived from it is returned first and leaves it stored.

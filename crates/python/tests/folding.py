@@ -17,8 +17,12 @@ class Books:
         self.states = {}
         self.order_states = {}
         self.cleared = 0
+        #: Instruments that have rows since the last check.
+        self.changed = set()
 
     def take(self, batch):
+        for rows in (batch.levels, batch.orders, batch.states, batch.order_states):
+            self.changed.update(np.unique(rows["instrument"]).tolist())
         levels, states = merged(batch.levels, batch.states)
         for row in levels:
             self.level(row)
@@ -51,9 +55,11 @@ class Books:
         else:
             orders[row["order_id"]] = (row["price"], row["size"])
 
-    def check(self, source):
-        """Compares them with those of a bus or a replay whose batches were taken; prices are raw."""
-        for instrument, symbol in enumerate(source.symbols):
+    def check(self, source, changed=False):
+        """Compares them with those of a bus or a replay whose batches were taken, all or the changed ones; prices are raw."""
+        symbols = source.symbols
+        for instrument in self.changed if changed else range(len(symbols)):
+            symbol = symbols[instrument]
             if symbol == "?":
                 # Not defined yet.
                 continue
@@ -71,6 +77,7 @@ class Books:
                 assert own == known, symbol
             assert self.states.get(instrument, book.state) == book.state, symbol
             assert self.order_states.get(instrument, orders.state) == orders.state, symbol
+        self.changed.clear()
 
 
 def merged(steps, states):

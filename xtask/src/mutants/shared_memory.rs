@@ -333,6 +333,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-client --test client an_overrun_is_reported_once_with_its_loss_and_books_return_at_once",
     },
     Mutant {
+        name: "client: a message is applied while its event waits",
+        find: "&& (batch_end || is_image || is_top_first || self.stored.may_change_all())",
+        replace: "            && (batch_end || is_image || is_top_first || true)",
+        test: "-p touchline-client --test client random",
+    },
+    Mutant {
         name: "client: an emptied book has no steps",
         find: "if wanted.has(Events::BOOKS) && is_emptied {",
         replace: "        let _ = is_emptied;\n        if false {",

@@ -1,4 +1,4 @@
-"""Keeps books of its own from arrays alone, and compares them with the module's at each pause; and best prices at each end of a packet.
+"""Keeps books of its own from arrays alone, and compares them with the module's behind each read; and best prices at each end of a packet.
 
 Given the bus, its directory and symbols, as the programs in C and C++; `folding.py` is beside the tests of the package.
 """
@@ -33,21 +33,24 @@ def check_best(bus, instrument):
 
 def main(name, directory, *symbols):
     join = {"directory": directory, "events": KINDS, "symbols": symbols, "raw": True}
-    folded, checked, tops = Books(), 0, 0
+    folded, checked, changed, tops = Books(), 0, set(), 0
     with touchline.Bus(name, **join) as arrays, touchline.Bus(name, **join) as events:
         signal.signal(signal.SIGINT, lambda *_: (arrays.stop(), events.stop()))
         while not arrays.stopped:
             batch = arrays.read(timeout=0.05, limit=LIMIT)
             folded.take(batch)
-            # Once nothing more comes: while it reads, a kept book may be ahead of the rows.
-            if len(batch) == 0 and not batch.connection:
-                folded.check(arrays)
-                checked += len(arrays.symbols)
+            # Not within a change of all books, which the kept books have whole.
+            if batch.connection or len(batch) < LIMIT:
+                checked += len(folded.changed)
+                folded.check(arrays, changed=not batch.connection)
             for event in iter(events.poll, None):
+                if event.instrument is not None:
+                    changed.add(event.instrument)
                 # Within a packet the best prices of an instrument come before its book.
                 if event.end_of_batch:
-                    for instrument in range(len(events.symbols)):
+                    for instrument in changed:
                         check_best(events, instrument)
+                    changed.clear()
                     tops += 1
             if batch.connection:
                 print(batch.connection.connection, flush=True)

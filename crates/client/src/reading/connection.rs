@@ -10,7 +10,8 @@ impl Reading {
     /// `has_unselected`: instruments are defined, and perhaps none was selected.
     #[inline]
     pub fn caught_up(&mut self, has_unselected: impl FnOnce() -> bool) -> Option<Event> {
-        if !self.caught_up || self.current.is_some() || !self.knows_instruments(has_unselected) {
+        let waits = self.current.is_some() || self.stored.is_some();
+        if !self.caught_up || waits || !self.knows_instruments(has_unselected) {
             return None;
         }
         self.caught_up = false;

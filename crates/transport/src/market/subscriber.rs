@@ -63,6 +63,8 @@ pub enum Item<'a> {
         timestamps: Timestamps,
         /// The top.
         top: TopOfBook,
+        /// Whether it was read from a table instead of the ring, as at the join: it belongs to no batch.
+        is_image: bool,
     },
     /// A message without an update of its own: a part of a longer update, a heartbeat, or a message of an unknown template.
     /// Only with [`Join::undecoded`].
@@ -354,6 +356,7 @@ impl Subscriber {
                             sequence,
                             timestamps,
                             top: *top,
+                            is_image: false,
                         }))
                     }
                     (_, Ok(Some(update))) => give(update, Some(bytes)),

@@ -496,6 +496,7 @@ impl Subscriber {
             sequence: book.sequence,
             timestamps: self.image_timestamps(),
             top: TopOfBook::from(&book.snapshot(instrument)),
+            is_image: true,
         }
     }
 
