@@ -20,7 +20,7 @@ pub use place::MARKER;
 use place::Sources;
 use programs::Selection;
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     path::Path,
     sync::{Mutex, PoisonError},
     thread,
@@ -35,7 +35,7 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(180);
 /// Mutants that are tried at a time: many of their tests wait for processes.
 const WORKERS: usize = 4;
 
-/// One deliberate fault.
+/// One deliberate fault. Entries of one name are one fault of several places, and have the same test.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutant {
     /// The fault, in a few words; a line `// mutant: NAME` is above the place.
@@ -128,23 +128,28 @@ pub fn run(root: &Path, choice: Choice) -> Result<()> {
     if chosen.is_empty() {
         bail!(
             "no mutants to try: of the {} in xtask/src/mutants none has the word in its name",
-            all().count()
+            count(all())
         );
     }
     let folder = crate::target_folder(root).join("mutants");
     let unnoticed = try_all(root, &folder, RUN_TIME_MAX, &chosen)?;
+    let tried = count(chosen.iter().copied());
     if unnoticed > 0 {
         bail!(
-            "{unnoticed} of {} mutants were not noticed; mend the test, or the mutant, of each",
-            chosen.len()
+            "{unnoticed} of {tried} mutants were not noticed; mend the test, or the mutant, of each"
         );
     }
     println!(
-        "mutants: all {} noticed, of {} there are",
-        chosen.len(),
-        all().count()
+        "mutants: all {tried} noticed, of {} there are",
+        count(all())
     );
     Ok(())
+}
+
+/// How many there are: several entries of one name are one.
+fn count<'a>(mutants: impl Iterator<Item = &'a Mutant>) -> usize {
+    let names: BTreeSet<&str> = mutants.map(|mutant| mutant.name).collect();
+    names.len()
 }
 
 fn all() -> impl Iterator<Item = &'static Mutant> {
@@ -215,7 +220,14 @@ mod tests {
         "[package]\nname = \"miniature\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n";
     const SOURCE: &str = "\
 /// Counts up to `to`.
-// mutant: m
+// mutant: n > to
+// mutant: n < to
+// mutant: n += 1
+// mutant: { true }
+// mutant: < 9
+// mutant: < 8
+// mutant: < 7
+// mutant: absent
 pub fn count(to: u32) -> u32 {
     let mut n = 0;
     while n < to {
@@ -227,27 +239,30 @@ pub fn untested() -> bool { true }
 pub const fn is_small(n: u32) -> bool { n < 9 }
 pub const fn is_tiny(n: u32) -> bool { n < 8 }
 pub const fn is_least(n: u32) -> bool { n < 7 }
+// mutant: both
+pub fn is_first(n: u32) -> bool { n == 1 }
+// mutant: both
+pub fn is_last(n: u32) -> bool { n == 2 }
 #[test]
 fn counts() {
     assert_eq!(count(3), 3);
     assert!(is_small(4));
+    assert!(is_first(1) || is_last(2));
 }
 ";
 
     #[test]
-    fn every_mutant_is_of_one_part_and_those_of_shared_memory_are_of_all() {
+    fn every_mutant_is_of_one_part_and_those_that_nothing_else_shows_are_of_all() {
         let of = |part: usize| {
             Choice::Commit(["00000000", "00000001", "00000002", "00000003", "00000004"][part])
                 .of(all())
         };
         let parts = [0, 1, 2, 3, 4].map(|part| of(part).unwrap());
         for mutant in all() {
-            let times = parts
-                .iter()
-                .flatten()
-                .filter(|one| one.name == mutant.name)
-                .count();
-            let is_always = mutant.name.starts_with("ring") || mutant.name.starts_with("image");
+            let has_it = |part: &&Vec<&Mutant>| part.iter().any(|one| one.name == mutant.name);
+            let times = parts.iter().filter(has_it).count();
+            let always = ["ring", "image"];
+            let is_always = always.iter().any(|word| mutant.name.starts_with(word));
             assert_eq!(
                 times,
                 if is_always { PARTS.len() + 1 } else { 1 },
@@ -260,7 +275,7 @@ fn counts() {
 
     fn mutant(find: &'static str, replace: &'static str) -> Mutant {
         Mutant {
-            name: "m",
+            name: find,
             find,
             replace,
             test: "counts",
@@ -332,6 +347,19 @@ fn counts() {
         );
     }
 
+    /// Each place of it alone changes nothing that the test shows.
+    #[test]
+    fn a_mutant_of_several_places_breaks_all_of_them_at_once() {
+        let both = |find| Mutant {
+            name: "both",
+            ..mutant(find, "false")
+        };
+        let of = |mutants: &[Mutant]| outcomes("several", RUN_TIME_MAX, mutants).unwrap();
+        assert_eq!(of(&[both("n == 1")]), [Outcome::Survived]);
+        assert_eq!(of(&[both("n == 2")]), [Outcome::Survived]);
+        assert_eq!(of(&[both("n == 1"), both("n == 2")]), [Outcome::Noticed]);
+    }
+
     #[test]
     fn a_test_that_does_not_end_detects_the_mutant() {
         let mutants = [mutant("n += 1", "n += 0")];
@@ -385,10 +413,13 @@ fn counts() {
             .map(|(mutant, reason)| format!("mutant '{}': {reason}", mutant.name))
             .collect();
         assert!(stale.is_empty(), "{}", stale.join("\n"));
-        for name in sources.names() {
-            assert!(
-                all().any(|mutant| mutant.name == name),
-                "no mutant in xtask/src/mutants is called '{name}', as a marker says"
+        let names: Vec<&str> = sources.names().collect();
+        for name in &names {
+            let markers = names.iter().filter(|other| *other == name).count();
+            let places = all().filter(|mutant| mutant.name == *name).count();
+            assert_eq!(
+                markers, places,
+                "{markers} markers, and {places} entries in xtask/src/mutants, of the name '{name}'"
             );
         }
     }
@@ -397,6 +428,12 @@ fn counts() {
     #[test]
     fn the_test_of_every_mutant_exists() {
         for mutant in all() {
+            let mut places = all().filter(|place| place.name == mutant.name);
+            assert!(
+                places.all(|place| place.test == mutant.test),
+                "{}",
+                mutant.name
+            );
             let words: Vec<&str> = mutant.test.split(' ').collect();
             let package = words.iter().position(|word| *word == "-p").unwrap() + 1;
             let folder = match words[package].strip_prefix("touchline-") {

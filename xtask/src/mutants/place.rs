@@ -1,7 +1,7 @@
 //! Place of a mutant in the source: at the comment that names it.
 //!
 //! A line `// mutant: NAME` is above the code that the mutant NAME changes; it changes the first text behind
-//! it that reads like the mutant's. White space and comments do not count, and the file is not named: code may be moved
+//! it that reads like the mutant's. A mutant of several places has such a line above each. White space and comments do not count, and the file is not named: code may be moved
 //! and formatted again, and takes the comment along.
 
 use super::{Mutant, trial::SKIPPED};
@@ -44,7 +44,7 @@ pub struct Place {
 /// Why a mutant does not apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoPlace {
-    /// Number of comments that name it, if not one.
+    /// Number of comments that name it: none, or several, of which not one has its text behind it.
     Markers(usize),
     /// Its text is not behind its marker in this file.
     NoText(PathBuf),
@@ -55,7 +55,7 @@ impl fmt::Display for NoPlace {
         match self {
             Self::Markers(found) => write!(
                 f,
-                "{found} comments '{MARKER}NAME' name it, and it needs one, above what it changes"
+                "{found} comments '{MARKER}NAME' name it; exactly one must be above what it changes"
             ),
             Self::NoText(file) => write!(
                 f,
@@ -80,7 +80,7 @@ impl Sources {
     /// Text that `mutant` replaces.
     ///
     /// # Errors
-    /// It has no marker or several, or its text is not behind it.
+    /// It has no marker, or its text is behind none or several of its markers.
     pub fn place(&self, mutant: &Mutant) -> Result<Place, NoPlace> {
         let markers: Vec<(&Source, usize)> = self
             .0
@@ -89,15 +89,19 @@ impl Sources {
             .filter(|(_, (name, _))| *name == mutant.name)
             .map(|(source, (_, end))| (source, end))
             .collect();
-        let [(source, end)] = markers[..] else {
-            return Err(NoPlace::Markers(markers.len()));
+        let place = |&(source, end): &(&Source, usize)| {
+            let file = source.file.clone();
+            let bytes = find_behind(&source.text, end, mutant.find)?;
+            Some(Place { file, bytes })
         };
-        let found = find_behind(&source.text, end, mutant.find);
-        let bytes = found.ok_or_else(|| NoPlace::NoText(source.file.clone()))?;
-        Ok(Place {
-            file: source.file.clone(),
-            bytes,
-        })
+        let mut places: Vec<Place> = markers.iter().filter_map(place).collect();
+        // The text of one place may be behind the marker of another one.
+        places.dedup();
+        match (&places[..], &markers[..]) {
+            ([place], _) => Ok(place.clone()),
+            ([], [(source, _)]) => Err(NoPlace::NoText(source.file.clone())),
+            _ => Err(NoPlace::Markers(markers.len())),
+        }
     }
 
     /// The text of a file that has a mutant's place.
@@ -214,6 +218,16 @@ mod tests {
         assert_eq!(no_place(&["a\n// mutant: m\n"], "a"), no_text);
         let far = format!("// mutant: m\n{}a\n", "b\n".repeat(LINES_MAX));
         assert_eq!(no_place(&[&far], "a"), no_text);
+    }
+
+    #[test]
+    fn each_text_of_a_mutant_is_behind_one_of_its_markers() {
+        let sources = sources(&["// mutant: m\na\n// mutant: m\nb\n", "// mutant: m\nc\n"]);
+        let places = ["a", "b", "c"].map(|find| sources.place(&mutant(find)).unwrap());
+        let files = places.each_ref().map(|place| place.file.to_str().unwrap());
+        assert_eq!(files, ["0.rs", "0.rs", "1.rs"]);
+        let none = sources.place(&mutant("d"));
+        assert_eq!(none, Err(NoPlace::Markers(3)));
     }
 
     #[test]

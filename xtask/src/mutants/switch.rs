@@ -9,7 +9,7 @@ use super::{
     Mutant,
     place::{NoPlace, Place, Sources},
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -61,14 +61,16 @@ struct Switched<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Divides `mutants`, whose numbers are their places in this list.
+    /// Divides `mutants`, whose numbers are the first places of their names in this list.
     ///
     /// # Errors
-    /// A file with a mutant is not valid Rust.
+    /// A file with a mutant is not valid Rust, or a mutant has several places, one of which cannot be switched.
     pub fn new(sources: &Sources, mutants: &[&'a Mutant]) -> Result<Plan<'a>> {
         let mut plan = Plan::default();
         let mut bodies: BTreeMap<PathBuf, Vec<Range<usize>>> = BTreeMap::new();
-        for (number, &mutant) in mutants.iter().enumerate() {
+        for &mutant in mutants {
+            let of_name = |other: &&Mutant| other.name == mutant.name;
+            let number = mutants.iter().position(of_name).unwrap_or(0);
             let place = match sources.place(mutant) {
                 Ok(place) => place,
                 Err(reason) => {
@@ -94,6 +96,11 @@ impl<'a> Plan<'a> {
                     };
                     plan.bodies.entry(key).or_default().push(switched);
                 }
+                None if mutants.iter().copied().filter(of_name).count() > 1 => bail!(
+                    "mutant '{}' has several places, and the one in {} cannot be switched",
+                    mutant.name,
+                    file.display()
+                ),
                 None => plan.alone.push((mutant, place)),
             }
         }
@@ -105,6 +112,7 @@ impl<'a> Plan<'a> {
         let switched = self.bodies.values().flatten();
         let mut switched: Vec<_> = switched.map(|one| (one.number, one.mutant)).collect();
         switched.sort_unstable_by_key(|(number, _)| *number);
+        switched.dedup_by_key(|(number, _)| *number);
         switched
     }
 
@@ -166,14 +174,17 @@ impl<'a> Plan<'a> {
 /// The body at `body` with the broken ones before it.
 fn switch(text: &str, body: Range<usize>, mutants: &[Switched<'_>]) -> String {
     let mut out = String::new();
-    for one in mutants {
-        out.push_str(&format!(
-            "if {PACKAGE}::is({}) {{{}{}{}}} else ",
-            one.number,
-            &text[body.start..one.bytes.start],
-            one.mutant.replace,
-            &text[one.bytes.end..body.end],
-        ));
+    let numbers: BTreeSet<usize> = mutants.iter().map(|one| one.number).collect();
+    for number in numbers {
+        let mut changes: Vec<&Switched> =
+            mutants.iter().filter(|one| one.number == number).collect();
+        changes.sort_unstable_by_key(|one| std::cmp::Reverse(one.bytes.start));
+        let mut broken = text[body.clone()].to_owned();
+        for one in changes {
+            let bytes = one.bytes.start - body.start..one.bytes.end - body.start;
+            broken.replace_range(bytes, one.mutant.replace);
+        }
+        out.push_str(&format!("if {PACKAGE}::is({number}) {{{broken}}} else "));
     }
     format!("{out}{{{}}} ", &text[body])
 }
@@ -256,8 +267,13 @@ mod tests {
             test: "",
         };
         let text = "fn f() { a + b }";
-        let mutants = [mutant("a", "c"), mutant("b", "")];
-        let switched: Vec<Switched<'_>> = [(3, 9..10), (5, 13..14)]
+        let mutants = [
+            mutant("a", "c"),
+            mutant("b", ""),
+            mutant("a", "d"),
+            mutant("b", "e"),
+        ];
+        let switched: Vec<Switched<'_>> = [(3, 9..10), (5, 13..14), (7, 9..10), (7, 13..14)]
             .into_iter()
             .zip(&mutants)
             .map(|((number, bytes), mutant)| Switched {
@@ -268,7 +284,7 @@ mod tests {
             .collect();
         assert_eq!(
             switch(text, 8..15, &switched),
-            "if mutant_switch::is(3) { c + b } else if mutant_switch::is(5) { a +  } else { a + b } "
+            "if mutant_switch::is(3) { c + b } else if mutant_switch::is(5) { a +  } else if mutant_switch::is(7) { d + e } else { a + b } "
         );
     }
 }
