@@ -10,6 +10,7 @@ mod place;
 mod programs;
 mod relay;
 mod shared_memory;
+mod simulation;
 mod switch;
 mod trading;
 mod trial;
@@ -50,13 +51,14 @@ pub struct Mutant {
 }
 
 /// All of them. Their tests need nothing from outside the repository.
-const ALL: [&[Mutant]; 6] = [
+const ALL: [&[Mutant]; 7] = [
     shared_memory::SHARED_MEMORY,
     feed::FEED,
     fix::FIX,
     journal::JOURNAL,
     trading::TRADING,
     relay::RELAY,
+    simulation::SIMULATION,
 ];
 
 /// Packages whose tests notice the mutants of a part; a commit tries one part. Each of these builds other programs, so that
@@ -80,15 +82,15 @@ const PARTS: [&[&str]; 4] = [
 ];
 
 /// Mutants with these words first in their names are tried with every commit: they break an order of memory or the protocol of
-/// ring and last-value table, which nothing else shows.
-const ALWAYS: [&str; 2] = ["ring", "image"];
+/// ring and last-value table, or a rule of journal or engine that only a simulation needs, which nothing else shows.
+const ALWAYS: [&str; 3] = ["ring", "image", "simulation"];
 
 /// Which mutants to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice<'a> {
     /// Those with this word in their names; all of them if it is empty.
     Word(&'a str),
-    /// Those of shared memory, and of the others the part of this commit.
+    /// Those of shared memory and of the simulations, and of the others the part of this commit.
     Commit(&'a str),
 }
 
@@ -261,7 +263,7 @@ fn counts() {
         for mutant in all() {
             let has_it = |part: &&Vec<&Mutant>| part.iter().any(|one| one.name == mutant.name);
             let times = parts.iter().filter(has_it).count();
-            let always = ["ring", "image"];
+            let always = ["ring", "image", "simulation"];
             let is_always = always.iter().any(|word| mutant.name.starts_with(word));
             assert_eq!(
                 times,

@@ -24,6 +24,7 @@ impl InputTime {
 
     /// Nanoseconds since 1970 at a time of the boot clock.
     pub fn at_ns(&self, boot_ns: u64) -> u64 {
+        // mutant: simulation: ages run on the wall clock
         boot_ns.wrapping_add_signed(self.offset_ns)
     }
 

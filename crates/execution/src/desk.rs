@@ -13,7 +13,6 @@ mod received;
 pub(crate) use received::Received;
 
 use crate::config::{ClientConfig, CommandKind};
-use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::command::Command;
 use touchline_fx_desk::{KillFile, ring_name};
@@ -356,8 +355,8 @@ impl Gate {
         if request <= self.last_request {
             return Err(Unfit::Replayed);
         }
-        let is_of_before = request < self.began_ns && !Variant::CommandsOfBefore.is_on();
-        if is_of_before || request.saturating_add(AGE_MAX_NS) < now_ns {
+        // mutant: simulation: a start executes commands of before
+        if request < self.began_ns || request.saturating_add(AGE_MAX_NS) < now_ns {
             return Err(Unfit::TooOld);
         }
         if request > now_ns.saturating_add(AHEAD_MAX_NS) {

@@ -14,8 +14,8 @@
 //! [`Trader::work`] is a round of the one hot thread: desk, order sessions, quotes, timers.
 //!
 //! # Tests
-//! Records and recovery beside their code; a simulation of the whole by seeds, with broken variants
-//! (`src/trader/simulation.rs`); `crates/touchline/tests/system` runs simulated banks, gateways and the
+//! Records and recovery beside their code; a simulation of the whole by seeds (`src/trader/simulation.rs`), which must find the mutants
+//! of its rules (`cargo xtask mutants simulation`); `crates/touchline/tests/system` runs simulated banks, gateways and the
 //! command, kills it with orders out, and compares positions with the banks' books.
 
 mod active;
@@ -32,7 +32,6 @@ mod recovery;
 mod standby;
 mod statistics;
 mod trader;
-mod variant;
 
 pub use config::{Config, ConfigError};
 pub use copied::Copied;

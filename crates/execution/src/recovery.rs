@@ -8,7 +8,6 @@ pub use owner::check_owner;
 use crate::config::Config;
 use crate::desk::Known;
 use crate::numbers::Numbers;
-use crate::variant::Variant;
 use state::{Failed, State};
 use std::collections::HashMap;
 use std::path::Path;
@@ -131,9 +130,8 @@ impl Recovered {
 
     /// Whether the run before ended with the kill switch set and could not record it: its journal had failed.
     pub(crate) fn had_unrecorded_kill(&self) -> bool {
-        self.start.had_failed
-            && !self.engine.trading().is_killed()
-            && !Variant::UnrecordedKillLost.is_on()
+        // mutant: simulation: a kill is lost with the journal that could not record it
+        self.start.had_failed && !self.engine.trading().is_killed()
     }
 
     /// Whether orders may have been sent that the journal lacks: after a crash of the host, a journal that failed, or a start

@@ -3,8 +3,6 @@
 #[cfg(test)]
 mod answers;
 mod banks;
-#[cfg(test)]
-mod broken;
 mod budget;
 mod carry;
 mod cause;

@@ -51,6 +51,8 @@ impl Streams {
     pub fn is_live(&self, setup: &Setup, (bank, slot): (Bank, Slot), now_ns: u64) -> bool {
         let stream = &self.banks[bank];
         let config = &setup.banks[bank].config;
+        // mutant: simulation: quotes of a silent bank count
+        // mutant: simulation: stale quotes count
         stream.is_up
             && now_ns < after(stream.heard_ns, config.silence_ms)
             && self.quoted_ns[slot]
@@ -85,6 +87,7 @@ impl Streams {
     pub fn silence_due_ns(&self, setup: &Setup, bank: Bank) -> u64 {
         let stream = &self.banks[bank];
         match stream.is_up && !stream.is_silent {
+            // mutant: simulation: quotes of a silent bank count
             true => after(stream.heard_ns, setup.banks[bank].config.silence_ms),
             false => NEVER,
         }
@@ -111,8 +114,9 @@ impl Streams {
         into.due_ns = NEVER;
         let stream = &self.banks[bank];
         let config = &setup.banks[bank].config;
-        // mutant: fx: quotes of a silent bank count
+        // mutant: simulation: quotes of a silent bank count
         let silent_ns = after(stream.heard_ns, config.silence_ms);
+        // mutant: simulation: stale quotes count
         let stale_ns =
             self.quoted_ns[slot].map_or(NEVER, |quoted_ns| after(quoted_ns, config.stale_ms));
         if !stream.is_up || now_ns >= silent_ns {

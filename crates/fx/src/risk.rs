@@ -115,6 +115,7 @@ impl Risk {
         }
         // mutant: fx: the new parent is not in the net position
         let net = worst_case(book, terms.pair, Some(terms)).size();
+        // mutant: simulation: a pair has no limit of its net position
         if net > pair.max_net {
             let bound = format!(
                 "worst case {net} with it, max_net of {} is {}",

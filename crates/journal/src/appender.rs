@@ -6,7 +6,6 @@ use crate::format::{
 };
 use crate::records::{Begin, End};
 use crate::tail::{State, Tail};
-use crate::variant::Variant;
 use crate::walk::Cursor;
 use touchline_shm::Words;
 
@@ -125,9 +124,7 @@ impl<W: Words> Appender<W> {
         appender
             .tail
             .set_segment(appender.index, appender.base, appender.salt);
-        if Variant::SegmentContinued.is_on() && start.cursor != Cursor::FIRST {
-            return Ok(appender);
-        }
+        // mutant: simulation: a start continues the last segment
         appender.put(&Record {
             stream: 0,
             kind: kind::BEGIN,
@@ -275,10 +272,8 @@ impl<W: Words> Appender<W> {
             body_crc: body_crc(record.body),
             number: self.number,
             time_ns: record.time_ns,
-            unsynced: match Variant::ClaimsTooEarly.is_on() {
-                true => 0,
-                false => u32::try_from(behind).unwrap_or(NO_CLAIM),
-            },
+            // mutant: simulation: each frame claims that all before it is durable
+            unsynced: u32::try_from(behind).unwrap_or(NO_CLAIM),
             stream: record.stream,
             kind: record.kind,
         };

@@ -5,7 +5,6 @@ use crate::error::Error;
 use crate::format::{HEAD_BYTES, HEADER_BYTES, SegmentHeader, kind, segment_name};
 use crate::make::{make_segment, write_zeros};
 use crate::tail::{State, Tail};
-use crate::variant::Variant;
 use crate::zeros::ZeroAhead;
 use touchline_shm::Words;
 
@@ -165,20 +164,13 @@ impl<D: Disk, W: Words> Core<D, W> {
             self.dirty = left;
             return Ok(());
         }
-        if Variant::AcknowledgedBeforeSync.is_on() {
-            self.tail.set_durable(synced);
-        }
-        if Variant::OnlyNewestSynced.is_on() {
-            self.dirty.drain(..self.dirty.len() - 1);
-        }
+        // mutant: simulation: the durable position moves before the sync
+        // mutant: simulation: a sync covers only the newest segment
         for index in &self.dirty {
             let name = segment_name(*index);
-            let result = self.disk.sync(&name);
-            if Variant::FailedSyncRetried.is_on() && result.is_err() {
-                return Ok(());
-            }
             // Never again: the system may hold the lost pages for clean.
-            result.map_err(Error::io("sync", &name))?;
+            // mutant: simulation: a sync that failed is tried again
+            self.disk.sync(&name).map_err(Error::io("sync", &name))?;
         }
         self.dirty = left;
         self.tail.set_durable(synced);

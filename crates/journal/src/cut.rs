@@ -8,7 +8,6 @@ use crate::format::{
 };
 use crate::judge::{Judgement, SegmentState};
 use crate::records::End;
-use crate::variant::Variant;
 use crate::walk::SegmentBytes;
 
 /// Unit in which a sector is compared and written again, in bytes.
@@ -26,9 +25,7 @@ pub(crate) struct Cut {
 /// Brings what the page cache shows of every kept segment to the disk that is not durable by a claim: sync, compare with the disk, write again only the
 /// sectors that differ, sync. Number of those sectors.
 pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64, Error> {
-    if Variant::CacheTrusted.is_on() {
-        return Ok(0);
-    }
+    // mutant: simulation: files are not synced before they are continued
     disk.sync_names().map_err(Error::io("sync", ""))?;
     let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
     let mut rewritten = 0;
@@ -40,9 +37,6 @@ pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64
     {
         let name = segment_name(segment.index);
         disk.sync(&name).map_err(Error::io("sync", &name))?;
-        if Variant::DiskNotCompared.is_on() {
-            continue;
-        }
         let shown = disk.read_all(&name).map_err(Error::io("read", &name))?;
         let Some(stored) = disk
             .read_direct(&name)
@@ -52,9 +46,11 @@ pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64
         };
         let before = rewritten;
         let sectors = shown.chunks(SECTOR_BYTES).zip(stored.chunks(SECTOR_BYTES));
+        // mutant: simulation: the page cache is not compared with the disk
+        // mutant: simulation: every sector is written again
         for (number, (shown, _)) in sectors
             .enumerate()
-            .filter(|(_, (shown, stored))| shown != stored || Variant::EverySectorRewritten.is_on())
+            .filter(|(_, (shown, stored))| shown != stored)
         {
             disk.write(&name, (number * SECTOR_BYTES) as u64, shown)
                 .map_err(Error::io("write", &name))?;
@@ -99,9 +95,7 @@ pub(crate) fn cut<D: Disk>(
         done.bytes += used - offset;
         done.files.push(copy);
     }
-    if Variant::SegmentContinued.is_on() {
-        return Ok(done);
-    }
+    // mutant: simulation: a start continues the last segment
     if (bytes.len() as u64) < end.header.file_bytes {
         disk.write(&name, end.header.file_bytes - 1, &[0])
             .map_err(Error::io("extend", &name))?;
@@ -144,9 +138,7 @@ fn set_segments_aside<D: Disk>(
     now_ns: u64,
     done: &mut Cut,
 ) -> Result<(), Error> {
-    if Variant::SegmentBehindCutKept.is_on() {
-        return Ok(());
-    }
+    // mutant: simulation: a segment behind a cut one is kept
     let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
     for segment in judgement
         .segments

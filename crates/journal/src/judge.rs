@@ -10,7 +10,6 @@ use crate::format::{
     FrameHead, HEADER_BYTES, HeaderFault, SegmentHeader, kind, segment_index, segment_name,
 };
 use crate::records::{Begin, End};
-use crate::variant::Variant;
 use crate::walk::{Cursor, Frame, Place, SegmentBytes, is_unknown_and_required};
 
 /// Verdict on a journal.
@@ -462,9 +461,7 @@ impl Walk {
 
     /// Searches for heads and their claims from `offset` on; `self.base_behind` is the base, or a lower bound of it.
     fn behind(&mut self, segment: &SegmentBytes<'_>, offset: u64) -> SegmentInfo {
-        if Variant::ZeroIsTheEnd.is_on() {
-            return info_behind(segment, SegmentState::Prepared);
-        }
+        // mutant: simulation: nothing is searched behind the first frame of length zero
         let mut base = self.base_behind;
         let used = segment.used_from(offset);
         self.bytes_behind += used - offset;
@@ -498,9 +495,8 @@ impl Walk {
     }
 
     fn note_claim(&mut self, head: &FrameHead, position: u64) {
-        if let Some(claim) = head.claim(position)
-            && !Variant::NoClaims.is_on()
-        {
+        // mutant: simulation: claims of frames are ignored
+        if let Some(claim) = head.claim(position) {
             self.claim = self.claim.max(claim);
         }
     }

@@ -12,8 +12,8 @@
 //! A record enters at [`Journal::append`] and leaves at [`read`].
 //!
 //! # Tests
-//! A crash model with a disk that tears, reorders and loses sectors (`src/model.rs`), with broken variants that it must
-//! find; a second reader in the tests; every truncation of a sample, and a flipped bit in each of its bytes.
+//! A crash model with a disk that tears, reorders and loses sectors (`src/model.rs`), which must find the mutants of its
+//! rules (`cargo xtask mutants simulation`); a second reader in the tests; every truncation of a sample, and a flipped bit in each of its bytes.
 
 mod appender;
 mod compress;
@@ -41,7 +41,6 @@ mod simulated_disk;
 mod source_status;
 mod start;
 mod tail;
-mod variant;
 mod walk;
 mod zeros;
 

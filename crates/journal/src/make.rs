@@ -3,7 +3,6 @@
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::format::{SegmentHeader, segment_name};
-use crate::variant::Variant;
 
 /// Bytes of zeros in one write.
 const ZERO_BYTES: usize = 256 << 10;
@@ -31,9 +30,7 @@ pub(crate) fn make_segment<D: Disk>(disk: &mut D, header: &SegmentHeader) -> Res
     written?;
     disk.rename(&unfinished, &name)
         .map_err(Error::io("rename", &unfinished))?;
-    if Variant::NamesNotSynced.is_on() {
-        return Ok(());
-    }
+    // mutant: simulation: names of files are not synced
     disk.sync_names()
         .map_err(Error::io("sync the directory of", &name))
 }

@@ -1,7 +1,6 @@
 //! A disk that may lose, tear and reorder unsynced writes, and lose names of files.
 
 use crate::disk::Disk;
-use crate::variant::Variant;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -131,13 +130,6 @@ impl State {
         Ok(*id as usize)
     }
 
-    /// Content of a new file: zeros, but in a broken variant that of the last file of the same length.
-    fn new_content(&self, length: usize) -> Vec<u8> {
-        let mut old = self.files.iter().rev().map(|file| &file.disk);
-        let old = old.find(|disk| disk.len() == length && Variant::FilesReused.is_on());
-        old.cloned().unwrap_or_else(|| vec![0; length])
-    }
-
     fn lose_power(&mut self) {
         let count = self.changes.len();
         let prefix = match self.random.one_in(2) {
@@ -234,7 +226,9 @@ impl Disk for SimulatedDisk {
     fn create(&mut self, name: &str, bytes: u64) -> io::Result<()> {
         let mut state = self.0.borrow_mut();
         state.change()?;
-        let content = state.new_content((bytes as usize).next_multiple_of(SECTOR));
+        let length = (bytes as usize).next_multiple_of(SECTOR);
+        // mutant: simulation: a new file has the bytes of an old one
+        let content = vec![0; length];
         state.files.push(File {
             cache: content.clone(),
             disk: content,

@@ -14,7 +14,6 @@ use crate::mark;
 use crate::records::{Begin, End};
 use crate::source_status::{self, SourceStatus};
 use crate::tail::{State, Tail};
-use crate::variant::Variant;
 use crate::walk::Cursor;
 use touchline_shm::Words;
 
@@ -89,9 +88,8 @@ pub(crate) fn start<D: Disk, W: Words>(
         tail.is_some_and(|tail| tail.state().0 == State::Failed || tail.is_failure_open());
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
     let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
-    if let Some(tail) = tail.filter(same_boot)
-        && !Variant::TailIgnored.is_on()
-    {
+    // mutant: simulation: a start ignores the tail
+    if let Some(tail) = tail.filter(same_boot) {
         report.frames_from_tail = continue_from(disk, &judgement, tail)?;
         if report.frames_from_tail > 0 {
             judgement = judge_undamaged(disk)?;
@@ -102,11 +100,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     let Cut { files, bytes } = cut::cut(disk, &mut judgement, End::CUT, now_ns)?;
     report.cut_files = files;
     report.bytes_set_aside = bytes;
-    if Variant::SegmentContinued.is_on()
-        && let Some(starting) = open_end(&judgement)
-    {
-        return Ok((starting, report));
-    }
+    // mutant: simulation: a start continues the last segment
     let header = next_header(&judgement, journal, epoch, form, now_ns, random);
     make_segment(disk, &header)?;
     if is_copy {

@@ -5,7 +5,6 @@
 //! waits for them, and a record waits for one slice at most.
 
 use crate::format::HEADER_BYTES;
-use crate::variant::Variant;
 use std::collections::VecDeque;
 
 /// Unit of the device's writes: a slice starts behind the unit that has the last record.
@@ -51,7 +50,8 @@ impl ZeroAhead {
     /// The next slice, for a writer whose next record lies at that offset of that segment. It has no record.
     pub fn next(&mut self, index: u64, offset: u64) -> Option<Slice> {
         while let Some((segment, from)) = self.segments.front_mut() {
-            if *segment == index && !Variant::ZerosOverRecords.is_on() {
+            // mutant: simulation: zeros are written over records
+            if *segment == index {
                 *from = offset.next_multiple_of(PAGE_BYTES).max(*from);
             }
             if *segment < index || *from >= self.file_bytes {

@@ -114,8 +114,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a report is not in the journal",
-        find: "self.batch.received(bank, bytes);",
-        replace: "let _ = bytes;",
+        find: "self.batch.received(bank, bytes),",
+        replace: "{ let _ = (bank, bytes); }",
         test: "-p touchline-execution --test execution restart::a_killed_engine_asks_for_its_order_and_has_its_position",
     },
     Mutant {
@@ -201,12 +201,6 @@ pub const TRADING: &[Mutant] = &[
         find: "now_ns >= entry.expires_ns",
         replace: "now_ns > entry.expires_ns",
         test: "-p touchline-fx --test fx quotes::a_quote_is_gone_at_the_earlier_of_its_ends",
-    },
-    Mutant {
-        name: "fx: quotes of a silent bank count",
-        find: "config.silence_ms);",
-        replace: "0 * config.silence_ms);",
-        test: "-p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill",
     },
     Mutant {
         name: "fx: an inverted bank counts",

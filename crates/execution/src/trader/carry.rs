@@ -8,7 +8,6 @@ use super::recorder::Recorder;
 use super::{Incident, Path, Totals};
 use crate::config::ClientConfig;
 use crate::edge::{Link, Output};
-use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::event::{Alarm, Answer, Event, Message, OrderLine, RunAlarm};
 use touchline_fx::input::{Desk, Input, Session};
@@ -172,10 +171,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         let mut batch = std::mem::take(&mut self.batch);
         let cancels = self.totals.cancels;
-        let is_sent = Variant::SentBeforeJournaled.is_on();
-        if is_sent {
-            self.send_decisions(&batch, true, true, time);
-        }
+        // mutant: simulation: an order is sent before it is in the journal
         let is_passed_over = self.recorder.passes_over(&batch, cause, time.mono_ns);
         let journaled = match is_passed_over {
             true => Ok(None),
@@ -186,9 +182,7 @@ impl<O: Output, L: Link> Core<O, L> {
         };
         let may_order = self.is_safe(&batch, &journaled);
         batch.stages.lap(Stage::Journal);
-        if !is_sent {
-            self.send_decisions(&batch, may_order.is_ok(), journaled.is_ok(), time);
-        }
+        self.send_decisions(&batch, may_order.is_ok(), journaled.is_ok(), time);
         batch.stages.lap(Stage::Sent);
         if self.totals.cancels > cancels {
             (_, self.last_canceled) = batch.stages.span();
@@ -201,8 +195,6 @@ impl<O: Output, L: Link> Core<O, L> {
         if let Err(why) = may_order {
             self.journal_failed(&why, time);
         }
-        #[cfg(test)]
-        self.reject_unknown(time);
     }
 
     /// Sends the messages of a batch. Its orders leave only if they are in the journal.
@@ -216,13 +208,7 @@ impl<O: Output, L: Link> Core<O, L> {
         for (_, event) in &batch.events {
             let Event::Order(line) = event else { continue };
             let Some(message) = sent(line) else { continue };
-            let is_in_doubt = line.status.is_some_and(|status| status.state.is_doubtful());
-            if Variant::DoubtfulNotCanceled.is_on()
-                && is_in_doubt
-                && matches!(message, Message::Cancel { .. })
-            {
-                continue;
-            }
+            // mutant: simulation: orders in doubt are not canceled
             self.banks[line.bank].is_filled = true;
             match message {
                 Message::Order(terms) => self.send_order(terms, message, may_order, time),
@@ -285,7 +271,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// Sends an order that is in the journal. One that cannot be sent is asked for like any other.
-    pub fn send_order(
+    fn send_order(
         &mut self,
         terms: &Terms,
         message: &Message,
@@ -293,8 +279,8 @@ impl<O: Output, L: Link> Core<O, L> {
         time: ReceiveTime,
     ) {
         // mutant: execution: an order that is not in the journal is sent
-        let may_leave =
-            is_journaled && !self.recorder.is_dead() || Variant::ExecutedUnrecorded.is_on();
+        // mutant: simulation: commands are executed and orders sent without a record
+        let may_leave = is_journaled && !self.recorder.is_dead();
         // Decided before the process was stopped, and its price is old.
         if !may_leave || self.watch_round(time, self.recorder.disk_ns()) {
             self.totals.unsent += 1;
@@ -357,7 +343,8 @@ impl<O: Output, L: Link> Core<O, L> {
     /// Hands the bytes of a session to the kernel, its numbers first to the journal.
     pub fn flush(&mut self, bank: Bank, time: ReceiveTime) {
         let unjournaled = self.banks[bank].session.unjournaled();
-        if let Some(numbers) = unjournaled.filter(|_| !Variant::NumbersNotJournaled.is_on()) {
+        // mutant: simulation: sequence numbers without an order are not in the journal
+        if let Some(numbers) = unjournaled {
             let (next_out, next_in) = numbers;
             let record = Record::Numbers {
                 bank: bank as u16,

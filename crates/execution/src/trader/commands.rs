@@ -6,7 +6,6 @@ use super::cause::{Cause, Commanded};
 use crate::config::{ClientConfig, CommandKind};
 use crate::desk::{AHEAD_MAX_NS, Notify, Received, Unadmitted, Unfit};
 use crate::edge::{Link, Output};
-use crate::variant::Variant;
 use std::fmt;
 use touchline_fx::command::{Command, Order};
 use touchline_fx::commands;
@@ -210,7 +209,8 @@ impl<O: Output, L: Link> Core<O, L> {
             return Err("not_allowed".into());
         }
         let has_journal = !self.recorder.is_dead() && self.recorder.refused().is_none();
-        if !has_journal && needs_record(Some(kind)) && !Variant::ExecutedUnrecorded.is_on() {
+        // mutant: simulation: commands are executed and orders sent without a record
+        if !has_journal && needs_record(Some(kind)) {
             return Err("kill".into());
         }
         if let Command::Parent(order) = command {
@@ -259,11 +259,9 @@ impl<O: Output, L: Link> Core<O, L> {
         client: &ClientConfig,
         order: &Order,
     ) -> Result<Done, Refused> {
-        let mut terms = commands::terms(self.engine.setup(), order);
-        if let Ok(terms) = &mut terms {
-            if Variant::LimitPriceIgnored.is_on() {
-                terms.limit = None;
-            }
+        // mutant: simulation: orders ignore the limit price of their parent
+        let terms = commands::terms(self.engine.setup(), order);
+        if let Ok(terms) = &terms {
             let ClientConfig {
                 name,
                 max_order,

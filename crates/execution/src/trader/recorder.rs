@@ -9,10 +9,8 @@ use super::budget::Budget;
 use super::cause::{Cause, Commanded, sent};
 use crate::config::{RunConfig, SyncMode};
 use crate::edge::Output;
-use crate::variant::Variant;
 use touchline_fx::encoding::Encoder;
-use touchline_fx::event::{Alarm, Answer, Event, Message, OrderLine, RunAlarm};
-use touchline_fx::input::Desk;
+use touchline_fx::event::{Alarm, Answer, Event, OrderLine, RunAlarm};
 use touchline_fx::setup::Bank;
 use touchline_fx::{Batch, Labels};
 use touchline_fx_desk::records::{self, Record};
@@ -198,10 +196,10 @@ impl<O: Output> Recorder<O> {
         self.write_cause(cause);
         self.ahead.fill(0);
         for event in &batch.events {
+            // mutant: simulation: a parent is not in the journal before its first order
+            // mutant: simulation: the kill switch is not in the journal
             let sequence = match &event.1 {
                 Event::Composite { .. } => continue,
-                Event::Accepted { .. } if Variant::ParentNotJournaled.is_on() => continue,
-                Event::Kill { .. } if Variant::KillNotJournaled.is_on() => continue,
                 Event::Order(line) => self.sequence(line, &next_out),
                 _ => 0,
             };
@@ -216,20 +214,15 @@ impl<O: Output> Recorder<O> {
         match cause {
             Cause::None | Cause::Answer(_) => {}
             // mutant: execution: a report is not in the journal
-            Cause::Received(bank, bytes) if !Variant::ReportNotJournaled.is_on() => {
-                self.batch.received(bank, bytes);
-            }
-            Cause::Received(..) => {}
+            // mutant: simulation: a report is not in the journal
+            Cause::Received(bank, bytes) => self.batch.received(bank, bytes),
             Cause::Session(bank, is_up) => self.batch.session(bank, is_up),
             Cause::Command(command) => {
                 let client = command.answer.client;
                 self.batch
                     .command(command.request, client, command.person, command.received);
-                let is_lost = Variant::BookingNotJournaled.is_on();
-                let decision = command.decision;
-                let decision =
-                    decision.filter(|decision| !(is_lost && matches!(decision, Desk::Book { .. })));
-                if let Some(decision) = decision {
+                // mutant: simulation: a booking of the desk is not in the journal
+                if let Some(decision) = command.decision {
                     self.batch.decision(decision);
                 }
             }
@@ -238,11 +231,13 @@ impl<O: Output> Recorder<O> {
 
     /// Number of the message of a line; 0 if none is sent.
     fn sequence(&mut self, line: &OrderLine, next_out: &impl Fn(Bank) -> u64) -> u64 {
-        let Some(message) = sent(line) else { return 0 };
+        if sent(line).is_none() {
+            return 0;
+        }
         let ahead = &mut self.ahead[line.bank];
         let sequence = next_out(line.bank) + *ahead;
-        let is_order = matches!(message, Message::Order(_));
-        *ahead += u64::from(is_order || !Variant::QuestionsUncounted.is_on());
+        // mutant: simulation: the number of an order leaves out the questions before it
+        *ahead += 1;
         sequence
     }
 
@@ -254,9 +249,7 @@ impl<O: Output> Recorder<O> {
         if self.batch.is_empty() {
             return Ok(None);
         }
-        if Variant::PublishedBeforeJournaled.is_on() {
-            self.publish(self.next);
-        }
+        // mutant: simulation: entries are published before they are in the journal
         let mut last = None;
         for place in 0..self.batch.finish(self.next) {
             let part = self.batch.part(place);
@@ -280,7 +273,8 @@ impl<O: Output> Recorder<O> {
     /// Publishes the record that was appended, by its numbers.
     pub fn publish_batch(&mut self) {
         let entries = self.batch.entries();
-        if entries > 0 && !Variant::PublishedBeforeJournaled.is_on() {
+        // mutant: simulation: entries are published before they are in the journal
+        if entries > 0 {
             self.publish(self.next);
         }
         self.next += entries;
@@ -349,10 +343,8 @@ impl<O: Output> Recorder<O> {
             return None;
         }
         // Cancels and session messages still leave: the next start skips their numbers.
+        // mutant: simulation: commands are executed and orders sent without a record
         self.out.give_up();
-        if Variant::ExecutedUnrecorded.is_on() {
-            self.is_dead = false;
-        }
         Some(match self.refused {
             Some(refused) => refused.to_string(),
             None => why.to_owned(),

@@ -9,7 +9,6 @@ use crate::config::{ClientConfig, Config};
 use crate::edge::{Link, Output};
 use crate::order_session::{OrderSession, Said};
 use crate::recovery::Recovered;
-use crate::variant::Variant;
 use std::collections::VecDeque;
 use touchline_fx::Batch;
 use touchline_fx::event::Alarm;
@@ -44,7 +43,8 @@ impl<O: Output, L: Link> Core<O, L> {
             id: recovered.start.boot,
             before: recovered.boot,
             is_tail_lost: recovered.start.is_other_boot,
-            lacks: recovered.may_lack_orders() && !Variant::NotAskedAfterReboot.is_on(),
+            // mutant: simulation: banks are not asked for orders after a reboot
+            lacks: recovered.may_lack_orders(),
         };
         let is_kill_unrecorded = recovered.had_unrecorded_kill();
         let (mut engine, next_event) = (recovered.engine, recovered.next_event);
@@ -118,14 +118,11 @@ impl<O: Output, L: Link> Core<O, L> {
         self.wake(time);
         self.begin_boot(epoch, now_ns)?;
         let desk = match self.boot.lacks {
-            // Asked, and none of its orders is adopted.
-            true if Variant::LostOrderRefused.is_on() => Desk::Reboot { epoch: 0 },
+            // mutant: simulation: a report of a lost order is refused
             true => Desk::Reboot { epoch },
             false => Desk::Restart,
         };
-        if Variant::FailureForgottenEarly.is_on() {
-            self.recorder.failure_recorded();
-        }
+        // mutant: simulation: a failure is forgotten before the kill is recorded
         self.handle(time, &Input::Desk(desk));
         if self.is_kill_unrecorded {
             self.kill("auto:journal", time);
@@ -180,9 +177,7 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// The wall clock was set by this much, and is that much ahead of the engine's clock now.
     pub fn wall_stepped(&mut self, step_ns: i64, wall_ahead_ns: i64) {
-        if Variant::StepIgnored.is_on() {
-            return;
-        }
+        // mutant: simulation: a step of the wall clock is ignored
         self.wall_ahead_ns = wall_ahead_ns;
         for bank in 0..self.banks.len() {
             self.banks[bank].session.wall_stepped(step_ns);

@@ -61,11 +61,8 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         let session = if is_up { Session::Up } else { Session::Down };
         let input = Input::Orders(bank, session);
+        // mutant: simulation: orders without an outcome are sent again
         self.handle_for(time, &input, Cause::Session(bank, is_up));
-        #[cfg(test)]
-        if is_up {
-            self.send_unknown_again(bank, time);
-        }
     }
 
     /// The message that a session handed out: in the journal with everything that follows from it.

@@ -5,7 +5,6 @@ use super::carry::Core;
 use super::incident::text_of;
 use super::recorder::Failure;
 use crate::edge::{Link, Output};
-use crate::variant::Variant;
 use touchline_types::ReceiveTime;
 
 impl<O: Output, L: Link> Core<O, L> {
@@ -36,9 +35,7 @@ impl<O: Output, L: Link> Core<O, L> {
             return;
         };
         self.incident(Incident::JournalFailed { why });
-        if Variant::ExecutedUnrecorded.is_on() {
-            return;
-        }
+        // mutant: simulation: commands are executed and orders sent without a record
         // mutant: execution: a journal that failed is no kill
         self.kill("auto:journal", time);
     }

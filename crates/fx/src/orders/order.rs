@@ -252,6 +252,7 @@ impl Order {
     pub fn dispute(&mut self) -> bool {
         let may = !self.state.is_end();
         if may {
+            // mutant: simulation: a disputed order is taken as ended
             self.state = Disputed;
         }
         may

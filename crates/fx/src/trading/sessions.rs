@@ -88,6 +88,7 @@ impl Sessions {
         let session = &self.sessions[bank];
         let sent = session.rate.count(now_ns);
         // mutant: fx: a bank receives more orders than its rate limit
+        // mutant: simulation: a bank has no limit of its orders in a second
         session.is_up && sent < setup.banks[bank].config.max_orders_per_s
     }
 

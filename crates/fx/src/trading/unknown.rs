@@ -44,6 +44,7 @@ impl Trading {
         if self.orders.unknown() >= self.setup.risk.kill_unknown {
             self.kill_by(Id::new(b"auto:unknown"), step);
         }
+        // mutant: simulation: an order without an outcome is taken as rejected
         self.ask(at, step);
     }
 

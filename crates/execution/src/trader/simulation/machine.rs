@@ -97,7 +97,7 @@ impl Machine {
             return;
         }
         let (now_ns, watch) = (self.now_ns, &mut self.watch);
-        // A broken variant may leave out what others name.
+        // A mutant may leave out what others name.
         let _ = self.decoder.read(record.body, |_, _, entry, _| {
             if let Entry::Received { bank, bytes } = entry {
                 watch.note(now_ns, || {

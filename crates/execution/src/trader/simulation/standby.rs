@@ -1,7 +1,6 @@
 //! A standby in the simulation: it follows the journal at random moments, and may be promoted when the engine is dead.
 
 use crate::recovery::{Reading, Recovered};
-use crate::variant::Variant;
 use touchline_fx::setup::Setup;
 use touchline_journal::SimulatedJournal;
 
@@ -45,9 +44,8 @@ impl Standby {
 
     /// It has the lock, and the journal of the run before has ended: the state to start from.
     pub fn take_over(mut self, journal: &mut SimulatedJournal) -> Result<Recovered, String> {
-        if !Variant::StandbyMissesTheEnd.is_on() {
-            self.follow(journal)?;
-        }
+        // mutant: simulation: a standby starts from what it had applied before
+        self.follow(journal)?;
         Ok(self.reading.finish())
     }
 }

@@ -16,7 +16,6 @@ use crate::config::SyncMode;
 use crate::desk::Gate;
 use crate::recovery::{Recovered, recover_from};
 use crate::trader::carry::Core;
-use crate::variant::Variant;
 use silence::{Given, Silences};
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -100,7 +99,7 @@ impl World {
         let mut random = Random::from_seed(seed);
         let mut scenario = Scenario::new(&mut random);
         let silences = Silences::new(seed, &mut scenario.engine);
-        let setup = Variant::limits(scenario.engine.setup().expect("a configuration"));
+        let setup = scenario.engine.setup().expect("a configuration");
         let pairs = setup.pairs.iter();
         let pairs = pairs.map(|pair| (pair.config.symbol.clone(), pair.config.precision));
         let rates = scenario.engine.banks.iter();

@@ -3,7 +3,6 @@
 use super::super::watch::parent_of;
 use super::{Engine, Machine, Process, World, watch};
 use crate::desk::Received;
-use crate::variant::Variant;
 use std::collections::BTreeSet;
 use touchline_fx::command::Command;
 use touchline_fx::orders::OrderState;
@@ -105,9 +104,7 @@ impl World {
                 continue;
             }
             process.kills_taken[client] = request;
-            if Variant::KillFileRemovedEarly.is_on() {
-                self.traders.kill_files[client] = None;
-            }
+            // mutant: simulation: the file of a kill is removed before the kill is recorded
             let command = Ok(Command::Kill);
             let command = Received { request, command };
             let boot_ns = self.traders.boot_ns(self.now_ns);

@@ -1,7 +1,6 @@
 //! What goes wrong with the engine's process and its host.
 
 use super::{BOOT_NS, MS, Process, Standby, World};
-use crate::variant::Variant;
 use touchline_fx::input::Session;
 use touchline_journal::State;
 
@@ -97,10 +96,7 @@ impl World {
 
     /// Time of inputs of the engine now.
     pub(super) fn input_ns(&self, process: &Process) -> u64 {
-        match Variant::AgesByWallClock.is_on() {
-            true => self.machine.borrow().wall_ns(),
-            false => process.clock.at_ns(self.now_ns),
-        }
+        process.clock.at_ns(self.now_ns)
     }
 
     /// The standby follows, or another one starts.
@@ -122,16 +118,8 @@ impl World {
         if self.process.is_none() || self.standby.is_none() || self.rival.is_some() {
             return;
         }
-        if !Variant::PromotedWithoutLock.is_on() {
-            self.counts.refused_promotions += 1;
-            return;
-        }
-        self.rival = self.process.take();
-        for bank in &mut self.banks {
-            bank.line.borrow_mut().engine_died(self.now_ns, false);
-        }
-        self.machine.borrow_mut().journal.kill();
-        self.start_ns = self.now_ns;
+        // mutant: simulation: a standby is promoted while the engine is frozen
+        self.counts.refused_promotions += 1;
     }
 
     /// The process dies between two calls, and the host with it or not.
