@@ -8,6 +8,7 @@ mod fix;
 mod journal;
 mod place;
 mod programs;
+mod readers;
 mod relay;
 mod shared_memory;
 mod simulation;
@@ -53,6 +54,7 @@ pub struct Mutant {
 /// All of them. Their tests need nothing from outside the repository.
 const ALL: [&[Mutant]; 7] = [
     shared_memory::SHARED_MEMORY,
+    readers::READERS,
     feed::FEED,
     fix::FIX,
     journal::JOURNAL,

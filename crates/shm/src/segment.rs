@@ -34,7 +34,7 @@ mod writer_lock;
 pub use build::Build;
 pub use directory::{Directory, GroupAccess, Root};
 pub use error::Error;
-pub use guests::{Guest, GuestFile, Guests};
+pub use guests::{Guest, GuestFile, GuestLock, Guests, Pass};
 pub use holder::Holder;
 pub use length::Length;
 pub use mapping::{Access, Draft, Lock, Look, Mapping, Options, Warning};

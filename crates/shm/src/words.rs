@@ -13,10 +13,17 @@ pub trait Words {
     fn words(&self) -> &[AtomicU64];
 }
 
-impl<M: Words> Words for &M {
+impl<M: Words + ?Sized> Words for &M {
     #[inline]
     fn words(&self) -> &[AtomicU64] {
         M::words(self)
+    }
+}
+
+impl Words for [AtomicU64] {
+    #[inline]
+    fn words(&self) -> &[AtomicU64] {
+        self
     }
 }
 

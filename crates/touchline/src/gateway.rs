@@ -16,7 +16,7 @@ use touchline_gateway::Incidents;
 use touchline_gateway::config::{Duty, bus_name};
 use touchline_gateway::live;
 use touchline_gateway::venues::{AnyConfig, Running, StartError, Work};
-use touchline_transport::shm::{CountersView, Root, readers};
+use touchline_transport::shm::{CountersView, Root, reader_in};
 
 /// Connect to a venue, keep its books, and publish them in shared memory.
 ///
@@ -219,13 +219,7 @@ impl Watch {
 
     /// Name of the reader in a slot of the bus, also of one that died.
     fn name_of(&self, place: u64) -> Option<String> {
-        let readers = readers(&self.root, &self.bus).ok()?;
-        // A reader before it may have left its counters with the same slot.
-        let found = readers
-            .into_iter()
-            .filter(|reader| reader.counters.place == place)
-            .max_by_key(|reader| reader.counters.written_unix_ns);
-        found.map(|reader| reader.name)
+        reader_in(&self.root, &self.bus, place).ok().flatten()
     }
 
     fn look(&self, reporter: &mut Reporter, log: &mut Log) {

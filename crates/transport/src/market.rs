@@ -35,7 +35,7 @@ pub use kinds::Kinds;
 pub use last_values::{LastValue, Value};
 pub use local::Local;
 pub use mirror::Mirror;
-pub use overview::{Overview, RegisteredReader, readers};
+pub use overview::{Overview, RegisteredReader, reader_in, readers};
 pub use published::{BookHealth, Noted, PublishedStates};
 pub use publisher::Publisher;
 pub use room::Room;

@@ -7,7 +7,8 @@ pub use crate::bus::{
 };
 pub use crate::market::{
     BookImage, Filter, Images, Item, Join, Kinds, LastValue, Overview, Publisher,
-    PublisherCounters, Received, RegisteredReader, Settings, Subscriber, Unseen, Value, readers,
+    PublisherCounters, Received, RegisteredReader, Settings, Subscriber, Unseen, Value, reader_in,
+    readers,
 };
 pub use crate::stats::{
     CountersFile, CountersView, Description, FineClock, HistogramView, Origin, ProcessStats,

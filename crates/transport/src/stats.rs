@@ -12,4 +12,4 @@ pub use process_stats::{ProcessStats, ProcessView};
 pub use reader_stats::{
     FineClock, READER_HISTOGRAMS, READERS_MAX, ReaderCounters, ReaderStats, ReaderView,
 };
-pub(crate) use reader_stats::{measure, sweep_of, views};
+pub(crate) use reader_stats::{check_places, measure, sweep_of, views};

@@ -13,6 +13,9 @@ const LEASE: usize = 0;
 /// Word of a slot: everything below it was read.
 const POSITION: usize = 1;
 
+/// Words of a slot: the reader of another user for which the writer holds it; zeros: its reader writes it itself.
+const HOLDER: [usize; 2] = [2, 3];
+
 /// Lease of a slot; distinguishes its holders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotLease(u64);
@@ -46,9 +49,17 @@ impl<M: Words> Cursors<M> {
 
     /// Takes a slot that the caller has locked (see [`SlotLocks`](crate::segment::SlotLocks)).
     pub fn take(&self, slot: usize, position: u64) -> SlotLease {
+        self.take_for([0; 2], slot, position)
+    }
+
+    /// [`Self::take`] by the writer, for a reader of another user, who does not write here.
+    pub fn take_for(&self, holder: [u64; 2], slot: usize, position: u64) -> SlotLease {
         let Some(words) = self.slot(slot) else {
             return SlotLease(0);
         };
+        for (place, value) in HOLDER.into_iter().zip(holder) {
+            words[place].store(value, Ordering::Relaxed);
+        }
         let lease = words[LEASE].load(Ordering::Relaxed).wrapping_add(2) | 1;
         words[POSITION].store(position, Ordering::Relaxed);
         words[LEASE].store(lease, Ordering::Release);
@@ -79,6 +90,31 @@ impl<M: Words> Cursors<M> {
     pub fn lease(&self, slot: usize) -> Option<SlotLease> {
         let lease = self.slot(slot)?[LEASE].load(Ordering::Acquire);
         (lease & 1 == 1).then_some(SlotLease(lease))
+    }
+
+    /// The reader of another user for which the writer holds a slot, or held it before it was freed; zeros: none.
+    pub fn holder(&self, slot: usize) -> [u64; 2] {
+        let words = self.slot(slot);
+        words.map_or([0; 2], |words| {
+            HOLDER.map(|place| words[place].load(Ordering::Relaxed))
+        })
+    }
+
+    /// The slot that the writer holds for this reader of another user.
+    pub fn slot_of(&self, holder: [u64; 2]) -> Option<usize> {
+        let is_held = |slot: &usize| self.lease(*slot).is_some() && self.holder(*slot) == holder;
+        (0..self.slots()).find(is_held)
+    }
+
+    /// Frees the slots that an earlier writer held for readers of other users.
+    pub fn free_held(&self) {
+        for slot in 0..self.slots() {
+            if let Some(lease) = self.lease(slot)
+                && self.holder(slot) != [0; 2]
+            {
+                self.free(slot, lease);
+            }
+        }
     }
 
     /// Reported position of the reader in a slot; `None` if the slot is free.

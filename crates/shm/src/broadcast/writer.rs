@@ -286,6 +286,11 @@ impl<M: Words> Writer<M> {
         self.next
     }
 
+    /// Position of the last join point: a reader that the writer registers there loses nothing from it on.
+    pub fn join_point(&self) -> u64 {
+        self.join_point_at
+    }
+
     /// Number of writers that this ring has had, this one included.
     pub fn generation(&self) -> u64 {
         self.generation

@@ -276,22 +276,25 @@ pub enum GroupAccess {
     /// Its members read it.
     #[default]
     Read,
-    /// They also write it: a file in which readers report to the writer.
-    Write,
+    /// The same; several processes of the owner write it, and members did for earlier versions: readers report to the writer there.
+    Reports,
 }
 
 impl GroupAccess {
     /// Mode of a file of a bus that is shared with this group.
     fn mode(self, group: Option<u32>) -> u32 {
-        group.map_or(0o600, |_| self.mode_max())
+        match self {
+            GroupAccess::None => 0o600,
+            GroupAccess::Read | GroupAccess::Reports => group.map_or(0o600, |_| 0o640),
+        }
     }
 
-    /// Most access of a file; that of files shared with a group.
+    /// Most access of a file.
     fn mode_max(self) -> u32 {
         match self {
             GroupAccess::None => 0o600,
             GroupAccess::Read => 0o640,
-            GroupAccess::Write => 0o660,
+            GroupAccess::Reports => 0o660,
         }
     }
 }
@@ -437,15 +440,19 @@ impl Directory {
         access::give_file(self.handle(), group, mode, || self.path())
     }
 
+    /// Whether this process's user is the owner.
+    pub fn is_own(&self) -> bool {
+        self.root.owner == this_user()
+    }
+
     /// Checks that this process's user is the owner, who alone writes.
     pub(super) fn check_is_own(&self) -> Result<(), Error> {
-        let user = this_user();
-        match self.root.owner == user {
+        match self.is_own() {
             true => Ok(()),
             false => Err(Error::Foreign {
                 path: self.path(),
                 owner: self.root.owner,
-                expected: user,
+                expected: this_user(),
             }),
         }
     }

@@ -21,8 +21,10 @@ use std::ffi::{CStr, CString};
 use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The folder.
+/// The folder of their statistics.
 const FOLDER: &str = "guests";
+/// The folder of their positions, on a lossless bus.
+const PLACES: &str = "places";
 /// Time in which a reader makes its file: an older one without its name is that of a reader that died.
 const MAKING: Duration = Duration::from_secs(60);
 /// Byte of a file that its process locks.
@@ -43,11 +45,20 @@ pub struct Guest {
     key: Option<u32>,
 }
 
+/// A pass through the folder that goes on with the next look.
+#[derive(Debug)]
+pub struct Pass(Dir);
+
+/// Lock of the file of a reader, held by its process as long as that lives.
+#[derive(Debug)]
+pub struct GuestLock(LockFile);
+
 /// The file of this process, which its reader fills. If dropped, it is removed.
 #[derive(Debug)]
 pub struct GuestFile {
     guests: Guests,
     file: String,
+    user: u32,
     /// The open file holds the lock.
     lock: LockFile,
     owner: Process,
@@ -59,29 +70,46 @@ impl WriterLock {
     /// # Errors
     /// A system call failed.
     pub fn share_guests(&self) -> Result<(), Error> {
+        self.share(FOLDER, true)
+    }
+
+    /// The same for the positions of those that the writer waits for, if it waits for any.
+    ///
+    /// # Errors
+    /// A system call failed.
+    pub fn share_places(&self, is_lossless: bool) -> Result<(), Error> {
+        self.share(PLACES, is_lossless)
+    }
+
+    fn share(&self, name: &str, is_wanted: bool) -> Result<(), Error> {
         let bus = self.directory();
-        let (path, group) = (bus.path_of(FOLDER), bus.group());
-        if group.is_none() {
+        let (path, group) = (bus.path_of(name), bus.group());
+        if group.is_none() || !is_wanted {
             // What cannot be removed is of no use to anybody, and in nobody's way.
-            return self.remove_guests().map_or_else(|_| Ok(()), Ok);
+            return self.remove_folder(name).map_or_else(|_| Ok(()), Ok);
         }
-        match rustix::fs::mkdirat(bus.handle(), FOLDER, Mode::RWXU) {
+        match rustix::fs::mkdirat(bus.handle(), name, Mode::RWXU) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(Error::system("make", path)(error)),
         }
-        let folder = bus.open_folder(FOLDER)?;
+        let folder = bus.open_folder(name)?;
         // New files are of the group; only their owners and this user remove them.
         access::give_file(folder.handle(), group, 0o3770, || path.clone())
     }
 
-    /// Removes the folder for readers of other users with all that is in it, if there is one.
+    /// Removes the folders for readers of other users with all that is in them, if there are any.
     ///
     /// # Errors
     /// A system call failed: a member of the group filled a folder of its own there, which only that user can remove.
     pub fn remove_guests(&self) -> Result<(), Error> {
+        self.remove_folder(FOLDER)?;
+        self.remove_folder(PLACES)
+    }
+
+    fn remove_folder(&self, name: &str) -> Result<(), Error> {
         let bus = self.directory();
-        let path = bus.path_of(FOLDER);
-        let folder = match bus.open_folder(FOLDER) {
+        let path = bus.path_of(name);
+        let folder = match bus.open_folder(name) {
             Err(Error::Missing { .. }) => return Ok(()),
             opened => opened?,
         };
@@ -100,7 +128,19 @@ impl Guests {
     /// # Errors
     /// It is not a folder as the publisher makes it.
     pub fn of(bus: &Directory) -> Result<Option<Guests>, Error> {
-        match bus.open_folder(FOLDER) {
+        Guests::in_folder(bus, FOLDER)
+    }
+
+    /// The folder of the positions of readers that the writer of a lossless bus waits for.
+    ///
+    /// # Errors
+    /// As [`Guests::of`].
+    pub fn places(bus: &Directory) -> Result<Option<Guests>, Error> {
+        Guests::in_folder(bus, PLACES)
+    }
+
+    fn in_folder(bus: &Directory, name: &str) -> Result<Option<Guests>, Error> {
+        match bus.open_folder(name) {
             Err(Error::Missing { .. }) => Ok(None),
             opened => Ok(Some(Guests(opened?))),
         }
@@ -130,6 +170,14 @@ impl Guests {
         Ok(all.into_values().flatten().collect())
     }
 
+    /// The lock of the file of a reader.
+    ///
+    /// # Errors
+    /// The file is not one that a reader of this user makes, or a system call failed.
+    pub fn lock(&self, guest: &Guest) -> Result<GuestLock, Error> {
+        self.lock_of(guest).map(GuestLock)
+    }
+
     /// Number of the files of this process's user.
     ///
     /// # Errors
@@ -143,22 +191,62 @@ impl Guests {
     /// Removes the files of dead readers: a reader those of its own user, the owner of the bus those of all users and all that is
     /// no reader's file. Nothing in the files is read, only whether they are locked. What cannot be removed stays.
     pub fn sweep(&self) {
-        let (is_owner, user) = (self.0.check_is_own().is_ok(), this_user());
         for entry in self.entries().into_iter().flatten() {
-            let is_left = match self.guest(&entry) {
-                Some(guest) if is_owner || guest.user == user => self.is_dead(&guest),
-                Some(_) => false,
-                None => is_owner && !self.is_being_made(&entry),
-            };
-            if is_left && self.unlink(&entry, AtFlags::empty()) == Err(Errno::ISDIR) {
-                let _ = self.unlink(&entry, AtFlags::REMOVEDIR);
-            }
+            self.sweep_one(&entry);
         }
     }
 
-    fn entries(&self) -> Result<impl Iterator<Item = CString>, Error> {
+    /// Sweeps the next `most` entries of a pass that are not of known readers, and returns the readers among them: however many files
+    /// others create, a look takes no longer. A pass begins with `None` and ends as it began.
+    pub fn sweep_next(
+        &self,
+        pass: &mut Option<Pass>,
+        most: usize,
+        is_known: impl Fn(&Guest) -> bool,
+    ) -> Vec<Guest> {
+        if pass.is_none() {
+            // A folder that cannot be read now is read by the next look.
+            *pass = self.list().ok().map(Pass);
+        }
+        let (mut found, mut left) = (Vec::new(), most);
+        while left > 0 {
+            let Some(Ok(entry)) = pass.as_mut().and_then(|Pass(entries)| entries.next()) else {
+                *pass = None;
+                break;
+            };
+            let entry = entry.file_name();
+            let named = || Guest::parse(entry.to_str().ok()?);
+            if !matches!(entry.to_bytes(), b"." | b"..") && !named().is_some_and(|it| is_known(&it))
+            {
+                left -= 1;
+                found.extend(self.sweep_one(entry));
+            }
+        }
+        found
+    }
+
+    /// Removes an entry that a dead reader left, or that is no reader's; returns its reader otherwise.
+    fn sweep_one(&self, entry: &CStr) -> Option<Guest> {
+        let (is_owner, user) = (self.0.is_own(), this_user());
+        let guest = self.guest(entry);
+        let is_left = match &guest {
+            Some(guest) if is_owner || guest.user == user => self.is_dead(guest),
+            Some(_) => false,
+            None => is_owner && !self.is_being_made(entry),
+        };
+        if is_left && self.unlink(entry, AtFlags::empty()) == Err(Errno::ISDIR) {
+            let _ = self.unlink(entry, AtFlags::REMOVEDIR);
+        }
+        guest.filter(|_| !is_left)
+    }
+
+    fn list(&self) -> Result<Dir, Error> {
         let failed = || Error::system("list", self.0.path());
-        let entries = Dir::new(self.0.open_readable().map_err(failed())?).map_err(failed())?;
+        Dir::new(self.0.open_readable().map_err(failed())?).map_err(failed())
+    }
+
+    fn entries(&self) -> Result<impl Iterator<Item = CString>, Error> {
+        let entries = self.list()?;
         let names = entries.map_while(|entry| Some(entry.ok()?.file_name().to_owned()));
         Ok(names.filter(|name| !matches!(name.to_bytes(), b"." | b"..")))
     }
@@ -302,6 +390,7 @@ impl Guests {
         let made = GuestFile {
             guests: self,
             file,
+            user: guest.user,
             lock,
             owner: Process::this(),
         };
@@ -331,6 +420,20 @@ impl Guest {
         };
         // `+7` and `007` are numbers, and not the name of a user's file.
         (guest.file() == file).then_some(guest)
+    }
+}
+
+impl GuestLock {
+    /// Whether the process of the reader lives; also true if the system does not say.
+    pub fn is_held(&self) -> bool {
+        self.0.is_held(BYTE) != Ok(false)
+    }
+}
+
+impl GuestFile {
+    /// Its user.
+    pub fn user(&self) -> u32 {
+        self.user
     }
 }
 

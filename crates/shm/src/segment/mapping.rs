@@ -334,7 +334,7 @@ impl Mapping {
         options: &Options,
     ) -> Result<Self, Error> {
         let mut region = Region::map(file, path, bytes, access)?;
-        let is_locked = access == Access::Write && options.group_access != GroupAccess::Write;
+        let is_locked = access == Access::Write && options.group_access != GroupAccess::Reports;
         region.locked_by = is_locked.then(Process::this);
         region.prepare(access, options)?;
         Ok(Self {
@@ -544,7 +544,7 @@ impl Drop for Region {
 /// must not write to it.
 fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error> {
     // mutant: names: a file in use is written by a second one
-    if options.group_access == GroupAccess::Write {
+    if options.group_access == GroupAccess::Reports {
         return Ok(());
     }
     // The system releases the files of a dead process before its memory, and the memory only when no tool reads its

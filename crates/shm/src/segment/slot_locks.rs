@@ -24,14 +24,19 @@ impl SlotLocks {
     /// For the writer: creates the file if it is missing. Readers that hold a slot keep it.
     pub fn create(lock: &WriterLock, slots: u32) -> Result<Self, Error> {
         let directory = lock.directory().clone();
-        let file = directory.open_or_create_file(FILE, GroupAccess::Write)?;
-        directory.grant(file.as_fd(), FILE, GroupAccess::Write)?;
+        let file = directory.open_or_create_file(FILE, GroupAccess::Reports)?;
+        directory.grant(file.as_fd(), FILE, GroupAccess::Reports)?;
         Self::new(directory, file.into(), slots)
     }
 
-    /// For readers: the file must exist. The publication states the number of slots.
+    /// For readers of the writer's user: the file must exist. The publication states the number of slots.
     pub fn open(directory: &Directory, slots: u32) -> Result<Self, Error> {
-        Self::new(directory.clone(), open(directory)?, slots)
+        Self::new(directory.clone(), open(directory, OFlags::RDWR)?, slots)
+    }
+
+    /// For everybody who may read the bus: which slots are held.
+    pub fn open_to_look(directory: &Directory, slots: u32) -> Result<Self, Error> {
+        Self::new(directory.clone(), open(directory, OFlags::RDONLY)?, slots)
     }
 
     fn new(directory: Directory, file: LockFile, slots: u32) -> Result<Self, Error> {
@@ -51,7 +56,7 @@ impl SlotLocks {
     /// [`Error::NoFreeSlot`].
     pub fn acquire(&self) -> Result<SlotGuard, Error> {
         // Locks of one open file do not exclude each other, so each guard opens its own.
-        let file = open(&self.directory)?;
+        let file = open(&self.directory, OFlags::RDWR)?;
         for index in 0..self.slots {
             let taken = file.try_lock(u64::from(index));
             if taken.map_err(Error::system("lock", self.directory.path_of(FILE)))? {
@@ -92,7 +97,7 @@ impl SlotGuard {
     }
 }
 
-fn open(directory: &Directory) -> Result<LockFile, Error> {
-    let (file, _) = directory.open_file(FILE, OFlags::RDWR, GroupAccess::Write)?;
+fn open(directory: &Directory, access: OFlags) -> Result<LockFile, Error> {
+    let (file, _) = directory.open_file(FILE, access, GroupAccess::Reports)?;
     Ok(file.into())
 }

@@ -240,11 +240,11 @@ events! {
         "an instrument has no snapshot slot on the bus: beyond the limit, or /dev/shm is full"
         "free memory (df -h /dev/shm, touchline stat --prune, a smaller ring_bytes), or raise instruments_max";
     READER_LOST = Warn Each "reader_lost" [name place reason count fix]
-        "the publisher of a lossless bus does not wait for this reader any more (the last of count): it died, or was slower than wait_ms of [publication.lossless] allows (too_slow) and may be overrun; - is a reader without a name"
+        "the publisher of a lossless bus does not wait for this reader any more (the last of count): it died, or was slower than wait_ms of [publication.lossless] allows (too_slow) and may be overrun; - is a reader without a name, -@UID one of another user"
         "start the reader again; or make it faster, or raise wait_ms or ring_bytes";
     CURSORS_RENEWED = Warn Limited "cursors_renewed" [count fix]
         "another process changed the length of the file cursors of a lossless bus; the publisher made it again, and its readers move there within 100 ms: until then it does not wait for them"
-        "find the process of the bus's group that truncates or extends files below the directory of buses, and end it";
+        "find the process of the gateway's user that truncates or extends files below the directory of buses, and end it";
 
     // `touchline metrics`.
     SERVING = Info Each "serving" [address directory]

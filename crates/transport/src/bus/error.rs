@@ -104,6 +104,16 @@ pub enum Error {
         /// Its owner, a user id.
         owner: u32,
     },
+    /// A reader of another user with a name, to which the publisher of a lossless bus gave no slot.
+    #[error(
+        "bus {bus}: its publisher gave this reader no place within {waited_s} s; it waits for another reader, or hangs, or a user of its group fills the folder places of the bus: try again, or join without a name"
+    )]
+    NoPlace {
+        /// Name of the bus.
+        bus: String,
+        /// Time that the reader waited, seconds.
+        waited_s: u64,
+    },
     /// Memory of this process does not suffice for a reader.
     #[error(
         "a reader of bus {bus} needs {bytes} bytes, and this process cannot have them; raise `ulimit -v`, choose fewer kinds of events, or leave buses that are not read any more"

@@ -1,27 +1,25 @@
 //! The files of a bus, for its writer and for its readers.
 
+use super::cursors::{CURSORS, open_cursors};
 use super::error::{Error, PROGRAM};
-use super::flow_control::{SlowReaderPolicy, Verdict};
-use super::{Directory, Holder, Layout, Liveness, Lossless, Root};
+use super::flow_control::SlowReaderPolicy;
+use super::places::{HeldPlaces, Place, PlaceFile};
+use super::registered::{Registered, bytes_of};
+use super::{Directory, Holder, Layout, Liveness, Root};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
 use touchline_shm::atomic::AtomicU64;
 use touchline_shm::broadcast::{self, Cursors, Format, Geometry};
 use touchline_shm::last_value::{self, Shape};
 use touchline_shm::segment::{
-    self, Access, GroupAccess, Length, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
+    self, Access, Guests, Length, Lock, Mapping, Options, SlotLocks, WriterLock,
 };
 
 const RING: &str = "ring";
-/// Cursors of registered readers, on a lossless bus.
-const CURSORS: &str = "cursors";
 
 /// Maximum duration of a writer's start, and the interval of checks.
 const START_MAX: Duration = Duration::from_secs(1);
 const START_POLL: Duration = Duration::from_millis(1);
-
-/// Registered readers at most, of which an earlier program states no number in the ring.
-const READERS_MAX: usize = 1024;
 
 /// Writer of a table.
 pub type TableWriter = last_value::Writer<Mapping>;
@@ -53,6 +51,8 @@ pub struct Writing<const N: usize> {
     pub tables: [TableWriter; N],
     /// Present on a lossless bus.
     pub policy: Option<SlowReaderPolicy>,
+    /// Of readers of other users, if a lossless bus is shared.
+    pub places: Option<HeldPlaces>,
 }
 
 impl<const N: usize> Writing<N> {
@@ -64,6 +64,7 @@ impl<const N: usize> Writing<N> {
         if N > 0 {
             lock.share_guests()?;
         }
+        lock.share_places(settings.lossless.is_some())?;
         let existing = Files::existing(&lock, sizes, settings)?;
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
         match settings.lossless {
@@ -74,95 +75,6 @@ impl<const N: usize> Writing<N> {
             None => {
                 lock.remove(CURSORS)?;
                 files.into_writing(lock, sizes, settings, None)
-            }
-        }
-    }
-}
-
-/// Registered readers of a lossless bus. Existing readers keep their slots.
-struct Registered {
-    cursors: Mapping,
-    policy: SlowReaderPolicy,
-}
-
-/// Options of the cursors, whose readers may be in the group of the bus.
-fn cursor_options(length: Length) -> Options {
-    Options {
-        lock: Lock::No,
-        group_access: GroupAccess::Write,
-        length,
-        ..Options::default()
-    }
-}
-
-/// Opens the cursors beside a ring of this format; `None` if the bus is not lossless.
-///
-/// # Errors
-/// They cannot be opened, or another process changed their length: the publisher makes them again within a second.
-pub fn open_cursors(
-    directory: &Directory,
-    ring: &Mapping,
-    access: Access,
-) -> Result<Option<Mapping>, segment::Error> {
-    let stated = Format::read(ring.words()).map_or(0, |format| format.cursors_words);
-    let length = match stated {
-        0 => Length::AtMost(8 * Cursors::<Mapping>::words_for(READERS_MAX)),
-        words => Length::Words(words as usize),
-    };
-    match Mapping::open(directory, CURSORS, access, &cursor_options(length)) {
-        Err(segment::Error::Missing { .. }) => Ok(None),
-        opened => opened.map(Some),
-    }
-}
-
-/// Makes the cursors again, after another process changed the length of the file; readers move there when they notice.
-///
-/// # Errors
-/// The file cannot be made.
-pub fn renew_cursors(lock: &WriterLock, old: &Mapping) -> Result<Mapping, segment::Error> {
-    let bytes = size_of_val(old.words());
-    Mapping::create(lock, CURSORS, bytes, &cursor_options(Length::Any))?.publish()
-}
-
-impl Registered {
-    fn open<const N: usize>(
-        lock: &WriterLock,
-        lossless: Lossless,
-        settings: &Layout<N>,
-    ) -> Result<Registered, Error> {
-        let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
-        let bytes = bytes_of(words, lock.directory().page_bytes()?);
-        let options = Options {
-            lock: settings.lock,
-            ..cursor_options(Length::Words(words))
-        };
-        let cursors = match Mapping::take_over(lock, CURSORS, &options) {
-            Ok(cursors) => cursors,
-            Err(_) => Mapping::create(lock, CURSORS, bytes, &options)?.publish()?,
-        };
-        let locks = SlotLocks::create(lock, lossless.readers_max)?;
-        Ok(Registered {
-            cursors,
-            policy: SlowReaderPolicy::new(locks, lossless),
-        })
-    }
-
-    /// Continues a ring without overrunning a registered reader.
-    fn resume(&mut self, ring: &Mapping) -> Result<broadcast::Writer<Mapping>, broadcast::Refused> {
-        loop {
-            let cursors = Cursors::new(self.cursors.clone());
-            let slot = match broadcast::Writer::resume_lossless(ring.clone(), cursors) {
-                Err(broadcast::Refused::Full { slot }) => slot,
-                other => return other,
-            };
-            let cursors = Cursors::new(&self.cursors);
-            // Before the check: a reader that takes the slot afterwards has another lease.
-            let Some(lease) = cursors.lease(slot) else {
-                continue;
-            };
-            match self.policy.judge(slot) {
-                Verdict::Wait => std::thread::sleep(START_POLL),
-                Verdict::Dead | Verdict::TooSlow => cursors.free(slot, lease),
             }
         }
     }
@@ -288,11 +200,15 @@ impl<const N: usize> Files<N> {
         for table in &mut tables {
             table.publish(ring.generation());
         }
+        let (policy, places) = registered
+            .map(|registered| (registered.policy, registered.places))
+            .unzip();
         Ok(Writing {
             lock,
             ring,
             tables,
-            policy: registered.map(|registered| registered.policy),
+            policy,
+            places: places.flatten(),
         })
     }
 }
@@ -343,25 +259,35 @@ impl<const N: usize> Reading<N> {
         bus: &str,
         tables: [&str; N],
         registered: bool,
-    ) -> Result<(Reading<N>, Option<SlotGuard>), Error> {
+    ) -> Result<(Reading<N>, Option<Place>), Error> {
         let start = Instant::now();
         loop {
             match Reading::try_join(root, bus, tables, registered) {
                 Err(Error::HalfStarted { .. }) if start.elapsed() < START_MAX => {
                     std::thread::sleep(START_POLL);
                 }
+                Ok((mut reading, Some(Place::File(file)))) => {
+                    file.await_slot(|| reading.is_published().unwrap_or(true))?;
+                    // The publisher waits for this reader from a join point on that is not later than the last one.
+                    reading.ring.skip_to_join_point();
+                    // Another writer may have started meanwhile.
+                    if reading.ring.generation() == reading.generation {
+                        return Ok((reading, Some(Place::File(file))));
+                    }
+                }
                 other => return other,
             }
         }
     }
 
-    /// [`Self::join`] without waiting: a starting writer is an error.
+    /// [`Self::join`] without waiting: a starting writer is an error, and a reader of another user has its slot with the publisher's
+    /// next look.
     pub fn try_join(
         root: &Root,
         bus: &str,
         tables: [&str; N],
         registered: bool,
-    ) -> Result<(Reading<N>, Option<SlotGuard>), Error> {
+    ) -> Result<(Reading<N>, Option<Place>), Error> {
         let half_started = || Error::HalfStarted {
             bus: bus.to_owned(),
         };
@@ -416,14 +342,20 @@ impl<const N: usize> Reading<N> {
     }
 
     /// Takes a slot of a registered reader.
-    fn registered(self) -> Result<(Reading<N>, SlotGuard), Error> {
+    fn registered(self) -> Result<(Reading<N>, Place), Error> {
+        if let Some(places) = Guests::places(&self.directory)?
+            && !self.directory.is_own()
+        {
+            let (file, ring) = PlaceFile::create(&self.directory, places, self.ring)?;
+            return Ok((Reading { ring, ..self }, Place::File(file.into())));
+        }
         let opened = open_cursors(&self.directory, self.ring.memory(), Access::Write)?;
         let cursors = Cursors::new(opened.ok_or_else(|| Error::NotLossless {
             bus: self.directory.name().to_owned(),
         })?);
         let guard = SlotLocks::open(&self.directory, cursors.slots() as u32)?.acquire()?;
         let ring = self.ring.registered(cursors, guard.index() as usize);
-        Ok((Reading { ring, ..self }, guard))
+        Ok((Reading { ring, ..self }, Place::Slot(guard)))
     }
 
     /// The writer that the tables belong to; `None` while one is starting.
@@ -454,7 +386,8 @@ impl<const N: usize> Reading<N> {
     pub fn renew_cursor(&mut self) {
         let is_lost = |cursors: &Cursors<Mapping>| {
             let memory = cursors.memory();
-            !memory.intact() || memory.is_replaced()
+            // One of another user has its cursor in a file of its own.
+            memory.path().ends_with(CURSORS) && (!memory.intact() || memory.is_replaced())
         };
         if self.ring.cursors().is_some_and(is_lost)
             && let Ok(Some(new)) = open_cursors(&self.directory, self.ring.memory(), Access::Write)
@@ -572,11 +505,6 @@ fn least_ring(mut geometry: Geometry, message_bytes: usize) -> Result<u64, Error
         geometry = Geometry::new(2 * geometry.capacity()).map_err(Error::RingBytes)?;
     }
     Ok(geometry.capacity())
-}
-
-/// Size in whole pages; bytes after the last word are unused.
-const fn bytes_of(words: usize, page_bytes: usize) -> usize {
-    (words * 8).next_multiple_of(page_bytes)
 }
 
 fn ring_options<const N: usize>(settings: &Layout<N>) -> Options {

@@ -38,6 +38,19 @@ struct Waiting {
     slot: usize,
     since: Instant,
     asked: Instant,
+    /// After the end of the wait.
+    tried_again: bool,
+}
+
+impl Waiting {
+    fn begun(slot: usize, now: Instant) -> Waiting {
+        Waiting {
+            slot,
+            since: now,
+            asked: now - LIVENESS_EVERY,
+            tried_again: false,
+        }
+    }
 }
 
 /// Decision about a reader that blocks the writer.
@@ -60,22 +73,24 @@ impl SlowReaderPolicy {
         }
     }
 
-    /// Decides about the reader in `slot`, which blocks the writer.
-    pub fn judge(&mut self, slot: usize) -> Verdict {
+    /// Decides about the reader in `slot`, which blocks the writer. `lives` says whether its process lives if the writer holds the slot
+    /// for it.
+    pub fn judge(&mut self, slot: usize, lives: impl FnOnce() -> Option<bool>) -> Verdict {
         let now = Instant::now();
-        let begun = Waiting {
-            slot,
-            since: now,
-            asked: now - LIVENESS_EVERY,
-        };
-        let waiting = self.waiting.get_or_insert(begun);
+        let waiting = self.waiting.get_or_insert(Waiting::begun(slot, now));
         if waiting.slot != slot {
-            *waiting = begun;
+            // All readers that block a message have done so since its wait began: two that take turns end no wait.
+            // mutant: places: readers that take turns are waited for without end
+            *waiting = Waiting {
+                since: waiting.since,
+                tried_again: waiting.tried_again,
+                ..Waiting::begun(slot, now)
+            };
         }
         if now.duration_since(waiting.asked) >= LIVENESS_EVERY {
             waiting.asked = now;
-            let alive =
-                u32::try_from(slot).is_ok_and(|slot| self.locks.is_held(slot).unwrap_or(true));
+            let is_held = |slot| self.locks.is_held(slot).unwrap_or(true);
+            let alive = lives().unwrap_or_else(|| u32::try_from(slot).is_ok_and(is_held));
             if !alive {
                 return Verdict::Dead;
             }
@@ -84,6 +99,18 @@ impl SlowReaderPolicy {
             return Verdict::TooSlow;
         }
         Verdict::Wait
+    }
+
+    /// Whether the wait for one message is over also for a reader in `slot` that moves; begins it otherwise. After its end one more
+    /// try finds those that moved far enough just now.
+    pub fn is_over(&mut self, slot: usize) -> bool {
+        let now = Instant::now();
+        let Some(waiting) = &mut self.waiting else {
+            self.waiting = Some(Waiting::begun(slot, now));
+            return false;
+        };
+        let is_over = now.duration_since(waiting.since) >= self.wait_max;
+        is_over && std::mem::replace(&mut waiting.tried_again, true)
     }
 
     /// Checks that readers still find the file with their slots.

@@ -1,9 +1,12 @@
 //! Writing side of a bus: messages of any kind, and tables.
 
+use super::cursors::renew_cursors;
 use super::damage::Damage;
 use super::error::Error;
-use super::files::{TableWriter, Writing, renew_cursors};
+use super::files::{TableWriter, Writing};
 use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
+use super::places::HeldPlaces;
+use super::registered::judge;
 use super::{Activity, Flags, Frame, Layout, Root, Warning};
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
@@ -19,6 +22,7 @@ use touchline_shm::segment::{Look, Mapping, WriterLock};
 pub struct Publication {
     ring: broadcast::Writer<Mapping>,
     policy: Option<SlowReaderPolicy>,
+    places: Option<HeldPlaces>,
     flow: FlowCounts,
     /// The right to write; released last.
     lock: WriterLock,
@@ -40,10 +44,12 @@ impl Publication {
             ring,
             tables,
             policy,
+            places,
         } = Writing::open(root, bus, layout)?;
         let publication = Publication {
             ring,
             policy,
+            places,
             flow: FlowCounts::default(),
             lock,
         };
@@ -134,9 +140,11 @@ impl Publication {
         self.ring.memory().warnings()
     }
 
-    /// Checks that readers still find its files. Three system calls, five on a lossless bus.
+    /// Checks that readers still find its files. Three system calls, five on a lossless bus; four more if that is shared with a group,
+    /// and two for each reader of another user.
     ///
-    /// Cursors of another length are made again: readers of a group write them, and must not end the publisher by that.
+    /// Cursors of another length are made again: readers write them, and must not end the publisher by that. Readers of other users
+    /// have their slots from here on.
     ///
     /// # Errors
     /// The damage.
@@ -154,11 +162,23 @@ impl Publication {
                     if let Ok(new) = renew_cursors(&self.lock, old) {
                         self.ring.move_cursors(Cursors::new(new));
                         self.flow.cursors_renewed += 1;
+                        self.move_places();
                     }
                 }
             }
         }
+        let (join_point, next) = (self.ring.join_point(), self.ring.next().position);
+        if let (Some(places), Some(registered)) = (&mut self.places, self.ring.registered()) {
+            places.follow(registered, join_point, next);
+        }
         Ok(())
+    }
+
+    fn move_places(&mut self) {
+        let (join_point, next) = (self.ring.join_point(), self.ring.next().position);
+        if let (Some(places), Some(registered)) = (&mut self.places, self.ring.registered()) {
+            places.move_to(registered, join_point, next);
+        }
     }
 
     /// Handles a reader of a lossless bus that blocks the writer: waits briefly, or frees its slot.
@@ -173,7 +193,11 @@ impl Publication {
         let Some(lease) = registered.lease(slot) else {
             return;
         };
-        match policy.judge(slot) {
+        let next = Some(self.ring.next().position);
+        let Some(verdict) = judge(policy, &mut self.places, slot, registered, next) else {
+            return;
+        };
+        match verdict {
             Verdict::Wait => {
                 self.flow.waits += 1;
                 (0..64).for_each(|_| spin_loop());
@@ -211,3 +235,6 @@ impl<'a> Staged<'a> {
         self.ring.staged_words()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::error::Error;
 use super::files::Reading;
-use super::{Flags, Found, Holder, Liveness, Root, SlotGuard, Watch};
+use super::{Flags, Found, Holder, Liveness, Place, Root, Watch};
 use touchline_shm::broadcast::RingEvent;
 use zerocopy::IntoBytes;
 
@@ -19,7 +19,7 @@ pub struct Subscription<const N: usize> {
     registered: bool,
     reading: Reading<N>,
     /// Slot of a registered reader.
-    guard: Option<SlotGuard>,
+    guard: Option<Place>,
     watch: Watch,
     /// Another publisher has started, and its announcement may be among the lost messages.
     restart_missed: bool,

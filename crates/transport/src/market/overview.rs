@@ -1,7 +1,7 @@
 //! Overview of a bus from outside: publisher, sizes, position.
 
 use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
-use crate::bus::{Build, Directory, Error, Holder, Liveness, Root, open_cursors};
+use crate::bus::{Build, Directory, Error, Holder, Liveness, Root, lives, open_cursors, user_of};
 use crate::stats::{self, ReaderView};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, RingEvent};
@@ -49,6 +49,8 @@ pub struct RegisteredReader {
     pub lag_bytes: u64,
 }
 
+type WithCursors = (Overview, Vec<ReaderView>, Option<Cursors<Mapping>>);
+
 impl Overview {
     /// Reads a bus without affecting any process.
     ///
@@ -78,7 +80,9 @@ impl Overview {
             position: next.position,
             message_bytes_max: geometry.message_max(),
             memory_bytes: memory_bytes(&reading.directory)?,
-            readers: registered_readers(&reading.directory, reading.ring.memory(), next.position)?,
+            readers: cursors(reading)?
+                .map(|cursors| registered_readers(&reading.directory, &cursors, next.position))
+                .transpose()?,
         })
     }
 
@@ -97,10 +101,18 @@ impl Overview {
     /// # Errors
     /// As for [`Overview::of`]. An unreadable counters file is an entry with its error.
     pub fn with_readers(root: &Root, bus: &str) -> Result<(Overview, Vec<ReaderView>), Error> {
-        let mut readers = stats::views(root, bus)?;
-        let overview = Overview::of(root, bus)?;
-        stats::measure(&mut readers, overview.position);
+        let (overview, readers, _) = Overview::with_cursors(root, bus)?;
         Ok((overview, readers))
+    }
+
+    fn with_cursors(root: &Root, bus: &str) -> Result<WithCursors, Error> {
+        let mut readers = stats::views(root, bus)?;
+        let (mut reading, _) = reading::join(root, bus, false)?;
+        let overview = Overview::see(&mut reading, bus)?;
+        stats::measure(&mut readers, overview.position);
+        let cursors = cursors(&reading)?;
+        stats::check_places(&mut readers, |slot| user_of(cursors.as_ref()?, slot));
+        Ok((overview, readers, cursors))
     }
 
     /// Publishing process, also if the files are damaged; `None` if there is none.
@@ -118,6 +130,24 @@ impl Overview {
 /// As for [`Overview::of`].
 pub fn readers(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     Ok(Overview::with_readers(root, bus)?.1)
+}
+
+/// Name of the reader that has or had a slot of a lossless bus, from 1, also of one that died; `-@UID`: a reader of another user,
+/// without a name.
+///
+/// # Errors
+/// As for [`Overview::of`].
+pub fn reader_in(root: &Root, bus: &str, place: u64) -> Result<Option<String>, Error> {
+    let (_, readers, cursors) = Overview::with_cursors(root, bus)?;
+    let slot = place.checked_sub(1).map(|slot| slot as usize);
+    let user = slot.and_then(|slot| user_of(cursors.as_ref()?, slot));
+    // A reader before it may have left its counters with the same slot.
+    let found = readers
+        .into_iter()
+        .filter(|reader| reader.counters.place == place && reader.user == user)
+        .max_by_key(|reader| reader.counters.written_unix_ns);
+    let unnamed = || user.map(|user| format!("-@{user}"));
+    Ok(found.map(|reader| reader.name).or_else(unnamed))
 }
 
 /// Reads from the last join point, at most a block before the end; limited, because the bus may be written meanwhile.
@@ -142,29 +172,32 @@ fn memory_bytes(directory: &Directory) -> Result<u64, Error> {
     Ok(sizes.flatten().map(|file| file.blocks() * 512).sum())
 }
 
+/// Cursors of a lossless bus; `None` also if another process changed their length: the publisher makes them again.
+fn cursors(reading: &MarketReading) -> Result<Option<Cursors<Mapping>>, Error> {
+    match open_cursors(&reading.directory, reading.ring.memory(), Access::Read) {
+        Err(segment::Error::Length { .. } | segment::Error::Size { .. }) => Ok(None),
+        opened => Ok(opened?.map(Cursors::new)),
+    }
+}
+
 fn registered_readers(
     directory: &Directory,
-    ring: &Mapping,
+    cursors: &Cursors<Mapping>,
     position: u64,
-) -> Result<Option<Vec<RegisteredReader>>, Error> {
-    let cursors = match open_cursors(directory, ring, Access::Read) {
-        // Another process changed its length: the publisher makes it again.
-        Ok(None) | Err(segment::Error::Length { .. } | segment::Error::Size { .. }) => {
-            return Ok(None);
-        }
-        opened => Cursors::new(opened?.expect("there is one")),
-    };
-    let locks = SlotLocks::open(directory, cursors.slots() as u32)?;
+) -> Result<Vec<RegisteredReader>, Error> {
+    let locks = SlotLocks::open_to_look(directory, cursors.slots() as u32)?;
     let mut readers = Vec::new();
-    for place in 0..cursors.slots() {
-        let Some(read) = cursors.position(place) else {
+    for slot in 0..cursors.slots() {
+        let Some(read) = cursors.position(slot) else {
             continue;
         };
+        let place = slot as u32;
         readers.push(RegisteredReader {
-            place: place as u32,
-            is_alive: locks.is_held(place as u32)?,
+            place,
+            // The publisher holds the lock for one of another user, and has perhaps ended.
+            is_alive: locks.is_held(place)? || lives(directory, cursors, slot),
             lag_bytes: (position.wrapping_sub(read) as i64).max(0) as u64,
         });
     }
-    Ok(Some(readers))
+    Ok(readers)
 }

@@ -1,7 +1,7 @@
 //! A bus of market data as attached by readers.
 
 use super::tables::TABLES;
-use crate::bus::{Error, Reading, Root, SlotGuard};
+use crate::bus::{Error, Place, Reading, Root};
 
 /// Ring and tables of a bus of market data.
 pub type MarketReading = Reading<{ TABLES.len() }>;
@@ -23,7 +23,7 @@ pub fn join(
     root: &Root,
     bus: &str,
     registered: bool,
-) -> Result<(MarketReading, Option<SlotGuard>), Error> {
+) -> Result<(MarketReading, Option<Place>), Error> {
     Reading::join(root, bus, TABLES, registered)
 }
 
@@ -32,6 +32,6 @@ pub fn try_join(
     root: &Root,
     bus: &str,
     registered: bool,
-) -> Result<(MarketReading, Option<SlotGuard>), Error> {
+) -> Result<(MarketReading, Option<Place>), Error> {
     Reading::try_join(root, bus, TABLES, registered)
 }

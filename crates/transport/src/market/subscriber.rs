@@ -11,7 +11,7 @@ mod starting_again;
 mod verdict;
 
 use super::reading::{self, MarketReading};
-use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Polled, Root, SlotGuard, Watch};
+use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Place, Polled, Root, Watch};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 pub use join::{Filter, Join};
 use joining::Joining;
@@ -29,7 +29,7 @@ pub struct Subscriber {
     settings: Join,
     reading: MarketReading,
     /// Slot of a registered reader.
-    guard: Option<SlotGuard>,
+    guard: Option<Place>,
     /// Number of the writer being read.
     generation: u64,
     /// Another writer has started, and its announcement may be lost.
@@ -142,7 +142,7 @@ impl Subscriber {
     }
 
     fn over(
-        (reading, guard): (MarketReading, Option<SlotGuard>),
+        (reading, guard): (MarketReading, Option<Place>),
         root: &Root,
         bus: &str,
         settings: Join,

@@ -117,6 +117,8 @@ struct Anchor {
 pub struct ReaderView {
     /// Its name.
     pub name: String,
+    /// User of a reader of another user than the publisher's.
+    pub user: Option<u32>,
     /// Process; `None` if it died and left the counters file.
     pub process: Option<Holder>,
     /// Counters; zeros if its counters file cannot be read.
@@ -418,14 +420,11 @@ fn guest_view(guests: &Guests, guest: &Guest) -> Option<ReaderView> {
     Some(ReaderView {
         name: format!("{}@{}", guest.name, guest.user),
         process: holder,
-        // A reader of another user has no place, whatever its file states.
-        counters: ReaderCounters {
-            place: 0,
-            ..counters_file
-                .as_ref()
-                .map(ReaderCounters::of)
-                .unwrap_or_default()
-        },
+        user: Some(guest.user),
+        counters: counters_file
+            .as_ref()
+            .map(ReaderCounters::of)
+            .unwrap_or_default(),
         lag_bytes: 0,
         counters_file,
     })
@@ -444,6 +443,7 @@ fn own_views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
                 .unwrap_or_default(),
             lag_bytes: 0,
             name,
+            user: None,
             process,
             counters_file,
         })
@@ -459,6 +459,20 @@ pub(crate) fn measure(readers: &mut [ReaderView], position: u64) {
     {
         let lag = position.wrapping_sub(reader.counters.position) as i64;
         reader.lag_bytes = lag.max(0) as u64;
+    }
+}
+
+/// Leaves a reader of another user only a place that the publisher holds, or held last, for one of that user: its file states any.
+pub(crate) fn check_places(readers: &mut [ReaderView], user_of: impl Fn(usize) -> Option<u32>) {
+    for reader in readers.iter_mut().filter(|reader| reader.user.is_some()) {
+        let place = &mut reader.counters.place;
+        let slot = place
+            .checked_sub(1)
+            .and_then(|slot| usize::try_from(slot).ok());
+        // mutant: places: a reader of another user states any place
+        if slot.and_then(&user_of) != reader.user {
+            *place = 0;
+        }
     }
 }
 

@@ -16,11 +16,11 @@ use touchline_transport::shm::{
 };
 
 /// Users and a group without an entry in any file of the system.
-const ONE: u32 = 64_101;
-const OTHER: u32 = 64_103;
+pub const ONE: u32 = 64_101;
+pub const OTHER: u32 = 64_103;
 const GROUP: u32 = 64_201;
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
         touchline_testing::skip("readers of other users: only root can become one");
@@ -29,7 +29,7 @@ fn is_root() -> bool {
 }
 
 /// A thread of its own that is of another user, in the group.
-fn as_user<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> T {
+pub fn as_user<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> T {
     let become_user = || {
         set_thread_groups(&[Gid::from_raw(GROUP)]).unwrap();
         set_thread_gid(Gid::from_raw(user)).unwrap();
@@ -44,15 +44,15 @@ fn as_user<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn shared(stage: &Stage) -> Root {
+pub fn shared(stage: &Stage) -> Root {
     stage.root().shared_with(Some(&GROUP.to_string())).unwrap()
 }
 
-fn of_owner(stage: &Stage) -> Root {
+pub fn of_owner(stage: &Stage) -> Root {
     stage.root().owned_by(0)
 }
 
-fn named(root: &Root, name: &str) -> Result<ReaderStats, Error> {
+pub fn named(root: &Root, name: &str) -> Result<ReaderStats, Error> {
     let clock = FineClock {
         ticks: || 0,
         ns_per_tick: 1.0,

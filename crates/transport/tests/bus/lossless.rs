@@ -7,7 +7,7 @@ use std::time::Duration;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Error, Join, Lossless, Publisher, Settings, Subscriber};
 
-fn lossless(wait_max: Duration) -> Settings {
+pub fn lossless(wait_max: Duration) -> Settings {
     Settings {
         lossless: Some(Lossless {
             readers_max: 2,
@@ -17,7 +17,7 @@ fn lossless(wait_max: Duration) -> Settings {
     }
 }
 
-fn named() -> Join {
+pub fn named() -> Join {
     Join {
         registered: true,
         ..Join::default()

@@ -10,6 +10,7 @@ mod last_values;
 mod live_only;
 mod losing;
 mod lossless;
+mod members;
 mod names;
 mod order_images;
 mod orders;

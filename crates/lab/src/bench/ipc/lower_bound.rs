@@ -21,7 +21,7 @@ const OPTIONS: Options = Options {
     prefault: true,
     lock: Lock::IfAllowed,
     sparse: false,
-    group_access: GroupAccess::Write,
+    group_access: GroupAccess::Reports,
     length: Length::Any,
 };
 /// Words of the two lines, far enough apart that no prefetcher loads one with the other.

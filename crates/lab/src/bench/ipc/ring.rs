@@ -68,7 +68,7 @@ impl Written {
 /// Options of the file in which readers write their positions.
 fn cursor_options() -> Options {
     Options {
-        group_access: GroupAccess::Write,
+        group_access: GroupAccess::Reports,
         ..Options::default()
     }
 }

@@ -138,7 +138,7 @@ fn options(file: &str) -> Options {
     Options {
         lock: touchline_shm::segment::Lock::No,
         group_access: match file {
-            CURSORS => GroupAccess::Write,
+            CURSORS => GroupAccess::Reports,
             _ => GroupAccess::Read,
         },
         ..Options::default()

@@ -60,7 +60,7 @@ fn a_child_moves_no_cursor_of_its_parent() {
     let bytes = (geometry.words() * 8).next_multiple_of(PAGE);
     let ring = publish(&lock, "ring", bytes);
     let shared = Options {
-        group_access: GroupAccess::Write,
+        group_access: GroupAccess::Reports,
         ..Options::default()
     };
     let draft = Mapping::create(&lock, "cursors", PAGE, &shared).unwrap();

@@ -24,7 +24,7 @@ pub fn play_umask(folder: &Path) {
     let own = rustix::process::getegid().as_raw().to_string();
     let settings = [
         (None, 0o700, 0o600, 0o600),
-        (Some(own.as_str()), 0o750, 0o640, 0o660),
+        (Some(own.as_str()), 0o750, 0o640, 0o640),
     ];
     for (group, of_directories, of_files, of_readers) in settings {
         for umask in [0o000, 0o022, 0o077, 0o777] {

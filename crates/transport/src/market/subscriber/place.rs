@@ -3,7 +3,7 @@
 use super::super::reading::{self, MarketReading};
 use super::{Item, Join, Subscriber};
 use crate::SubscriptionEvent;
-use crate::bus::{Error, Polled};
+use crate::bus::{Error, Place, Polled};
 use crate::memory::has_room;
 use crate::stats::{ReaderCounters, ReaderStats};
 use touchline_shm::Process;
@@ -49,11 +49,11 @@ impl Subscriber {
 
     /// Writes an event of the subscription and its position to the reader's statistics.
     pub(super) fn show(&mut self, note: impl FnOnce(&mut ReaderCounters)) {
-        let place = self.guard.as_ref().map(|guard| guard.index() + 1);
+        let place = self.guard.as_mut().map(Place::number);
         let position = self.reading.ring.next().position;
         if let Some(reader_stats) = &mut self.settings.reader_stats {
             reader_stats.note(position, |counters| {
-                counters.place = place.map_or(0, u64::from);
+                counters.place = place.unwrap_or(0);
                 note(counters);
             });
         }

@@ -1,0 +1,53 @@
+//! File of the cursors of a lossless bus.
+
+use super::Directory;
+use touchline_shm::Words;
+use touchline_shm::broadcast::{Cursors, Format};
+use touchline_shm::segment::{
+    self, Access, GroupAccess, Length, Lock, Mapping, Options, WriterLock,
+};
+
+/// Its name.
+pub const CURSORS: &str = "cursors";
+
+/// Registered readers at most, of which an earlier program states no number in the ring.
+pub const READERS_MAX: usize = 1024;
+
+/// Options of the cursors, which readers of the publisher's user write.
+pub fn cursor_options(length: Length) -> Options {
+    Options {
+        lock: Lock::No,
+        group_access: GroupAccess::Reports,
+        length,
+        ..Options::default()
+    }
+}
+
+/// Opens the cursors beside a ring of this format; `None` if the bus is not lossless.
+///
+/// # Errors
+/// They cannot be opened, or another process changed their length: the publisher makes them again within a second.
+pub fn open_cursors(
+    directory: &Directory,
+    ring: &Mapping,
+    access: Access,
+) -> Result<Option<Mapping>, segment::Error> {
+    let stated = Format::read(ring.words()).map_or(0, |format| format.cursors_words);
+    let length = match stated {
+        0 => Length::AtMost(8 * Cursors::<Mapping>::words_for(READERS_MAX)),
+        words => Length::Words(words as usize),
+    };
+    match Mapping::open(directory, CURSORS, access, &cursor_options(length)) {
+        Err(segment::Error::Missing { .. }) => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// Makes the cursors again, after another process changed the length of the file; readers move there when they notice.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn renew_cursors(lock: &WriterLock, old: &Mapping) -> Result<Mapping, segment::Error> {
+    let bytes = size_of_val(old.words());
+    Mapping::create(lock, CURSORS, bytes, &cursor_options(Length::Any))?.publish()
+}

@@ -1,0 +1,368 @@
+//! Places of readers on a lossless bus.
+//!
+//! A reader of the publisher's user writes its position to `cursors` itself. One of another user writes nothing that others map whole: it
+//! states its position in a file of its own below `places`, of one page and locked as long as its process lives, and the publisher holds
+//! a slot of `cursors` for it. The publisher looks there when the slot blocks it, and four times a second: so the path of a message is the
+//! same for both. A position counts only if it is ahead of the slot's and not ahead of the stream; a file that its reader makes shorter
+//! is a free place, of that reader alone.
+
+use super::cursors::{READERS_MAX, open_cursors};
+use super::error::Error;
+use super::{Directory, SegmentError};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+use touchline_shm::broadcast::{self, Cursors, SlotLease};
+use touchline_shm::segment::{
+    Access, Guest, GuestFile, GuestLock, Guests, Length, Mapping, Pass, SlotGuard, SlotLocks,
+    WriterLock,
+};
+
+/// Maximum wait of a joining reader for its slot: the publisher looks four times a second.
+const SLOT_MAX: Duration = Duration::from_secs(2);
+const SLOT_POLL: Duration = Duration::from_millis(1);
+/// Slot of a reader in its own file.
+const OWN: usize = 0;
+/// Entries of the folder that a look of the publisher examines, beside those of the readers that it knows, and those that its start does.
+const ENTRIES_MAX: usize = 64;
+const ENTRIES_AT_START: usize = 16_384;
+
+/// Place of a reader that the publisher waits for.
+#[derive(Debug)]
+pub enum Place {
+    /// Its slot, as reader of the publisher's user.
+    Slot(SlotGuard),
+    /// Its file, as reader of another user.
+    File(Box<PlaceFile>),
+}
+
+/// File of a reader of another user.
+#[derive(Debug)]
+pub struct PlaceFile {
+    holder: [u64; 2],
+    bus: Directory,
+    /// In which the publisher has its slot.
+    cursors: Cursors<Mapping>,
+    /// Last number of the slot: its reader is waited for no more when that is to be reported.
+    number: u64,
+    /// Removed with it.
+    _file: GuestFile,
+}
+
+impl Place {
+    /// Number of the slot, from 1; 0: the publisher has held none for this reader.
+    pub fn number(&mut self) -> u64 {
+        match self {
+            Place::Slot(guard) => u64::from(guard.index()) + 1,
+            Place::File(file) => file.number(),
+        }
+    }
+}
+
+impl PlaceFile {
+    /// Makes the file, and a reader of the ring that states its position there.
+    ///
+    /// # Errors
+    /// The bus is not lossless, or the file cannot be made.
+    pub fn create(
+        bus: &Directory,
+        places: Guests,
+        ring: broadcast::Reader<Mapping>,
+    ) -> Result<(PlaceFile, broadcast::Reader<Mapping>), Error> {
+        let not_lossless = || Error::NotLossless {
+            bus: bus.name().to_owned(),
+        };
+        let cursors = open_cursors(bus, ring.memory(), Access::Read)?.ok_or_else(not_lossless)?;
+        places.sweep();
+        let key = RandomState::new().hash_one(bus.name());
+        let bytes = places.page_bytes()?;
+        let name = format!("{key:016x}");
+        let made = places.create(&name, bytes, |file| Ok::<_, SegmentError>(file.clone()));
+        let (file, memory) = made?;
+        let place = PlaceFile {
+            holder: holder(file.user(), key),
+            bus: bus.clone(),
+            cursors: Cursors::new(cursors),
+            number: 0,
+            _file: file,
+        };
+        Ok((place, ring.registered(Cursors::new(memory), OWN)))
+    }
+
+    /// Waits until the publisher holds a slot.
+    ///
+    /// # Errors
+    /// It gives none.
+    pub fn await_slot(&self, is_published: impl Fn() -> bool) -> Result<(), Error> {
+        let start = Instant::now();
+        // Without a publisher nothing is overwritten, and the next one begins with the places that there are.
+        while self.slot().is_none() && is_published() {
+            if start.elapsed() >= SLOT_MAX {
+                return Err(self.refused()?);
+            }
+            std::thread::sleep(SLOT_POLL);
+        }
+        Ok(())
+    }
+
+    /// Why the publisher has given no slot.
+    fn refused(&self) -> Result<Error, SegmentError> {
+        let slots = self.cursors.slots() as u32;
+        let locks = SlotLocks::open_to_look(&self.bus, slots)?;
+        for slot in 0..slots {
+            if !locks.is_held(slot)? {
+                return Ok(Error::NoPlace {
+                    bus: self.bus.name().to_owned(),
+                    waited_s: SLOT_MAX.as_secs(),
+                });
+            }
+        }
+        let path = self.cursors.memory().path().to_owned();
+        Ok(SegmentError::NoFreeSlot { path, slots }.into())
+    }
+
+    fn number(&mut self) -> u64 {
+        self.number = self.slot().map_or(self.number, |slot| slot as u64 + 1);
+        self.number
+    }
+
+    fn slot(&self) -> Option<usize> {
+        let is_replaced = self.cursors.memory().is_replaced();
+        self.cursors.slot_of(self.holder).filter(|_| !is_replaced)
+    }
+}
+
+/// Slots that the publisher holds for readers of other users.
+#[derive(Debug)]
+pub struct HeldPlaces {
+    folder: Guests,
+    locks: SlotLocks,
+    pass: Option<Pass>,
+    held: Vec<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    guest: Guest,
+    /// Held by its process as long as that lives.
+    lock: GuestLock,
+    file: Cursors<Mapping>,
+    /// Last lease that the reader stated.
+    stated: SlotLease,
+    guard: SlotGuard,
+    /// Lease of its slot; `None` after it was too slow, until it takes its place again.
+    lease: Option<SlotLease>,
+}
+
+/// Result of a look at the file of a reader that blocks the publisher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The slot is free: its reader has left.
+    Left,
+    /// The slot has moved: try again.
+    Moved,
+    /// The reader has not moved.
+    Same,
+}
+
+impl HeldPlaces {
+    /// The folder of a bus; `None` if it is shared with nobody. What dead readers left is removed, and each living one has its slot at
+    /// the position that it states.
+    ///
+    /// # Errors
+    /// The folder is not as the publisher makes it.
+    pub fn open(
+        lock: &WriterLock,
+        cursors: &Cursors<Mapping>,
+    ) -> Result<Option<HeldPlaces>, Error> {
+        cursors.free_held();
+        let Some(folder) = Guests::places(lock.directory())? else {
+            return Ok(None);
+        };
+        let mut places = HeldPlaces {
+            folder,
+            locks: SlotLocks::open(lock.directory(), cursors.slots() as u32)?,
+            pass: None,
+            held: Vec::new(),
+        };
+        places.admit(cursors, None, ENTRIES_AT_START);
+        Ok(Some(places))
+    }
+
+    /// Whether the process lives for which the publisher holds this slot; `None` if it holds it for nobody.
+    pub fn lives(&self, slot: usize) -> Option<bool> {
+        let held = self.held.iter().find(|held| held.slot() == slot)?;
+        Some(held.lives())
+    }
+
+    /// Looks at all readers, because the one in a slot blocks the publisher, whose next message begins at `next`; `None`: it starts.
+    pub fn look_at(&mut self, slot: usize, cursors: &Cursors<Mapping>, next: Option<u64>) -> Seen {
+        let mut seen = Seen::Same;
+        for held in &mut self.held {
+            let of_held = held.refresh(cursors, next);
+            if held.slot() == slot {
+                seen = of_held;
+            }
+        }
+        seen
+    }
+
+    /// The slot was freed because its reader was too slow: it has it again when it takes its place again, which it does at its overrun.
+    pub fn left_behind(&mut self, slot: usize) {
+        if let Some(held) = self.held.iter_mut().find(|held| held.slot() == slot) {
+            held.lease = None;
+        }
+    }
+
+    /// Follows all readers: frees the slots of those that left, and gives new ones theirs, from the last join point on.
+    pub fn follow(&mut self, cursors: &Cursors<Mapping>, join_point: u64, next: u64) {
+        self.held.retain_mut(|held| {
+            held.refresh(cursors, Some(next));
+            let stays = held.lives() && held.file.lease(OWN).is_some();
+            if let (Some(lease), false) = (held.lease, stays) {
+                cursors.free(held.slot(), lease);
+            }
+            stays
+        });
+        for held in &mut self.held {
+            held.take_again(cursors, join_point);
+        }
+        self.admit(cursors, Some(join_point), ENTRIES_MAX);
+    }
+
+    /// Takes all slots in other cursors.
+    pub fn move_to(&mut self, cursors: &Cursors<Mapping>, join_point: u64, next: u64) {
+        for held in self.held.iter_mut().filter(|held| held.lease.is_some()) {
+            let stated = held.file.position(OWN);
+            let position = stated.filter(|stated| !is_ahead(*stated, next));
+            let position = position.unwrap_or(join_point);
+            held.lease = Some(cursors.take_for(held.holder(), held.slot(), position));
+        }
+    }
+
+    fn admit(&mut self, cursors: &Cursors<Mapping>, join_point: Option<u64>, entries_max: usize) {
+        let held = &self.held;
+        let is_known = |guest: &Guest| held.iter().any(|held| held.guest == *guest);
+        let found = (self.folder).sweep_next(&mut self.pass, entries_max, is_known);
+        for guest in found {
+            let Some((lock, file, stated)) = self.examine(&guest) else {
+                continue;
+            };
+            // All slots are taken: the reader is refused when it has waited.
+            let Ok(guard) = self.locks.acquire() else {
+                return;
+            };
+            let position = join_point.or_else(|| file.position(OWN)).unwrap_or(0);
+            let mut held = Held {
+                guest,
+                lock,
+                file,
+                stated,
+                guard,
+                lease: None,
+            };
+            held.lease = Some(cursors.take_for(held.holder(), held.slot(), position));
+            self.held.push(held);
+        }
+    }
+
+    /// The file of a living reader that states a place.
+    fn examine(&self, guest: &Guest) -> Option<(GuestLock, Cursors<Mapping>, SlotLease)> {
+        let lock = self.folder.lock(guest).ok().filter(GuestLock::is_held)?;
+        let (file, _) = self.folder.open(guest, Length::Stated(stated_words)).ok()?;
+        let file = Cursors::new(file);
+        let stated = file.lease(OWN)?;
+        Some((lock, file, stated))
+    }
+}
+
+/// Words of a file that states a place. One that states none is not mapped: a look would fill a hole with memory of the publisher.
+fn stated_words(head: &[AtomicU64]) -> Option<usize> {
+    let is_taken = Cursors::new(head).lease(OWN).is_some();
+    Some(match is_taken {
+        true => Cursors::<Mapping>::words_for(1),
+        false => usize::MAX,
+    })
+}
+
+/// How the cursors name a reader of another user.
+fn holder(user: u32, key: u64) -> [u64; 2] {
+    [u64::from(user) + 1, key]
+}
+
+fn holder_of(guest: &Guest) -> [u64; 2] {
+    holder(
+        guest.user,
+        u64::from_str_radix(&guest.name, 16).unwrap_or(0),
+    )
+}
+
+/// User of the reader for which the publisher holds a slot, or held it last; `None`: that of the publisher.
+pub fn user_of(cursors: &Cursors<Mapping>, slot: usize) -> Option<u32> {
+    let user = cursors.holder(slot)[0].checked_sub(1)?;
+    u32::try_from(user).ok()
+}
+
+/// Whether the reader lives for which a publisher that has ended held a slot.
+pub fn lives(bus: &Directory, cursors: &Cursors<Mapping>, slot: usize) -> bool {
+    let holder = cursors.holder(slot);
+    let Ok(Some(places)) = Guests::places(bus) else {
+        return false;
+    };
+    let all = places.all(READERS_MAX).unwrap_or_default();
+    let is_alive = |guest: &Guest| places.lock(guest).is_ok_and(|lock| lock.is_held());
+    all.iter()
+        .any(|guest| holder_of(guest) == holder && is_alive(guest))
+}
+
+fn is_ahead(position: u64, of: u64) -> bool {
+    (position.wrapping_sub(of) as i64) > 0
+}
+
+impl Held {
+    fn slot(&self) -> usize {
+        self.guard.index() as usize
+    }
+
+    fn holder(&self) -> [u64; 2] {
+        holder_of(&self.guest)
+    }
+
+    /// Whether its process lives and its file is still there.
+    fn lives(&self) -> bool {
+        self.lock.is_held() && !self.file.memory().is_replaced()
+    }
+
+    /// Moves its slot to the position that the reader states, and frees it if the reader has left.
+    fn refresh(&mut self, cursors: &Cursors<Mapping>, next: Option<u64>) -> Seen {
+        let Some(lease) = self.lease else {
+            return Seen::Same;
+        };
+        let Some(stated) = self.file.position(OWN) else {
+            cursors.free(self.slot(), lease);
+            self.lease = None;
+            return Seen::Left;
+        };
+        let next = next.unwrap_or(stated);
+        let now = cursors.position(self.slot()).unwrap_or(next);
+        // What is ahead of the stream is no position of a reader, and one that is behind was passed.
+        // mutant: places: a reader states any position
+        let moves = is_ahead(stated, now) && !is_ahead(stated, next);
+        if !moves {
+            return Seen::Same;
+        }
+        cursors.advance(self.slot(), stated);
+        Seen::Moved
+    }
+
+    /// A reader that was overrun takes its place again: another lease.
+    fn take_again(&mut self, cursors: &Cursors<Mapping>, join_point: u64) {
+        let Some(stated) = self.file.lease(OWN) else {
+            return;
+        };
+        if self.lease.is_none() && stated != self.stated {
+            self.lease = Some(cursors.take_for(self.holder(), self.slot(), join_point));
+        }
+        self.stated = stated;
+    }
+}

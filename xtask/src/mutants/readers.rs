@@ -1,0 +1,37 @@
+//! Readers of other users than the publisher's.
+
+use super::Mutant;
+
+/// Readers of other users than the publisher's.
+pub const READERS: &[Mutant] = &[
+    Mutant {
+        name: "guests: a name that another user took is given up",
+        find: "let key = is_taken.then(|| RandomState::new().build_hasher().finish() as u32);",
+        replace: "let key = (is_taken && false).then_some(0);",
+        test: "-p touchline-transport --test bus a_member_that_takes_the_name_of_another_users_file_keeps_that_user_from_no_name",
+    },
+    Mutant {
+        name: "places: a reader states any position",
+        find: "let moves = is_ahead(stated, now) && !is_ahead(stated, next);",
+        replace: "let moves = stated != now;",
+        test: "-p touchline-transport --lib a_position_ahead_of_the_stream_is_none",
+    },
+    Mutant {
+        name: "places: a reader of another user states any place",
+        find: "if slot.and_then(&user_of) != reader.user {",
+        replace: "if false && slot.and_then(&user_of) != reader.user {",
+        test: "-p touchline-transport --test bus a_reader_of_another_user_is_named_by_its_place_and_by_no_other",
+    },
+    Mutant {
+        name: "places: a reader that creeps is waited for without end",
+        find: "Seen::Moved if !policy.is_over(slot) => return None,",
+        replace: "Seen::Moved => return None,",
+        test: "-p touchline-transport --lib a_reader_that_creeps_is_waited_for_no_longer_than_one_that_stops",
+    },
+    Mutant {
+        name: "places: readers that take turns are waited for without end",
+        find: "since: waiting.since,",
+        replace: "since: now,",
+        test: "-p touchline-transport --lib readers_that_take_turns_are_waited_for_as_one",
+    },
+];
