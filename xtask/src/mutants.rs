@@ -52,7 +52,7 @@ pub struct Mutant {
 }
 
 /// All of them. Their tests need nothing from outside the repository.
-const ALL: [&[Mutant]; 7] = [
+const ALL: [&[Mutant]; 8] = [
     shared_memory::SHARED_MEMORY,
     readers::READERS,
     feed::FEED,
