@@ -173,16 +173,17 @@ pub const SIMULATION: &[Mutant] = &[
     },
     Mutant {
         name: "simulation: orders without an outcome are sent again",
-        find: "self.handle_for(time, &input, Cause::Session(bank, is_up));",
-        replace: "self.handle_for(time, &input, Cause::Session(bank, is_up));
-                  let orders = self.engine.trading().orders();
-                  let live = orders.live().iter().map(|at| orders.get(*at));
-                  let unknown = live.filter(|order| order.state() == touchline_fx::orders::OrderState::Unknown);
-                  let unknown = unknown.filter(|order| is_up && order.terms.bank == bank);
-                  let unknown: Vec<_> = unknown.map(|order| order.terms).collect();
-                  for terms in unknown {
-                      self.send_order(&terms, &touchline_fx::event::Message::Order(terms), true, time);
-                  }",
+        find: "if let Err(why) = may_order {",
+        replace: "if let Cause::Session(bank, true) = cause {
+                      let orders = self.engine.trading().orders();
+                      let live = orders.live().iter().map(|at| orders.get(*at));
+                      let unknown = live.filter(|order| order.state() == touchline_fx::orders::OrderState::Unknown);
+                      let unknown: Vec<_> = unknown.map(|order| order.terms).filter(|terms| terms.bank == bank).collect();
+                      for terms in unknown {
+                          self.send_order(&terms, &Message::Order(terms), true, time);
+                      }
+                  }
+                  if let Err(why) = may_order {",
         test: TRADING,
     },
     Mutant {

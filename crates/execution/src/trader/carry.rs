@@ -192,6 +192,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.tell(&batch, time);
         batch.clear();
         self.batch = batch;
+        // mutant: simulation: orders without an outcome are sent again
         if let Err(why) = may_order {
             self.journal_failed(&why, time);
         }

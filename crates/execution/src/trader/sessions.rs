@@ -61,7 +61,6 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         let session = if is_up { Session::Up } else { Session::Down };
         let input = Input::Orders(bank, session);
-        // mutant: simulation: orders without an outcome are sent again
         self.handle_for(time, &input, Cause::Session(bank, is_up));
     }
 
