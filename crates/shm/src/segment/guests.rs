@@ -204,25 +204,45 @@ impl Guests {
         most: usize,
         is_known: impl Fn(&Guest) -> bool,
     ) -> Vec<Guest> {
+        let (mut found, mut left) = (Vec::new(), most);
+        while left > 0
+            && let Some(entry) = self.next_of(pass)
+        {
+            let named = || Guest::parse(entry.to_str().ok()?);
+            if !named().is_some_and(|guest| is_known(&guest)) {
+                left -= 1;
+                found.extend(self.sweep_one(&entry));
+            }
+        }
+        found
+    }
+
+    /// Removes, as the owner of the bus, what is no reader's file among the next `most` entries of a pass. The file of a dead reader
+    /// stays for a while: it has the reader's name.
+    pub fn sweep_strangers(&self, pass: &mut Option<Pass>, most: usize) {
+        for _ in 0..most {
+            let Some(entry) = self.next_of(pass) else {
+                return;
+            };
+            if self.guest(&entry).is_none() && !self.is_being_made(&entry) {
+                self.remove(&entry);
+            }
+        }
+    }
+
+    /// The next entry of a pass; `None` at its end.
+    fn next_of(&self, pass: &mut Option<Pass>) -> Option<CString> {
         if pass.is_none() {
             // A folder that cannot be read now is read by the next look.
             *pass = self.list().ok().map(Pass);
         }
-        let (mut found, mut left) = (Vec::new(), most);
-        while left > 0 {
-            let Some(Ok(entry)) = pass.as_mut().and_then(|Pass(entries)| entries.next()) else {
-                *pass = None;
-                break;
-            };
-            let entry = entry.file_name();
-            let named = || Guest::parse(entry.to_str().ok()?);
-            if !matches!(entry.to_bytes(), b"." | b"..") && !named().is_some_and(|it| is_known(&it))
-            {
-                left -= 1;
-                found.extend(self.sweep_one(entry));
+        while let Some(Ok(entry)) = pass.as_mut().and_then(|Pass(entries)| entries.next()) {
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                return Some(entry.file_name().to_owned());
             }
         }
-        found
+        *pass = None;
+        None
     }
 
     /// Removes an entry that a dead reader left, or that is no reader's; returns its reader otherwise.
@@ -234,10 +254,16 @@ impl Guests {
             Some(_) => false,
             None => is_owner && !self.is_being_made(entry),
         };
-        if is_left && self.unlink(entry, AtFlags::empty()) == Err(Errno::ISDIR) {
-            let _ = self.unlink(entry, AtFlags::REMOVEDIR);
+        if is_left {
+            self.remove(entry);
         }
         guest.filter(|_| !is_left)
+    }
+
+    fn remove(&self, entry: &CStr) {
+        if self.unlink(entry, AtFlags::empty()) == Err(Errno::ISDIR) {
+            let _ = self.unlink(entry, AtFlags::REMOVEDIR);
+        }
     }
 
     fn list(&self) -> Result<Dir, Error> {

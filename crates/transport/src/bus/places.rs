@@ -24,7 +24,7 @@ const SLOT_POLL: Duration = Duration::from_millis(1);
 /// Slot of a reader in its own file.
 const OWN: usize = 0;
 /// Entries of the folder that a look of the publisher examines, beside those of the readers that it knows, and those that its start does.
-const ENTRIES_MAX: usize = 64;
+pub const ENTRIES_MAX: usize = 64;
 const ENTRIES_AT_START: usize = 16_384;
 
 /// Place of a reader that the publisher waits for.

@@ -5,13 +5,13 @@ use super::damage::Damage;
 use super::error::Error;
 use super::files::{TableWriter, Writing};
 use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
-use super::places::HeldPlaces;
+use super::places::{ENTRIES_MAX, HeldPlaces};
 use super::registered::judge;
 use super::{Activity, Flags, Frame, Layout, Root, Warning};
 use std::hint::spin_loop;
 use std::sync::atomic::AtomicU64;
 use touchline_shm::broadcast::{self, Cursors, NoRoom};
-use touchline_shm::segment::{Look, Mapping, WriterLock};
+use touchline_shm::segment::{Guests, Look, Mapping, Pass, WriterLock};
 
 /// Publishes messages on a bus. It interprets none of them: a message is bytes of a stated length.
 ///
@@ -23,6 +23,9 @@ pub struct Publication {
     ring: broadcast::Writer<Mapping>,
     policy: Option<SlowReaderPolicy>,
     places: Option<HeldPlaces>,
+    /// Named readers of other users, if the bus is shared.
+    guests: Option<Guests>,
+    guests_pass: Option<Pass>,
     flow: FlowCounts,
     /// The right to write; released last.
     lock: WriterLock,
@@ -50,6 +53,8 @@ impl Publication {
             ring,
             policy,
             places,
+            guests: Guests::of(lock.directory())?,
+            guests_pass: None,
             flow: FlowCounts::default(),
             lock,
         };
@@ -140,8 +145,8 @@ impl Publication {
         self.ring.memory().warnings()
     }
 
-    /// Checks that readers still find its files. Three system calls, five on a lossless bus; four more if that is shared with a group,
-    /// and two for each reader of another user.
+    /// Checks that readers still find its files. Three system calls, five on a lossless bus; on one that is shared with a group four
+    /// more for each folder of readers of other users, and up to two for each of these readers.
     ///
     /// Cursors of another length are made again: readers write them, and must not end the publisher by that. Readers of other users
     /// have their slots from here on.
@@ -166,6 +171,9 @@ impl Publication {
                     }
                 }
             }
+        }
+        if let Some(guests) = &self.guests {
+            guests.sweep_strangers(&mut self.guests_pass, ENTRIES_MAX);
         }
         let (join_point, next) = (self.ring.join_point(), self.ring.next().position);
         if let (Some(places), Some(registered)) = (&mut self.places, self.ring.registered()) {
