@@ -1,5 +1,5 @@
 //! Guards of a live configuration: limits that a file must state, since a default would be a decision that no person made
-//! (`docs/fx.md`). They are read from the text, in which a default cannot hide that a key is missing.
+//! (`docs/fx/trade.md`). They are read from the text, in which a default cannot hide that a key is missing.
 
 use toml::{Table, Value};
 

@@ -45,7 +45,7 @@ Examples:
   touchline fx replay session --out replayed
 
 Watch it with `touchline top BUS`, `book BUS SYMBOL --watch`, `tail BUS` and `stat BUS`. The
-settings are in docs/fx.md; `touchline help events` lists the lines of its log. A recording has
+settings are in docs/fx/compose.md; `touchline help events` lists the lines of its log. A recording has
 config.toml, session.txt and composite.live.jsonl; a replay of it writes the same composites.
 
 Exit status:

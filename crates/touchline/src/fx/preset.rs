@@ -21,7 +21,7 @@ Examples:
   touchline fx preset
   touchline fx preset EUR/USD USD/JPY >> run.toml
 
-The guards are described in docs/fx.md. `touchline doctor --config run.toml` lists those whose
+The guards are described in docs/fx/trade.md. `touchline doctor --config run.toml` lists those whose
 values mean off.
 
 Exit status:

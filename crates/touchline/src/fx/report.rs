@@ -27,7 +27,7 @@ Examples:
   touchline fx report --config fx/run.toml --out report --follow
 
 With --follow and a section [report] in the configuration it is a FIX 4.4 acceptor that sends each
-fill, cancel, reject, bust and correction to every client of the section; see docs/fx.md.
+fill, cancel, reject, bust and correction to every client of the section; see docs/fx/trade.md.
 
 Files of --out:
   positions.jsonl  position of each pair: base units, cash in term currency, time

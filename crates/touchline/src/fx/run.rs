@@ -45,7 +45,7 @@ Examples:
   touchline fx run --config fx/run.toml --standby &
   touchline fx promote
 
-The settings, the journal and the alarms are in docs/fx.md. Each bank needs the setting
+The settings, the journal and the alarms are in docs/fx. Each bank needs the setting
 status_final.
 
 Exit status:
@@ -446,12 +446,12 @@ mod tests {
                 "WARN fx_alarm reason=quotes_refused bank=LP02",
             ]
         );
-        // The examples of docs/fx.md, and each reason of its table.
-        let guide = include_str!("../../../../docs/fx.md").replace("bus=fx-run ", "");
+        // The examples of docs/fx/operate.md, and each reason of its table.
+        let guide = include_str!("../../../../docs/fx/operate.md").replace("bus=fx-run ", "");
         for line in [lines[5], lines[15]] {
             assert!(guide.contains(line), "{line}");
         }
-        // An incident for each alarm of a run; the table of docs/fx.md has each alarm, and nothing else.
+        // An incident for each alarm of a run; the table of docs/fx/operate.md has each alarm, and nothing else.
         let urgent = incidents().into_iter().filter(Incident::is_urgent);
         let logged: BTreeSet<String> = urgent.map(|incident| incident.reason()).collect();
         let of_run = RunAlarm::ALL.iter().map(|what| what.name().to_owned());
@@ -462,8 +462,8 @@ mod tests {
         let missing: Vec<&String> = beside.difference(&logged).collect();
         assert!(missing.is_empty(), "no incident: {missing:?}");
         let known: BTreeSet<String> = beside.into_iter().chain(of_core).collect();
-        let (_, table) = guide.split_once("\n### Alarms\n").expect("the section");
-        let (table, _) = table.split_once("\n### ").expect("its end");
+        let (_, table) = guide.split_once("\n## Alarms\n").expect("the section");
+        let (table, _) = table.split_once("\n## ").expect("its end");
         let cells = table.lines().filter_map(|line| line.strip_prefix("| `"));
         let cells = cells.filter_map(|row| row.split(" |").next());
         let documented: BTreeSet<String> = cells

@@ -272,7 +272,7 @@ events! {
         "compare orders and positions with every bank, whose orders the engine asks for; look for the other host's journal";
     FX_ALARM = Warn Each "fx_alarm" [reason bank order by retry_ms text]
         "the trading engine needs a person: a session was lost or cannot connect, messages of a bank were lost, garbled or repeated, an outcome is unknown, a trade was refused, reversed or corrected, the kill switch was set, a command or the ring of a client was refused, or the journal cannot be written"
-        "read text; docs/fx.md has the answer to each reason";
+        "read text; docs/fx/operate.md has the answer to each reason";
     FX_BACK_OFFICE = Info Each "fx_back_office" [what]
         "a client of the drop copy logged on or off, or a connection was refused"
         "refused: read what; compare CompIDs, password, addresses and TLS with the section [report]";

@@ -1,8 +1,9 @@
 //! Runs the commands of the documents.
 //!
 //! Each `sh` block of README.md, CONTRIBUTING.md, docs/ and the other pages is run, with the built command in place of
-//! `cargo run --release --` and `touchline`. The blocks of a page share a folder. A comment directly above a block
-//! changes that:
+//! `cargo run --release --` and `touchline`. The blocks of a page share a folder, which a page with a line
+//! `<!-- continues: PAGE -->` shares with an earlier page of its directory. A comment directly above a block changes what
+//! is done with it:
 //!
 //! - `<!-- run: together -->`: each line is a separate terminal; all run at the same time, then get Ctrl-C.
 //! - `<!-- run: any status -->`: the exit status depends on the host.
@@ -24,6 +25,7 @@ mod toml;
 use crate::together;
 use markdown::Mode;
 use shell::Shell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -60,13 +62,23 @@ fn the_commands_of_the_documents_succeed() {
         return;
     }
     let (mut run, mut checked) = (0, 0);
+    let mut shells = BTreeMap::new();
     for page in pages() {
         let text = std::fs::read_to_string(&page).expect("a page");
         let name = page.strip_prefix(root()).expect("below the root");
         let blocks =
             markdown::blocks(&text).unwrap_or_else(|why| panic!("{}: {why}", name.display()));
         let started = Instant::now();
-        let mut shell = Shell::new(name);
+        let first = markdown::continued(&text).map(|first| page.with_file_name(first));
+        let shell = match first {
+            Some(first) => shells
+                .get_mut(&first)
+                .unwrap_or_else(|| panic!("{}: no earlier {}", name.display(), first.display())),
+            None => shells
+                .entry(page.clone())
+                .or_insert_with(|| Shell::new(name)),
+        };
+        shell.turn_to(name);
         for block in &blocks {
             if let Some(journal) = &block.journal {
                 shell.write_journal(journal);

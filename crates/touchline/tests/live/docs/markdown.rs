@@ -84,6 +84,12 @@ pub fn blocks(text: &str) -> Result<Vec<Block>, String> {
     Ok(blocks)
 }
 
+/// The page in whose folder the blocks of this page run.
+pub fn continued(text: &str) -> Option<&str> {
+    let mut comments = text.lines().filter_map(|line| comment(line.trim()));
+    comments.find_map(|comment| comment.strip_prefix("continues: "))
+}
+
 /// TOML blocks of a page, with their lines from 1.
 pub fn toml(text: &str) -> impl Iterator<Item = (usize, String)> {
     let blocks = fences(text).into_iter();

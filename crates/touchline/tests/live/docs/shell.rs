@@ -54,6 +54,11 @@ impl Shell {
         shell
     }
 
+    /// Another page whose blocks run in this folder.
+    pub fn turn_to(&mut self, page: &Path) {
+        self.page = page.display().to_string();
+    }
+
     /// Writes a file of the page.
     pub fn write(&self, name: &str, text: &str) {
         let path = self.folder.join(name);
