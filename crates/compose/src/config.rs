@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::path::PathBuf;
 use thiserror::Error;
-use touchline_fx::config as fx;
+use touchline_fx::config::{self as fx, number};
 use touchline_fx::guards;
 use touchline_fx::{Setup, SetupError};
 
@@ -20,19 +20,19 @@ pub struct Config {
     #[serde(default)]
     pub group: Option<String>,
     /// Published price levels a side.
-    #[serde(default = "levels")]
+    #[serde(default = "number::<_, 10>")]
     pub levels: usize,
     /// Milliseconds between two published composites; 0 publishes each change.
     #[serde(default)]
     pub conflate_ms: u64,
     /// Bytes of messages in the ring, a power of two.
-    #[serde(default = "ring_bytes")]
+    #[serde(default = "number::<_, { 16 << 20 }>")]
     pub ring_bytes: u64,
     /// Longest time without activity before a heartbeat, milliseconds; after twice this time the bus is stalled.
-    #[serde(default = "heartbeat_ms")]
+    #[serde(default = "number::<_, 100>")]
     pub heartbeat_ms: u64,
     /// Interval at which the banks at the best price and the prices of sizes are published again, for readers that join, milliseconds.
-    #[serde(default = "snapshot_ms")]
+    #[serde(default = "number::<_, 100>")]
     pub snapshot_ms: u64,
     /// Whether an idle round polls again at once, which uses a whole processor; otherwise it spins, yields, then
     /// sleeps.
@@ -63,7 +63,7 @@ pub struct BankSource {
     #[serde(default)]
     pub min_qty: i64,
     /// Maximum quantity of a size from this bank, base units.
-    #[serde(default = "most")]
+    #[serde(default = "number::<_, 1_000_000_000>")]
     pub max_qty: i64,
     /// Age at which a pair's quotes expire, milliseconds; 0 is never.
     #[serde(default)]
@@ -164,24 +164,4 @@ impl BankSource {
         let own = || self.name.to_ascii_lowercase();
         self.bus.clone().unwrap_or_else(own)
     }
-}
-
-fn levels() -> usize {
-    10
-}
-
-fn ring_bytes() -> u64 {
-    16 << 20
-}
-
-fn snapshot_ms() -> u64 {
-    100
-}
-
-fn heartbeat_ms() -> u64 {
-    100
-}
-
-fn most() -> i64 {
-    1_000_000_000
 }

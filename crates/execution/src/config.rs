@@ -10,7 +10,7 @@ use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_compose::BankSource;
 use touchline_credentials::ServerTls;
-use touchline_fx::config as fx;
+use touchline_fx::config::{self as fx, number};
 use touchline_fx::guards;
 use touchline_fx::{Setup, SetupError};
 use touchline_fx_desk::{ring_name, standby_bus};
@@ -39,7 +39,7 @@ pub struct Config {
     /// Account (1) of all orders.
     pub account: String,
     /// Milliseconds between two composites in the drop copy.
-    #[serde(default = "second")]
+    #[serde(default = "number::<_, 1_000>")]
     pub conflate_ms: u64,
     /// The engine.
     pub run: RunConfig,
@@ -82,19 +82,19 @@ pub struct RunConfig {
     #[serde(default)]
     pub sync: SyncMode,
     /// Longest wait for the disk in mode `disk`, milliseconds; a longer one is a kill.
-    #[serde(default = "sync_wait_ms")]
+    #[serde(default = "number::<_, 100>")]
     pub sync_wait_ms: u64,
     /// Bytes of a segment of the journal.
-    #[serde(default = "segment_bytes")]
+    #[serde(default = "number::<_, { 64 << 20 }>")]
     pub segment_bytes: u64,
     /// Bytes of the journal's ring in shared memory.
-    #[serde(default = "segment_bytes")]
+    #[serde(default = "number::<_, { 64 << 20 }>")]
     pub tail_bytes: u64,
     /// Bytes of the drop copy's ring, a power of two.
-    #[serde(default = "ring_bytes")]
+    #[serde(default = "number::<_, { 16 << 20 }>")]
     pub ring_bytes: u64,
     /// A round that begins this much after the last one makes no orders until all quotes are read, milliseconds.
-    #[serde(default = "pause_max_ms")]
+    #[serde(default = "number::<_, 50>")]
     pub pause_max_ms: u64,
     /// Whether an idle round polls again at once, which uses a whole processor.
     #[serde(default)]
@@ -136,10 +136,10 @@ pub struct ClientConfig {
     #[serde(default)]
     pub limit_required: bool,
     /// Largest parent, base units.
-    #[serde(default = "unlimited")]
+    #[serde(default = "number::<_, { i64::MAX }>")]
     pub max_order: i64,
     /// Most commands in a second.
-    #[serde(default = "commands_per_s")]
+    #[serde(default = "number::<_, 100>")]
     pub max_commands_per_s: usize,
 }
 
@@ -177,7 +177,7 @@ pub struct ReportClient {
     #[serde(default)]
     pub from: Vec<String>,
     /// HeartBtInt, seconds, if its Logon has none.
-    #[serde(default = "client_heartbeat_s")]
+    #[serde(default = "number::<_, 30>")]
     pub heartbeat_s: u32,
 }
 
@@ -486,38 +486,6 @@ fn bus() -> String {
     "fx-run".to_owned()
 }
 
-fn second() -> u64 {
-    1_000
-}
-
-fn sync_wait_ms() -> u64 {
-    100
-}
-
-fn segment_bytes() -> u64 {
-    64 << 20
-}
-
-fn ring_bytes() -> u64 {
-    16 << 20
-}
-
-fn pause_max_ms() -> u64 {
-    50
-}
-
 fn touchline() -> String {
     "TOUCHLINE".to_owned()
-}
-
-fn client_heartbeat_s() -> u32 {
-    30
-}
-
-fn unlimited() -> i64 {
-    i64::MAX
-}
-
-fn commands_per_s() -> usize {
-    100
 }

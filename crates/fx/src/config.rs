@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use toml::{Table, Value};
 
 /// Reads a TOML file.
 ///
@@ -51,7 +52,7 @@ pub struct PairConfig {
     /// Decimals of a tick, 0 to 9.
     pub precision: u8,
     /// Base units; every order quantity is a multiple of it.
-    #[serde(default = "lot")]
+    #[serde(default = "number::<_, 1_000>")]
     pub lot: i64,
     /// Spot value date, `YYYYMMDD`.
     pub spot_date: String,
@@ -59,22 +60,22 @@ pub struct PairConfig {
     #[serde(default = "sizes")]
     pub sizes: Vec<i64>,
     /// Largest distance of a traded price from the reference, ticks.
-    #[serde(default = "million")]
+    #[serde(default = "number::<_, 1_000_000>")]
     pub collar_ticks: i64,
     /// Largest excess of the best bid over the best ask at which orders are sent, ticks.
-    #[serde(default = "million")]
+    #[serde(default = "number::<_, 1_000_000>")]
     pub crossed_max_ticks: i64,
     /// Distance of a bank's best price from the reference beyond which the bank is off the market, ticks.
-    #[serde(default = "million")]
+    #[serde(default = "number::<_, 1_000_000>")]
     pub off_market_ticks: i64,
-    /// Largest parent, base units.
-    #[serde(default = "milliard")]
+    /// Largest parent, base units; by default in practice no limit.
+    #[serde(default = "number::<_, 1_000_000_000>")]
     pub max_order: i64,
-    /// Largest worst case of the pair, base units.
-    #[serde(default = "billion")]
+    /// Largest worst case of the pair, base units; by default in practice no limit.
+    #[serde(default = "number::<_, 1_000_000_000_000>")]
     pub max_net: i64,
     /// Dollars of one base unit, millionths; for limits only.
-    #[serde(default = "million")]
+    #[serde(default = "number::<_, 1_000_000>")]
     pub usd_e6: i64,
 }
 
@@ -98,8 +99,8 @@ pub struct BankConfig {
     /// Minimum quantity of an order on a quote without one, base units.
     #[serde(default)]
     pub min_qty: i64,
-    /// Maximum quantity of one plan at this bank, base units.
-    #[serde(default = "milliard")]
+    /// Maximum quantity of one plan at this bank, base units; by default in practice no limit.
+    #[serde(default = "number::<_, 1_000_000_000>")]
     pub max_qty: i64,
     /// Age at which a pair's quotes become unusable, milliseconds; 0 is never.
     #[serde(default)]
@@ -111,13 +112,13 @@ pub struct BankConfig {
     #[serde(default)]
     pub ttl_ms: u64,
     /// Answer timeout of an order, milliseconds.
-    #[serde(default = "answer_ms")]
+    #[serde(default = "number::<_, 500>")]
     pub answer_ms: u64,
     /// Interval of status requests, milliseconds.
-    #[serde(default = "status_ms")]
+    #[serde(default = "number::<_, 1_000>")]
     pub status_ms: u64,
     /// Status requests for one order before the desk is notified.
-    #[serde(default = "status_tries")]
+    #[serde(default = "number::<_, 3>")]
     pub status_tries: u32,
     /// Recovery of orders after a reconnect.
     #[serde(default)]
@@ -126,11 +127,11 @@ pub struct BankConfig {
     /// journal.
     #[serde(default = "yes")]
     pub mass_status: bool,
-    /// Gross credit for the run, dollars.
-    #[serde(default = "billion")]
+    /// Gross credit for the run, dollars; by default in practice no limit.
+    #[serde(default = "number::<_, 1_000_000_000_000>")]
     pub credit_usd: i64,
     /// Maximum orders per second.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<_, 1_000>")]
     pub max_orders_per_s: usize,
     /// Reject code for a Text (58) or OrdRejReason (103).
     #[serde(default)]
@@ -270,7 +271,7 @@ pub enum WithoutReference {
 impl Default for RiskConfig {
     fn default() -> RiskConfig {
         RiskConfig {
-            max_gross_usd: billion(),
+            max_gross_usd: 1_000_000_000_000,
             max_parents_per_s: 1_000,
             duplicate_ms: 0,
             min_banks: 1,
@@ -304,87 +305,57 @@ impl Config {
 impl PairConfig {
     /// A pair with everything else at its default.
     pub fn new(symbol: &str, precision: u8, spot_date: &str) -> PairConfig {
-        PairConfig {
-            symbol: symbol.to_owned(),
-            precision,
-            lot: lot(),
-            spot_date: spot_date.to_owned(),
-            sizes: sizes(),
-            collar_ticks: million(),
-            crossed_max_ticks: million(),
-            off_market_ticks: million(),
-            max_order: milliard(),
-            max_net: billion(),
-            usd_e6: million(),
-        }
+        with_defaults([
+            ("symbol", symbol.into()),
+            ("precision", i64::from(precision).into()),
+            ("spot_date", spot_date.into()),
+        ])
     }
 }
 
 impl BankConfig {
     /// A bank with everything else at its default, and no pairs.
     pub fn new(name: &str) -> BankConfig {
-        BankConfig {
-            name: name.to_owned(),
-            pairs: Vec::new(),
-            dialect: Dialect::default(),
-            kind: StreamKind::default(),
-            orders: OrderStyle::default(),
-            min_qty: 0,
-            max_qty: milliard(),
-            stale_ms: 0,
-            silence_ms: 0,
-            ttl_ms: 0,
-            answer_ms: answer_ms(),
-            status_ms: status_ms(),
-            status_tries: status_tries(),
-            recover: Recover::default(),
-            mass_status: yes(),
-            credit_usd: billion(),
-            max_orders_per_s: thousand(),
-            reject_map: BTreeMap::new(),
-            status_final: None,
-        }
+        with_defaults([("name", name.into()), ("pairs", Value::Array(Vec::new()))])
     }
+}
+
+/// A section of a file with these keys alone, which are those without a default.
+fn with_defaults<T: DeserializeOwned, const N: usize>(keys: [(&str, Value); N]) -> T {
+    let keys = keys.map(|(key, value)| (key.to_owned(), value));
+    let section = Table::from_iter(keys).try_into();
+    section.expect("all other keys have a default")
+}
+
+/// The default of a number, for `#[serde(default = "number::<_, 100>")]`.
+///
+/// # Panics
+/// The type of the key cannot hold it.
+pub fn number<T: TryFrom<i64>, const N: i64>() -> T {
+    let number = T::try_from(N).ok();
+    number.expect("a key holds its default")
 }
 
 fn yes() -> bool {
     true
 }
 
-fn lot() -> i64 {
-    1_000
-}
-
 fn sizes() -> Vec<i64> {
     vec![1_000_000]
 }
 
-fn thousand() -> usize {
-    1_000
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn million() -> i64 {
-    1_000_000
-}
-
-/// 10^9, in practice no limit.
-fn milliard() -> i64 {
-    1_000_000_000
-}
-
-/// 10^12, in practice no limit.
-fn billion() -> i64 {
-    1_000_000_000_000
-}
-
-fn answer_ms() -> u64 {
-    500
-}
-
-fn status_ms() -> u64 {
-    1_000
-}
-
-fn status_tries() -> u32 {
-    3
+    #[test]
+    fn a_pair_and_a_bank_have_the_defaults_of_a_file_without_the_keys() {
+        let pair = PairConfig::new("EUR/USD", 5, "20260107");
+        let found = (pair.lot, pair.max_order, &pair.sizes[..], pair.usd_e6);
+        assert_eq!(found, (1_000, 1_000_000_000, &[1_000_000][..], 1_000_000));
+        let bank = BankConfig::new("\"LP\"\n1");
+        assert_eq!((bank.name.as_str(), bank.pairs.len()), ("\"LP\"\n1", 0));
+        let found = (bank.answer_ms, bank.status_tries, bank.mass_status);
+        assert_eq!(found, (500, 3, true));
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) use publication::read_bus_name;
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
 pub use touchline_credentials::{ClientTls, ConfigError, SecretSource, read_config};
 pub use touchline_instruments::Symbols;
-pub(crate) use values::{lossy, timeout_ns, within};
+pub(crate) use values::{lossy, number, timeout_ns, within};
 
 /// Limits of a channel, which determine its memory. All are inclusive and fixed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_credentials::{ClientTls, SecretSource};
+use touchline_fx::config::number;
 use touchline_net::tls::Client;
 use touchline_session::Secret;
 use touchline_session::fix::{extra_field, is_comp_id};
@@ -36,14 +37,14 @@ pub struct SessionConfig {
     #[serde(default)]
     pub target_sub: Option<String>,
     /// HeartBtInt, seconds.
-    #[serde(default = "heartbeat_s")]
+    #[serde(default = "number::<_, 10>")]
     pub heartbeat_s: u32,
     /// Pause before the first attempt to connect again, milliseconds; doubled up to `reconnect_ms_max`, and
     /// again the first one after a session that was logged on for the longest pause.
-    #[serde(default = "reconnect_ms")]
+    #[serde(default = "number::<_, 100>")]
     pub reconnect_ms: u64,
     /// Longest pause, milliseconds; behind the third equal failure in a row a minute, if this is shorter.
-    #[serde(default = "reconnect_ms_max")]
+    #[serde(default = "number::<_, 5_000>")]
     pub reconnect_ms_max: u64,
     /// Username (553) of our Logon.
     #[serde(default)]
@@ -166,16 +167,4 @@ impl SessionConfig {
             error,
         })
     }
-}
-
-fn heartbeat_s() -> u32 {
-    10
-}
-
-fn reconnect_ms() -> u64 {
-    100
-}
-
-fn reconnect_ms_max() -> u64 {
-    5_000
 }

@@ -21,6 +21,12 @@ where
     }
 }
 
+/// The default of a number, for `#[serde(default = "number::<_, 100>")]`.
+pub(crate) fn number<T: TryFrom<i64>, const N: i64>() -> T {
+    let number = T::try_from(N).ok();
+    number.expect("a key holds its default")
+}
+
 /// A timeout in nanoseconds; 0 disables it.
 pub(crate) fn timeout_ns(ms: u64) -> u64 {
     match ms {

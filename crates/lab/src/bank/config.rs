@@ -10,7 +10,7 @@ use touchline_types::text::{NAMES, is_name};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Seed of the mids and of everything that happens by chance.
-    #[serde(default = "one")]
+    #[serde(default = "number::<_, 1>")]
     pub seed: u64,
     /// Address that the banks listen on.
     #[serde(default = "loopback")]
@@ -103,14 +103,14 @@ pub struct PairConfig {
     /// `EUR/USD`.
     pub symbol: String,
     /// Decimals of a tick.
-    #[serde(default = "five")]
+    #[serde(default = "number::<_, 5>")]
     pub precision: u8,
     /// Spot value date, `YYYYMMDD`.
     pub spot_date: String,
     /// Initial mid, ticks.
     pub mid_ticks: i64,
     /// Farthest step of one move, ticks.
-    #[serde(default = "two")]
+    #[serde(default = "number::<_, 2>")]
     pub step_ticks: i64,
     /// A CSV file of recorded ticks, `time,bid,ask`: each move takes the next one, forth and back, in place of a random step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,7 +135,7 @@ pub struct BankConfig {
     #[serde(default)]
     pub kind: Kind,
     /// Its spread at the first tier, ticks.
-    #[serde(default = "four")]
+    #[serde(default = "number::<_, 4>")]
     pub spread_ticks: i64,
     /// How far its prices lie above the mid, ticks.
     #[serde(default)]
@@ -144,7 +144,7 @@ pub struct BankConfig {
     #[serde(default = "tiers")]
     pub tiers: Vec<i64>,
     /// How much farther from the mid each tier is, ticks.
-    #[serde(default = "one_tick")]
+    #[serde(default = "number::<_, 1>")]
     pub tier_ticks: i64,
     /// Share of the mid's moves that it follows, 0 to 1.
     #[serde(default = "half")]
@@ -162,7 +162,7 @@ pub struct BankConfig {
     #[serde(default)]
     pub silence: f64,
     /// Time without any message, Heartbeats included.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<_, 1_000>")]
     pub silence_ms: u64,
     /// Share of quotes after which it closes the connection.
     #[serde(default)]
@@ -171,7 +171,7 @@ pub struct BankConfig {
     #[serde(default)]
     pub outage: f64,
     /// How long an outage takes.
-    #[serde(default = "thousand")]
+    #[serde(default = "number::<_, 1_000>")]
     pub outage_ms: u64,
     /// Share of quotes that are inverted: the bid above the ask.
     #[serde(default)]
@@ -505,32 +505,14 @@ fn mid_of(line: &str, precision: u8) -> Option<i64> {
     (mid.is_finite() && mid >= 1_000.0).then_some(mid.round() as i64)
 }
 
+/// The default of a number, for `#[serde(default = "number::<_, 100>")]`.
+fn number<T: TryFrom<i64>, const N: i64>() -> T {
+    let number = T::try_from(N).ok();
+    number.expect("a key holds its default")
+}
+
 fn loopback() -> Ipv4Addr {
     Ipv4Addr::LOCALHOST
-}
-
-fn one() -> u64 {
-    1
-}
-
-fn thousand() -> u64 {
-    1_000
-}
-
-fn five() -> u8 {
-    5
-}
-
-fn one_tick() -> i64 {
-    1
-}
-
-fn two() -> i64 {
-    2
-}
-
-fn four() -> i64 {
-    4
 }
 
 fn half() -> f64 {

@@ -1,7 +1,7 @@
 //! Settings of TCP replay: hosts, credentials, limits.
 
 use super::{ChannelConfig, Protocol};
-use crate::config::{ConfigError, SecretSource, within};
+use crate::config::{ConfigError, SecretSource, number, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -29,26 +29,23 @@ pub struct Replay {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<SocketAddrV4>,
     /// Connections per gap, 1..=16.
-    #[serde(
-        default = "default_attempts_max",
-        deserialize_with = "within::<_, _, 1, 16>"
-    )]
+    #[serde(default = "number::<_, 3>", deserialize_with = "within::<_, _, 1, 16>")]
     pub attempts_max: u32,
     /// Maximum wait of a gap for all of them, milliseconds, 1..=60,000; then it is lost.
     #[serde(
-        default = "default_wait_ms",
+        default = "number::<_, 1_000>",
         deserialize_with = "within::<_, _, 1, 60_000>"
     )]
     pub wait_ms: u64,
     /// Maximum packets per request, 1..=2,000; a longer gap is lost at once.
     #[serde(
-        default = "default_packets_max",
+        default = "number::<_, 2_000>",
         deserialize_with = "within::<_, _, 1, 2_000>"
     )]
     pub packets_max: u32,
     /// Connections per day, 1..=100,000; after that there is no replay until the next day.
     #[serde(
-        default = "default_requests_per_day_max",
+        default = "number::<_, 1_000>",
         deserialize_with = "within::<_, _, 1, 100_000>"
     )]
     pub requests_per_day_max: u32,
@@ -132,22 +129,6 @@ impl Replay {
 
 fn default_enabled() -> bool {
     true
-}
-
-fn default_attempts_max() -> u32 {
-    3
-}
-
-fn default_wait_ms() -> u64 {
-    1_000
-}
-
-fn default_packets_max() -> u32 {
-    2_000
-}
-
-fn default_requests_per_day_max() -> u32 {
-    1_000
 }
 
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,6 @@
 //! Settings of a FIX session: hosts, credentials, instruments.
 
-use crate::config::{ClientTls, SecretSource, Symbols, within};
+use crate::config::{ClientTls, SecretSource, Symbols, number, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub struct FixVenue {
     /// Levels a side of a book that are kept, 16..=65,000; levels beyond are counted, and the book is correct up to
     /// there.
     #[serde(
-        default = "default_levels_max",
+        default = "number::<_, 8_192>",
         deserialize_with = "within::<_, _, 16, 65_000>"
     )]
     pub levels_max: usize,
@@ -62,27 +62,27 @@ pub struct FixVenue {
     pub trades: bool,
     /// HeartBtInt (108), seconds, 1..=3,600.
     #[serde(
-        default = "default_heartbeat_s",
+        default = "number::<_, 30>",
         deserialize_with = "within::<_, _, 1, 3_600>"
     )]
     pub heartbeat_s: u32,
     /// Time without a byte from the venue after which a TestRequest is sent, milliseconds, 0..=60,000; without an answer for as long
     /// again, books are stale. 0: after 1.2 `heartbeat_s`, and stale by `stale_after_ms` alone.
     #[serde(
-        default = "default_test_request_ms",
+        default = "number::<_, 2_000>",
         deserialize_with = "within::<_, _, 0, 60_000>"
     )]
     pub test_request_ms: u64,
     /// Maximum size of a received message, bytes, 4,096..=67,108,864: a list of all instruments, or
     /// the snapshot of the deepest book.
     #[serde(
-        default = "default_message_bytes_max",
+        default = "number::<_, { 8 * 1024 * 1024 }>",
         deserialize_with = "within::<_, _, 4_096, 67_108_864>"
     )]
     pub message_bytes_max: usize,
     /// Instruments per request for kind `deribit`, 1..=1,000; kind `fix` requests each separately.
     #[serde(
-        default = "default_symbols_per_request",
+        default = "number::<_, 50>",
         deserialize_with = "within::<_, _, 1, 1_000>"
     )]
     pub symbols_per_request: usize,
@@ -94,20 +94,20 @@ pub struct FixVenue {
     pub request_fields: Vec<String>,
     /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.
     #[serde(
-        default = "default_connect_ms",
+        default = "number::<_, 10_000>",
         deserialize_with = "within::<_, _, 100, 60_000>"
     )]
     pub connect_ms: u64,
     /// Backoff after a first failed or lost connection, milliseconds, 10..=60,000. Each further one
     /// is up to twice as long, with a random part, until `reconnect_ms_max`.
     #[serde(
-        default = "default_reconnect_ms",
+        default = "number::<_, 500>",
         deserialize_with = "within::<_, _, 10, 60_000>"
     )]
     pub reconnect_ms: u64,
     /// Maximum backoff, milliseconds, 10..=600,000.
     #[serde(
-        default = "default_reconnect_ms_max",
+        default = "number::<_, 30_000>",
         deserialize_with = "within::<_, _, 10, 600_000>"
     )]
     pub reconnect_ms_max: u64,
@@ -184,40 +184,8 @@ fn deribit_server() -> String {
     "DERIBITSERVER".to_owned()
 }
 
-fn default_levels_max() -> usize {
-    8_192
-}
-
 fn default_true() -> bool {
     true
-}
-
-fn default_heartbeat_s() -> u32 {
-    30
-}
-
-fn default_test_request_ms() -> u64 {
-    2_000
-}
-
-fn default_message_bytes_max() -> usize {
-    8 * 1024 * 1024
-}
-
-fn default_symbols_per_request() -> usize {
-    50
-}
-
-fn default_connect_ms() -> u64 {
-    10_000
-}
-
-fn default_reconnect_ms() -> u64 {
-    500
-}
-
-fn default_reconnect_ms_max() -> u64 {
-    30_000
 }
 
 #[cfg(test)]

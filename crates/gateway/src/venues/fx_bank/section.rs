@@ -1,6 +1,6 @@
 //! Configuration of a bank's pricing session: addresses, CompIDs, pairs, and meaning of its quotes.
 
-use crate::config::{ClientTls, SecretSource, Symbols, within};
+use crate::config::{ClientTls, SecretSource, Symbols, number, within};
 use crate::venues::fix::read;
 use serde::{Deserialize, Serialize};
 
@@ -63,13 +63,13 @@ pub struct FxBankVenue {
     pub min_qty: u64,
     /// Levels a side of the bank's own book, 1..=1,000.
     #[serde(
-        default = "default_levels_max",
+        default = "number::<_, 16>",
         deserialize_with = "within::<_, _, 1, 1_000>"
     )]
     pub levels_max: usize,
     /// Interval at which all quotes are published again, for readers that join, milliseconds, 10..=60,000.
     #[serde(
-        default = "default_snapshot_ms",
+        default = "number::<_, 100>",
         deserialize_with = "within::<_, _, 10, 60_000>"
     )]
     pub snapshot_ms: u64,
@@ -78,13 +78,13 @@ pub struct FxBankVenue {
     pub tls: Option<Box<ClientTls>>,
     /// HeartBtInt (108), seconds, 1..=3,600.
     #[serde(
-        default = "default_heartbeat_s",
+        default = "number::<_, 10>",
         deserialize_with = "within::<_, _, 1, 3_600>"
     )]
     pub heartbeat_s: u32,
     /// Maximum size of a received message, bytes, 4,096..=4,194,304.
     #[serde(
-        default = "default_message_bytes_max",
+        default = "number::<_, { 1024 * 1024 }>",
         deserialize_with = "within::<_, _, 4_096, 4_194_304>"
     )]
     pub message_bytes_max: usize,
@@ -96,19 +96,19 @@ pub struct FxBankVenue {
     pub request_fields: Vec<String>,
     /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.
     #[serde(
-        default = "default_connect_ms",
+        default = "number::<_, 10_000>",
         deserialize_with = "within::<_, _, 100, 60_000>"
     )]
     pub connect_ms: u64,
     /// Backoff after a first failed or lost connection, milliseconds, 10..=60,000.
     #[serde(
-        default = "default_reconnect_ms",
+        default = "number::<_, 200>",
         deserialize_with = "within::<_, _, 10, 60_000>"
     )]
     pub reconnect_ms: u64,
     /// Maximum backoff, milliseconds, 10..=600,000.
     #[serde(
-        default = "default_reconnect_ms_max",
+        default = "number::<_, 10_000>",
         deserialize_with = "within::<_, _, 10, 600_000>"
     )]
     pub reconnect_ms_max: u64,
@@ -132,10 +132,7 @@ pub struct BankPair {
     /// `EUR/USD`.
     pub symbol: String,
     /// Decimals of a tick.
-    #[serde(
-        default = "default_precision",
-        deserialize_with = "within::<_, _, 0, 9>"
-    )]
+    #[serde(default = "number::<_, 5>", deserialize_with = "within::<_, _, 0, 9>")]
     pub precision: u8,
     /// Spot value date, `YYYYMMDD`: quotes for another date are rejected.
     pub spot_date: String,
@@ -165,36 +162,4 @@ pub enum Stream {
     Sweep,
     /// Bands: one order of at most the size; bands never add up.
     Full,
-}
-
-fn default_precision() -> u8 {
-    5
-}
-
-fn default_levels_max() -> usize {
-    16
-}
-
-fn default_snapshot_ms() -> u64 {
-    100
-}
-
-fn default_heartbeat_s() -> u32 {
-    10
-}
-
-fn default_message_bytes_max() -> usize {
-    1024 * 1024
-}
-
-fn default_connect_ms() -> u64 {
-    10_000
-}
-
-fn default_reconnect_ms() -> u64 {
-    200
-}
-
-fn default_reconnect_ms_max() -> u64 {
-    10_000
 }
