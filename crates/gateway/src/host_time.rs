@@ -166,9 +166,11 @@ impl PolledTime {
         let round = now.saturating_sub(self.last);
         self.last = now;
         if is_busy {
+            // mutant: gateway: a pause counts as silence although packets waited
             self.unsure = 0;
             self.passed += round.min(self.busy_max);
         } else {
+            // mutant: gateway: a pause counts as silence before the sockets are polled again
             let sure = round.min(self.idle_max);
             self.passed += sure + std::mem::replace(&mut self.unsure, round - sure);
         }

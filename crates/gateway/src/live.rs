@@ -129,10 +129,21 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     #[inline]
     pub fn do_work(&mut self) -> Result<usize, Error> {
         let work = self.receive()?;
-        let now = ticks();
+        self.end_round(ticks(), boot_ns, work)?;
+        Ok(work)
+    }
+
+    /// Ends a round at this tick: its duration, and due timers. `boot_ns` reads the host's clock.
+    #[inline]
+    fn end_round(
+        &mut self,
+        now: u64,
+        boot_ns: impl FnOnce() -> u64,
+        work: usize,
+    ) -> Result<(), Error> {
         self.clocks.pass(now, work > 0);
         if self.timers.control.is_due(now) {
-            self.run_timers(now, work == 0)?;
+            self.run_timers(now, boot_ns(), work == 0)?;
         }
         if let (0, Some(warm)) = (work, &mut self.timers.warm)
             && warm.is_due(now)
@@ -140,7 +151,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             warm.restart(now);
             self.pipeline.warm();
         }
-        Ok(work)
+        Ok(())
     }
 
     /// Takes a packet through the path.
@@ -181,13 +192,13 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
 
     /// Runs due timers; each part is short.
     #[cold]
-    fn run_timers(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
+    fn run_timers(&mut self, now: u64, boot_ns: u64, is_empty: bool) -> Result<(), Error> {
         self.record_timer(now);
         if let Some(step_ns) = self.clocks.set(now) {
             self.wall_stepped(step_ns);
         }
         let dropped = self.counters.packets_dropped_kernel;
-        let has_paused = self.liveness.tick(boot_ns(), dropped, is_empty);
+        let has_paused = self.liveness.tick(boot_ns, dropped, is_empty);
         self.counters.stalls += u64::from(has_paused);
         // While sockets or rings hold packets, an awaited packet may be among them, and the channel has not timed out. After a
         // pause this round may have found them empty before it.
@@ -199,7 +210,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.link.control(&mut self.pipeline, self.clocks.now(now));
         self.report();
         self.send_heartbeat(now);
-        self.state_activity(has_paused);
+        self.state_activity(boot_ns, has_paused);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
             self.pipeline.publisher_mut().check()?;
@@ -269,8 +280,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     }
 
     /// States that the bus is current; after a pause of the duty cycle, only once it has caught up.
-    fn state_activity(&mut self, has_paused: bool) {
-        let now_ns = boot_ns();
+    fn state_activity(&mut self, now_ns: u64, has_paused: bool) {
         if let Some(pause) = self.liveness.pause()
             && self.link.is_caught_up(pause)
         {

@@ -233,6 +233,18 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --lib each_timer_of_a_quiet_gateway_checks_for_silence",
     },
     Mutant {
+        name: "gateway: a pause counts as silence although packets waited",
+        find: "self.unsure = 0;",
+        replace: "",
+        test: "-p touchline-gateway --lib a_pause_of_the_gateway_is_no_silence_of_the_venue",
+    },
+    Mutant {
+        name: "gateway: a pause counts as silence before the sockets are polled again",
+        find: "round.min(self.idle_max)",
+        replace: "round",
+        test: "-p touchline-gateway --lib a_pause_of_the_gateway_is_no_silence_of_the_venue",
+    },
+    Mutant {
         name: "gateway: changes are seen before the end of the event",
         find: "self.event_open = !end_of_event;",
         replace: "self.event_open = false;",

@@ -1,4 +1,4 @@
-//! A gateway whose host's clock is set, and one that keeps its data in the caches.
+//! A gateway whose host's clock is set, one that is paused, and one that keeps its data in the caches.
 
 use super::*;
 use crate::config::IdleKind;
@@ -9,6 +9,7 @@ use std::cell::Cell;
 use touchline_feed::{Batch, BookRules, Feed, Feedback, ReceiveTime};
 use touchline_instruments::Instruments;
 use touchline_net::udp::Totals;
+use touchline_testing::random::{Random, seeds};
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::{
     BookKind, Code, Depth, Event, Instrument, LevelEvent, Place, Price, Quantity, Side,
@@ -21,6 +22,9 @@ struct Recorded {
     steps_ns: Vec<i64>,
     /// Wall times of timeouts, each with the number of steps before it.
     walls: Vec<(u64, usize)>,
+    /// Monotonic time of the last packet, and its longest distance to a timeout.
+    heard_ns: u64,
+    silence_ns: u64,
     reads_ahead: Cell<u64>,
 }
 
@@ -51,10 +55,11 @@ impl Feed for Recorded {
         &mut self,
         (): (),
         bytes: &[u8],
-        _: ReceiveTime,
+        time: ReceiveTime,
         instruments: &mut Instruments,
         batch: &mut Batch,
     ) -> usize {
+        self.heard_ns = time.mono_ns;
         let instrument = instruments.add_symbol(b"T", LIMITS.default_depth);
         let level = LevelEvent {
             instrument: instrument.expect("there is room"),
@@ -81,6 +86,7 @@ impl Feed for Recorded {
 
     fn handle_timeout(&mut self, now: ReceiveTime) {
         self.walls.push((now.wall_ns, self.steps_ns.len()));
+        self.silence_ns = self.silence_ns.max(now.mono_ns - self.heard_ns);
     }
 
     fn wall_stepped(&mut self, step_ns: i64) {
@@ -100,11 +106,14 @@ impl Feed for Recorded {
     }
 }
 
-/// A link without a venue.
-#[derive(Debug)]
-struct Alone;
+/// A link whose venue is the test.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Packets in its socket.
+    packets: usize,
+}
 
-impl FeedLink for Alone {
+impl FeedLink for Waiting {
     type Feed = Recorded;
     const TABLES: &'static [&'static [CounterInfo]] = &[];
     const GAP_FIELDS: &'static [(&'static str, &'static str)] = &[];
@@ -115,10 +124,15 @@ impl FeedLink for Alone {
 
     fn receive<P: Publish>(
         &mut self,
-        _: &mut Pipeline<Recorded, P>,
-        _: &Clocks,
+        pipeline: &mut Pipeline<Recorded, P>,
+        clocks: &Clocks,
     ) -> Result<Work, Error> {
-        Ok(Work::None)
+        if self.packets == 0 {
+            return Ok(Work::None);
+        }
+        self.packets -= 1;
+        pipeline.packet_at((), b"x", clocks.receive_time(0), ticks());
+        Ok(Work::Done)
     }
 
     fn control<P: Publish>(&mut self, _: &mut Pipeline<Recorded, P>, _: Now) {}
@@ -149,13 +163,19 @@ const LIMITS: Limits = Limits {
     levels_max: 1,
 };
 
-fn gateway(duty: &Duty) -> Gateway<Alone, Local<Nobody>> {
+fn gateway(duty: &Duty) -> Gateway<Waiting, Local<Nobody>> {
     let pipeline = Pipeline::new(Recorded::default(), Local::new(Nobody), LIMITS);
-    Gateway::new(Alone, pipeline, None, Clock::calibrated(), duty)
+    Gateway::new(
+        Waiting::default(),
+        pipeline,
+        None,
+        Clock::calibrated(),
+        duty,
+    )
 }
 
 /// Idle rounds for 20 ms.
-fn run(gateway: &mut Gateway<Alone, Local<Nobody>>) {
+fn run(gateway: &mut Gateway<Waiting, Local<Nobody>>) {
     let until = std::time::Instant::now() + Duration::from_millis(20);
     while std::time::Instant::now() < until {
         gateway.do_work().expect("nothing fails");
@@ -242,5 +262,88 @@ fn a_step_of_the_wall_clock_is_counted_logged_and_told_to_the_feed_first() {
             stepped_ns.abs_diff(step_ns) < 100_000_000,
             "{stepped_ns} {step_ns}"
         );
+    }
+}
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+
+/// A venue that sends every 20 ms or sooner until its end, and a gateway that its host pauses anywhere in a round: in a virtual time.
+struct Paused {
+    gateway: Gateway<Waiting, Local<Nobody>>,
+    random: Random,
+    start: u64,
+    now_ns: u64,
+    next_packet_ns: u64,
+    longest_pause_ns: u64,
+}
+
+impl Paused {
+    fn new(seed: u64) -> Paused {
+        let gateway = gateway(&Duty::default());
+        Paused {
+            random: Random::from_seed(seed),
+            start: ticks(),
+            now_ns: 1,
+            next_packet_ns: 1,
+            longest_pause_ns: 0,
+            gateway,
+        }
+    }
+
+    /// Rounds until this time, some of them with a pause before or after the poll. The venue sends until `sends_until_ns`.
+    fn run(&mut self, until_ns: u64, sends_until_ns: u64) {
+        while self.now_ns < until_ns {
+            self.pass(sends_until_ns);
+            let work = self.gateway.receive().expect("nothing fails");
+            self.pass(sends_until_ns);
+            let tick = self
+                .gateway
+                .clocks
+                .clock()
+                .ticks_of(Duration::from_nanos(self.now_ns));
+            let now_ns = self.now_ns;
+            self.gateway
+                .end_round(self.start + tick, || now_ns, work)
+                .expect("nothing fails");
+        }
+    }
+
+    /// Half a round.
+    fn pass(&mut self, sends_until_ns: u64) {
+        let passed_ns = match self.random.chance(0.01) {
+            true => self.random.between(1, 300) as u64 * MS,
+            false => self.random.between(1, 400) as u64 * US,
+        };
+        self.longest_pause_ns = self.longest_pause_ns.max(passed_ns);
+        self.now_ns += passed_ns;
+        while self.next_packet_ns <= self.now_ns.min(sends_until_ns) {
+            self.gateway.link.packets += 1;
+            self.next_packet_ns += self.random.between(1, 20_000) as u64 * US;
+        }
+    }
+
+    /// Longest silence that the feed has seen, in milliseconds.
+    fn silence_ms(&self) -> u64 {
+        self.gateway.pipeline.feed().silence_ns / MS
+    }
+}
+
+/// Packets arrive while a gateway is paused, before it polls its sockets or between that and its timers: the feed sees no silence. The
+/// venue's end is seen in time, although pauses go on.
+#[test]
+fn a_pause_of_the_gateway_is_no_silence_of_the_venue() {
+    for seed in seeds(32) {
+        let mut paused = Paused::new(seed);
+        paused.run(20_000 * MS, u64::MAX);
+        let silence_ms = paused.silence_ms();
+        let pause_ms = paused.longest_pause_ns / MS;
+        assert!(pause_ms > 250, "seed {seed}: no long pause");
+        // An interval of the venue, and a round before and behind it.
+        assert!(silence_ms <= 22, "seed {seed}: {silence_ms} ms");
+        let end_ns = paused.now_ns;
+        paused.run(end_ns + 2_000 * MS, end_ns);
+        let silence_ms = paused.silence_ms();
+        assert!(silence_ms > 1_000, "seed {seed}: {silence_ms} ms of 2,000");
     }
 }
