@@ -564,6 +564,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-transport --test bus no_message_is_skipped_when_a_publisher_resumes",
     },
     Mutant {
+        name: "bus: a reader moves to other files before it has read the old ones",
+        find: "let is_first = !std::mem::take(&mut self.move_seen);",
+        replace: "let is_first = false;",
+        test: "-p touchline-transport --lib messages_before_a_move_to_other_files_are_read_first",
+    },
+    Mutant {
         name: "live: a gateway is current in the round in which it was stopped",
         find: "is_drained: false,",
         replace: "is_drained: is_empty,",

@@ -205,7 +205,7 @@ impl<const N: usize> Subscription<N> {
             self.watch.gone_notified = true;
             return Err(BusEvent::PublisherGone);
         }
-        match self.watch.is_due() {
+        match self.watch.move_seen || self.watch.is_due() {
             true => self.look(),
             false => Ok(Polled::Nothing),
         }
@@ -214,7 +214,9 @@ impl<const N: usize> Subscription<N> {
     #[cold]
     fn look<T>(&mut self) -> Result<Polled<T>, BusEvent> {
         let numbers = (self.reading.generation, self.reading.ring.generation());
-        if self.watch.is_start_lost(numbers.0, numbers.1) || self.reading.is_replaced() {
+        let is_elsewhere =
+            self.watch.is_start_lost(numbers.0, numbers.1) || self.reading.is_replaced();
+        if self.watch.is_moving(is_elsewhere) {
             match self.reattach() {
                 Ok(event) => return Err(event),
                 Err(Error::Format { layout, .. }) if !self.watch.damage_notified => {
@@ -233,7 +235,7 @@ impl<const N: usize> Subscription<N> {
         self.watch.gone_notified &= is_gone;
         // It may have published until just now: reported once everything is read.
         self.watch.gone_seen = is_gone && !self.watch.gone_notified;
-        Ok(match self.watch.gone_seen {
+        Ok(match self.watch.is_any_seen() {
             true => Polled::Passed(0),
             false => Polled::Nothing,
         })
@@ -311,5 +313,51 @@ impl<const N: usize> Subscription<N> {
         Ok(BusEvent::Restarted {
             generation: self.reading.generation,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Layout, Lock, Publication};
+    use super::*;
+    use touchline_testing::Folder;
+
+    /// What was published in the old files between the last read and the check is read before the move.
+    #[test]
+    fn messages_before_a_move_to_other_files_are_read_first() {
+        let folder = Folder::new("raw-before-move");
+        let root = Root::at(&folder);
+        let open = |ring_bytes| {
+            let layout = Layout::<0> {
+                ring_bytes,
+                message_bytes_min: 64,
+                schema: 0,
+                tables: [],
+                lossless: None,
+                huge_pages: false,
+                lock: Lock::No,
+            };
+            Publication::open(&root, "raw", &layout).expect("nobody else has it")
+        };
+        let (mut publication, []) = open(4096);
+        let mut subscription =
+            Subscription::join(&root, "raw", [], false).expect("the bus is there");
+        // The two halves of a poll: the read finds no message, and the bus is created again before the check.
+        assert!(matches!(subscription.reading.ring.read(|_| ()), Ok(None)));
+        publication.stage(8, |frame| {
+            frame.put(&7_u64);
+            frame.finish();
+        });
+        publication.release(super::super::END_OF_BATCH);
+        drop(publication);
+        let _next = open(8192);
+        let mut seen = Vec::new();
+        let mut note = |polled: Result<Polled<u8>, BusEvent>| match polled {
+            Ok(polled) => seen.extend(polled.given().map(Ok)),
+            Err(event) => seen.push(Err(event)),
+        };
+        note(subscription.look());
+        (0..3).for_each(|_| note(subscription.poll(|message| message.bytes[0])));
+        assert_eq!(seen, [Ok(7), Err(BusEvent::Restarted { generation: 1 })]);
     }
 }

@@ -21,6 +21,8 @@ pub struct Watch {
     pub turn_seen: bool,
     /// The end of the publisher was detected, to be reported once everything published is read.
     pub gone_seen: bool,
+    /// The bus goes on in other files, to which the reader moves once everything published in these is read.
+    pub move_seen: bool,
     /// The end was reported since the last message.
     pub gone_notified: bool,
     /// Damage of the files was reported.
@@ -41,6 +43,7 @@ impl Watch {
             is_stalled: is_stalled && !is_gone,
             turn_seen: false,
             gone_seen: false,
+            move_seen: false,
             gone_notified: false,
             damage_notified: false,
             corrupt_at: None,
@@ -87,7 +90,16 @@ impl Watch {
 
     /// Whether something is to be reported once everything is read.
     pub fn is_any_seen(&self) -> bool {
-        self.gone_seen || self.turn_seen
+        self.gone_seen || self.turn_seen || self.move_seen
+    }
+
+    /// Whether the reader moves to other files, at a check with everything read that finds whether the bus goes on there. The publisher
+    /// may have published in these files until just now: the first check that finds others only lets them be read once more.
+    pub fn is_moving(&mut self, is_elsewhere: bool) -> bool {
+        // mutant: bus: a reader moves to other files before it has read the old ones
+        let is_first = !std::mem::take(&mut self.move_seen);
+        self.move_seen = is_elsewhere && is_first;
+        is_elsewhere && !is_first
     }
 
     /// Whether a check is due, after a poll without a message.

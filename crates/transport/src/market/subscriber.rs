@@ -504,6 +504,8 @@ impl Subscriber {
             return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Damaged)));
         }
         let due = self.watch.is_due();
+        // Nothing of them is read any more.
+        self.watch.move_seen = true;
         match due.then(|| self.look()).flatten() {
             Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
             None => Step::Nothing,
@@ -530,7 +532,7 @@ impl Subscriber {
         if std::mem::take(&mut self.watch.turn_seen) {
             return Step::Given(take(Item::SubscriptionEvent(self.turn())));
         }
-        if !self.watch.is_due() {
+        if !self.watch.move_seen && !self.watch.is_due() {
             return Step::Nothing;
         }
         match self.look() {

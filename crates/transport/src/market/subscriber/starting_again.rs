@@ -58,7 +58,9 @@ impl Subscriber {
     #[cold]
     pub(super) fn look(&mut self) -> Option<SubscriptionEvent> {
         let writer = self.reading.ring.generation();
-        if self.watch.is_start_lost(self.generation, writer) || self.reading.is_replaced() {
+        let is_elsewhere =
+            self.watch.is_start_lost(self.generation, writer) || self.reading.is_replaced();
+        if self.watch.is_moving(is_elsewhere) {
             match self.reattach() {
                 Ok(event) => return Some(event),
                 Err(Error::Format { layout, .. } | Error::DirectTops { schema: layout, .. }) => {

@@ -139,3 +139,39 @@ fn messages_before_an_activity_statement_are_read_before_a_book_is_live() {
     ];
     assert_eq!(seen, in_order);
 }
+
+/// The bus goes on in other files: what was published in the old ones between the last read and the check is read before the move.
+#[test]
+fn messages_before_a_move_to_other_files_are_read_first() {
+    let name = format!("touchline-before-move-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let (mut publisher, mut subscriber) = begun(&folder);
+    // The two halves of a step, as above.
+    assert!(matches!(subscriber.reading.ring.read(|_| ()), Ok(None)));
+    let lost = OrdersUpdate {
+        instrument: INSTRUMENT,
+        validity: Validity::Recovering,
+        changes: &[],
+    };
+    publish(&mut publisher, &Update::Orders(lost));
+    drop(publisher);
+    let larger = Settings {
+        ring_bytes: 1 << 17,
+        instruments_max: 4,
+        ..Settings::default()
+    };
+    let _next = Publisher::open(&Root::at(&folder.0), "test", &larger).expect("it has ended");
+    subscriber.look_again();
+    let mut seen = Vec::new();
+    if let Step::Given(first) = subscriber.nothing(&mut told) {
+        seen.push(first);
+    }
+    seen.extend(settle(&mut subscriber));
+    let restarted = SubscriptionEvent::Restarted { generation: 1 };
+    let in_order = [
+        Notified::Orders(Validity::Recovering),
+        Notified::SubscriptionEvent(restarted),
+        Notified::SubscriptionEvent(SubscriptionEvent::CaughtUp),
+    ];
+    assert_eq!(seen, in_order);
+}
