@@ -53,8 +53,8 @@ impl Buses {
         &self.buses
     }
 
-    /// The next event of any bus, and the bus; waits for it. `None` once a [`Stopper`] has ended the loop or each bus has
-    /// stopped, as in a forked child of their reader, and if there are no buses.
+    /// The next event of any bus, and the bus; waits for it. A bus that its own [`Stopper`] has stopped is left out, as in a forked
+    /// child of its reader. `None` once a stopper has ended the loop or each bus has stopped, and if there are no buses.
     #[allow(
         clippy::should_implement_trait,
         reason = "an iterator would borrow the buses, and programs read their kept values between two events"
@@ -85,6 +85,10 @@ impl Buses {
     fn round(&mut self) -> Option<(usize, Event)> {
         let mut work = 0;
         for _ in 0..self.buses.len() {
+            if self.buses[self.turn].is_stopped() {
+                self.end_turn();
+                continue;
+            }
             let (given, is_busy) = self.turn();
             if given.is_some() {
                 return given;
@@ -101,10 +105,14 @@ impl Buses {
         let (event, is_busy) = self.buses[turn].try_next();
         self.left -= 1;
         if event.is_none() || self.left == 0 {
-            self.turn = (turn + 1) % self.buses.len();
-            self.left = IN_A_ROW;
+            self.end_turn();
         }
         (event.map(|event| (turn, event)), is_busy)
+    }
+
+    fn end_turn(&mut self) {
+        self.turn = (self.turn + 1) % self.buses.len();
+        self.left = IN_A_ROW;
     }
 
     /// Stopper that ends the loop, for another thread or a signal.

@@ -79,3 +79,28 @@ fn a_loop_ends_when_each_of_its_buses_has_stopped() {
     stoppers.iter().for_each(touchline_client::Stopper::stop);
     assert!(buses.next().is_none());
 }
+
+/// One bus is stopped alone: the loop goes on with the other, and gives nothing more of it.
+#[test]
+fn a_bus_that_was_stopped_alone_gives_no_more_events() {
+    let stage = Stage::new();
+    let mut publishers = ["one", "two"].map(|bus| stage.publisher_with(bus, &small()));
+    let mut buses = Buses::new();
+    for (publisher, name) in publishers.iter_mut().zip(["one", "two"]) {
+        define(publisher, 0, "ESU4", 100);
+        publisher.commit();
+        buses.add(stage.options().join(name).expect("it is there"));
+    }
+    while buses.poll().is_some() {}
+    buses.all()[0].stopper().stop();
+    for quantity in 1..=100 {
+        for publisher in &mut publishers {
+            whole(publisher, 0, (450_025, quantity), (450_050, 7));
+            publisher.commit();
+        }
+    }
+    for _ in 1..=100 {
+        let (bus, _) = buses.next().expect("the other goes on");
+        assert_eq!(bus.name(), "two");
+    }
+}
