@@ -32,6 +32,11 @@ impl<M: Words> Cursors<M> {
         readers_max * SLOT_WORDS
     }
 
+    /// Readers for which this number of words has room.
+    pub const fn slots_in(words: usize) -> usize {
+        words / SLOT_WORDS
+    }
+
     /// Cursors in this memory.
     pub fn new(memory: M) -> Cursors<M> {
         Cursors { memory }
@@ -42,9 +47,9 @@ impl<M: Words> Cursors<M> {
         &self.memory
     }
 
-    /// Number of slots.
+    /// Number of slots; a file has as many as its pages have room for.
     pub fn slots(&self) -> usize {
-        self.memory.words().len() / SLOT_WORDS
+        Self::slots_in(self.memory.words().len())
     }
 
     /// Takes a slot that the caller has locked (see [`SlotLocks`](crate::segment::SlotLocks)).

@@ -43,6 +43,16 @@ pub fn open_cursors(
     }
 }
 
+/// Readers that the bus of this ring admits: as many as configured, although the file of the cursors is whole pages.
+pub fn readers_max(ring: &Mapping, cursors: &Cursors<Mapping>) -> u32 {
+    let stated = Format::read(ring.words()).map_or(0, |format| format.cursors_words);
+    let slots = match stated {
+        0 => READERS_MAX,
+        words => Cursors::<Mapping>::slots_in(words as usize),
+    };
+    slots.min(cursors.slots()) as u32
+}
+
 /// Makes the cursors again, after another process changed the length of the file; readers move there when they notice.
 ///
 /// # Errors

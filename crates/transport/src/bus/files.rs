@@ -1,6 +1,6 @@
 //! The files of a bus, for its writer and for its readers.
 
-use super::cursors::{CURSORS, open_cursors};
+use super::cursors::{CURSORS, open_cursors, readers_max};
 use super::error::{Error, PROGRAM};
 use super::flow_control::SlowReaderPolicy;
 use super::places::{HeldPlaces, Place, PlaceFile};
@@ -353,7 +353,8 @@ impl<const N: usize> Reading<N> {
         let cursors = Cursors::new(opened.ok_or_else(|| Error::NotLossless {
             bus: self.directory.name().to_owned(),
         })?);
-        let guard = SlotLocks::open(&self.directory, cursors.slots() as u32)?.acquire()?;
+        let slots = readers_max(self.ring.memory(), &cursors);
+        let guard = SlotLocks::open(&self.directory, slots)?.acquire()?;
         let ring = self.ring.registered(cursors, guard.index() as usize);
         Ok((Reading { ring, ..self }, Place::Slot(guard)))
     }

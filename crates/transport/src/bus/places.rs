@@ -6,7 +6,7 @@
 //! same for both. A position counts only if it is ahead of the slot's and not ahead of the stream; a file that its reader makes shorter
 //! is a free place, of that reader alone.
 
-use super::cursors::{READERS_MAX, open_cursors};
+use super::cursors::{READERS_MAX, open_cursors, readers_max};
 use super::error::Error;
 use super::{Directory, SegmentError};
 use std::hash::{BuildHasher, RandomState};
@@ -43,6 +43,8 @@ pub struct PlaceFile {
     bus: Directory,
     /// In which the publisher has its slot.
     cursors: Cursors<Mapping>,
+    /// Slots that the bus gives.
+    slots: u32,
     /// Last number of the slot: its reader is waited for no more when that is to be reported.
     number: u64,
     /// Removed with it.
@@ -73,6 +75,7 @@ impl PlaceFile {
             bus: bus.name().to_owned(),
         };
         let cursors = open_cursors(bus, ring.memory(), Access::Read)?.ok_or_else(not_lossless)?;
+        let cursors = Cursors::new(cursors);
         places.sweep();
         let key = RandomState::new().hash_one(bus.name());
         let bytes = places.page_bytes()?;
@@ -82,7 +85,8 @@ impl PlaceFile {
         let place = PlaceFile {
             holder: holder(file.user(), key),
             bus: bus.clone(),
-            cursors: Cursors::new(cursors),
+            slots: readers_max(ring.memory(), &cursors),
+            cursors,
             number: 0,
             _file: file,
         };
@@ -107,7 +111,7 @@ impl PlaceFile {
 
     /// Why the publisher has given no slot.
     fn refused(&self) -> Result<Error, SegmentError> {
-        let slots = self.cursors.slots() as u32;
+        let slots = self.slots;
         let locks = SlotLocks::open_to_look(&self.bus, slots)?;
         for slot in 0..slots {
             if !locks.is_held(slot)? {
@@ -166,14 +170,15 @@ pub enum Seen {
 }
 
 impl HeldPlaces {
-    /// The folder of a bus; `None` if it is shared with nobody. What dead readers left is removed, and each living one has its slot at
-    /// the position that it states.
+    /// The folder of a bus with this number of slots; `None` if it is shared with nobody. What dead readers left is removed, and each
+    /// living one has its slot at the position that it states.
     ///
     /// # Errors
     /// The folder is not as the publisher makes it.
     pub fn open(
         lock: &WriterLock,
         cursors: &Cursors<Mapping>,
+        slots: u32,
     ) -> Result<Option<HeldPlaces>, Error> {
         cursors.free_held();
         let Some(folder) = Guests::places(lock.directory())? else {
@@ -181,7 +186,7 @@ impl HeldPlaces {
         };
         let mut places = HeldPlaces {
             folder,
-            locks: SlotLocks::open(lock.directory(), cursors.slots() as u32)?,
+            locks: SlotLocks::open(lock.directory(), slots)?,
             pass: None,
             held: Vec::new(),
         };

@@ -62,7 +62,7 @@ impl Registered {
         let locks = SlotLocks::create(lock, lossless.readers_max)?;
         let of_all = Cursors::new(cursors.clone());
         Ok(Registered {
-            places: HeldPlaces::open(lock, &of_all)?,
+            places: HeldPlaces::open(lock, &of_all, lossless.readers_max)?,
             cursors,
             policy: SlowReaderPolicy::new(locks, lossless),
         })
