@@ -19,7 +19,7 @@ use touchline_transport::shm::{
 /// Users and a group without an entry in any file of the system.
 pub const ONE: u32 = 64_101;
 pub const OTHER: u32 = 64_103;
-const GROUP: u32 = 64_201;
+pub const GROUP: u32 = 64_201;
 
 pub fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();

@@ -5,8 +5,11 @@ use crate::guests::{self, ONE, OTHER, as_user, is_root, of_owner, shared};
 use crate::lossless::{lossless, named};
 use crate::stage::{Market, Stage, counts, mirror};
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -379,4 +382,72 @@ fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
     assert_eq!(lying.counters.place, 0);
     assert_eq!([place, 3 - place].map(named_in), ["-@64101", "-@64103"]);
     drop((first, other));
+}
+
+const ROOT: &str = "TOUCHLINE_TEST_MEMBER";
+const READY: &str = "the member has its place";
+
+/// A reader of another user in a child process of this program; it ends with its input.
+#[test]
+fn role() {
+    let Ok(folder) = std::env::var(ROOT) else {
+        return;
+    };
+    let _subscriber = Subscriber::join(&Root::at(folder).owned_by(0), "test", named()).unwrap();
+    println!("{READY}");
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// The wait for it ends with its process, and what it left is removed.
+#[test]
+fn a_killed_reader_of_another_user_is_not_waited_for() {
+    if !is_root() {
+        return;
+    }
+    let stage = Stage::new();
+    let settings = lossless(Duration::from_secs(60));
+    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut market = Market::new(1, 6);
+    market.define(&mut publisher);
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "members::role", "--nocapture"])
+        .env(ROOT, stage.root().path())
+        .uid(ONE)
+        .gid(guests::GROUP)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    thread::scope(|scope| {
+        let ready = scope.spawn(|| lines.any(|line| line.expect("text").contains(READY)));
+        while !ready.is_finished() {
+            publisher.check().unwrap();
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(ready.join().unwrap(), "it ended early");
+    });
+    assert_eq!(files_of(&stage, ONE).len(), 1);
+    child.kill().expect("it lives");
+    child.wait().expect("it ends");
+    let begun = Instant::now();
+    (0..4_000).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    let counters = counts(&publisher);
+    assert_eq!(
+        (counters.readers_dead, counters.readers_left_behind),
+        (1, 0)
+    );
+    assert_eq!(counters.dead_place, 1);
+    assert_eq!(
+        reader_in(&stage.root(), "test", 1).unwrap(),
+        Some(format!("-@{ONE}"))
+    );
+    publisher.check().unwrap();
+    publisher.check().unwrap();
+    assert!(files_of(&stage, ONE).is_empty());
+    let root = of_owner(&stage);
+    assert_eq!(Overview::of(&root, "test").unwrap().readers, Some(vec![]));
+    join(&root, OTHER, &mut publisher).expect("the place is free");
 }
