@@ -1,35 +1,27 @@
-//! `cargo xtask size [FOLDER]`: the size of a checkout, in the figures that a redesign is judged by.
+//! `cargo xtask size [FOLDER]`: the size of a checkout, in the figures that a redesign is judged by; the first line is the sum.
+
+mod parts;
 
 use crate::tidy::functions::{LINES_MAX, functions, is_test};
 use crate::tidy::{Edge, Repository, circles};
 use anyhow::Result;
+use parts::{Parts, WORKSHOP};
 use std::collections::BTreeSet;
 use std::path::Path;
 use syn::visit::{self, Visit};
 
-/// What is needed to develop and to measure, and never deployed.
-const WORKSHOP: &[&str] = &[
-    "crates/lab/",
-    "crates/load/",
-    "xtask/",
-    "fuzz/",
-    "competitors/",
-    "crates/touchline/src/bench",
-    "crates/touchline/src/demo",
-    "crates/touchline/src/load",
-    "crates/touchline/src/sim",
-];
 /// Most fields of a type that has methods.
 const FIELDS_MAX: usize = 20;
 /// Fewest files of a circle that is counted.
 const CIRCLE_MIN: usize = 5;
 
-/// Prints the figures of the checkout in `folder`.
+/// Prints the figures of the checkout in `folder`, those of its parts first, in one line.
 ///
 /// # Errors
 /// The checkout cannot be read.
 pub fn run(folder: &Path) -> Result<()> {
     let repository = Repository::load(folder)?;
+    println!("{}", Parts::of(&repository));
     for (what, figure) in figures(&repository) {
         println!("{what:<58} {figure}");
     }
@@ -56,8 +48,6 @@ fn figures(repository: &Repository) -> Vec<(String, String)> {
         };
         source.is_some_and(is_linked) && (has_lab || !is_workshop(path))
     };
-    let generated = all().filter(|(_, text)| text.starts_with("// @generated"));
-    let generated: usize = generated.map(|(_, text)| text.lines().count()).sum();
     let words = repository.with_extension("md");
     let words: usize = words.map(|(_, text)| text.split_whitespace().count()).sum();
     let code = Code::of(repository);
@@ -72,13 +62,10 @@ fn figures(repository: &Repository) -> Vec<(String, String)> {
         .filter(|group| group.len() >= CIRCLE_MIN)
         .count();
     [
-        ("lines of Rust", lines(&|_| true).to_string()),
         (
             "lines of our code linked into the deployed program",
             lines(&is_deployed).to_string(),
         ),
-        ("lines of the workshop", lines(&is_workshop).to_string()),
-        ("generated lines", generated.to_string()),
         ("words of Markdown", words.to_string()),
         (
             "types with methods and more than 20 fields",
