@@ -125,7 +125,7 @@ impl Venue for FixVenue {
         let feed = FixFeed::with_store(settings, Numbers::open(venue)?);
         Ok(Opened {
             feed,
-            limits: limits(config),
+            limits: books(&config.limits, venue.levels_max),
             warnings: Vec::new(),
             opening: Opening::Connecting {
                 hosts: venue.hosts.clone(),
@@ -144,7 +144,7 @@ pub fn pipeline<P: Publish>(
     publisher: P,
 ) -> Result<FixPipeline<P>, StartError> {
     let settings = settings(config)?;
-    let limits = limits(config);
+    let limits = books(&config.limits, config.venue.levels_max);
     let symbols = config.venue.symbols.clone();
     let publisher = Selected::new(publisher, symbols, limits.instruments_max);
     let feed = FixFeed::with_store(settings, Numbers::open(&config.venue)?);
@@ -269,18 +269,18 @@ fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {
     session
 }
 
-/// The limits of the books.
-fn limits(config: &Config<FixVenue>) -> Limits {
+/// The limits of the books of a session.
+pub(super) fn books(limits: &SessionLimits, levels_max: usize) -> Limits {
     Limits {
-        instruments_max: config.limits.instruments_max,
+        instruments_max: limits.instruments_max,
         // There is no market by order.
         orders_max: 1,
-        event_changes_max: config.limits.event_changes_max,
+        event_changes_max: limits.event_changes_max,
         default_depth: Depth {
             direct: Depth::ALL,
             implied: 0,
         },
-        levels_max: config.venue.levels_max,
+        levels_max,
     }
 }
 

@@ -5,20 +5,19 @@ mod section;
 
 use super::start::together;
 use super::{Opened, Opening, StartError, Venue};
-use crate::Limits;
 use crate::config::{
     CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols, timeout_ns,
 };
 use crate::live::ClientLink;
-use crate::venues::fix::link_of;
+use crate::venues::fix::{books, link_of};
 use std::path::Path;
 use touchline_feed::fx_bank::{
     APPLICATION, BankStream, FxBankFeed, Pair, Request, Rules, Settings,
 };
 use touchline_session::Secret;
 use touchline_session::fix::{self, Checks, Role, extra_fields};
+use touchline_types::Code;
 use touchline_types::text::{NAMES, is_name};
-use touchline_types::{Code, Depth};
 
 pub use section::{BankPair, Dialect, FxBankVenue, Kind, Stream};
 
@@ -98,19 +97,9 @@ impl Venue for FxBankVenue {
 
     fn open(config: &Config<FxBankVenue>) -> Result<Opened<Self::Link>, StartError> {
         let feed = FxBankFeed::new(settings(config)?);
-        let levels_max = config.venue.levels_max;
         Ok(Opened {
             feed,
-            limits: Limits {
-                instruments_max: config.limits.instruments_max,
-                orders_max: 1,
-                event_changes_max: config.limits.event_changes_max,
-                default_depth: Depth {
-                    direct: Depth::ALL,
-                    implied: 0,
-                },
-                levels_max,
-            },
+            limits: books(&config.limits, config.venue.levels_max),
             warnings: Vec::new(),
             opening: Opening::Connecting {
                 hosts: config.venue.hosts.clone(),
