@@ -13,6 +13,7 @@ usage: cargo xtask <chore> [arguments]
   changed PATH...                whether one of them changed since the last commit that passed every check
   licences                       hold the licences of all dependencies against the list
   size [FOLDER]                  count lines, words, functions and circles of this checkout or another one
+  dialect [CRATE]                list the phrases of house dialect in comments, and count them by crate
   codegen <templates.xml>...     write the message views that the schemas describe
   dist [--check | --wheel] [--profile NAME]
                                  make tarballs, Debian packages and images; with --check install and start each of them
@@ -66,6 +67,11 @@ fn run() -> Result<()> {
             Ok(())
         }
         ["tidy"] => xtask::tidy::run(&root),
+        ["dialect", ref of @ ..] if of.len() < 2 => {
+            let repository = xtask::tidy::Repository::load(&root)?;
+            xtask::tidy::dialect::print(&repository, of.first().copied());
+            Ok(())
+        }
         ["size"] => xtask::size::run(&root),
         ["size", folder] => xtask::size::run(Path::new(folder)),
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),

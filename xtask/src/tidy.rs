@@ -5,6 +5,7 @@
 
 pub(crate) mod circles;
 mod commands;
+pub mod dialect;
 mod documented;
 pub(crate) mod functions;
 mod heads;
@@ -46,6 +47,7 @@ const RULES: &[(&str, Rule)] = &[
     ("no_std", heads::no_std),
     ("ignored tests", words::ignored_tests),
     ("banned words", words::banned),
+    ("dialect", dialect::check),
     ("links", links::check),
     ("contents", links::pages),
     ("settings documented", documented::settings),
