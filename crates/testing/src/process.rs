@@ -2,10 +2,11 @@
 
 use crate::folder::Folder;
 use crate::until::{PATIENCE, until};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStdout, Command, ExitStatus};
 
 /// A child process with its output so far; killed and reaped when dropped.
 #[derive(Debug)]
@@ -13,8 +14,9 @@ pub struct Process {
     child: Child,
     /// Standard output and standard error, if captured.
     captured: Option<[File; 2]>,
-    /// Length of the part of standard output that [`Process::next_line`] has returned.
-    returned: usize,
+    /// Lines of standard output before position `read` that [`Process::next_line`] has not returned.
+    lines: VecDeque<String>,
+    read: u64,
 }
 
 impl Process {
@@ -53,8 +55,17 @@ impl Process {
         Process {
             child: child.unwrap_or_else(|error| panic!("{command:?}: {error}")),
             captured: None,
-            returned: 0,
+            lines: VecDeque::new(),
+            read: 0,
         }
+    }
+
+    /// The pipe that is standard output of a process with its own streams.
+    ///
+    /// # Panics
+    /// It is none, or has been taken.
+    pub fn pipe(&mut self) -> ChildStdout {
+        self.child.stdout.take().expect("a pipe")
     }
 
     /// Standard output so far.
@@ -70,11 +81,15 @@ impl Process {
     }
 
     fn text(&self, stream: usize) -> String {
+        String::from_utf8_lossy(&self.bytes(stream, 0)).into_owned()
+    }
+
+    fn bytes(&self, stream: usize, from: u64) -> Vec<u8> {
         let file = &self.captured.as_ref().expect("the output is captured")[stream];
         let length = file.metadata().expect("an open file").len();
-        let mut bytes = vec![0; length as usize];
-        file.read_exact_at(&mut bytes, 0).expect("it only grows");
-        String::from_utf8_lossy(&bytes).into_owned()
+        let mut bytes = vec![0; (length - from) as usize];
+        file.read_exact_at(&mut bytes, from).expect("it only grows");
+        bytes
     }
 
     /// Waits for a whole line of standard output or standard error that contains `text`, and returns the first one.
@@ -96,13 +111,27 @@ impl Process {
     /// As [`Process::wait_for_line`].
     #[track_caller]
     pub fn next_line(&mut self) -> String {
-        let returned = self.returned;
-        let line = self.wait_for("a line", |process| {
-            let out = process.out();
-            whole_lines(&out[returned..]).next().map(str::to_owned)
-        });
-        self.returned += line.len() + 1;
-        line
+        self.wait_for("a line", |process| {
+            if process.lines.is_empty() {
+                process.read_lines();
+            }
+            process.lines.pop_front()
+        })
+    }
+
+    /// The lines of standard output so far that [`Process::next_line`] has not returned.
+    pub fn other_lines(&mut self) -> Vec<String> {
+        self.read_lines();
+        self.lines.drain(..).collect()
+    }
+
+    fn read_lines(&mut self) {
+        let bytes = self.bytes(0, self.read);
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        let whole = whole.map_or(0, |last| last + 1);
+        self.read += whole as u64;
+        let text = String::from_utf8_lossy(&bytes[..whole]);
+        self.lines.extend(text.lines().map(str::to_owned));
     }
 
     /// Waits until `find` finds something in the output.
@@ -110,7 +139,11 @@ impl Process {
     /// # Panics
     /// It does not within [`PATIENCE`], or before the process ends.
     #[track_caller]
-    pub fn wait_for<T>(&mut self, what: &str, find: impl Fn(&Process) -> Option<T>) -> T {
+    pub fn wait_for<T>(
+        &mut self,
+        what: &str,
+        mut find: impl FnMut(&mut Process) -> Option<T>,
+    ) -> T {
         let found = until(what, PATIENCE, || {
             let has_ended = !self.is_running();
             match find(self) {
@@ -234,9 +267,11 @@ mod tests {
             [process.next_line(), process.next_line()],
             ["got one", "got two"]
         );
+        process.tell("three");
         process.close();
         assert_eq!(process.wait().code(), Some(3));
-        assert_eq!(process.out(), "got one\ngot two\n");
+        assert_eq!(process.out(), "got one\ngot two\ngot three\n");
+        assert_eq!(process.other_lines(), ["got three"]);
         assert_eq!(process.err(), "to standard error\n");
     }
 

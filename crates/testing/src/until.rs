@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 /// Limit of a wait that only a hang exceeds: a loaded host needs seconds for what takes milliseconds.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Result of one look.
 pub trait Condition {

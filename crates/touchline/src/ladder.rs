@@ -119,6 +119,7 @@ fn cells(level: &ConsolidatedLevel, price: String) -> [String; 4] {
 mod tests {
     use super::*;
     use touchline_client::Bus;
+    use touchline_testing::Folder;
     use touchline_transport::Publish;
     use touchline_transport::shm::{Publisher, Root, Settings};
     use touchline_types::{
@@ -137,8 +138,7 @@ mod tests {
 
     /// The ladder of a book with these lists.
     fn drawn(name: &str, bids: &[Level], asks: &[Level], implied_bids: &[Level]) -> String {
-        let process = std::process::id();
-        let folder = std::env::temp_dir().join(format!("touchline-ladder-{name}-{process}"));
+        let folder = Folder::new(name);
         let depth = Depth {
             direct: 10,
             implied: 2,
@@ -162,9 +162,7 @@ mod tests {
         let book = snapshot
             .book(touchline_client::SecurityId(7))
             .expect("it was published");
-        let text = ladder(&book, 10, Paint::plain());
-        std::fs::remove_dir_all(&folder).expect("our folder");
-        text
+        ladder(&book, 10, Paint::plain())
     }
 
     #[test]

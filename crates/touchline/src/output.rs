@@ -314,13 +314,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let folder =
-            std::env::temp_dir().join(format!("touchline-output-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        folder
-    }
+    use touchline_testing::Folder;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).expect("our folder").flatten();
@@ -357,7 +351,7 @@ mod tests {
 
     #[test]
     fn an_output_file_is_written_atomically() {
-        let folder = folder("whole");
+        let folder = Folder::new("output");
         let path = folder.join("books");
         std::fs::write(&path, "old").expect("our folder");
         let mut output = Output::open(&path).expect("a writable place");
@@ -371,12 +365,11 @@ mod tests {
         output.finish().expect("room for a line");
         assert_eq!(std::fs::read_to_string(&path).expect("the file"), "new\n");
         assert_eq!(names(&folder), ["books"]);
-        std::fs::remove_dir_all(folder).expect("our folder");
     }
 
     #[test]
     fn temporary_files_of_killed_runs_are_removed_and_those_of_others_kept() {
-        let folder = folder("abandoned");
+        let folder = Folder::new("output");
         // Beyond the maximum process id; process 1 lives.
         let (dead, living) = ("books.4294967294.partial", "books.1.partial");
         for name in [dead, living, "books.x.partial", "tops.4294967294.partial"] {
@@ -387,7 +380,6 @@ mod tests {
             names(&folder),
             [living, "books.x.partial", "tops.4294967294.partial"]
         );
-        std::fs::remove_dir_all(folder).expect("our folder");
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl LeftBus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_testing::Folder;
     use touchline_transport::shm::{Publisher, Settings};
 
     fn left(directory: &Path, gateway: u32) -> LeftBus {
@@ -89,9 +90,7 @@ mod tests {
     /// This process publishes, as the demo's gateway or as another process.
     #[test]
     fn a_left_bus_is_removed_once_it_has_no_publisher() {
-        let name = format!("touchline-left-bus-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&directory).expect("a temporary folder");
+        let directory = Folder::new("left-bus");
         let root = Root::at(directory.join("buses"));
         let open = || Publisher::open(&root, "demo", &Settings::default());
         let path = root.path().join("demo");
@@ -110,6 +109,5 @@ mod tests {
         assert!(!path.exists(), "it stays");
         // A missing bus is not an error.
         left(root.path(), us).remove(long, nap);
-        std::fs::remove_dir_all(&directory).expect("our folder");
     }
 }

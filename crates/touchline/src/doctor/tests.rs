@@ -5,9 +5,10 @@ use super::finding::Status;
 use super::host::{Answers, Host, Space};
 use super::rules::{Check, RULES, check};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use touchline_lab::random::{Random, seeds};
 use touchline_net::nic::Timestamps;
+use touchline_testing::Folder;
 
 mod xdp;
 
@@ -364,14 +365,12 @@ const BROKEN_OTHERWISE: &[&str] = &[
     "aeron_receive_buffer",
 ];
 
-/// A directory with the files of a test host; removed when dropped.
-struct MadeUp(PathBuf);
+/// A directory with the files of a test host.
+struct MadeUp(Folder);
 
 impl MadeUp {
     fn new(name: &str) -> MadeUp {
-        let process = std::process::id();
-        let root = std::env::temp_dir().join(format!("touchline-doctor-{name}-{process}"));
-        let host = MadeUp(root);
+        let host = MadeUp(Folder::new(name));
         WELL.iter().for_each(|(path, text)| host.write(path, text));
         host
     }
@@ -397,13 +396,6 @@ impl MadeUp {
             interface: interface.map(str::to_owned),
         };
         check(&Host::answering(&self.0, answers), &asked)
-    }
-}
-
-impl Drop for MadeUp {
-    fn drop(&mut self) {
-        // After a failed test files may remain; the system cleans its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

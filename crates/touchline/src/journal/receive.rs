@@ -178,12 +178,12 @@ fn client(arguments: &Receive) -> Result<Option<Client>, Failure> {
 mod tests {
     use super::*;
     use touchline_journal::replica::SourceStatus;
+    use touchline_testing::Folder;
 
     /// The state names what is known of the source: nothing, or what it said last.
     #[test]
     fn the_state_of_a_copy_without_a_connection_has_the_last_word_of_its_source() {
-        let folder = format!("touchline-copy-state-{}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
+        let folder = Folder::new("copy");
         let shown = |status: Option<SourceStatus>| {
             let mut copy = Replica::open(&folder).expect("a copy");
             if let Some(status) = status {
@@ -201,6 +201,5 @@ mod tests {
         let state = shown(Some(status));
         let begin = "not connected, epoch 0, position 0, 4096 bytes behind the source of 1970";
         assert!(state.starts_with(begin), "{state}");
-        let _ = std::fs::remove_dir_all(&folder);
     }
 }

@@ -4,7 +4,6 @@ use super::{names, page};
 use crate::counted::LATE_AFTER;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Duration;
 use touchline_client::monitor::{Description, Monitor};
 use touchline_feed::cme::CmeFeed;
@@ -14,6 +13,7 @@ use touchline_gateway::venues::cme::CmeMulticast;
 use touchline_net::LiveSource;
 use touchline_relay::{ReceiverCounters, SenderCounters};
 use touchline_replication::{CopyCounters, SourceCounters};
+use touchline_testing::Folder;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
@@ -29,16 +29,15 @@ const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
 const ALERTS_TEST: &str = include_str!("../../../../ops/prometheus/alerts_test.yml");
 
 /// Page of a bus with every kind of metric: counters of a live gateway, a named reader that the
-/// publisher waits for. Its directory is removed when dropped.
+/// publisher waits for.
 struct Everything {
-    folder: PathBuf,
+    _folder: Folder,
     text: String,
 }
 
 impl Everything {
     fn new(name: &str) -> Everything {
-        let process = std::process::id();
-        let folder = std::env::temp_dir().join(format!("touchline-metrics-{name}-{process}"));
+        let folder = Folder::new(name);
         let root = Root::at(&folder);
         let settings = Settings {
             ring_bytes: 64 * 1024,
@@ -82,7 +81,10 @@ impl Everything {
         ];
         let _subscriber = Subscriber::join(&root, "bus", join).expect("the bus is there");
         let text = page::of(&Monitor::new(Some(root.path())));
-        Everything { folder, text }
+        Everything {
+            _folder: folder,
+            text,
+        }
     }
 
     /// Each family with its type.
@@ -92,13 +94,6 @@ impl Everything {
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE "));
         kinds.filter_map(|kind| kind.split_once(' ')).collect()
-    }
-}
-
-impl Drop for Everything {
-    fn drop(&mut self) {
-        // After a failed test files may remain; the system cleans its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -204,8 +199,7 @@ fn dashboard_and_alerts_name_existing_metrics() {
 /// A process that lives and does not write its counters is up and stale, as the alert of a stopped engine needs it.
 #[test]
 fn counters_of_a_stopped_process_are_stale() {
-    let folder =
-        std::env::temp_dir().join(format!("touchline-metrics-stale-{}", std::process::id()));
+    let folder = Folder::new("metrics");
     let root = Root::at(&folder);
     let table = touchline_execution::Counters::TABLE;
     let stats = ProcessStats::create(&root, "fx-run", 1.0, table, []);
@@ -225,15 +219,13 @@ fn counters_of_a_stopped_process_are_stale() {
             assert!(text.contains(&line), "{line}: {text}");
         }
     }
-    std::fs::remove_dir_all(&folder).expect("our folder");
 }
 
 /// A hundred thousand instruments are one number, not one series each.
 #[test]
 fn instruments_do_not_make_series() {
     const INSTRUMENTS: u32 = 100_000;
-    let folder =
-        std::env::temp_dir().join(format!("touchline-metrics-100k-{}", std::process::id()));
+    let folder = Folder::new("metrics");
     let root = Root::at(&folder);
     let settings = Settings {
         ring_bytes: 1024 * 1024,
@@ -270,7 +262,6 @@ fn instruments_do_not_make_series() {
     );
     assert_eq!(series(&before), series(&after));
     assert!(!after.contains("SYM"));
-    std::fs::remove_dir_all(&folder).expect("our folder");
 }
 
 #[test]

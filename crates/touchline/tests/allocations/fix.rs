@@ -9,6 +9,7 @@ use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::session::{CONFIG, Stretch};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_session::fix as session;
+use touchline_testing::Folder;
 use touchline_transport::shm::{Lock, Publisher, Root, Settings};
 use touchline_transport::{Local, Publish};
 use touchline_types::Instrument;
@@ -26,8 +27,7 @@ fn changes_of_a_deep_book_do_not_allocate() {
 
 #[test]
 fn changes_published_on_a_bus_do_not_allocate() {
-    let name = format!("touchline-allocations-fix-{}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
+    let folder = Folder::new("fix");
     let bus = Settings {
         ring_bytes: 1 << 16,
         instruments_max: 16,
@@ -40,7 +40,6 @@ fn changes_published_on_a_bus_do_not_allocate() {
         assert_eq!(count, Count::default(), "seed {seed}");
         all_of_it_was_taken(&path, seed);
     }
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]

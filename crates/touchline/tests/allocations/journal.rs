@@ -4,14 +4,14 @@ use std::time::Duration;
 use touchline_journal::format::Alignment;
 use touchline_journal::{Journal, Options, Record, Refused, Root, WriterLock, verify};
 use touchline_lab::frozen::{Count, Frozen};
+use touchline_testing::Folder;
 
 /// Records of the test.
 const RECORDS: u64 = 20_000;
 
 #[test]
 fn appending_does_not_allocate() {
-    let folder = std::env::temp_dir().join(format!("touchline-journal-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let folder = Folder::new("journal");
     let root = Root::at(folder.join("bus"));
     let bus = WriterLock::acquire(root.create("engine").expect("a bus")).expect("its lock");
     let options = Options {
@@ -36,7 +36,6 @@ fn appending_does_not_allocate() {
         report.segments.len()
     );
     assert!(report.position > position);
-    std::fs::remove_dir_all(folder).expect("our folder");
 }
 
 /// Position behind the last record; a disk that is behind is waited for.

@@ -13,6 +13,7 @@ use fx_banks::now;
 use rig::{Plan, Rig};
 use touchline_fx::command::{Command, Order};
 use touchline_lab::frozen::{Count, Frozen};
+use touchline_testing::Folder;
 use touchline_types::{Id, Side};
 
 const BANKS: usize = 20;
@@ -41,9 +42,7 @@ fn a_command_is_read_without_memory() {
 
 #[test]
 fn order_messages_do_not_allocate() {
-    let name = format!("touchline-allocations-orders-{}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
+    let folder = Folder::new("orders");
     let plan = Plan {
         banks: BANKS,
         tiers: 5,
@@ -77,6 +76,4 @@ fn order_messages_do_not_allocate() {
     assert_eq!(after.fills - before.fills, BURSTS as u64);
     assert_eq!(count, Count::default());
     rig.trader.finish().expect("the journal ends");
-    // The system empties its temporary folder.
-    let _ = std::fs::remove_dir_all(&folder);
 }

@@ -6,7 +6,7 @@
 //! path is counted, so that the others can fail.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use touchline_feed::Request;
 use touchline_feed::cme::{CmeFeed, FeedType, Join, Line, Replay, Settings};
 use touchline_gateway::config::{Config, LockMemory, Symbols};
@@ -20,6 +20,7 @@ use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_net::{Packet, PcapSource};
+use touchline_testing::Folder;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::{self, Lock, Publisher, Root};
 use touchline_transport::{Envelope, Local, Mirror, Publish, Subscribe};
@@ -128,7 +129,7 @@ fn publishing_on_a_bus_does_not_allocate() {
     let (mut messages, mut cut, mut refused) = (0, 0, 0);
     for seed in 0..12 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
-        let place = Place::new(&format!("bus-{seed}"));
+        let place = Folder::new(&format!("bus-{seed}"));
         let bus = shm::Settings {
             ring_bytes: 1 << 16,
             instruments_max: if seed % 3 == 0 { 4 } else { INSTRUMENTS_MAX },
@@ -136,7 +137,7 @@ fn publishing_on_a_bus_does_not_allocate() {
             lock: Lock::No,
             ..shm::Settings::default()
         };
-        let publisher = Publisher::open(&place.root(), "bus", &bus).expect("a new bus");
+        let publisher = Publisher::open(&Root::at(&place), "bus", &bus).expect("a new bus");
         let (path, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, publisher);
         assert_eq!(count, Count::default(), "seed {seed}");
         let counters = path.publisher().inner().counters();
@@ -151,9 +152,8 @@ fn publishing_on_a_bus_does_not_allocate() {
 /// From a file, with a gateway's default limits, also with a bus and its reader stats.
 #[test]
 fn a_replayed_capture_does_not_allocate() {
-    let place = Place::new("replay");
-    std::fs::create_dir_all(&place.folder).expect("the temporary directory is writable");
-    let file = |name| place.folder.join(name);
+    let place = Folder::new("replay");
+    let file = |name| place.join(name);
     let (capture, channel_file) = (file("session.pcap"), file("config.xml"));
     let arrivals = deliver(&long(1), &hardest(), 1).arrivals;
     write_pcap(&arrivals, &capture).expect("a capture can be written");
@@ -210,31 +210,6 @@ fn an_allocation_is_detected() {
 }
 
 const INSTRUMENTS_MAX: usize = 256;
-
-/// A folder, removed on drop.
-struct Place {
-    folder: PathBuf,
-}
-
-impl Place {
-    fn new(name: &str) -> Place {
-        let name = format!("touchline-allocations-{name}-{}", std::process::id());
-        Place {
-            folder: std::env::temp_dir().join(name),
-        }
-    }
-
-    fn root(&self) -> Root {
-        Root::at(&self.folder)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // A failed test may leave files; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 fn settings(join: Join) -> Settings {
     Settings {

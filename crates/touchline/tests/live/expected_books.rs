@@ -1,6 +1,6 @@
 //! Comparison of a subscriber's books with the exchange's.
 
-use crate::cast::Stage;
+use crate::processes::Processes;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use touchline_lab::cme::expected_books::{BookState, Checker, Verdict, hash};
@@ -8,11 +8,11 @@ use touchline_lab::cme::expected_books::{BookState, Checker, Verdict, hash};
 /// Every row of the exchange must be present, live and equal, except for the number that a bus does not carry. Returns
 /// the number of rows.
 #[track_caller]
-pub fn equals(stage: &Stage, subscriber: &str, what: &str) -> usize {
+pub fn equals(processes: &Processes, subscriber: &str, what: &str) -> usize {
     let mut compared = 0;
     for kind in ["books", "orders"] {
-        let expected_books = rows(&stage.read(&format!("truth-{kind}.jsonl")));
-        let held = rows(&stage.read(&format!("{subscriber}-{kind}.jsonl")));
+        let expected_books = rows(&processes.read(&format!("truth-{kind}.jsonl")));
+        let held = rows(&processes.read(&format!("{subscriber}-{kind}.jsonl")));
         assert!(
             !expected_books.is_empty(),
             "{what}: the exchange has no {kind}"
@@ -45,20 +45,20 @@ fn rows(text: &str) -> BTreeMap<i64, Value> {
 const AHEAD_MAX: usize = 1_000_000;
 
 /// Compares books that subscribers showed as live with the states of the exchange's books.
-pub fn judge(stage: &Stage, expected_books: &str, seen: &str) -> Verdict {
-    let seen = stage.read(seen);
+pub fn judge(processes: &Processes, expected_books: &str, seen: &str) -> Verdict {
+    let seen = processes.read(seen);
     let seen = states(&seen).map(|state| (state.security_id, state.hash));
-    judge_states(stage, expected_books, seen)
+    judge_states(processes, expected_books, seen)
 }
 
 /// The same for venue ids and hashes.
 pub fn judge_states(
-    stage: &Stage,
+    processes: &Processes,
     expected_books: &str,
     seen: impl Iterator<Item = (i32, u64)>,
 ) -> Verdict {
     let mut checker = Checker::new(AHEAD_MAX);
-    let expected_books = stage.read(expected_books);
+    let expected_books = processes.read(expected_books);
     states(&expected_books).for_each(|state| checker.expected(state));
     seen.for_each(|(id, hash)| checker.seen(id, hash));
     checker.finish()

@@ -4,15 +4,16 @@
 //! as live, price book or order book, from the stream or from the last-value tables, is a state of the exchange's book,
 //! in order.
 
-use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::{equals, hash_of, judge, judge_states};
 use crate::matrix::{gateway, settled, subscriber};
 use crate::pauses::{live_books, rows};
+use crate::processes::{PATIENCE, Place, Process, Processes};
 use crate::together;
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
+use touchline_testing::until;
 
 /// Commands of one turn, a line each; faults are cleared afterwards.
 const TURNS: [&[&str]; 16] = [
@@ -63,14 +64,14 @@ const EFFECT: Duration = Duration::from_millis(400);
 fn under_forged_packets_no_wrong_book_is_live_and_two_cycles_recover_all() {
     let _together = together();
     for seed in seeds(1) {
-        let stage = Stage::new("hostile");
+        let processes = Processes::new("hostile");
         let mut turns = TURNS.to_vec();
         let mut random = Random::from_seed(seed);
         // In any order: which packets are old, and by whose clock, depends on the earlier commands.
         for last in (1..turns.len()).rev() {
             turns.swap(last, random.index(last + 1));
         }
-        let mut session = Session::start(&stage, seed);
+        let mut session = Session::start(&processes, seed);
         turns.into_iter().for_each(|turn| session.turn(turn));
         session.end();
     }
@@ -87,18 +88,18 @@ fn packets_before_the_start_of_the_exchange_do_not_stop_the_gateway() {
         "forge b 4294967295 31536000",
         "clock -86400",
     ] {
-        let stage = Stage::new("first");
+        let processes = Processes::new("first");
         let line = format!(
             "sim cme --groups {} --events-per-second 0 --seconds 1 --write @",
-            stage.groups()
+            processes.groups()
         );
-        stage
+        processes
             .start(Place::Exchange, "maker", &line, &[])
             .ends_well();
-        let gateway = gateway(&stage, "127.0.0.1");
-        let exchange = exchange(&stage, 1, &["--fault", first]);
-        let follower = subscriber(&stage, 0);
-        let mut session = Session::of(&stage, 1, exchange, gateway, follower);
+        let gateway = gateway(&processes, "127.0.0.1");
+        let exchange = exchange(&processes, 1, &["--fault", first]);
+        let follower = subscriber(&processes, 0);
+        let mut session = Session::of(&processes, 1, exchange, gateway, follower);
         session.turn(&["forge a +1 0"]);
         session.turn(&["restart"]);
         session.end();
@@ -107,11 +108,11 @@ fn packets_before_the_start_of_the_exchange_do_not_stop_the_gateway() {
 
 /// The processes, and their observed books.
 struct Session<'a> {
-    stage: &'a Stage,
+    processes: &'a Processes,
     seed: u64,
-    exchange: Actor,
-    gateway: Actor,
-    follower: Actor,
+    exchange: Process,
+    gateway: Process,
+    follower: Process,
     /// Number of answered commands.
     answered: usize,
     /// Books shown as live by the last-value tables: venue id and hash, in order.
@@ -120,22 +121,22 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn start(stage: &'a Stage, seed: u64) -> Session<'a> {
-        let exchange = exchange(stage, seed, &[]);
-        let gateway = gateway(stage, "127.0.0.1");
-        let follower = subscriber(stage, 0);
-        Session::of(stage, seed, exchange, gateway, follower)
+    fn start(processes: &'a Processes, seed: u64) -> Session<'a> {
+        let exchange = exchange(processes, seed, &[]);
+        let gateway = gateway(processes, "127.0.0.1");
+        let follower = subscriber(processes, 0);
+        Session::of(processes, seed, exchange, gateway, follower)
     }
 
     fn of(
-        stage: &'a Stage,
+        processes: &'a Processes,
         seed: u64,
-        exchange: Actor,
-        gateway: Actor,
-        follower: Actor,
+        exchange: Process,
+        gateway: Process,
+        follower: Process,
     ) -> Session<'a> {
         let session = Session {
-            stage,
+            processes,
             seed,
             exchange,
             gateway,
@@ -144,11 +145,9 @@ impl<'a> Session<'a> {
             shown: Vec::new(),
             loops_max: 0,
         };
-        let start = Instant::now();
-        while !is_whole(&session.counters_file()) {
-            assert!(start.elapsed() < PATIENCE, "seed {seed}: never whole");
-            thread::sleep(Duration::from_millis(20));
-        }
+        until(&format!("seed {seed}: all books live"), PATIENCE, || {
+            is_whole(&session.counters_file())
+        });
         session
     }
 
@@ -164,7 +163,7 @@ impl<'a> Session<'a> {
         let loops = counter(&self.counters_file(), "snapshot_cycles");
         thread::sleep(EFFECT);
         self.say("rate 0");
-        let expected_books = self.stage.path("truth-books.jsonl");
+        let expected_books = self.processes.path("truth-books.jsonl");
         let _ = std::fs::remove_file(&expected_books);
         self.say("truth");
         self.until_right(commands, loops);
@@ -185,13 +184,13 @@ impl<'a> Session<'a> {
 
     /// Checks every book until all are live and equal to the exchange's, and records the live ones.
     fn until_right(&mut self, commands: &[&str], loops: u64) {
-        let expected_books = rows(&self.stage.read("truth-books.jsonl"));
+        let expected_books = rows(&self.processes.read("truth-books.jsonl"));
         let start = Instant::now();
         loop {
             // Before the books, which are of that time or later.
             let counters_file = self.counters_file();
             let took = counter(&counters_file, "snapshot_cycles") - loops;
-            let books = live_books(self.stage);
+            let books = live_books(self.processes);
             for (id, book) in &books {
                 self.shown.push((*id as i32, hash_of(book)));
             }
@@ -215,24 +214,19 @@ impl<'a> Session<'a> {
     /// Sends a command, which must be answered with `ok`.
     fn say(&mut self, command: &str) {
         self.exchange.tell(command);
-        let start = Instant::now();
-        loop {
+        let answer = until(command, PATIENCE, || {
             let said = self.exchange.said("out");
             let answers = said
                 .lines()
                 .filter(|line| line.starts_with("ok") || line.starts_with("refused"));
-            if let Some(answer) = answers.skip(self.answered).last() {
-                assert!(answer.starts_with("ok"), "{command}: {answer}");
-                self.answered += 1;
-                return;
-            }
-            assert!(start.elapsed() < PATIENCE, "{command}: no answer");
-            thread::sleep(Duration::from_millis(2));
-        }
+            answers.skip(self.answered).last().map(str::to_owned)
+        });
+        assert!(answer.starts_with("ok"), "{command}: {answer}");
+        self.answered += 1;
     }
 
     fn counters_file(&self) -> Value {
-        let counters_file = self.stage.run("stat live --json").stdout;
+        let counters_file = self.processes.run("stat live --json").stdout;
         serde_json::from_slice(&counters_file).unwrap_or_default()
     }
 
@@ -241,17 +235,17 @@ impl<'a> Session<'a> {
     }
 
     fn end(mut self) {
-        let (stage, seed) = (self.stage, self.seed);
-        let counters_file = settled(stage, &mut self.exchange);
+        let (processes, seed) = (self.processes, self.seed);
+        let counters_file = settled(processes, &mut self.exchange);
         self.exchange.tell("quit");
         self.exchange.ends_well();
         self.follower.close();
         self.gateway.close();
         let what = format!("seed {seed}");
-        equals(stage, "s0", &what);
-        let stream = judge(stage, "truth.log", "s0.out");
-        let orders = judge(stage, "truth.orders", "s0.orders");
-        let images = judge_states(stage, "truth.log", self.shown.into_iter());
+        equals(processes, "s0", &what);
+        let stream = judge(processes, "truth.log", "s0.out");
+        let orders = judge(processes, "truth.orders", "s0.orders");
+        let images = judge_states(processes, "truth.log", self.shown.into_iter());
         for verdict in [stream, orders, images] {
             assert_eq!(verdict.wrong, 0, "{what}: {verdict:?}");
             assert!(verdict.right > 10, "{what}: {verdict:?}: no test");
@@ -288,14 +282,14 @@ fn counter(counters_file: &Value, name: &str) -> u64 {
     counters_file["counters"][name].as_u64().unwrap_or(0)
 }
 
-fn exchange(stage: &Stage, seed: u64, more: &[&str]) -> Actor {
+fn exchange(processes: &Processes, seed: u64, more: &[&str]) -> Process {
     let line = format!(
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
          --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
          --truth-order-log @/truth.orders",
-        stage.groups()
+        processes.groups()
     );
-    let mut exchange = stage.start(Place::Exchange, "exchange", &line, more);
+    let mut exchange = processes.start(Place::Exchange, "exchange", &line, more);
     exchange.wait_for("sending");
     exchange
 }

@@ -1,19 +1,22 @@
 //! The load test between two hosts: publisher and controller on one, an agent with the readers on the other.
 
-use crate::cast::{Place, Stage};
 use crate::namespaces::Namespaces;
+use crate::processes::{Place, Processes};
 use crate::together;
 use serde_json::Value;
 
 #[test]
 fn load_between_two_hosts_transports_every_message_and_states_its_clock_error() {
     let namespaces = Namespaces::create();
-    let (stage, agent_host) = match &namespaces {
-        Some(namespaces) => (Stage::within("load", namespaces.prefixes()), "10.77.0.2"),
-        None => (Stage::new("load"), "127.0.0.1"),
+    let (processes, agent_host) = match &namespaces {
+        Some(namespaces) => (
+            Processes::within("load", namespaces.prefixes()),
+            "10.77.0.2",
+        ),
+        None => (Processes::new("load"), "127.0.0.1"),
     };
     let _together = together();
-    let mut agent = stage.start(
+    let mut agent = processes.start(
         Place::Firm,
         "agent",
         &format!("load --serve {agent_host}:0"),
@@ -26,7 +29,7 @@ fn load_between_two_hosts_transports_every_message_and_states_its_clock_error() 
     let folder = format!("/dev/shm/touchline-load-agent-{}-{port}", agent.id());
     assert!(std::path::Path::new(&folder).exists(), "no {folder}");
     let line = format!("load --quick --json --interface veth --peer {address}");
-    let output = stage.command(Place::Exchange, &line, &[]).output();
+    let output = processes.command(Place::Exchange, &line, &[]).output();
     let output = output.expect("touchline starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
@@ -74,7 +77,7 @@ fn load_between_two_hosts_transports_every_message_and_states_its_clock_error() 
         }
     }
     assert!(rows.iter().all(|row| row["subject"] != "touchline"));
-    let refused = stage.run(&format!("load touchline --peer {address}"));
+    let refused = processes.run(&format!("load touchline --peer {address}"));
     assert_eq!(refused.status.code(), Some(2));
     agent.signal("INT");
     agent.ends_well();

@@ -1,7 +1,7 @@
 //! Log of a gateway of the simulated exchange: a gap, a silent line, a silent channel, a feed timeout, a restart of the exchange and a
 //! lost connection are separate lines, as text, as JSON and for journald.
 
-use crate::cast::{Actor, PATIENCE, Place, Stage};
+use crate::processes::{PATIENCE, Place, Process, Processes};
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::thread;
@@ -10,25 +10,25 @@ use std::time::{Duration, Instant};
 /// Books are stale after this silence.
 const STALE_AFTER_MS: u64 = 1_500;
 
-fn exchange(stage: &Stage) -> Actor {
+fn exchange(processes: &Processes) -> Process {
     let line = format!(
         "sim cme --groups {} --seed 3 --instruments 4 --events-per-second 400 --commands --write @",
-        stage.groups()
+        processes.groups()
     );
-    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
+    let mut exchange = processes.start(Place::Exchange, "exchange", &line, &[]);
     exchange.wait_for("sending");
     exchange
 }
 
-fn gateway(stage: &Stage, arguments: &str) -> Actor {
+fn gateway(processes: &Processes, arguments: &str) -> Process {
     let config = format!(
         "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
          interface = \"127.0.0.1\"\n[limits]\ninstruments_max = 64\norders_max = 65536\n\
          [gateway]\nstale_after_ms = {STALE_AFTER_MS}\n[publication]\nring_bytes = 1048576\n"
     );
-    std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
+    std::fs::write(processes.path("live.toml"), config).expect("the session's folder");
     let line = format!("gateway --until-eof --config @/live.toml {arguments}");
-    let mut gateway = stage.start(Place::Firm, "gateway", &line, &[]);
+    let mut gateway = processes.start(Place::Firm, "gateway", &line, &[]);
     gateway.wait_for("listening");
     gateway
 }
@@ -41,7 +41,7 @@ fn number(line: &str, name: &str) -> Option<u64> {
 
 /// Waits for a new line of this event, and returns it without its time.
 #[track_caller]
-fn line_of(gateway: &Actor, event: &str, before: usize) -> String {
+fn line_of(gateway: &Process, event: &str, before: usize) -> String {
     let start = Instant::now();
     loop {
         let said = gateway.said("err");
@@ -54,16 +54,16 @@ fn line_of(gateway: &Actor, event: &str, before: usize) -> String {
     }
 }
 
-fn count(gateway: &Actor) -> usize {
+fn count(gateway: &Process) -> usize {
     gateway.said("err").lines().count()
 }
 
 #[test]
 fn each_event_of_a_channel_is_a_log_line() {
     let _together = crate::together();
-    let stage = Stage::new("log");
-    let mut exchange = exchange(&stage);
-    let gateway = gateway(&stage, "");
+    let processes = Processes::new("log");
+    let mut exchange = exchange(&processes);
+    let gateway = gateway(&processes, "");
     const CONTEXT: &str = "bus=live channel=998";
     assert_eq!(
         line_of(&gateway, "listening", 0),
@@ -126,7 +126,7 @@ fn each_event_of_a_channel_is_a_log_line() {
         format!("WARN feed_timeout {CONTEXT} count=1")
     );
     line_of(&gateway, "not_ready", before);
-    let stage_log = stage.path("gateway.err");
+    let stage_log = processes.path("gateway.err");
     gateway.close();
     let said = std::fs::read_to_string(stage_log).expect("the session's folder");
     let last = said.lines().last().expect("a line");
@@ -139,15 +139,15 @@ fn each_event_of_a_channel_is_a_log_line() {
 #[test]
 fn every_log_line_is_valid_json() {
     let _together = crate::together();
-    let stage = Stage::new("log-json");
-    let mut exchange = exchange(&stage);
-    let mut gateway = gateway(&stage, "--log-format json");
+    let processes = Processes::new("log-json");
+    let mut exchange = exchange(&processes);
+    let mut gateway = gateway(&processes, "--log-format json");
     gateway.wait_for("\"event\":\"ready\"");
     exchange.tell("both 0.02 3 i");
     gateway.wait_for("\"event\":\"gap\"");
     exchange.tell("quit");
     // The bus is removed: the failure is a line of the same form.
-    std::fs::remove_dir_all(stage.path("buses")).expect("the session's folder");
+    std::fs::remove_dir_all(processes.path("buses")).expect("the session's folder");
     let start = Instant::now();
     while !gateway.said("err").contains("\"event\":\"failed\"") {
         assert!(start.elapsed() < PATIENCE, "{}", gateway.said("err"));
@@ -198,14 +198,14 @@ fn every_log_line_is_valid_json() {
 #[test]
 fn under_journald_a_line_begins_with_its_priority() {
     let _together = crate::together();
-    let stage = Stage::new("log-journal");
-    let exchange = exchange(&stage);
-    let log = stage.path("journal");
+    let processes = Processes::new("log-journal");
+    let exchange = exchange(&processes);
+    let log = processes.path("journal");
     for is_ours in [true, false] {
         let file = std::fs::File::create(&log).expect("the session's folder");
         let about = file.metadata().expect("a file");
         let inode = about.ino() + u64::from(!is_ours);
-        let mut command = stage.command(
+        let mut command = processes.command(
             Place::Firm,
             "gateway --config @/gateway.toml --seconds 1",
             &[],

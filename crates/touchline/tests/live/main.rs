@@ -10,7 +10,6 @@
 //! A separate program: a session with time limits shares the machine with no other test. The others mostly wait
 //! for processes and run in parallel.
 
-mod cast;
 mod docs;
 mod expected_books;
 mod hostile;
@@ -21,6 +20,7 @@ mod matrix;
 mod namespaces;
 mod others;
 mod pauses;
+mod processes;
 mod relay;
 #[path = "../system/command/relay/books.rs"]
 mod relay_books;

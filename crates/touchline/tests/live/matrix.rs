@@ -1,8 +1,8 @@
 //! Fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
 
-use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::expected_books::{equals, judge};
 use crate::namespaces::Namespaces;
+use crate::processes::{PATIENCE, Place, Process, Processes};
 use crate::together;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ fn loss_on_one_line_changes_no_book() {
             wait_ms: 500,
             ..LOOPBACK
         };
-        let run = session(&Stage::new("one-line"), seed, link, &faults, || ());
+        let run = session(&Processes::new("one-line"), seed, link, &faults, || ());
         assert_eq!((run.lost, run.gaps), (0, 0), "seed {seed}: {faults:?}");
         struck += run.late_or_first_b;
     }
@@ -34,7 +34,14 @@ fn loss_on_both_lines_is_recovered() {
     let mut gaps = 0;
     for seed in seeds(5) {
         let faults = faults_of_both_lines(&mut Random::from_seed(seed));
-        gaps += session(&Stage::new("both-lines"), seed, LOOPBACK, &faults, || ()).gaps;
+        gaps += session(
+            &Processes::new("both-lines"),
+            seed,
+            LOOPBACK,
+            &faults,
+            || (),
+        )
+        .gaps;
     }
     assert!(gaps > 0, "nothing was lost: no test");
 }
@@ -50,8 +57,8 @@ fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
         // By the sockets of the kernel, and by a program at either place.
         for receive in ["sockets", "xdp", "xdp-generic"] {
             let faults = faults_of_both_lines(&mut Random::from_seed(seed));
-            let stage = Stage::within("veth", namespaces.prefixes());
-            gaps += session(&stage, seed, Link::of("veth", receive), &faults, || ()).gaps;
+            let processes = Processes::within("veth", namespaces.prefixes());
+            gaps += session(&processes, seed, Link::of("veth", receive), &faults, || ()).gaps;
             assert_eq!(namespaces.programs(), 0, "{receive}");
         }
     }
@@ -67,10 +74,10 @@ fn a_killed_gateway_leaves_no_program_attached() {
     let _together = together();
     let mut random = Random::from_seed(77);
     for receive in ["xdp", "xdp-generic"] {
-        let stage = Stage::within("killed", namespaces.prefixes());
-        let _exchange = exchange(&stage, 77, "veth", &[]);
+        let processes = Processes::within("killed", namespaces.prefixes());
+        let _exchange = exchange(&processes, 77, "veth", &[]);
         for _ in 0..5 {
-            let gateway = gateway_by(&stage, Link::of("veth", receive));
+            let gateway = gateway_by(&processes, Link::of("veth", receive));
             assert_eq!(namespaces.programs(), 1, "{receive}");
             thread::sleep(Duration::from_millis(random.below(200)));
             drop(gateway);
@@ -91,13 +98,13 @@ fn a_gateway_killed_at_its_start_leaves_no_program_attached() {
         let mut random = Random::from_seed(seed);
         for receive in ["xdp", "xdp-generic"] {
             let link = Link::of("veth", receive);
-            let stage = Stage::within("killed", namespaces.prefixes());
-            let _exchange = exchange(&stage, seed, "veth", &[]);
+            let processes = Processes::within("killed", namespaces.prefixes());
+            let _exchange = exchange(&processes, seed, "veth", &[]);
             let start = Instant::now();
-            drop(gateway_by(&stage, link));
+            drop(gateway_by(&processes, link));
             let whole = start.elapsed();
             for permille in [0; 12].map(|_| random.below(1_200) as u32) {
-                let gateway = start_gateway(&stage, link);
+                let gateway = start_gateway(&processes, link);
                 thread::sleep(whole * permille / 1_000);
                 let is_early = !gateway.said("err").contains("listening");
                 gateway.kill();
@@ -109,7 +116,7 @@ fn a_gateway_killed_at_its_start_leaves_no_program_attached() {
                 );
                 early += u32::from(is_early);
             }
-            let gateway = gateway_by(&stage, link);
+            let gateway = gateway_by(&processes, link);
             assert_eq!(namespaces.programs(), 1, "seed {seed}: {receive}");
             drop(gateway);
         }
@@ -124,14 +131,14 @@ fn a_gateway_whose_program_is_refused_receives_from_sockets() {
         return;
     };
     let _together = together();
-    let other = Stage::within("other", namespaces.prefixes());
+    let other = Processes::within("other", namespaces.prefixes());
     let _exchange = exchange(&other, 78, "veth", &[]);
     let first = gateway_by(&other, Link::of("veth", "xdp"));
     let either = Link::of("veth", "xdp-or-sockets");
-    let stage = Stage::within("refused", namespaces.prefixes());
-    let run = session(&stage, 79, either, &[], || ());
+    let processes = Processes::within("refused", namespaces.prefixes());
+    let run = session(&processes, 79, either, &[], || ());
     assert_eq!((run.xdp_detached, namespaces.programs()), (1, 1));
-    let log = stage.read("gateway.err");
+    let log = processes.read("gateway.err");
     let warned = |line: &str| {
         line.contains("WARN socket_warning")
             && line.contains("packets come from sockets: AF_XDP on interface veth")
@@ -139,9 +146,12 @@ fn a_gateway_whose_program_is_refused_receives_from_sockets() {
     assert_eq!(log.lines().filter(|line| warned(line)).count(), 1, "{log}");
     assert!(log.contains("WARN xdp_detached"), "{log}");
     drop(first);
-    let stage = Stage::within("granted", namespaces.prefixes());
+    let processes = Processes::within("granted", namespaces.prefixes());
     let granted = || assert_eq!(namespaces.programs(), 1);
-    assert_eq!(session(&stage, 80, either, &[], granted).xdp_detached, 0);
+    assert_eq!(
+        session(&processes, 80, either, &[], granted).xdp_detached,
+        0
+    );
 }
 
 /// Lines A and B on an interface each: while either fails, nothing is lost.
@@ -153,7 +163,7 @@ fn an_interface_of_two_that_fails_changes_no_book() {
     };
     let _together = together();
     for (receive, programs) in [("sockets", 0), ("xdp", 2)] {
-        let stage = Stage::within("cards", namespaces.prefixes());
+        let processes = Processes::within("cards", namespaces.prefixes());
         let link = Link {
             interface_b: Some("veth-b"),
             ..Link::of("veth", receive)
@@ -167,31 +177,35 @@ fn an_interface_of_two_that_fails_changes_no_book() {
                 namespaces.set_card_up(card, false);
                 // What was under way.
                 thread::sleep(Duration::from_millis(100));
-                let before = counter(&stage, own);
-                grows(&stage, other);
-                assert_eq!(counter(&stage, own), before, "{receive}: {card} is down");
+                let before = counter(&processes, own);
+                grows(&processes, other);
+                assert_eq!(
+                    counter(&processes, own),
+                    before,
+                    "{receive}: {card} is down"
+                );
                 namespaces.set_card_up(card, true);
-                grows(&stage, own);
+                grows(&processes, own);
             }
         };
-        let run = session(&stage, 81, link, &[], both_fail_in_turn);
+        let run = session(&processes, 81, link, &[], both_fail_in_turn);
         assert_eq!((run.lost, run.gaps), (0, 0), "{receive}");
         assert_eq!(namespaces.programs(), 0, "{receive}");
     }
 }
 
 /// A counter of the gateway, at most some 100 ms old.
-fn counter(stage: &Stage, name: &str) -> u64 {
-    let shown = stage.run("stat live --json").stdout;
+fn counter(processes: &Processes, name: &str) -> u64 {
+    let shown = processes.run("stat live --json").stdout;
     let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap_or_default();
     shown["counters"][name].as_u64().expect(name)
 }
 
 /// Waits until a counter has grown by a fair number.
 #[track_caller]
-fn grows(stage: &Stage, name: &str) {
-    let (start, before) = (Instant::now(), counter(stage, name));
-    while counter(stage, name) < before + 100 {
+fn grows(processes: &Processes, name: &str) {
+    let (start, before) = (Instant::now(), counter(processes, name));
+    while counter(processes, name) < before + 100 {
         assert!(start.elapsed() < PATIENCE, "{name} stays {before}");
         thread::sleep(Duration::from_millis(20));
     }
@@ -237,16 +251,16 @@ const SUBSCRIBERS: usize = 3;
 
 /// Runs a session; `trouble` is after the last subscriber has joined.
 fn session(
-    stage: &Stage,
+    processes: &Processes,
     seed: u64,
     link: Link<'_>,
     faults: &[String],
     trouble: impl FnOnce(),
 ) -> Run {
     let mut random = Random::from_seed(seed ^ 0x6a6f_696e);
-    let mut exchange = exchange(stage, seed, link.interface, faults);
-    let mut gateway = gateway_by(stage, link);
-    let mut subscribers: Vec<Actor> = Vec::new();
+    let mut exchange = exchange(processes, seed, link.interface, faults);
+    let mut gateway = gateway_by(processes, link);
+    let mut subscribers: Vec<Process> = Vec::new();
     let reset_at = random.index(SUBSCRIBERS);
     let start = Instant::now();
     for number in 0..SUBSCRIBERS {
@@ -255,24 +269,24 @@ fn session(
         if number == reset_at {
             exchange.tell("reset");
         }
-        subscribers.push(subscriber(stage, number));
+        subscribers.push(subscriber(processes, number));
     }
     trouble();
     thread::sleep(Duration::from_secs(SECONDS).saturating_sub(start.elapsed()));
-    let counters_file = settled(stage, &mut exchange);
+    let counters_file = settled(processes, &mut exchange);
     exchange.tell("quit");
     exchange.ends_well();
-    subscribers.into_iter().for_each(Actor::close);
+    subscribers.into_iter().for_each(Process::close);
     assert!(gateway.runs(), "seed {seed}: {}", gateway.said("err"));
     gateway.close();
     let what = format!("seed {seed}, {faults:?}");
     for number in 0..SUBSCRIBERS {
         let name = format!("s{number}");
-        assert!(equals(stage, &name, &what) > 0);
-        let verdict = judge(stage, "truth.log", &format!("{name}.out"));
+        assert!(equals(processes, &name, &what) > 0);
+        let verdict = judge(processes, "truth.log", &format!("{name}.out"));
         assert_eq!(verdict.wrong, 0, "{what}: {name} was shown {verdict:?}");
         assert!(verdict.right > 0, "{what}: {name} was shown nothing live");
-        let verdict = judge(stage, "truth.orders", &format!("{name}.orders"));
+        let verdict = judge(processes, "truth.orders", &format!("{name}.orders"));
         assert_eq!(
             verdict.wrong, 0,
             "{what}: {name} was shown orders {verdict:?}"
@@ -295,12 +309,12 @@ fn session(
 
 /// The market has stopped and faults are cleared. Waits until the gateway has every book, and every subscriber has read
 /// it.
-pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
+pub fn settled(processes: &Processes, exchange: &mut Process) -> serde_json::Value {
     exchange.tell("clear");
     exchange.tell("rate 0");
     let start = Instant::now();
     loop {
-        let counters_file = stage.run("stat live --json").stdout;
+        let counters_file = processes.run("stat live --json").stdout;
         let counters_file: serde_json::Value =
             serde_json::from_slice(&counters_file).unwrap_or_default();
         let counter = |name: &str| counters_file["counters"][name].as_u64().unwrap_or(0);
@@ -319,34 +333,34 @@ pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
     }
 }
 
-fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Actor {
+fn exchange(processes: &Processes, seed: u64, interface: &str, faults: &[String]) -> Process {
     let line = format!(
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands \
          --interface {interface} --write @ --truth-books @/truth-books.jsonl \
          --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
          --truth-order-log @/truth.orders",
-        stage.groups()
+        processes.groups()
     );
     let faults: Vec<&str> = faults
         .iter()
         .flat_map(|fault| ["--fault", fault.as_str()])
         .collect();
-    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &faults);
+    let mut exchange = processes.start(Place::Exchange, "exchange", &line, &faults);
     exchange.wait_for("sending");
     exchange
 }
 
-pub fn gateway(stage: &Stage, interface: &str) -> Actor {
-    gateway_by(stage, Link::of(interface, "sockets"))
+pub fn gateway(processes: &Processes, interface: &str) -> Process {
+    gateway_by(processes, Link::of(interface, "sockets"))
 }
 
-fn gateway_by(stage: &Stage, link: Link<'_>) -> Actor {
-    let mut gateway = start_gateway(stage, link);
+fn gateway_by(processes: &Processes, link: Link<'_>) -> Process {
+    let mut gateway = start_gateway(processes, link);
     gateway.wait_for("listening");
     gateway
 }
 
-fn start_gateway(stage: &Stage, link: Link<'_>) -> Actor {
+fn start_gateway(processes: &Processes, link: Link<'_>) -> Process {
     let Link {
         interface,
         receive,
@@ -360,18 +374,18 @@ fn start_gateway(stage: &Stage, link: Link<'_>) -> Actor {
          interface = \"{interface}\"\nwait_ms = {wait_ms}\n{line_b}[limits]\ninstruments_max = 256\norders_max = 65536\n\
          hold_packets_max = 1024\n[network]\nreceive = \"{receive}\"\n[publication]\nring_bytes = 4194304\n"
     );
-    std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
+    std::fs::write(processes.path("live.toml"), config).expect("the session's folder");
     let line = "gateway --until-eof --config @/live.toml";
-    stage.start(Place::Firm, "gateway", line, &[])
+    processes.start(Place::Firm, "gateway", line, &[])
 }
 
 /// A subscriber that prints each live price book, and writes each live order book to `sN.orders` at its end.
-pub fn subscriber(stage: &Stage, number: usize) -> Actor {
+pub fn subscriber(processes: &Processes, number: usize) -> Process {
     let line = format!(
         "follow live --until-eof --wait 30 --quiet --name s{number} --states - \
          --order-states @/s{number}.orders --books @/s{number}-books.jsonl --orders @/s{number}-orders.jsonl"
     );
-    stage.start(Place::Firm, &format!("s{number}"), &line, &[])
+    processes.start(Place::Firm, &format!("s{number}"), &line, &[])
 }
 
 /// Faults on one line only.

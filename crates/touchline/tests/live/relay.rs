@@ -3,9 +3,9 @@
 //!
 //! Books at B are stale while something is wrong, and those of A again afterwards.
 
-use crate::cast::{Actor, Place, Stage};
 use crate::namespaces::Namespaces;
-use crate::relay_books::{Gateway, PARTS, Reader, becomes_right, becomes_stale, until};
+use crate::processes::{Place, Process, Processes};
+use crate::relay_books::{Gateway, PARTS, Reader, becomes_right, becomes_stale};
 use crate::resources::{SAMPLES_MIN, Watch};
 use crate::soak::seconds;
 use crate::together;
@@ -14,6 +14,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
+use touchline_testing::{PATIENCE, until};
 use touchline_transport::shm::Root;
 
 #[test]
@@ -83,12 +84,12 @@ fn a_busy_relay_over_aeron_does_not_grow() {
 /// Two hosts, their relays, and a bus that the test publishes.
 struct Pair {
     name: String,
-    stage: Stage,
+    processes: Processes,
     arguments: [String; 2],
     root: Root,
     gateway: Gateway,
-    send: Actor,
-    receive: Actor,
+    send: Process,
+    receive: Process,
     reader: Reader,
 }
 
@@ -97,8 +98,8 @@ fn survives(name: &str, send: &str, receive: &str) {
         return;
     };
     let _together = together();
-    let stage = Stage::within(&format!("relay-{name}"), namespaces.prefixes());
-    let mut pair = Pair::start(name, stage, send, receive);
+    let processes = Processes::within(&format!("relay-{name}"), namespaces.prefixes());
+    let mut pair = Pair::start(name, processes, send, receive);
     pair.is_right("at the start");
 
     for seed in seeds(1) {
@@ -116,8 +117,8 @@ fn survives(name: &str, send: &str, receive: &str) {
     }
 
     if name != "tcp" {
-        until("the receiver does not report", || {
-            let stat = pair.stage.run("stat a");
+        until("the receiver does not report", PATIENCE, || {
+            let stat = pair.processes.run("stat a");
             String::from_utf8_lossy(&stat.stdout).contains("relay_round_trip_ns")
         });
     }
@@ -127,7 +128,7 @@ fn survives(name: &str, send: &str, receive: &str) {
         // Its queue has room for so few messages.
         thread::sleep(Duration::from_secs(2));
     } else {
-        until("the stopped receiver is not named", || {
+        until("the stopped receiver is not named", PATIENCE, || {
             let log = pair.send.said("err");
             let mut lines = log.lines();
             lines.any(|line| line.contains("relay_receiver_slow") && line.contains("10.77.0.2:"))
@@ -154,8 +155,8 @@ fn does_not_grow(name: &str, send: &str, receive: &str) {
         return;
     };
     let _together = together();
-    let stage = Stage::within(&format!("relay-{name}"), namespaces.prefixes());
-    let mut pair = Pair::start(name, stage, send, receive);
+    let processes = Processes::within(&format!("relay-{name}"), namespaces.prefixes());
+    let mut pair = Pair::start(name, processes, send, receive);
     pair.is_right("at the start");
     let (mut watch, mut files) = (Watch::default(), Vec::new());
     let start = Instant::now();
@@ -189,27 +190,27 @@ fn driver_bytes(pid: u32) -> u64 {
 }
 
 /// kill -9.
-fn end(actor: &mut Actor) {
-    actor.signal("KILL");
-    until("it ends", || !actor.runs());
+fn end(process: &mut Process) {
+    process.signal("KILL");
+    until("it ends", PATIENCE, || !process.runs());
 }
 
 impl Pair {
-    fn start(name: &str, stage: Stage, send: &str, receive: &str) -> Pair {
-        let root = Root::at(stage.path("buses"));
+    fn start(name: &str, processes: Processes, send: &str, receive: &str) -> Pair {
+        let root = Root::at(processes.path("buses"));
         let mut gateway = Gateway::start(&root, 31);
         gateway.publish(200);
         let arguments = [
             format!("relay a {send}"),
             format!("relay {receive} --bus b"),
         ];
-        let mut send = stage.start(Place::Exchange, "send", &arguments[0], &[]);
+        let mut send = processes.start(Place::Exchange, "send", &arguments[0], &[]);
         send.wait_for("relay_started");
-        let receive = stage.start(Place::Firm, "receive", &arguments[1], &[]);
-        let reader = Reader::start(&root, &stage.path(""));
+        let receive = processes.start(Place::Firm, "receive", &arguments[1], &[]);
+        let reader = Reader::start(&root, &processes.path(""));
         Pair {
             name: name.to_owned(),
-            stage,
+            processes,
             arguments,
             root,
             gateway,
@@ -233,17 +234,19 @@ impl Pair {
                 end(&mut self.send);
                 self.is_stale(&what);
                 let arguments = &self.arguments[0];
-                self.send = self.stage.start(Place::Exchange, "send", arguments, &[]);
+                self.send = self
+                    .processes
+                    .start(Place::Exchange, "send", arguments, &[]);
             }
             2 => {
                 end(&mut self.receive);
                 self.is_stale(&what);
                 let arguments = &self.arguments[1];
-                self.receive = self.stage.start(Place::Firm, "receive", arguments, &[]);
+                self.receive = self.processes.start(Place::Firm, "receive", arguments, &[]);
             }
             _ => {
                 self.reader.kill();
-                self.reader = Reader::start(&self.root, &self.stage.path(""));
+                self.reader = Reader::start(&self.root, &self.processes.path(""));
             }
         }
         if part != 0 {

@@ -2,13 +2,14 @@
 //!
 //! No book at B is live that is older than the limit, and none that A never had.
 
-use crate::cast::{Place, Stage};
 use crate::namespaces::Namespaces;
-use crate::relay_books::{Gateway, becomes_right, until};
+use crate::processes::{Place, Processes};
+use crate::relay_books::{Gateway, becomes_right};
 use crate::together;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use touchline_testing::{PATIENCE, until};
 use touchline_transport::shm::{Join, Root, Subscriber};
 use touchline_transport::{Mirror, boot_ns};
 use touchline_types::{BookKind, Instrument, Level, Side, Validity};
@@ -45,14 +46,14 @@ fn is_never_old(name: &str, send: &str, receive: &str) {
         return;
     };
     let _together = together();
-    let stage = Stage::within(&format!("relay-{name}"), namespaces.prefixes());
-    let root = Root::at(stage.path("buses"));
+    let processes = Processes::within(&format!("relay-{name}"), namespaces.prefixes());
+    let root = Root::at(processes.path("buses"));
     let mut gateway = Gateway::start(&root, 41);
     gateway.publish(200);
-    let mut send = stage.start(Place::Exchange, "send", &format!("relay a {send}"), &[]);
+    let mut send = processes.start(Place::Exchange, "send", &format!("relay a {send}"), &[]);
     send.wait_for("relay_started");
     let receive = format!("relay {receive} --bus b");
-    let mut receive = stage.start(Place::Firm, "receive", &receive, &[]);
+    let mut receive = processes.start(Place::Firm, "receive", &receive, &[]);
     becomes_right(&root, "at the start");
     if !namespaces.limit("2mbit") {
         touchline_testing::skip("tc cannot limit the line (package iproute2, module sch_tbf)");
@@ -83,7 +84,7 @@ fn is_never_old(name: &str, send: &str, receive: &str) {
     assert!(found.is_none(), "{found:?}, and {} more", looks.found.len());
     becomes_right(&root, "behind the market");
     if name == "line-tcp" {
-        until("no queue was dropped", || {
+        until("no queue was dropped", PATIENCE, || {
             send.said("err").contains("relay_receiver_held")
         });
     }

@@ -5,9 +5,9 @@
 //! exchange is a new one, whose numbers start again and whose market takes another course; its
 //! instruments are the same.
 
-use crate::cast::{Actor, Place, Stage};
 use crate::expected_books::{equals, judge};
 use crate::matrix::{gateway, settled, subscriber};
+use crate::processes::{Place, Process, Processes};
 use crate::together;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,8 +25,8 @@ const SUBSCRIBERS: usize = 3;
 fn killed_processes_recover_and_no_wrong_book_is_live() {
     let _together = together();
     for seed in seeds(1) {
-        let stage = Stage::new("soak");
-        let mut troupe = Troupe::start(&stage, seed);
+        let processes = Processes::new("soak");
+        let mut troupe = Troupe::start(&processes, seed);
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(seconds(12)) {
             let pause_ms = troupe.random.between(200, 1_500) as u64;
@@ -40,21 +40,21 @@ fn killed_processes_recover_and_no_wrong_book_is_live() {
 
 /// The processes, and the number of kills of each kind.
 struct Troupe<'a> {
-    stage: &'a Stage,
+    processes: &'a Processes,
     seed: u64,
     random: Random,
-    exchange: Option<Actor>,
-    gateway: Option<Actor>,
-    subscribers: Vec<Actor>,
+    exchange: Option<Process>,
+    gateway: Option<Process>,
+    subscribers: Vec<Process>,
     /// Files of the order books that subscribers showed as live before a regular end.
     order_states: Vec<String>,
     kills: [u64; 3],
 }
 
 impl<'a> Troupe<'a> {
-    fn start(stage: &'a Stage, seed: u64) -> Troupe<'a> {
+    fn start(processes: &'a Processes, seed: u64) -> Troupe<'a> {
         let mut troupe = Troupe {
-            stage,
+            processes,
             seed,
             random: Random::from_seed(seed),
             exchange: None,
@@ -64,21 +64,21 @@ impl<'a> Troupe<'a> {
             kills: [0; 3],
         };
         troupe.exchange = Some(troupe.next_exchange());
-        troupe.gateway = Some(gateway(stage, "127.0.0.1"));
+        troupe.gateway = Some(gateway(processes, "127.0.0.1"));
         troupe.subscribers = (0..SUBSCRIBERS)
-            .map(|number| subscriber(stage, number))
+            .map(|number| subscriber(processes, number))
             .collect();
         troupe
     }
 
     /// Each exchange has its own log, because a market starts again.
-    fn next_exchange(&self) -> Actor {
+    fn next_exchange(&self) -> Process {
         let (seed, run) = (self.seed, self.kills[0]);
         let line = format!(
             "sim cme --groups {} --seed {seed} --course {run} --instruments 6 --events-per-second 800 --commands --write @ \
              --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl \
              --truth-log @/truth-{run}.log --truth-order-log @/truth-{run}.orders",
-            self.stage.groups()
+            self.processes.groups()
         );
         let faults = [
             "drop ab 0.02",
@@ -88,7 +88,7 @@ impl<'a> Troupe<'a> {
         ];
         let more: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).collect();
         let mut exchange =
-            self.stage
+            self.processes
                 .start(Place::Exchange, &format!("exchange-{run}"), &line, &more);
         exchange.wait_for("sending");
         exchange
@@ -108,7 +108,7 @@ impl<'a> Troupe<'a> {
             1 => {
                 self.gateway.take().expect("a gateway").kill();
                 thread::sleep(pause);
-                self.gateway = Some(gateway(self.stage, "127.0.0.1"));
+                self.gateway = Some(gateway(self.processes, "127.0.0.1"));
             }
             _ => {
                 let number = self.random.index(SUBSCRIBERS);
@@ -119,18 +119,18 @@ impl<'a> Troupe<'a> {
                 }
                 thread::sleep(pause);
                 self.subscribers
-                    .insert(number, subscriber(self.stage, number));
+                    .insert(number, subscriber(self.processes, number));
             }
         }
     }
 
     /// Ends a subscriber regularly, and stores its order books.
-    fn close(&mut self, subscriber: Actor, number: usize) {
+    fn close(&mut self, subscriber: Process, number: usize) {
         subscriber.close();
-        let from = self.stage.path(&format!("s{number}.orders"));
+        let from = self.processes.path(&format!("s{number}.orders"));
         // A subscriber without a gateway has none.
         let kept = format!("kept-{}.orders", self.order_states.len());
-        if std::fs::rename(from, self.stage.path(&kept)).is_ok() {
+        if std::fs::rename(from, self.processes.path(&kept)).is_ok() {
             self.order_states.push(kept);
         }
     }
@@ -139,35 +139,39 @@ impl<'a> Troupe<'a> {
     fn all_run(&mut self) {
         let seed = self.seed;
         let actors = self.exchange.iter_mut().chain(&mut self.gateway);
-        for actor in actors.chain(&mut self.subscribers) {
-            assert!(actor.runs(), "seed {seed}: ended: {}", actor.said("err"));
+        for process in actors.chain(&mut self.subscribers) {
+            assert!(
+                process.runs(),
+                "seed {seed}: ended: {}",
+                process.said("err")
+            );
         }
     }
 
     /// The exchange lets all receivers recover; then every subscriber has its books, and had no
     /// others.
     fn end(mut self) {
-        let (stage, seed) = (self.stage, self.seed);
+        let (processes, seed) = (self.processes, self.seed);
         thread::sleep(Duration::from_secs(1));
         let mut exchange = self.exchange.take().expect("an exchange");
-        settled(stage, &mut exchange);
+        settled(processes, &mut exchange);
         exchange.tell("quit");
         exchange.ends_well();
-        self.subscribers.drain(..).for_each(Actor::close);
+        self.subscribers.drain(..).for_each(Process::close);
         self.gateway.take().expect("a gateway").close();
         for end in ["log", "orders"] {
             let runs = 0..=self.kills[0];
             let expected_books: String = runs
-                .map(|run| stage.read(&format!("truth-{run}.{end}")))
+                .map(|run| processes.read(&format!("truth-{run}.{end}")))
                 .collect();
-            let whole = stage.path(&format!("truth.{end}"));
+            let whole = processes.path(&format!("truth.{end}"));
             std::fs::write(whole, expected_books).expect("the session's folder");
         }
         let mut right = 0;
         for number in 0..SUBSCRIBERS {
             let name = format!("s{number}");
-            equals(stage, &name, &format!("seed {seed}"));
-            let verdict = judge(stage, "truth.log", &format!("{name}.out"));
+            equals(processes, &name, &format!("seed {seed}"));
+            let verdict = judge(processes, "truth.log", &format!("{name}.out"));
             assert_eq!(
                 verdict.wrong, 0,
                 "seed {seed}: {name} was shown {verdict:?}"
@@ -177,7 +181,7 @@ impl<'a> Troupe<'a> {
         }
         let mut orders_right = 0;
         for states in &self.order_states {
-            let verdict = judge(stage, "truth.orders", states);
+            let verdict = judge(processes, "truth.orders", states);
             assert_eq!(verdict.wrong, 0, "seed {seed}: {states}: {verdict:?}");
             orders_right += verdict.right;
         }

@@ -6,10 +6,10 @@
 //! exchange's book, in order. Memory and descriptors of each process must not grow.
 
 use crate::alone;
-use crate::cast::{Actor, Place, Stage};
 use crate::expected_books::{equals, hash_of, judge, judge_states};
 use crate::matrix::{settled, subscriber};
 use crate::pauses::{live_books, nothing_says_that_all_is_well};
+use crate::processes::{Place, Process, Processes};
 use crate::resources::{SAMPLES_MIN, Watch};
 use crate::soak::seconds;
 use serde_json::Value;
@@ -43,8 +43,8 @@ const SUBSCRIBERS: usize = 3;
 fn stopped_processes_recover_and_no_wrong_book_is_live() {
     let _alone = alone();
     for seed in seeds(1) {
-        let stage = Stage::new("stops");
-        let mut session = Session::start(&stage, seed);
+        let processes = Processes::new("stops");
+        let mut session = Session::start(&processes, seed);
         let start = Instant::now();
         // Each kind at least once, in any order; enough of them to distinguish growth from noise.
         let mut turns = 0;
@@ -62,12 +62,12 @@ fn stopped_processes_recover_and_no_wrong_book_is_live() {
 
 /// The processes, and their observed books.
 struct Session<'a> {
-    stage: &'a Stage,
+    processes: &'a Processes,
     seed: u64,
     random: Random,
-    exchange: Actor,
-    gateway: Actor,
-    subscribers: Vec<Actor>,
+    exchange: Process,
+    gateway: Process,
+    subscribers: Vec<Process>,
     /// Files of the order books that ended subscribers showed as live.
     order_states: Vec<String>,
     /// Books shown as live by the last-value tables: venue id and hash, in order.
@@ -83,12 +83,12 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn start(stage: &'a Stage, seed: u64) -> Session<'a> {
-        let exchange = exchange(stage, seed);
-        let gateway = gateway(stage);
-        let subscribers = (0..SUBSCRIBERS).map(|number| subscriber(stage, number));
+    fn start(processes: &'a Processes, seed: u64) -> Session<'a> {
+        let exchange = exchange(processes, seed);
+        let gateway = gateway(processes);
+        let subscribers = (0..SUBSCRIBERS).map(|number| subscriber(processes, number));
         let mut session = Session {
-            stage,
+            processes,
             seed,
             random: Random::from_seed(seed),
             exchange,
@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
         thread::sleep(pause.max((STALLED_AFTER + MARGIN) * u32::from(self.stops[1] == 1)));
         if self.stops[1] == 1 || pause >= STALLED_AFTER + MARGIN {
             self.nobody_has_a_live_book(1);
-            nothing_says_that_all_is_well(self.stage, &format!("seed {}", self.seed));
+            nothing_says_that_all_is_well(self.processes, &format!("seed {}", self.seed));
         }
         self.gateway.signal("CONT");
     }
@@ -180,14 +180,17 @@ impl<'a> Session<'a> {
             self.seed,
             ["exchange", "gateway"][kind]
         );
-        assert!(live_books(self.stage).is_empty(), "{what}: live in images");
+        assert!(
+            live_books(self.processes).is_empty(),
+            "{what}: live in images"
+        );
         assert_eq!(self.counters_file()["counters"]["ready"], 0, "{what}");
         assert_eq!(self.counters_file()["counters"]["books_live"], 0, "{what}");
         // The last one lives to the end, for its memory.
         let number = self.random.index(SUBSCRIBERS - 1);
         self.subscribers.remove(number).close();
         for rows in ["books", "orders"] {
-            let rows = self.stage.read(&format!("s{number}-{rows}.jsonl"));
+            let rows = self.processes.read(&format!("s{number}-{rows}.jsonl"));
             assert!(!rows.is_empty(), "{what}: s{number} had nothing");
             assert!(
                 !rows.contains("\"state\":\"live\""),
@@ -196,14 +199,14 @@ impl<'a> Session<'a> {
         }
         self.keep_order_states(number);
         self.subscribers
-            .insert(number, subscriber(self.stage, number));
+            .insert(number, subscriber(self.processes, number));
         self.looks[kind] += 1;
     }
 
     fn keep_order_states(&mut self, number: usize) {
         let kept = format!("kept-{}.orders", self.order_states.len());
-        let from = self.stage.path(&format!("s{number}.orders"));
-        std::fs::rename(from, self.stage.path(&kept)).expect("it ended well");
+        let from = self.processes.path(&format!("s{number}.orders"));
+        std::fs::rename(from, self.processes.path(&kept)).expect("it ended well");
         self.order_states.push(kept);
     }
 
@@ -211,7 +214,7 @@ impl<'a> Session<'a> {
     fn until_whole(&mut self, stopped: &str) -> Duration {
         let start = Instant::now();
         loop {
-            for (id, book) in live_books(self.stage) {
+            for (id, book) in live_books(self.processes) {
                 self.shown.push((id as i32, hash_of(&book)));
             }
             let counters_file = self.counters_file();
@@ -230,7 +233,7 @@ impl<'a> Session<'a> {
     }
 
     fn counters_file(&self) -> Value {
-        let counters_file = self.stage.run("stat live --json").stdout;
+        let counters_file = self.processes.run("stat live --json").stdout;
         serde_json::from_slice(&counters_file).unwrap_or_default()
     }
 
@@ -245,33 +248,37 @@ impl<'a> Session<'a> {
     fn all_run(&mut self) {
         let seed = self.seed;
         let actors = [&mut self.exchange, &mut self.gateway].into_iter();
-        for actor in actors.chain(&mut self.subscribers) {
-            assert!(actor.runs(), "seed {seed}: ended: {}", actor.said("err"));
+        for process in actors.chain(&mut self.subscribers) {
+            assert!(
+                process.runs(),
+                "seed {seed}: ended: {}",
+                process.said("err")
+            );
         }
     }
 
     fn end(mut self) {
-        let (stage, seed) = (self.stage, self.seed);
+        let (processes, seed) = (self.processes, self.seed);
         self.all_run();
-        settled(stage, &mut self.exchange);
+        settled(processes, &mut self.exchange);
         self.exchange.tell("quit");
         self.exchange.ends_well();
-        self.subscribers.drain(..).for_each(Actor::close);
+        self.subscribers.drain(..).for_each(Process::close);
         self.gateway.close();
         let mut right = [0; 3];
         for number in 0..SUBSCRIBERS {
-            equals(stage, &format!("s{number}"), &format!("seed {seed}"));
-            let verdict = judge(stage, "truth.log", &format!("s{number}.out"));
+            equals(processes, &format!("s{number}"), &format!("seed {seed}"));
+            let verdict = judge(processes, "truth.log", &format!("s{number}.out"));
             assert_eq!(verdict.wrong, 0, "seed {seed}: s{number}: {verdict:?}");
             right[0] += verdict.right;
             self.order_states.push(format!("s{number}.orders"));
         }
         for states in &self.order_states {
-            let verdict = judge(stage, "truth.orders", states);
+            let verdict = judge(processes, "truth.orders", states);
             assert_eq!(verdict.wrong, 0, "seed {seed}: {states}: {verdict:?}");
             right[1] += verdict.right;
         }
-        let verdict = judge_states(stage, "truth.log", self.shown.into_iter());
+        let verdict = judge_states(processes, "truth.log", self.shown.into_iter());
         assert_eq!(verdict.wrong, 0, "seed {seed}: images: {verdict:?}");
         right[2] = verdict.right;
         let ([exchanges, gateways, subscribers], overrun) = (self.stops, self.overrun);
@@ -325,12 +332,12 @@ fn is_whole(counters_file: &Value) -> bool {
         && counter("order_books_live") == known
 }
 
-fn exchange(stage: &Stage, seed: u64) -> Actor {
+fn exchange(processes: &Processes, seed: u64) -> Process {
     let line = format!(
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
          --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
          --truth-order-log @/truth.orders",
-        stage.groups()
+        processes.groups()
     );
     let faults = [
         "drop ab 0.01",
@@ -339,13 +346,13 @@ fn exchange(stage: &Stage, seed: u64) -> Actor {
         "corrupt ab 0.002",
     ];
     let more: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).collect();
-    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &more);
+    let mut exchange = processes.start(Place::Exchange, "exchange", &line, &more);
     exchange.wait_for("sending");
     exchange
 }
 
 /// Its ring is so small that it wraps while processes warm up, and a stopped subscriber may be overrun.
-fn gateway(stage: &Stage) -> Actor {
+fn gateway(processes: &Processes) -> Process {
     let config = format!(
         "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
          interface = \"127.0.0.1\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
@@ -353,9 +360,9 @@ fn gateway(stage: &Stage) -> Actor {
          [publication]\nring_bytes = 262144\n",
         STALLED_AFTER.as_millis() / 2
     );
-    std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
+    std::fs::write(processes.path("live.toml"), config).expect("the session's folder");
     let line = "gateway --until-eof --config @/live.toml";
-    let mut gateway = stage.start(Place::Firm, "gateway", line, &[]);
+    let mut gateway = processes.start(Place::Firm, "gateway", line, &[]);
     gateway.wait_for("listening");
     gateway
 }

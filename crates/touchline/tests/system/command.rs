@@ -37,16 +37,17 @@ mod summary;
 mod tailed;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use touchline_lab::capture::{Arrival, write_pcap};
 use touchline_lab::cme::config::config_xml;
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
+use touchline_testing::{Folder, PATIENCE, Process};
 
 /// A folder with a session: `session.pcap`, `config.xml` and `cme.toml`, which names both channel
-/// and config.xml. Removed on drop.
+/// and config.xml.
 struct Desk {
-    folder: PathBuf,
+    folder: Folder,
     session: Session,
     arrivals: Vec<Arrival>,
 }
@@ -93,10 +94,8 @@ impl Desk {
     }
 
     fn with(name: &str, session: Session, arrivals: Vec<Arrival>) -> Desk {
-        let folder = std::env::temp_dir().join(format!("touchline-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
         let desk = Desk {
-            folder,
+            folder: Folder::new(name),
             session,
             arrivals,
         };
@@ -177,18 +176,16 @@ impl Desk {
         ))
     }
 
-    /// Starts the command with standard output in a pipe.
-    fn start(&self, arguments: &str) -> Child {
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        command.spawn().expect("the command starts")
+    /// Starts the command.
+    #[track_caller]
+    fn start(&self, arguments: &str) -> Process {
+        Process::start(&mut self.command(arguments))
     }
-}
 
-impl Drop for Desk {
-    fn drop(&mut self) {
-        // A failed test may leave files; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
+    /// [`Desk::start`] with a standard input that the test writes and closes.
+    #[track_caller]
+    fn start_with_input(&self, arguments: &str) -> Process {
+        Process::start(self.command(arguments).stdin(Stdio::piped()))
     }
 }
 
@@ -230,11 +227,10 @@ fn waits(process: u32) -> u64 {
     count.expect("a count").trim().parse().expect("a number")
 }
 
-/// Sends a signal by name.
-fn signal(child: &Child, name: &str) {
-    let kill = format!("kill -{name} {}", child.id());
-    let sent = Command::new("sh").args(["-c", &kill]).status();
-    assert!(sent.expect("there is a shell").success());
+/// Looks until a condition holds.
+#[track_caller]
+pub fn until(what: &str, is_so: impl FnMut() -> bool) {
+    touchline_testing::until(what, PATIENCE, is_so);
 }
 
 /// A path as an argument.

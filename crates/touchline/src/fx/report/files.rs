@@ -182,6 +182,7 @@ fn cell(text: &str) -> String {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use touchline_testing::Folder;
 
     /// A bank chooses its ExecIDs: none of them is a formula where the file is opened, and none breaks a row.
     #[test]
@@ -202,7 +203,7 @@ mod tests {
     /// Positions and fills are read by their owner alone; numbers stay numbers.
     #[test]
     fn files_of_the_report_are_private() {
-        let folder = std::env::temp_dir().join(format!("report-files-{}", std::process::id()));
+        let folder = Folder::new("report");
         let mut files = Files::new(Some(&folder), Ledger::default());
         files.row("{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}");
         files.write().expect("our folder");
@@ -213,6 +214,5 @@ mod tests {
             let mode = entry.metadata().expect("a file").permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{:?}", entry.path());
         }
-        std::fs::remove_dir_all(folder).expect("our folder");
     }
 }

@@ -136,11 +136,12 @@ mod tests {
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use touchline_testing::Folder;
 
     /// Who may change the numbers of a client decides which reports it never gets.
     #[test]
     fn a_folder_of_numbers_is_private_and_no_symlink() {
-        let place = std::env::temp_dir().join(format!("report-numbers-{}", std::process::id()));
+        let place = Folder::new("report");
         let folder = place.join("numbers");
         make_folder(&folder).expect("a new folder");
         let about = std::fs::symlink_metadata(&folder).expect("our folder");
@@ -170,6 +171,5 @@ mod tests {
                 about.uid()
             ))
         );
-        std::fs::remove_dir_all(place).expect("our folder");
     }
 }

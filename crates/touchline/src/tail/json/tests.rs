@@ -1,8 +1,8 @@
 use super::*;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use touchline_client::{Code, DisplayFactor, Events, Leg, Price, PriceFraction, Side};
 use touchline_lab::updates::{KINDS, RandomUpdates};
+use touchline_testing::Folder;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::native::layout::{Field, Fields, Head, Kind, MESSAGES, MessageLayout};
@@ -12,19 +12,17 @@ use touchline_types::{
 };
 
 /// A temporary bus with a reader.
-struct Stage {
-    folder: PathBuf,
+struct Tail {
+    _folder: Folder,
     publisher: Publisher,
     bus: Bus,
 }
 
 const INSTRUMENTS_MAX: usize = 5_000;
 
-impl Stage {
-    fn new(name: &str) -> Stage {
-        let process = std::process::id();
-        let folder = std::env::temp_dir().join(format!("touchline-tail-{name}-{process}"));
-        let _ = std::fs::remove_dir_all(&folder);
+impl Tail {
+    fn new(name: &str) -> Tail {
+        let folder = Folder::new(name);
         let settings = Settings {
             instruments_max: INSTRUMENTS_MAX,
             ..Settings::default()
@@ -32,8 +30,8 @@ impl Stage {
         let publisher = Publisher::open(&Root::at(&folder), "test", &settings).expect("our bus");
         let options = Bus::options().directory(&folder).events(Events::ALL);
         let bus = options.join("test").expect("it is there");
-        Stage {
-            folder,
+        Tail {
+            _folder: folder,
             publisher,
             bus,
         }
@@ -58,12 +56,6 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 const DEPTH: Depth = Depth {
     direct: 10,
     implied: 2,
@@ -72,14 +64,14 @@ const DEPTH: Depth = Depth {
 /// Lines have the stated reference data, with display prices, and leave out absent fields.
 #[test]
 fn reference_data_of_a_definition() {
-    let mut stage = Stage::new("reference");
+    let mut tail = Tail::new("reference");
     // Kept values have no packet times.
-    stage.drain();
+    tail.drain();
     let mut unstated = InstrumentDefinition::unknown(Index(3), 118, DEPTH);
     unstated.symbol = Symbol::new(b"OPT");
     unstated.quantity_exponent = -1;
     let mut line = |definition: &InstrumentDefinition| {
-        let lines = stage.lines(&Update::Definition(definition), &Timestamps::default());
+        let lines = tail.lines(&Update::Definition(definition), &Timestamps::default());
         let is_definition = |line: &&serde_json::Value| line["message"] == "definition";
         lines
             .iter()
@@ -147,8 +139,8 @@ fn reference_data_of_a_definition() {
 /// would be lost to readers.
 #[test]
 fn every_field_of_the_layout_is_in_the_lines() {
-    let mut stage = Stage::new("layout");
-    stage.drain();
+    let mut tail = Tail::new("layout");
+    tail.drain();
     let mut updates = RandomUpdates::from_seed(1, 3);
     for kind in 0..KINDS {
         let mut keys = BTreeSet::new();
@@ -163,9 +155,9 @@ fn every_field_of_the_layout_is_in_the_lines() {
                 }
                 let mut definition = InstrumentDefinition::unknown(index, index.0.into(), DEPTH);
                 definition.symbol = Symbol::new(b"SYM");
-                stage.lines(&Update::Definition(&definition), &Timestamps::default());
+                tail.lines(&Update::Definition(&definition), &Timestamps::default());
             }
-            for line in stage.lines(&update, &timestamps) {
+            for line in tail.lines(&update, &timestamps) {
                 if line["message"] == message {
                     collect(&line, &mut keys);
                 }

@@ -3,12 +3,11 @@
 mod engine;
 
 use super::{Condition, Ladder, Model, Picture, STATES, State};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_client::State as BookState;
 use touchline_client::monitor::Monitor;
 use touchline_fx_desk::DeskClient;
+use touchline_testing::Folder;
 use touchline_transport::shm::{
     CountersFile, FineClock, Join, Publisher, ReaderStats, Root, Settings, Subscriber,
 };
@@ -19,15 +18,12 @@ use touchline_types::{
     Update, Validity,
 };
 
-/// A temporary folder, removed with its buses.
-struct Stage(PathBuf);
+/// A temporary folder with its buses.
+struct Buses(Folder);
 
-impl Stage {
-    fn new() -> Stage {
-        static STAGES: AtomicU32 = AtomicU32::new(0);
-        let number = STAGES.fetch_add(1, Ordering::Relaxed);
-        let folder = format!("touchline-top-{}-{number}", std::process::id());
-        Stage(std::env::temp_dir().join(folder))
+impl Buses {
+    fn new() -> Buses {
+        Buses(Folder::new("top"))
     }
 
     fn root(&self) -> Root {
@@ -58,12 +54,6 @@ impl Stage {
             ..Join::default()
         };
         Subscriber::join(&self.root(), "test", join).expect("the bus is there")
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -142,12 +132,12 @@ fn books(picture: &Picture, state: BookState) -> usize {
 
 #[test]
 fn rates_and_latencies_cover_the_time_between_two_samples() {
-    let stage = Stage::new();
-    let publisher = stage.publisher();
+    let buses = Buses::new();
+    let publisher = buses.publisher();
     let mut counters_file = counters_file(&publisher);
     counters_file.show([1_000, 50, 3, 7]);
     counters_file.record(1, 900);
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     let picture = looked(&mut model);
     let names: Vec<_> = picture.rates.iter().map(|rate| rate.name).collect();
     assert_eq!(names, ["packets, line A", "updates"], "what the board has");
@@ -195,11 +185,11 @@ fn rates_and_latencies_cover_the_time_between_two_samples() {
 
 #[test]
 fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
+    let buses = Buses::new();
+    let _publisher = buses.publisher();
     // The ring of a client of an engine is not a bus to look at.
-    let _ring = DeskClient::open(&stage.root(), "test", "desk").expect("a free name");
-    let mut model = Model::of(&stage.monitor(), "tset");
+    let _ring = DeskClient::open(&buses.root(), "test", "desk").expect("a free name");
+    let mut model = Model::of(&buses.monitor(), "tset");
     model.look();
     let last_error = model
         .picture()
@@ -213,10 +203,10 @@ fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
 /// Whenever this process read it: at the start, from the tables, or from the stream.
 #[test]
 fn an_age_is_that_of_the_books_packet() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     define(&mut publisher, &["AAA", "BBB"]);
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     for (index, is_joined) in [(0, false), (1, true)] {
         if is_joined {
             looked(&mut model);
@@ -240,14 +230,14 @@ fn an_age_is_that_of_the_books_packet() {
 
 #[test]
 fn the_end_and_the_start_of_a_publisher_are_shown() {
-    let stage = Stage::new();
-    let mut model = Model::of(&stage.monitor(), "test");
+    let buses = Buses::new();
+    let mut model = Model::of(&buses.monitor(), "test");
     model.look();
     let last_error = model.picture().last_error.clone().expect("there is no bus");
     let start = "does not exist, and there is no other bus; start a gateway";
     assert!(last_error.contains(start), "{last_error}");
 
-    let mut publisher = stage.publisher();
+    let mut publisher = buses.publisher();
     assert_eq!(looked(&mut model).state, State::Starting);
     let mut first = counters_file(&publisher);
     first.show([500, 0, 0, 0]);
@@ -286,7 +276,7 @@ fn the_end_and_the_start_of_a_publisher_are_shown() {
         "its counters can still be read"
     );
 
-    let mut publisher = stage.publisher();
+    let mut publisher = buses.publisher();
     let _second = counters_file(&publisher);
     define(&mut publisher, &["CCC"]);
     book(&mut publisher, 0, Validity::Live);
@@ -310,11 +300,11 @@ fn the_end_and_the_start_of_a_publisher_are_shown() {
 
 #[test]
 fn an_overrun_reader_is_listed_first() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     define(&mut publisher, &["AAA"]);
-    let (mut quick, mut slow) = (stage.join("a-quick-one"), stage.join("the-slow-one"));
-    let mut model = Model::of(&stage.monitor(), "test");
+    let (mut quick, mut slow) = (buses.join("a-quick-one"), buses.join("the-slow-one"));
+    let mut model = Model::of(&buses.monitor(), "test");
     let condition = |picture: &Picture, name: &str| {
         let reader = picture.readers.iter().find(|reader| reader.name == name);
         reader.expect(name).condition.clone()
@@ -364,7 +354,7 @@ fn an_overrun_reader_is_listed_first() {
     );
 
     std::fs::write(
-        stage.0.join("test/boards/the-slow-one/counters"),
+        buses.0.join("test/boards/the-slow-one/counters"),
         "no board",
     )
     .expect("our folder");
@@ -384,12 +374,12 @@ fn ladder(model: &Model) -> &Ladder {
 
 #[test]
 fn the_ladder_is_that_of_the_chosen_instrument() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     define(&mut publisher, &["ESU4", "ESZ4", "NQU4"]);
     book(&mut publisher, 0, Validity::Live);
     book(&mut publisher, 2, Validity::Gapped);
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     let chosen = |model: &Model| (ladder(model).symbol.clone(), ladder(model).state);
     looked(&mut model);
     let es = ("ESU4".to_owned(), Some(BookState::Live));
@@ -411,11 +401,11 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
     assert_eq!(chosen(&model).0, "NQU4", "it stays");
 
     // Selected before any instrument is known, as by --symbol.
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     assert!(!model.choose("esz"));
     looked(&mut model);
     assert_eq!(chosen(&model).0, "ESZ4");
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     model.choose("ZZZ");
     looked(&mut model);
     let why = ladder(&model).why_none.clone().expect("there is none");
@@ -427,8 +417,8 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
 /// A venue states 450025 with a display factor of 0.01; traders quote 4500.25.
 #[test]
 fn prices_are_in_display_format() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let depth = Depth {
         direct: 10,
         implied: 0,
@@ -462,7 +452,7 @@ fn prices_are_in_display_format() {
     };
     publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
     publisher.commit();
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     let picture = looked(&mut model);
     let row = &picture.list.rows[0];
     let shown = |quoted: &Option<super::Quoted>| {
@@ -504,12 +494,12 @@ fn prices_are_in_display_format() {
 
 #[test]
 fn changes_are_counted_by_instrument() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     define(&mut publisher, &["AAA", "BBB"]);
     book(&mut publisher, 0, Validity::Live);
     book(&mut publisher, 1, Validity::Live);
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     let quiet = looked(&mut model);
     assert!(
         quiet.list.rows.iter().all(|row| row.per_second == 0.0),
@@ -542,8 +532,8 @@ fn banks_of_a_composite_are_scored_for_the_selected_pair() {
         info("score_up_ns:LP02:EUR/USD"),
         info("score_quotes:LP03:GBP/USD"),
     ];
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     define(&mut publisher, &["EUR/USD"]);
     let mut file = CountersFile::create(publisher.lock(), 1.0, &SCORES, &HISTOGRAMS).expect("room");
     let second = 1_000_000_000;
@@ -558,7 +548,7 @@ fn banks_of_a_composite_are_scored_for_the_selected_pair() {
         second,
         7,
     ]);
-    let mut model = Model::of(&stage.monitor(), "test");
+    let mut model = Model::of(&buses.monitor(), "test");
     model.look();
     let scores = &model.picture().scores;
     let names: Vec<&str> = scores.iter().map(|score| score.bank.as_str()).collect();

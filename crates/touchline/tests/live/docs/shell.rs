@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use touchline_testing::Folder;
 
 /// A line of a `together` block counts as started after this time.
 const STANDS: Duration = Duration::from_secs(2);
@@ -28,18 +29,17 @@ const TOUCHLINE: &str = "#!/bin/sh
 exec \"$TOUCHLINE\" \"$@\"
 ";
 
-/// Folder of a page, removed on drop.
+/// Folder of a page.
 pub struct Shell {
     page: String,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Shell {
     pub fn new(page: &Path) -> Self {
         let page = page.display().to_string();
         let name = page.replace(['/', '.'], "-");
-        let folder =
-            std::env::temp_dir().join(format!("touchline-docs-{}-{name}", std::process::id()));
+        let folder = Folder::new(&name);
         let shell = Self { page, folder };
         fs::create_dir_all(shell.folder.join("bin")).expect("a temporary folder");
         for (name, text) in [
@@ -212,12 +212,6 @@ fn arguments(part: &str) -> Option<&str> {
         .filter_map(|end| arguments.find(end))
         .min();
     Some(&arguments[..end.unwrap_or(arguments.len())])
-}
-
-impl Drop for Shell {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
 }
 
 /// A running line, with its output in files.

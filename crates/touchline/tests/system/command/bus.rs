@@ -1,12 +1,12 @@
 //! A bus between processes: `replay --publish` writes it, `tail`, `book` and `stat` read it.
 
 use super::tailed::{Tail, written_books, written_orders};
-use super::{Desk, Run, signal, text};
+use super::{Desk, Run, text};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use touchline_testing::{PATIENCE, Process};
 
 /// Joined before a session: the new publisher is reported, and all of the session's books are
 /// correct.
@@ -32,38 +32,21 @@ fn the_books_of_tail_equal_those_of_replay() {
 #[test]
 fn tail_waits_for_a_bus_and_for_its_next_publisher_and_says_so() {
     let desk = Desk::new("bus-waiting");
-    let mut tail = desk.command("tail lab --json");
-    let mut tail = tail
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut said = String::new();
-    let mut stderr = BufReader::new(tail.stderr.take().expect("a pipe"));
-    stderr.read_line(&mut said).expect("a line");
-    assert!(said.contains("does not exist"), "{said}");
+    let mut tail = desk.start("tail lab --json");
+    let said = tail.wait_for_line("does not exist");
     assert!(said.contains("waiting for it"), "{said}");
     desk.publish("").done();
     let mut tail = Tail::of(tail);
     tail.read_until("publisher_gone", 1);
     assert_eq!(tail.interrupt().1, Some(0));
     // In words, of a bus whose publisher has ended; SIGTERM ends the wait.
-    let mut child = desk.command("tail lab --no-images");
-    let mut child = child.stdout(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let gone = lines.find_map(|line| line.ok().filter(|line| line.contains("publisher gone")));
-    let gone = gone.expect("a line");
+    let mut child = desk.start("tail lab --no-images");
+    let gone = child.wait_for_line("publisher gone");
     assert!(gone.ends_with("waiting for the next publisher"), "{gone}");
-    signal(&child, "TERM");
-    assert!(child.wait().expect("it ends").success());
-    let mut absent = desk
-        .command("tail nowhere")
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
+    assert_eq!(child.end("TERM"), Some(0));
+    let mut absent = desk.start("tail nowhere");
     std::thread::sleep(Duration::from_millis(300));
-    signal(&absent, "TERM");
-    assert!(absent.wait().expect("it ends").success());
+    assert_eq!(absent.end("TERM"), Some(0));
 }
 
 /// Joined during the session.
@@ -75,11 +58,11 @@ fn a_tail_that_joins_in_the_middle_has_the_same_books_in_the_end() {
     desk.wait_for_messages(200);
     let mut tail = Tail::of(desk.start("tail lab --json"));
     tail.read_until("caught_up", 1);
-    assert!(replay.try_wait().expect("a child").is_none(), "it was over");
+    assert!(replay.is_running(), "it was over");
     let live = desk.run("book lab --json").done().stdout;
     assert!(live.contains("\"state\":\"live\""), "{live}");
     tail.read_until("publisher_gone", 1);
-    assert!(replay.wait().expect("it ends").success());
+    assert!(replay.wait().success());
     let (books, status) = tail.interrupt();
     assert_eq!((status, books.times("restarted")), (Some(0), 0));
     assert_eq!(books.books(), written_books(&desk.read("books")));
@@ -192,9 +175,7 @@ fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
         assert_eq!(counted_by["stale"], false, "{counted_by}");
         let text = desk.run("stat lab").done().stdout;
         assert!(text.contains(", written "), "{text}");
-        signal(&child, name);
-        let status = child.wait().expect("it ends");
-        assert!(!status.success(), "{name}");
+        assert_ne!(child.end(name), Some(0), "{name}");
         // Its last counters stay readable, marked as not current.
         let counted_by = stat(&desk, "lab")["counted_by"].take();
         assert_eq!(counted_by["stale"], true, "{counted_by}");
@@ -231,8 +212,7 @@ fn a_second_publisher_is_refused_with_the_process_of_the_first() {
     desk.publish("--bus other").done();
     let holder = &stat(&desk, "lab")["publisher"];
     assert_eq!(holder["pid"], first.id());
-    signal(&first, "KILL");
-    first.wait().expect("it ends");
+    first.kill();
     desk.publish("").done();
     assert_eq!(stat(&desk, "lab")["generation"], 2);
 }
@@ -375,11 +355,11 @@ fn tail_prints_only_the_selected_events() {
 fn tail_ends_quietly_when_its_pipe_is_closed() {
     let desk = Desk::new("bus-pipe");
     desk.publish("").done();
-    let mut tail = desk.start("tail lab");
-    drop(tail.stdout.take());
+    let mut tail = Process::with_streams(desk.command("tail lab").stdout(Stdio::piped()));
+    drop(tail.pipe());
     // Its output so far is small and no message follows: the next publisher makes it write.
     desk.publish("").done();
-    assert!(tail.wait().expect("it ends").success());
+    assert!(tail.wait().success());
 }
 
 #[test]
@@ -502,23 +482,13 @@ impl Desk {
 
     /// Waits until this number of messages is on the bus.
     pub fn wait_for_messages(&self, messages: u64) {
-        let start = Instant::now();
-        loop {
+        touchline_testing::until("messages", 2 * PATIENCE, || {
             let run = self.run("stat lab --json");
-            let now = if run.status == 0 {
-                lines(&run)[0]["messages"].as_u64()
-            } else {
-                None
-            };
-            if now >= Some(messages) {
-                return;
+            match run.status == 0 && lines(&run)[0]["messages"].as_u64() >= Some(messages) {
+                true => Ok(()),
+                false => Err(run),
             }
-            assert!(
-                start.elapsed() < Duration::from_secs(120),
-                "nothing comes: {run:?}"
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        });
     }
 }
 
@@ -556,12 +526,8 @@ fn every_reader_of_an_overwritten_ring_ends_on_sigterm() {
             .expect("our file");
         std::thread::sleep(Duration::from_millis(300));
         for (child, command) in children.iter_mut().zip(readers) {
-            signal(child, "TERM");
-            let start = Instant::now();
-            while child.try_wait().expect("a child").is_none() {
-                assert!(start.elapsed() < Duration::from_secs(10), "{command}");
-                std::thread::sleep(Duration::from_millis(20));
-            }
+            child.signal("TERM");
+            touchline_testing::until(command, Duration::from_secs(10), || !child.is_running());
         }
     }
 }

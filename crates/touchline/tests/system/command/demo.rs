@@ -1,10 +1,9 @@
 //! `touchline demo`.
 
-use crate::command::{Desk, signal};
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use crate::command::{Desk, until};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use touchline_testing::Process;
 
 /// Four processes each: one demo at a time.
 pub(super) fn alone() -> MutexGuard<'static, ()> {
@@ -13,19 +12,10 @@ pub(super) fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// A demo that has shown its first line about packets.
-pub(super) fn running(
-    desk: &Desk,
-    arguments: &str,
-) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut child = desk.start(arguments);
-    let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut line = String::new();
-    while !line.contains("packets") {
-        line.clear();
-        let read = reader.read_line(&mut line).expect("it prints text");
-        assert!(read > 0, "it ended: {:?}", child.wait());
-    }
-    (child, reader)
+pub(super) fn running(desk: &Desk, arguments: &str) -> Process {
+    let mut demo = desk.start(arguments);
+    demo.wait_for_line("packets");
+    demo
 }
 
 #[test]
@@ -62,15 +52,14 @@ fn every_book_of_the_subscriber_equals_the_exchange_s() {
 fn ctrl_c_ends_the_demo_with_a_summary() {
     let _alone = alone();
     let desk = Desk::bare("demo-interrupted");
-    let (mut child, mut reader) = running(&desk, "demo");
-    signal(&child, "INT");
-    let mut page = String::new();
-    reader.read_to_string(&mut page).expect("it prints text");
+    let mut demo = running(&desk, "demo");
+    let status = demo.end("INT");
+    let page = demo.out();
     assert!(
         page.contains("8 of 8 price books equal the exchange's"),
         "{page}"
     );
-    assert_eq!(child.wait().expect("our child").code(), Some(0));
+    assert_eq!(status, Some(0));
 }
 
 /// `touchline demo fx --kills 200` is the long run of it.
@@ -110,13 +99,8 @@ fn a_demo_with_a_standby_promotes_it_and_ends_with_the_positions_of_the_banks() 
 fn figures_of_a_build_that_is_not_for_use_name_its_profile() {
     let _alone = alone();
     let desk = Desk::bare("demo-profile");
-    let mut child = desk.start("demo");
-    let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut head = String::new();
-    while !head.contains("packets") {
-        let read = reader.read_line(&mut head).expect("it prints text");
-        assert!(read > 0, "it ended: {:?}", child.wait());
-    }
+    let mut demo = running(&desk, "demo");
+    let head = demo.out();
     let profile = env!("TOUCHLINE_PROFILE");
     let is_unusual = !matches!(profile, "release" | "dist");
     let word = format!("profile {profile}");
@@ -142,9 +126,7 @@ fn figures_of_a_build_that_is_not_for_use_name_its_profile() {
         line.ends_with(&format!("profile=\"{profile}\"}} 1")),
         "{line}"
     );
-    signal(&child, "INT");
-    reader.read_to_string(&mut head).expect("it prints text");
-    assert_eq!(child.wait().expect("our child").code(), Some(0));
+    assert_eq!(demo.end("INT"), Some(0));
 }
 
 /// However the demo ends, its processes and its bus end with it.
@@ -152,15 +134,14 @@ fn figures_of_a_build_that_is_not_for_use_name_its_profile() {
 fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
     let _alone = alone();
     let desk = Desk::bare("demo-killed");
-    let (mut child, _reader) = running(&desk, "demo");
+    let mut child = running(&desk, "demo");
     let before = desk.run("stat demo").done().stdout;
     assert!(before.contains("touchline gateway"), "{before}");
     let processes = children_of(&child);
     assert!(processes.len() >= 4, "{processes:?}");
     let bus = desk.path("buses").join("demo");
     assert!(bus.exists());
-    child.kill().expect("our child");
-    child.wait().expect("our child");
+    child.kill();
     until("the bus is gone", || !bus.exists());
     for (process, line) in processes {
         // A process that was not waited for has no arguments any more.
@@ -172,7 +153,7 @@ fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
 }
 
 /// Processes of a demo, with their arguments.
-fn children_of(demo: &Child) -> Vec<(u32, String)> {
+fn children_of(demo: &Process) -> Vec<(u32, String)> {
     let parent = format!(") S {} ", demo.id());
     let is_child = |process: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -188,12 +169,10 @@ fn children_of(demo: &Child) -> Vec<(u32, String)> {
 }
 
 /// A demo whose temporary folder is one of the desk.
-fn demo_with_folder(desk: &Desk) -> Child {
+fn demo_with_folder(desk: &Desk) -> Process {
     std::fs::create_dir_all(desk.path("tmp")).expect("our folder");
     let mut command = desk.command("demo");
-    command.env("TMPDIR", desk.path("tmp"));
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
-    command.spawn().expect("the command starts")
+    Process::start(command.env("TMPDIR", desk.path("tmp")))
 }
 
 fn left(desk: &Desk) -> Vec<String> {
@@ -204,27 +183,15 @@ fn left(desk: &Desk) -> Vec<String> {
         .collect()
 }
 
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(30);
-    while !is_so() {
-        assert!(Instant::now() < patience, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// During the start as well as later.
 #[test]
 fn a_killed_demo_leaves_nothing_in_the_temporary_folder() {
     let _alone = alone();
     let desk = Desk::bare("demo-folder");
-    let stages: [fn(&Desk, &mut Child); 3] = [
+    let stages: [fn(&Desk, &mut Process); 3] = [
         |desk, _| until("a folder", || !left(desk).is_empty()),
         |_, child| until("a gateway", || children_of(child).len() >= 3),
-        |_, child| {
-            let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-            said.find(|line| line.as_ref().is_ok_and(|line| line.contains("packets")));
-        },
+        |_, child| drop(child.wait_for_line("packets")),
     ];
     for stage in stages {
         let mut child = demo_with_folder(&desk);
@@ -235,8 +202,7 @@ fn a_killed_demo_leaves_nothing_in_the_temporary_folder() {
                 .iter()
                 .any(|(_, line)| line.contains("--clean-up-after"))
         );
-        child.kill().expect("our child");
-        child.wait().expect("our child");
+        child.kill();
         until("an empty folder", || left(&desk).is_empty());
         until("no process", || {
             !children.iter().any(|(process, _)| is_there(*process))
@@ -270,8 +236,7 @@ fn a_demo_removes_the_buses_of_killed_ones() {
             );
         }
     }
-    first.kill().expect("our child");
-    first.wait().expect("our child");
+    first.kill();
     let dead = format!("touchline-demo-{}", first.id());
     assert_eq!(left(&desk), [dead.as_str()]);
     until("no publisher", || {
@@ -288,10 +253,9 @@ fn a_demo_removes_the_buses_of_killed_ones() {
     assert_eq!(left(&desk), [running.as_str()]);
     // A third one is refused, and does not touch the folder of the second one.
     let mut third = demo_with_folder(&desk);
-    assert_eq!(third.wait().expect("our child").code(), Some(2));
+    assert_eq!(third.wait().code(), Some(2));
     assert_eq!(left(&desk), [running.as_str()]);
-    second.kill().expect("our child");
-    second.wait().expect("our child");
+    second.kill();
     until("an empty folder", || left(&desk).is_empty());
     until("the bus is gone", || !desk.path("buses/demo").exists());
 }
@@ -301,7 +265,7 @@ fn a_second_demo_is_refused_with_the_fix_and_runs_beside_the_first_one_with_it()
     let _alone = alone();
     let desk = Desk::bare("demo-second");
     let set = 1 + std::process::id() % 16_000;
-    let (mut first, _reader) = running(&desk, "demo");
+    let mut first = running(&desk, "demo");
     desk.run("demo --seconds 2").refused(
         2,
         &[
@@ -311,7 +275,7 @@ fn a_second_demo_is_refused_with_the_fix_and_runs_beside_the_first_one_with_it()
             "stop that one",
         ],
     );
-    let (mut second, _reader) = running(&desk, &format!("demo --groups {set}"));
+    let mut second = running(&desk, &format!("demo --groups {set}"));
     let buses = desk.run("stat").done().stdout;
     assert!(buses.contains(&format!("\ndemo-{set} ")), "{buses}");
     let third = desk.run(&format!("demo --groups {set} --dir elsewhere"));
@@ -320,8 +284,7 @@ fn a_second_demo_is_refused_with_the_fix_and_runs_beside_the_first_one_with_it()
     assert!(third.stderr.starts_with(said), "{third:?}");
     assert!(third.stderr.contains("; give --groups "), "{third:?}");
     for child in [&mut first, &mut second] {
-        signal(child, "INT");
-        assert_eq!(child.wait().expect("our child").code(), Some(0));
+        assert_eq!(child.end("INT"), Some(0));
     }
 }
 
@@ -330,15 +293,9 @@ fn a_process_that_cannot_start_is_named_with_its_reason() {
     let _alone = alone();
     let desk = Desk::bare("demo-refused");
     desk.write("buses", "a file, no directory");
-    let child = desk
-        .command("demo --seconds 3")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let output = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let run = desk.run("demo --seconds 3");
+    let said = run.stderr;
+    assert_eq!(run.status, 1, "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("buses"), "{said}");
 }

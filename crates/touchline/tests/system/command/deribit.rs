@@ -1,65 +1,34 @@
 //! `touchline sim deribit`, alone and with a gateway and a subscriber of it.
 
-use crate::command::{Desk, waits_in_4_s};
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
+use crate::command::{Desk, until, waits_in_4_s};
+use std::time::Duration;
 use touchline_lab::cme::expected_books::{BookState, Checker};
-
-/// Timeout of every step.
-const HANGS: Duration = Duration::from_secs(90);
+use touchline_testing::Process;
 
 /// A running exchange that reads commands.
-struct Exchange {
-    child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
-}
+struct Exchange(Process);
 
 impl Exchange {
     fn start(desk: &Desk, arguments: &str) -> Exchange {
         let line = format!("sim deribit --listen 127.0.0.1:0 --commands --until-eof {arguments}");
-        let mut command = desk.command(&line);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the command starts");
-        let stdout = child.stdout.take().expect("a pipe");
-        let mut lines = BufReader::new(stdout).lines();
-        let up = lines.next().expect("a line").expect("text");
+        let mut exchange = desk.start_with_input(&line);
+        let up = exchange.next_line();
         assert!(up.starts_with("listening on 127.0.0.1:"), "{up}");
-        Exchange { child, lines }
+        Exchange(exchange)
     }
 
     #[track_caller]
     fn tell(&mut self, line: &str, answer: &str) {
-        let input = self.child.stdin.as_mut().expect("a pipe");
-        writeln!(input, "{line}").expect("it listens");
-        let said = self.lines.next().expect("a line").expect("text");
+        self.0.tell(line);
+        let said = self.0.next_line();
         assert!(said.starts_with(answer), "{line}: {said}");
     }
 
     /// Ends it, and returns its last output.
     fn end(mut self) -> String {
-        drop(self.child.stdin.take());
-        let said: Vec<String> = self.lines.by_ref().map_while(Result::ok).collect();
-        assert!(self.child.wait().expect("it ends").success());
-        said.join("\n")
-    }
-}
-
-/// Ends with the test.
-pub struct Ended(pub Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < HANGS, "{what} never came");
-        std::thread::sleep(Duration::from_millis(20));
+        self.0.close();
+        assert!(self.0.wait().success());
+        self.0.other_lines().join("\n")
     }
 }
 
@@ -85,7 +54,7 @@ fn number(summary: &str, name: &str) -> u64 {
 fn a_simulated_exchange_without_clients_is_idle() {
     let desk = Desk::bare("deribit-idle");
     let exchange = Exchange::start(&desk, "--write sim");
-    let count = waits_in_4_s(exchange.child.id());
+    let count = waits_in_4_s(exchange.0.id());
     // 400, and the shorter sleeps of the start.
     assert!((1..=500).contains(&count), "{count} waits in 4 s");
     let summary = exchange.end();
@@ -104,13 +73,10 @@ fn a_subscriber_shows_only_books_that_the_exchange_had() {
         "--write sim --instruments 5 --levels 300 --events-per-second 1000 \
          --truth-log truth.log --truth-books truth.jsonl",
     );
-    let gateway = Ended(desk.start("gateway --config sim/gateway.toml"));
-    let mut follow = desk
-        .command("follow deribit-sim --wait 60 --states seen.log --books books.jsonl --until-eof");
-    let mut follow = follow
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+    let gateway = desk.start("gateway --config sim/gateway.toml");
+    let mut follow = desk.start_with_input(
+        "follow deribit-sim --wait 60 --states seen.log --books books.jsonl --until-eof",
+    );
     let is_live = || {
         let book = desk.run("book deribit-sim BTC-PERPETUAL");
         book.status == 0
@@ -139,8 +105,8 @@ fn a_subscriber_shows_only_books_that_the_exchange_had() {
     until("healing", is_live);
     pass(1_000);
     exchange.tell("truth", "ok");
-    drop(follow.stdin.take());
-    assert!(follow.wait().expect("it ends").success());
+    follow.close();
+    assert!(follow.wait().success());
     let summary = exchange.end();
     drop(gateway);
     assert!(
@@ -204,7 +170,7 @@ fn a_gateway_from_an_unlisted_address_gets_no_information() {
     let exchange = Exchange::start(&desk, "--write sim --instruments 2 --from 127.0.0.2");
     let log = std::fs::File::create(desk.path("log")).expect("our folder");
     let mut command = desk.command("gateway --config sim/gateway.toml");
-    let gateway = Ended(command.stderr(log).spawn().expect("the command starts"));
+    let gateway = Process::with_streams(command.stderr(log));
     until("the end of a connection", || {
         ["connection_lost", "connection_closed"]
             .iter()
@@ -222,7 +188,7 @@ fn definitions_of_a_security_list_reach_the_screens() {
     const SPREAD: &str = "BTC-CS-31DEC27-40000_41000";
     let desk = Desk::bare("deribit-definitions");
     let exchange = Exchange::start(&desk, "--write sim --instruments 8 --levels 5");
-    let gateway = Ended(desk.start("gateway --config sim/gateway.toml"));
+    let gateway = desk.start("gateway --config sim/gateway.toml");
     let definition = |symbol: &str| desk.run(&format!("book deribit-sim {symbol} --definition"));
     until("the definition", || definition(SPREAD).status == 0);
     let shown = |symbol: &str, lines: &[&str]| {
@@ -296,7 +262,7 @@ fn each_event_of_a_session_is_a_log_line() {
     let exchange = Exchange::start(&desk, "--write sim --instruments 2");
     let log = std::fs::File::create(desk.path("log")).expect("our folder");
     let mut command = desk.command("gateway --config sim/gateway.toml");
-    let gateway = Ended(command.stderr(log).spawn().expect("the command starts"));
+    let gateway = Process::with_streams(command.stderr(log));
     let line_of = |event: &str| {
         until(event, || desk.read("log").contains(&format!(" {event} ")));
         let log = desk.read("log");
@@ -310,9 +276,7 @@ fn each_event_of_a_session_is_a_log_line() {
         let starts = format!("INFO {event} {session} ");
         assert!(line.starts_with(&starts), "{line}");
     }
-    let mut child = exchange.child;
-    child.kill().expect("our child");
-    child.wait().expect("our child");
+    drop(exchange);
     let lost = line_of("connection_lost");
     assert!(
         lost.starts_with(&format!("WARN connection_lost {session} host=127.0.0.1:")),

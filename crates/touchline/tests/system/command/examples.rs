@@ -1,13 +1,12 @@
 //! Examples of the client, compiled and run against a replay; their output is that of the page of the first subscriber.
 
-use super::{Desk, signal};
-use std::io::{BufRead, BufReader, Read};
+use super::Desk;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 use touchline_testing::built::{self, cargo, root};
+use touchline_testing::{PATIENCE, Process, until};
 
 /// A desk with the session of `demo --save`, published once on the bus `demo`.
 pub(super) fn published(name: &str) -> Desk {
@@ -20,13 +19,8 @@ pub(super) fn published(name: &str) -> Desk {
 pub(super) const PUBLISH: &str =
     "replay --config demo/cme.toml --pcap demo/session.pcap --publish --quiet";
 
-/// A running program, and its output.
-pub(super) struct Running {
-    child: Child,
-    out: Arc<Mutex<Vec<String>>>,
-    err: Arc<Mutex<Vec<String>>>,
-    readers: Vec<JoinHandle<()>>,
-}
+/// A running program.
+pub(super) struct Running(Process);
 
 impl Running {
     fn start(desk: &Desk, program: &Path) -> Running {
@@ -35,76 +29,39 @@ impl Running {
 
     /// A program with its arguments, on the buses of the desk.
     pub(super) fn of(desk: &Desk, command: &mut Command) -> Running {
-        let mut child = command
-            .current_dir(&desk.folder)
-            .env("TOUCHLINE_DIR", desk.path("buses"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let (out, first) = lines(child.stdout.take().expect("a pipe"));
-        let (err, second) = lines(child.stderr.take().expect("a pipe"));
-        Running {
-            child,
-            out,
-            err,
-            readers: vec![first, second],
-        }
+        command.current_dir(&desk.folder).stdin(Stdio::null());
+        Running(Process::start(
+            command.env("TOUCHLINE_DIR", desk.path("buses")),
+        ))
     }
 
-    /// Waits until standard output is that long, or standard error has that many lines with these words.
+    /// Lines of standard output and of standard error so far.
+    fn lines(&self) -> (Vec<String>, Vec<String>) {
+        let lines = |text: String| text.lines().map(str::to_owned).collect();
+        (lines(self.0.out()), lines(self.0.err()))
+    }
+
+    /// Waits until the lines of standard output and of standard error are so.
     pub(super) fn wait(&self, what: &str, mut holds: impl FnMut(&[String], &[String]) -> bool) {
-        let patience = Instant::now() + Duration::from_secs(60);
-        loop {
-            let (out, err) = (
-                self.out.lock().expect("ours"),
-                self.err.lock().expect("ours"),
-            );
-            if holds(&out, &err) {
-                return;
+        until(what, PATIENCE, || {
+            let (out, err) = self.lines();
+            match holds(&out, &err) {
+                true => Ok(()),
+                false => Err((out, err)),
             }
-            assert!(Instant::now() < patience, "{what}: {out:?} {err:?}");
-            drop((out, err));
-            thread::sleep(Duration::from_millis(20));
-        }
+        });
     }
 
     /// Lines on standard output so far.
     pub(super) fn printed(&self) -> usize {
-        self.out.lock().expect("ours").len()
+        self.lines().0.len()
     }
 
     /// Ends it with a signal, and returns its output.
     pub(super) fn end(mut self, name: &str) -> (Vec<String>, Vec<String>) {
-        signal(&self.child, name);
-        self.child.wait().expect("it ends");
-        self.readers
-            .drain(..)
-            .for_each(|reader| reader.join().expect("it ends"));
-        let take = |lines: &Arc<Mutex<Vec<String>>>| lines.lock().expect("ours").clone();
-        (take(&self.out), take(&self.err))
+        self.0.end(name);
+        self.lines()
     }
-}
-
-/// Kills the program of a failed test.
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The lines of a pipe, as they come.
-fn lines(pipe: impl Read + Send + 'static) -> (Arc<Mutex<Vec<String>>>, JoinHandle<()>) {
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&lines);
-    let reader = thread::spawn(move || {
-        for line in BufReader::new(pipe).lines() {
-            sink.lock().expect("ours").push(line.expect("text"));
-        }
-    });
-    (lines, reader)
 }
 
 /// Builds the examples with the features of the workspace: `cargo test --workspace` has built nearly all of it.
@@ -201,7 +158,7 @@ fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
     let times =
         |err: &[String], words: &str| err.iter().filter(|line| line.contains(words)).count();
     running.wait("the kept tops", |_, err| times(err, "caught up") == 1);
-    let kept = running.out.lock().expect("ours").len();
+    let kept = running.printed();
     desk.run(PUBLISH).done();
     running.wait("the second session", |_, err| {
         times(err, "publisher gone") == 2
@@ -224,9 +181,7 @@ fn the_other_examples_print_what_the_page_shows() {
     let running = names.map(|name| Running::start(&desk, &example(name)));
     // Each has joined when it has its part of the first session, or some time later.
     thread::sleep(Duration::from_secs(2));
-    let before = running
-        .each_ref()
-        .map(|running| running.out.lock().expect("ours").len());
+    let before = running.each_ref().map(|running| running.printed());
     desk.run(PUBLISH).done();
     desk.run(&other).done();
     let [trades, keep_books, latency, many_buses] = running;
@@ -241,7 +196,7 @@ fn the_other_examples_print_what_the_page_shows() {
     assert_eq!(trades[0], "exchange_ns,symbol,price,quantity,aggressor");
     assert_shown("trades", &trades);
     // A third session: the example has certainly joined before, and sees a restart.
-    let second = keep_books.out.lock().expect("ours").len();
+    let second = keep_books.printed();
     desk.run(PUBLISH).done();
     keep_books.wait("the third session", |out, _| out.len() > second + 100);
     settle(&keep_books);
@@ -295,7 +250,7 @@ fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
     desk.run(&publish).done();
     let running = Running::start(&desk, &example("lossless"));
     thread::sleep(Duration::from_secs(1));
-    let before = running.out.lock().expect("ours").len();
+    let before = running.printed();
     desk.run(&publish).done();
     running.wait("the second session", |out, _| out.len() > before + 100);
     settle(&running);
@@ -314,16 +269,16 @@ fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
 fn an_example_exits_quietly_when_its_pipe_is_closed() {
     build_examples();
     let desk = published("gone");
-    let mut child = Command::new(example("top_of_book"))
-        .env("TOUCHLINE_DIR", desk.path("buses"))
+    let mut command = Command::new(example("top_of_book"));
+    command.env("TOUCHLINE_DIR", desk.path("buses"));
+    command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    drop(child.stdout.take());
+        .stderr(Stdio::null());
+    let mut child = Process::with_streams(&mut command);
+    drop(child.pipe());
     desk.run(PUBLISH).done();
-    assert!(child.wait().expect("it ends").success());
+    assert!(child.wait().success());
 }
 
 /// Waits for half a second without output.

@@ -1,17 +1,17 @@
 //! `touchline sim fix-acceptor` and `fix-initiator` over TCP.
 
-use crate::command::{Desk, signal, waits_in_4_s};
-use std::io::{BufRead, BufReader, ErrorKind, Lines, Read, Write};
+use crate::command::{Desk, waits_in_4_s};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
 use touchline_session::fix::Role;
-use touchline_testing::free_address;
+use touchline_testing::{Process, free_address};
 
 /// A running counterparty.
 pub struct Running {
-    pub child: Child,
+    pub process: Process,
     lines: BufReader<ChildStdout>,
     /// Its first line.
     pub said: String,
@@ -24,11 +24,15 @@ impl Running {
 
     /// The same for a prepared command.
     pub fn of(mut command: Command) -> Running {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("the command");
-        let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut process = Process::with_streams(command.stdout(Stdio::piped()));
+        let mut lines = BufReader::new(process.pipe());
         let mut said = String::new();
         lines.read_line(&mut said).expect("its first line");
-        Running { child, lines, said }
+        Running {
+            process,
+            lines,
+            said,
+        }
     }
 
     /// The third word: `listening on ADDRESS ...`.
@@ -38,18 +42,10 @@ impl Running {
 
     /// Asks it to end, and returns its output.
     pub fn end(mut self) -> (Option<i32>, String) {
-        signal(&self.child, "TERM");
+        self.process.signal("TERM");
         let mut rest = String::new();
         self.lines.read_to_string(&mut rest).expect("text");
-        (self.child.wait().expect("it ends").code(), rest)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Most have ended already; the process of a failed test must not stay.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        (self.process.wait().code(), rest)
     }
 }
 
@@ -191,13 +187,37 @@ fn an_acceptor_and_an_initiator_log_on_and_print_their_counts() {
     assert!(said.contains(", 0 garbled, 1 rejected\n"), "{said}");
 }
 
-/// An initiator with standard error captured.
-fn initiator(desk: &Desk, arguments: &str) -> (Running, Lines<BufReader<ChildStderr>>) {
-    let mut command = desk.command(&format!("sim fix-initiator {arguments}"));
-    command.stderr(Stdio::piped());
-    let mut initiator = Running::of(command);
-    let errors = initiator.child.stderr.take().expect("a pipe");
-    (initiator, BufReader::new(errors).lines())
+/// A running initiator.
+struct Initiator {
+    process: Process,
+    /// Events of its log that the test has seen.
+    seen: usize,
+}
+
+impl Initiator {
+    /// One that has printed its first line.
+    fn start(desk: &Desk, arguments: &str) -> Initiator {
+        let mut process = desk.start(&format!("sim fix-initiator {arguments}"));
+        process.next_line();
+        Initiator { process, seen: 0 }
+    }
+
+    /// The next line of its log that is not of the start, without its time.
+    fn event(&mut self) -> String {
+        let of_start = ["INFO started ", "INFO sim_started "];
+        let event = self.process.wait_for("a line of the log", |process| {
+            let log = process.err();
+            let lines = log
+                .split_inclusive('\n')
+                .filter_map(|line| line.strip_suffix('\n'));
+            let said = lines.map(|line| line.split_once(' ').expect("a time").1);
+            let mut events =
+                said.filter(|said| !of_start.iter().any(|first| said.starts_with(first)));
+            events.nth(self.seen).map(str::to_owned)
+        });
+        self.seen += 1;
+        event
+    }
 }
 
 #[test]
@@ -205,22 +225,20 @@ fn an_initiator_reports_refused_connections_and_retries_with_backoff() {
     let desk = Desk::bare("fix-refused");
     let address = free_address();
     let start = Instant::now();
-    let (mut initiator, mut errors) = initiator(&desk, &format!("--connect {address}"));
-    let mut next = || event(&mut errors);
+    let mut initiator = Initiator::start(&desk, &format!("--connect {address}"));
     for ms in [500, 1_000, 2_000] {
         let expected = format!(
             "WARN connection_failed venue=fix host={address} reason=\"connection refused: no process listens there; start the \
              acceptor, or correct --connect\" retry_ms={ms}"
         );
-        assert_eq!(next(), expected);
+        assert_eq!(initiator.event(), expected);
     }
     assert!(start.elapsed() >= Duration::from_millis(1_500), "too often");
     let acceptor = Running::start(&desk, &format!("sim fix-acceptor --listen {address}"));
-    let mut line = String::new();
-    initiator.lines.read_line(&mut line).expect("text");
-    assert_eq!(line, format!("logged on to {address} as TW44 for ISLD\n"));
+    let line = initiator.process.next_line();
+    assert_eq!(line, format!("logged on to {address} as TW44 for ISLD"));
     assert_eq!(
-        next(),
+        initiator.event(),
         format!("INFO logon venue=fix count=1 host={address}")
     );
     // It starts again with the shortest backoff.
@@ -229,26 +247,12 @@ fn an_initiator_reports_refused_connections_and_retries_with_backoff() {
         ("connection_closed", "session ended: logout"),
         ("connection_failed", "connection refused"),
     ] {
-        let said = next();
+        let said = initiator.event();
         let starts = format!("WARN {name} venue=fix host={address} reason=\"{what}");
         assert!(
             said.starts_with(&starts) && said.ends_with(" retry_ms=500"),
             "{said}"
         );
-    }
-}
-
-/// The next line of a log that is a warning or a Logon, without its time.
-fn event(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
-    loop {
-        let line = lines.next().expect("a line").expect("text");
-        let (_, said) = line.split_once(' ').expect("a time");
-        if !["INFO started ", "INFO sim_started "]
-            .iter()
-            .any(|first| said.starts_with(first))
-        {
-            return said.to_owned();
-        }
     }
 }
 
@@ -258,7 +262,7 @@ fn an_initiator_reports_why_its_logon_was_refused() {
     let desk = Desk::bare("fix-refused-logon");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("a bound socket");
-    let (_initiator, mut errors) = initiator(&desk, &format!("--connect {address} --sender ME"));
+    let mut initiator = Initiator::start(&desk, &format!("--connect {address} --sender ME"));
     let mut next = |answer: Option<&str>| {
         let (mut stream, _) = listener.accept().expect("it connects");
         let mut logon = [0; 512];
@@ -272,7 +276,7 @@ fn an_initiator_reports_why_its_logon_was_refused() {
             let _ = stream.read_to_end(&mut Vec::new());
         }
         drop(stream);
-        let said = event(&mut errors);
+        let said = initiator.event();
         said.strip_prefix(&format!("WARN connection_closed venue=fix host={address} "))
             .expect("where")
             .to_owned()
@@ -332,7 +336,7 @@ fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
 fn a_simulated_acceptor_without_clients_is_idle() {
     let desk = Desk::bare("fix-idle");
     let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
-    let count = waits_in_4_s(acceptor.child.id());
+    let count = waits_in_4_s(acceptor.process.id());
     // 400, and the shorter sleeps of the start.
     assert!((1..=500).contains(&count), "{count} waits in 4 s");
     acceptor.end();

@@ -112,15 +112,14 @@ impl Trial {
         if kind == 0 {
             let mut child = self.desk.start(&self.arguments());
             std::thread::sleep(moment);
-            child.kill().expect("our child");
-            child.wait().expect("our child");
+            child.kill();
             // The connection leads to a killed process.
             while self.listener.accept().is_ok() {}
             return Ok(());
         }
         let mut running = Running::start(&self.desk, &self.arguments());
         let mut stream = self.connect(&running)?;
-        let pid = Pid::from_child(&running.child);
+        let pid = Pid::from_raw(running.process.id() as i32).expect("a process");
         let (is_killed, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         let was_on = Arc::clone(&self.was_on);
         let ended = std::thread::scope(|scope| {
@@ -142,7 +141,7 @@ impl Trial {
                 false => Err(BY_ITSELF.to_owned()),
             }
         });
-        running.child.wait().expect("our child");
+        running.process.wait();
         ended
     }
 
@@ -160,7 +159,7 @@ impl Trial {
         let mut running = Running::of(limited);
         let mut stream = self.connect(&running)?;
         self.talk(&mut stream, Until::Gone)?;
-        let status = running.child.wait().expect("our child");
+        let status = running.process.wait();
         match status.code() {
             Some(1) => Ok(self.desk.read("said")),
             other => Err(format!("it ended with {other:?}")),

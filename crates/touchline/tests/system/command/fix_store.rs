@@ -1,8 +1,8 @@
 //! `touchline gateway` of a FIX session with a store: killed, restarted, and refused without a usable store.
 
 use crate::command::Desk;
-use crate::command::deribit::{Ended, until};
 use crate::command::fix::Running;
+use crate::command::until;
 use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
 use touchline_session::fix::Store;
 
@@ -47,14 +47,13 @@ fn numbers_survive_a_gateway_that_is_killed() {
     for life in 0..3 {
         // Each on its own bus: the counters of an ended gateway stay readable.
         let bus = format!("f{life}");
-        let mut gateway = Ended(desk.start(&format!("gateway --config gateway.toml --bus {bus}")));
+        let mut gateway = desk.start(&format!("gateway --config gateway.toml --bus {bus}"));
         until("some logons", || logons(&desk, &bus) >= 3);
         if life == 0 {
             let other = desk.run("gateway --config gateway.toml --bus g");
             other.refused(1, &[&name(), "in use by another process"]);
         }
-        gateway.0.kill().expect("our child");
-        gateway.0.wait().expect("our child");
+        gateway.kill();
         let after = numbers(&desk);
         // Each time a Logon, a request, and possibly a Logout.
         assert!(

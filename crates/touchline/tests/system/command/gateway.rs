@@ -1,11 +1,8 @@
 //! `touchline gateway`: start, refusals, and end.
 
-use super::{Desk, signal};
+use super::Desk;
 use std::net::UdpSocket;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(30);
+use touchline_testing::Process;
 
 impl Desk {
     /// A gateway's configuration on loopback with further lines.
@@ -17,25 +14,13 @@ impl Desk {
         self.write(name, format!("{toml}{more}"));
     }
 
-    /// A running gateway; its output goes to `gateway.err`.
+    /// A gateway that listens.
     #[track_caller]
-    fn gateway(&self) -> Child {
+    fn gateway(&self) -> Process {
         self.gateway_toml("live.toml", "");
-        let errors = std::fs::File::create(self.path("gateway.err")).expect("our folder");
-        let mut command = self.command("gateway --config live.toml");
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(errors)
-            .spawn()
-            .expect("the command starts");
-        let start = Instant::now();
-        while !self.read("gateway.err").contains("listening") {
-            assert!(start.elapsed() < PATIENCE, "{}", self.read("gateway.err"));
-            let ended = child.try_wait().expect("our child");
-            assert!(ended.is_none(), "{ended:?}: {}", self.read("gateway.err"));
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        child
+        let mut gateway = self.start("gateway --config live.toml");
+        gateway.wait_for_line("listening");
+        gateway
     }
 }
 
@@ -47,15 +32,9 @@ fn a_signal_ends_the_gateway_and_its_books_become_stale() {
         let running = desk.run("stat lab --all").done().stdout;
         assert!(running.contains("touchline gateway"), "{running}");
         assert!(running.contains("packets_dropped_kernel"), "{running}");
-        signal(&child, name);
-        let status = child.wait().expect("our child");
-        assert_eq!(
-            status.code(),
-            Some(0),
-            "{name}: {}",
-            desk.read("gateway.err")
-        );
-        let said = desk.read("gateway.err");
+        let status = child.end(name);
+        let said = child.err();
+        assert_eq!(status, Some(0), "{name}: {said}");
         assert!(
             said.lines()
                 .last()
@@ -74,8 +53,7 @@ fn a_second_gateway_is_refused_with_the_process_of_the_first() {
     let pid = child.id().to_string();
     let second = desk.run("gateway --config live.toml");
     second.refused(1, &["lab", &pid, "stop"]);
-    signal(&child, "TERM");
-    assert!(child.wait().expect("our child").success());
+    assert_eq!(child.end("TERM"), Some(0));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use super::Desk;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use touchline_testing::{PATIENCE, Process, until};
 
 #[test]
 fn load_quick_transports_every_message_by_every_transport() {
@@ -147,27 +147,20 @@ fn load_takes_shapes_and_readers() {
 #[test]
 fn load_serves_its_latest_steps() {
     let desk = Desk::bare("load-metrics");
-    let mut load = Command::new(env!("CARGO_BIN_EXE_touchline"))
-        .args([
-            "load",
-            "tcp",
-            "--quick",
-            "--json",
-            "--metrics",
-            "127.0.0.1:0",
-        ])
-        .args(["--rates", "2k,2k,2k,2k,2k,2k,2k,2k,2k,2k"])
-        .current_dir(&desk.folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let stderr = load.stderr.take().expect("it is piped");
-    let mut line = String::new();
-    BufReader::new(stderr)
-        .read_line(&mut line)
-        .expect("its first line");
-    let (_, address) = line.trim().split_once("http://").expect("an address");
+    let mut load = Command::new(env!("CARGO_BIN_EXE_touchline"));
+    load.args([
+        "load",
+        "tcp",
+        "--quick",
+        "--json",
+        "--metrics",
+        "127.0.0.1:0",
+    ])
+    .args(["--rates", "2k,2k,2k,2k,2k,2k,2k,2k,2k,2k"])
+    .current_dir(&desk.folder);
+    let mut load = Process::start(&mut load);
+    let line = load.wait_for_line("http://");
+    let (_, address) = line.split_once("http://").expect("an address");
     let address = address.trim_end_matches("/metrics").to_owned();
     let page = || {
         let mut stream = TcpStream::connect(&address).ok()?;
@@ -182,16 +175,14 @@ fn load_serves_its_latest_steps() {
         "touchline_load_latency_seconds{subject=\"tcp\",percentile=\"50\"} 0.0",
         "touchline_load_cpus{subject=\"tcp\",process=\"publisher\"} ",
     ];
-    let start = Instant::now();
-    loop {
+    until("all samples", PATIENCE, || {
         let text = page().expect("the page is served while the test runs");
-        if wanted.iter().all(|sample| text.contains(sample)) {
-            break;
+        match wanted.iter().all(|sample| text.contains(sample)) {
+            true => Ok(()),
+            false => Err(text),
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "{text}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(load.wait().expect("it ends").success());
+    });
+    assert!(load.wait().success());
 }
 
 #[test]

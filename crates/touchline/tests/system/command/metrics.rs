@@ -1,12 +1,12 @@
 //! `metrics`: the page, and access to it.
 
-use super::deribit::Ended;
 use super::exposition::Page;
-use super::{Desk, signal};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use super::{Desk, until};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use touchline_testing::{PATIENCE, Process};
 
 #[test]
 fn the_page_has_the_counters_of_the_buses() {
@@ -68,33 +68,22 @@ fn readers_are_exported_by_name() {
     desk.publish("").done();
     let mut readers = ["quick", "slow"].map(|name| {
         let mut tail = desk.command(&format!("tail lab --json --name {name}"));
-        Ended(tail.stdout(Stdio::null()).spawn().expect("it starts"))
+        Process::with_streams(tail.stdout(Stdio::null()))
     });
     let read = |page: &Page, name: &str, reader: &str| {
         page.labelled(name, &[("bus", "lab"), ("reader", reader)])
     };
-    let waited = Instant::now();
-    while read(&desk.page(), "touchline_reader_alive", "slow") != Some(1.0)
-        || read(&desk.page(), "touchline_reader_alive", "quick") != Some(1.0)
-    {
-        assert!(waited.elapsed() < Duration::from_secs(60), "nobody joined");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let is_alive = |reader: &str| read(&desk.page(), "touchline_reader_alive", reader) == Some(1.0);
+    until("both readers", || is_alive("slow") && is_alive("quick"));
     // An ended reader's lag grows; a running one has none.
-    signal(&readers[1].0, "STOP");
+    readers[1].signal("STOP");
     desk.publish("").done();
-    let page = loop {
+    let page = touchline_testing::until("all of it read", PATIENCE, || {
         let page = desk.page();
         let messages = read(&page, "touchline_reader_messages_total", "quick");
-        if messages > Some(0.0) && read(&page, "touchline_reader_lag_bytes", "quick") == Some(0.0) {
-            break page;
-        }
-        assert!(
-            waited.elapsed() < Duration::from_secs(60),
-            "it reads nothing"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    };
+        let lag = read(&page, "touchline_reader_lag_bytes", "quick");
+        (messages > Some(0.0) && lag == Some(0.0)).then_some(page)
+    });
     assert!(read(&page, "touchline_reader_lag_bytes", "slow") > Some(100_000.0));
     let batches = read(&page, "touchline_reader_batches_total", "quick").expect("batches");
     let latencies = read(
@@ -107,8 +96,7 @@ fn readers_are_exported_by_name() {
         "{batches} {latencies:?}"
     );
     for reader in &mut readers {
-        let child = &mut reader.0;
-        child.kill().and_then(|()| child.wait()).expect("a child");
+        reader.kill();
     }
     assert_eq!(
         read(&desk.page(), "touchline_reader_alive", "slow"),
@@ -356,25 +344,20 @@ impl Desk {
 
 /// A server on a free port; it ends on drop.
 struct Served {
-    child: Child,
+    process: Process,
     address: SocketAddr,
 }
 
 impl Served {
     fn start(desk: &Desk) -> Served {
-        let mut child = desk.start("metrics --listen 127.0.0.1:0");
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("a pipe");
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where");
+        let mut process = desk.start("metrics --listen 127.0.0.1:0");
+        let line = process.next_line();
         let address = line
-            .trim()
             .strip_suffix("/metrics")
             .and_then(|line| line.rsplit('/').next());
         let address = address.and_then(|address| address.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address: {line:?}"));
-        Served { child, address }
+        Served { process, address }
     }
 
     fn connect(&self) -> TcpStream {
@@ -417,7 +400,7 @@ impl Served {
     }
 
     fn status(&self, key: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("it runs");
         let line = status
             .lines()
@@ -430,23 +413,7 @@ impl Served {
     }
 
     fn stop(&mut self) -> Option<i32> {
-        signal(&self.child, "TERM");
-        let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(60) {
-            if let Some(status) = self.child.try_wait().expect("a child") {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        None
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.end("TERM")
     }
 }
 

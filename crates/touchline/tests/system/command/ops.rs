@@ -4,6 +4,7 @@ use super::metrics::promtool;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use touchline_testing::Folder;
 
 fn ops() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops")
@@ -27,8 +28,7 @@ fn alerts_fire_as_their_tests_specify() {
         );
     }
     // The tests of the alerts detect a rule that never fires.
-    let broken = std::env::temp_dir().join(format!("touchline-alerts-{}", std::process::id()));
-    std::fs::create_dir_all(&broken).expect("a temporary folder");
+    let broken = Folder::new("alerts");
     let rules = std::fs::read_to_string(folder.join("alerts.yml")).expect("our file");
     let deaf = rules.replace(
         "touchline_gaps_total[5m]) > 3",
@@ -41,14 +41,12 @@ fn alerts_fire_as_their_tests_specify() {
     let arguments = ["test", "rules", test.to_str().expect("a plain path")];
     let (is_content, said) = promtool(&arguments, "").expect("it was there");
     assert!(!is_content && said.contains("TouchlineGaps"), "{said}");
-    std::fs::remove_dir_all(&broken).expect("our folder");
 }
 
 /// `systemd-analyze verify` reports no problem in the units, and reports one in a wrong unit.
 #[test]
 fn systemd_units_are_valid() {
-    let folder = std::env::temp_dir().join(format!("touchline-units-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let folder = Folder::new("units");
     let unit = |name: &str| {
         let unit = std::fs::read_to_string(ops().join("systemd").join(name)).expect("our file");
         assert!(unit.contains("ExecStart=/usr/bin/touchline "));
@@ -93,7 +91,6 @@ fn systemd_units_are_valid() {
             _ => assert!(of_ours.is_empty(), "{said}"),
         }
     }
-    std::fs::remove_dir_all(&folder).expect("our folder");
 }
 
 /// A file of `ops/`, with one passage replaced.

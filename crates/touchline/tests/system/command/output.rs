@@ -1,10 +1,12 @@
 //! Output files: content, place, and time of writing.
 
-use crate::command::Desk;
+use crate::command::{Desk, until};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use touchline_lab::capture::Feed;
+use touchline_testing::Process;
 
 #[test]
 fn books_orders_and_tops_equal_those_of_the_exchange() {
@@ -82,13 +84,8 @@ fn a_killed_run_leaves_no_output_and_the_next_removes_its_temporary_files() {
     let before = desk.files();
     let mut child =
         desk.start("replay --config cme.toml --pcap session.pcap --tops tops --speed 0.000001");
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while desk.files() == before {
-        assert!(Instant::now() < deadline, "it never began to write");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().expect("it runs");
-    child.wait().expect("it ended");
+    until("the first file", || desk.files() != before);
+    child.kill();
     assert_eq!(desk.read("tops"), "old");
     assert_eq!(desk.files().len(), before.len() + 1);
     desk.replay("--quiet --tops tops").done();
@@ -140,13 +137,14 @@ fn a_closed_pipe_ends_the_printing() {
     for (arguments, left) in [("--print", &[][..]), ("--print --books books", &["books"])] {
         let arguments = format!("replay --config cme.toml --pcap session.pcap {arguments}");
         let before: BTreeSet<_> = desk.files().into_iter().collect();
-        let mut child = desk.start(&arguments);
+        let mut child = Process::with_streams(desk.command(&arguments).stdout(Stdio::piped()));
         let mut line = String::new();
-        let stdout = child.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        BufReader::new(child.pipe())
+            .read_line(&mut line)
+            .expect("a line");
         assert!(line.starts_with("2026-01-05T"), "{line}");
         // The pipe is closed by now; later writes fail.
-        assert!(child.wait().expect("it ended").success());
+        assert!(child.wait().success());
         let after = desk
             .files()
             .into_iter()

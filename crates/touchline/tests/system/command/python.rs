@@ -2,7 +2,7 @@
 //! of the documents, in one with the packages that these use.
 
 use super::examples::published;
-use super::{Desk, demo, signal};
+use super::{Desk, demo};
 use crate::sessions::recovery::everything_at_once;
 use crate::sessions::seeds;
 use std::path::Path;
@@ -103,9 +103,8 @@ fn the_python_of_the_documents_runs() {
 
     let _alone = demo::alone();
     let desk = Desk::bare("notebook");
-    let (mut child, _output) = demo::running(&desk, "demo --seconds 120");
+    let mut child = demo::running(&desk, "demo --seconds 120");
     let said = run(&desk, &python, ".", notebook);
     assert!(!said.contains("is not ready"), "{said}");
-    signal(&child, "INT");
-    child.wait().expect("it ends");
+    child.end("INT");
 }

@@ -5,77 +5,42 @@ mod aeron_driver;
 mod books;
 mod kills;
 
-use super::{Desk, program};
-use books::{Gateway, joined, until};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use super::{Desk, program, until};
+use books::{Gateway, joined};
+use std::process::{Command, Stdio};
 use touchline_relay::Source;
-use touchline_testing::free_address;
+use touchline_testing::{Process, free_address};
 use touchline_transport::shm::{CountersView, Root};
 
-/// A relay process, and the lines of its log.
-struct Relay {
-    child: Child,
-    lines: Receiver<String>,
-}
+/// A relay process.
+struct Relay(Process);
 
 impl Relay {
     fn start(desk: &Desk, arguments: &[&str]) -> Relay {
-        let mut child = Command::new(program("relay"))
-            .arg("relay")
-            .args(arguments)
-            .env("TOUCHLINE_DIR", desk.folder.join("buses"))
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null())
-            .spawn()
-            .expect("the command starts");
-        let stderr = child.stderr.take().expect("it is piped");
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let _ = send.send(line);
-            }
-        });
-        Relay { child, lines }
+        Relay(Process::start(relay(desk, arguments).stdin(Stdio::null())))
     }
 
-    /// The next line with this text.
-    fn line_with(&self, text: &str) -> String {
-        let until = Instant::now() + Duration::from_secs(30);
-        let mut seen = Vec::new();
-        while Instant::now() < until {
-            if let Ok(line) = self.lines.recv_timeout(Duration::from_millis(100)) {
-                if line.contains(text) {
-                    return line;
-                }
-                seen.push(line);
-            }
-        }
-        panic!("no line with {text:?} in {seen:?}");
+    /// The first line with this text.
+    #[track_caller]
+    fn line_with(&mut self, text: &str) -> String {
+        self.0.wait_for_line(text)
     }
 
     /// Where it listens.
-    fn address(&self) -> String {
+    fn address(&mut self) -> String {
         let line = self.line_with("relay_started");
         let (_, address) = line.rsplit_once("tcp://").expect("an address");
         let end = address.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
         format!("tcp://{}", &address[..end.unwrap_or(address.len())])
     }
-
-    /// kill -9.
-    fn kill(&mut self) {
-        self.child.kill().expect("it is ours");
-        let _ = self.child.wait();
-    }
 }
 
-impl Drop for Relay {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// The command before its start.
+fn relay(desk: &Desk, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program("relay"));
+    command.arg("relay").args(arguments);
+    command.env("TOUCHLINE_DIR", desk.path("buses"));
+    command
 }
 
 /// A command on another host reads a bus without a bus of its own, and leaves nothing behind.
@@ -85,24 +50,18 @@ fn tail_reads_a_bus_of_another_host() {
     let root = Root::at(desk.folder.join("buses"));
     let mut gateway = Gateway::start(&root, 5);
     gateway.publish(50);
-    let send = Relay::start(&desk, &["a", "--to", "tcp://127.0.0.1:0"]);
+    let mut send = Relay::start(&desk, &["a", "--to", "tcp://127.0.0.1:0"]);
     let address = send.address();
-    let tail = Command::new(program("tail"))
-        .args(["tail", "--json", "--count", "60", "--from", &address])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+    let mut tail = Command::new(program("tail"));
+    tail.args(["tail", "--json", "--count", "60", "--from", &address]);
+    let mut tail = Process::start(&mut tail);
     let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
-    let reader = std::thread::spawn(move || tail.wait_with_output().expect("it ends"));
-    let start = Instant::now();
-    while !reader.is_finished() {
+    until("60 messages", || {
         gateway.publish(10);
-        std::thread::sleep(Duration::from_millis(20));
-        assert!(start.elapsed() < Duration::from_secs(60), "no 60 messages");
-    }
-    let output = reader.join().expect("it was waited for");
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8_lossy(&output.stdout);
+        !tail.is_running()
+    });
+    assert!(tail.wait().success(), "{}", tail.err());
+    let text = tail.out();
     let books = text
         .lines()
         .filter(|line| line.contains("\"message\":\"book"));
@@ -137,7 +96,7 @@ fn a_received_bus_counts_its_books_as_a_gateway_does() {
     };
     let is_ready = |bus: &str| counters(bus)[0] == Some(1);
     until("the gateway is not ready", || is_ready("cme-998"));
-    let send = Relay::start(&desk, &["cme-998", "--to", "tcp://127.0.0.1:0"]);
+    let mut send = Relay::start(&desk, &["cme-998", "--to", "tcp://127.0.0.1:0"]);
     let _receive = Relay::start(&desk, &["--from", &send.address(), "--bus", "b"]);
     until("the received bus is not ready", || is_ready("b"));
     until("they count different books", || {
@@ -151,13 +110,11 @@ fn a_received_bus_counts_its_books_as_a_gateway_does() {
     // Each counter of a publisher is on both sides; others of the gateway are of its host.
     let shown = desk.run("stat b --filter books_").done().stdout;
     assert!(shown.contains("books_known"), "{shown}");
-    gateway.kill().expect("our child");
-    gateway.wait().expect("our child");
+    gateway.kill();
     until("books of a dead gateway count as live", || {
         counters("b") == [Some(0), known, Some(0), Some(0)]
     });
-    exchange.kill().expect("our child");
-    exchange.wait().expect("our child");
+    exchange.kill();
 }
 
 /// A receiver that does not read is named in counters, and `stat` shows its address.
@@ -170,7 +127,7 @@ fn a_slow_receiver_is_named() {
     let file = desk.folder.join("relay.toml");
     let text = "[[send]]\nbus = \"a\"\nto = \"tcp://127.0.0.1:0\"\nqueue_bytes_max = 65536\n";
     std::fs::write(&file, text).expect("our folder");
-    let send = Relay::start(&desk, &["--config", file.to_str().expect("a plain path")]);
+    let mut send = Relay::start(&desk, &["--config", file.to_str().expect("a plain path")]);
     let address = send.address();
     let receive = Relay::start(&desk, &["--from", &address, "--bus", "b"]);
     until("books differ", || joined(&root, "a") == joined(&root, "b"));
@@ -186,20 +143,10 @@ fn a_slow_receiver_is_named() {
         .chars()
         .take_while(char::is_ascii_digit)
         .collect();
-    let signal = |name: &str| {
-        let pid = receive.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &pid]).status();
-        assert!(sent.expect("there is a kill").success());
-    };
-    signal("STOP");
+    receive.0.signal("STOP");
     let slow = format!("127.0.0.1:{port}");
     let stat = |name: &str| -> String {
-        let output = Command::new(program("stat"))
-            .args(["stat", "a", "--all"])
-            .env("TOUCHLINE_DIR", desk.folder.join("buses"))
-            .output()
-            .expect("the command starts");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = desk.run("stat a --all").stdout;
         let line = text.lines().find(|line| line.contains(name));
         line.unwrap_or_default().to_owned()
     };
@@ -208,7 +155,7 @@ fn a_slow_receiver_is_named() {
         stat("relay_slow_receiver").contains(&slow)
     });
     send.line_with("relay_receiver_slow");
-    signal("CONT");
+    receive.0.signal("CONT");
     until("books differ behind it", || {
         joined(&root, "a") == joined(&root, "b")
     });
@@ -236,10 +183,10 @@ fn two_links_of_one_process_carry_data() {
     refused.line_with("relay_waiting");
     let _send = Relay::start(&desk, &["a", "--to", &first, "--source", "gw1"]);
     refused.line_with("set forward to send it on");
-    let status = refused.child.wait().expect("it is ours");
+    let status = refused.0.wait();
     assert_eq!(status.code(), Some(1), "one failed link ends the process");
 
-    let both = middle("forward = true\n");
+    let mut both = middle("forward = true\n");
     let line = both.line_with("b>tcp://");
     let (_, address) = line.rsplit_once("b>").expect("an address");
     let end = address.find(|c: char| !c.is_ascii_alphanumeric() && !".:/".contains(c));
@@ -291,10 +238,8 @@ fn an_error_is_one_line_with_its_exit_status() {
             "is being written by process",
         ),
     ] {
-        let run = Command::new(program("relay"))
-            .args(["relay", "--seconds", "1"])
-            .args(arguments)
-            .env("TOUCHLINE_DIR", desk.folder.join("buses"))
+        let run = relay(&desk, arguments)
+            .args(["--seconds", "1"])
             .output()
             .expect("the command starts");
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
@@ -313,7 +258,7 @@ fn pitfalls_of_aeron_channels_are_told_at_start() {
     gateway.publish(5);
     let port = touchline_testing::free_port();
     let group = format!("aeron:udp?endpoint=239.255.91.71:{port}|interface=127.0.0.1");
-    let send = Relay::start(&desk, &["a", "--to", &format!("{group}|fc=min")]);
+    let mut send = Relay::start(&desk, &["a", "--to", &format!("{group}|fc=min")]);
     let line = send.line_with("relay_aeron_warning");
     let told = [
         "WARN",
@@ -325,9 +270,7 @@ fn pitfalls_of_aeron_channels_are_told_at_start() {
         (format!("{group}|session-id=5"), "remove session-id"),
         (group.replace("127.0.0.1", "0.0.0.0"), "|interface="),
     ] {
-        let run = Command::new(program("relay"))
-            .args(["relay", "a", "--seconds", "1", "--to", &channel])
-            .env("TOUCHLINE_DIR", desk.folder.join("buses"))
+        let run = relay(&desk, &["a", "--seconds", "1", "--to", &channel])
             .output()
             .expect("the command starts");
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();

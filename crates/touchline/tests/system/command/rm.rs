@@ -44,10 +44,7 @@ fn a_published_bus_is_kept_and_prune_removes_the_others() {
     let mut publisher = desk.start(&format!("{replay} --speed {speed}"));
     let said = format!("published by process {} (touchline replay)", publisher.id());
     let is_published = || desk.run("stat other").stdout.contains("touchline replay");
-    while !is_published() {
-        assert!(publisher.try_wait().expect("our child").is_none());
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    publisher.wait_for("the bus", |_| is_published().then_some(()));
     desk.run("rm other").refused(1, &["bus other is", &said]);
     let pruned = desk.run("stat --prune").done().stdout;
     let lines: Vec<&str> = pruned.lines().collect();
@@ -57,8 +54,7 @@ fn a_published_bus_is_kept_and_prune_removes_the_others() {
         lines[1].starts_with(&format!("bus other kept: {said}")),
         "{pruned}"
     );
-    publisher.kill().expect("our child");
-    publisher.wait().expect("our child");
+    publisher.kill();
     // A refused bus does not keep the others from being removed.
     let run = desk.run("rm nowhere other");
     assert_eq!(run.status, 1, "{run:?}");

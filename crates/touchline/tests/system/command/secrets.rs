@@ -1,11 +1,12 @@
 //! Secrets given to the commands are in none of their files and outputs.
 
 use crate::command::Desk;
-use crate::command::deribit::{Ended, until};
 use crate::command::fix::Running;
+use crate::command::until;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use touchline_testing::Process;
 
 const SECRET: &str = "Sentinel-4711-xyzzy";
 /// The encodings of the secret in a header of HTTP, or in RawData.
@@ -45,7 +46,7 @@ fn with_secret(folder: &Path) -> Vec<String> {
 }
 
 /// A gateway whose log is a file of its name.
-fn gateway(desk: &Desk, bus: &str, venue: &str) -> Ended {
+fn gateway(desk: &Desk, bus: &str, venue: &str) -> Process {
     let limits = "[limits]\ninstruments_max = 64\n[publication]\nring_bytes = 4194304\nlock_memory = \"no\"\n";
     desk.write(
         &format!("{bus}.toml"),
@@ -55,7 +56,7 @@ fn gateway(desk: &Desk, bus: &str, venue: &str) -> Ended {
     let mut command = desk.command(&format!("gateway --config {bus}.toml"));
     command.env("TRIAL_SECRET", format!("not-{SECRET}"));
     command.stdout(File::create(desk.path(&format!("{bus}.out"))).expect("our folder"));
-    Ended(command.stderr(log()).spawn().expect("the command starts"))
+    Process::with_streams(command.stderr(log()))
 }
 
 /// A password proof for Deribit, a wrong one, and a plain password.
@@ -115,8 +116,8 @@ fn no_output_of_a_run_contains_the_secret() {
         desk.write(&format!("said-{place}"), run.stdout + &run.stderr);
     }
     for running in [&right, &wrong, &plain] {
-        let line = fs::read(format!("/proc/{}/cmdline", running.0.id())).expect("it runs");
-        desk.write(&format!("cmdline-{}", running.0.id()), line);
+        let line = fs::read(format!("/proc/{}/cmdline", running.id())).expect("it runs");
+        desk.write(&format!("cmdline-{}", running.id()), line);
     }
     drop((right, wrong, plain));
     let (_, said) = exchange.end();

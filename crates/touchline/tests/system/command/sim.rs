@@ -4,16 +4,17 @@
 
 mod forged;
 
-use crate::command::{Desk, Run, signal};
+use crate::command::{Desk, Run};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
-use std::process::{Child, ChildStdout, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_lab::capture::{Arrival, Feed, Line, write_pcap};
 use touchline_lab::cme::config::group_of;
 use touchline_lab::cme::expected_books::BookState;
 use touchline_net::{frame, pcap};
+use touchline_testing::{PATIENCE, Process};
 
 /// A socket for each feed on each line.
 struct Ears {
@@ -84,12 +85,13 @@ impl Ears {
     }
 
     fn hear_until(&mut self, mut is_enough: impl FnMut(&[Arrival]) -> bool) {
-        let patience = Instant::now() + Duration::from_secs(60);
-        while !is_enough(&self.arrivals) {
+        touchline_testing::until("packets", PATIENCE, || {
             self.hear();
-            assert!(Instant::now() < patience, "{} packets", self.arrivals.len());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            match is_enough(&self.arrivals) {
+                true => Ok(()),
+                false => Err(self.arrivals.len()),
+            }
+        });
     }
 
     fn count(&self, feed: Feed, line: Line) -> usize {
@@ -104,8 +106,7 @@ fn count(arrivals: &[Arrival], feed: Feed, line: Line) -> usize {
 
 /// A running exchange.
 struct Exchange {
-    child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
+    process: Process,
     /// Output at its start.
     up: String,
 }
@@ -118,33 +119,27 @@ impl Exchange {
         let mut command = desk.command("");
         let words = format!("{EARS} {arguments}");
         command.args(words.split_whitespace().map(|word| word.replace("~", " ")));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the command starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let up = lines.next().expect("it says that it is up").expect("text");
-        Exchange { child, lines, up }
+        let mut process = Process::start(command.stdin(Stdio::piped()));
+        let up = process.next_line();
+        Exchange { process, up }
     }
 
     /// Sends a command; returns its answer.
     fn say(&mut self, command: &str) -> String {
-        let input = self.child.stdin.as_mut().expect("piped");
-        writeln!(input, "{command}").expect("it listens");
-        self.lines.next().expect("an answer").expect("text")
+        self.process.tell(command);
+        self.process.next_line()
     }
 
     /// Receives until its end; returns the summary.
     fn end(mut self, ears: &mut Ears) -> String {
-        let status = loop {
+        touchline_testing::until("the end of the exchange", PATIENCE, || {
             ears.hear();
-            match self.child.try_wait().expect("a child of ours") {
-                Some(status) => break status,
-                None => std::thread::sleep(Duration::from_millis(1)),
-            }
-        };
+            !self.process.is_running()
+        });
         ears.hear();
+        let status = self.process.wait();
         assert!(status.success(), "{status}");
-        let rest: Result<Vec<_>, _> = self.lines.collect();
-        rest.expect("text").join("\n")
+        self.process.other_lines().join("\n")
     }
 }
 
@@ -177,7 +172,7 @@ fn a_terminated_exchange_stops_its_faults_and_writes_the_expected_books() {
         exchange.up
     );
     ears.hear_until(|arrivals| count(arrivals, Feed::Incremental, Line::A) > 600);
-    signal(&exchange.child, "TERM");
+    exchange.process.signal("TERM");
     let summary = exchange.end(&mut ears);
     for fault in ["drop", "both", "reorder", "corrupt", "delay", "duplicate"] {
         let line = format!("\n  {fault} ");
@@ -359,7 +354,7 @@ fn captures_are_sent_in_order_and_never_early() {
     );
     let exchange = Exchange::start(&desk, "--pcap burst.pcap --speed 100 --loop");
     ears.hear_until(|arrivals| count(arrivals, Feed::Incremental, Line::B) >= 4 + 6);
-    signal(&exchange.child, "INT");
+    exchange.process.signal("INT");
     exchange.end(&mut ears);
 }
 
@@ -465,14 +460,14 @@ fn an_exchange_ends_when_its_standard_input_is_closed() {
         "--commands --until-eof --pcap session.pcap --loop --speed 0.001",
     ] {
         let mut exchange = Exchange::start(&desk, arguments);
-        drop(exchange.child.stdin.take());
+        exchange.process.close();
         exchange.end(&mut ears);
     }
     let mut exchange = Exchange::start(&desk, "--commands");
-    drop(exchange.child.stdin.take());
+    exchange.process.close();
     let count = ears.arrivals.len();
     ears.hear_until(|arrivals| arrivals.len() > count + 100);
-    signal(&exchange.child, "TERM");
+    exchange.process.signal("TERM");
     exchange.end(&mut ears);
 }
 
@@ -496,17 +491,11 @@ fn the_built_in_channel_has_sets_of_groups() {
 }
 
 /// An exchange on a set of groups that no other run of these tests uses.
-fn on_groups(desk: &Desk, set: u32) -> Child {
-    let mut child = desk.start(&format!("sim cme --groups {set}"));
-    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let up = lines.next().expect("it says that it is up").expect("text");
+fn on_groups(desk: &Desk, set: u32) -> Process {
+    let mut exchange = desk.start(&format!("sim cme --groups {set}"));
+    let up = exchange.next_line();
     assert!(up.starts_with("sending channel 998 on 239."), "{up}");
-    child
-}
-
-fn killed(mut child: Child) {
-    child.kill().expect("a child of ours");
-    child.wait().expect("a child of ours");
+    exchange
 }
 
 /// With the fix of the refusal it runs beside the first one, and a killed one blocks no other.
@@ -526,8 +515,8 @@ fn exchanges_on_the_same_groups_refuse_each_other_with_the_fix() {
     let free: u32 = fix.split(' ').next().expect("a word").parse().expect(fix);
     let beside = format!("sim cme --groups {free} --seconds 1 --events-per-second 0 --write w");
     desk.run(&beside).done();
-    killed(first);
-    killed(on_groups(&desk, set));
+    drop(first);
+    drop(on_groups(&desk, set));
 }
 
 /// Captures without a channel are sent to their recorded groups.
@@ -551,7 +540,7 @@ fn captures_are_not_sent_to_the_groups_of_another_exchange() {
     // The group is known from the first packet only.
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.ends_with(&words), "{refused:?}");
-    killed(exchange);
+    drop(exchange);
     assert_eq!(desk.run("sim cme --pcap one.pcap").status, 0);
 }
 

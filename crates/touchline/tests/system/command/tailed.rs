@@ -3,8 +3,7 @@
 use super::series::{best, or_null};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout};
+use touchline_testing::Process;
 
 /// State of a reader of the lines.
 #[derive(Default)]
@@ -30,19 +29,16 @@ const LISTS: [&str; 4] = ["bids", "asks", "implied_bids", "implied_asks"];
 
 /// Reads the lines of a tail as they arrive.
 pub struct Tail {
-    child: Child,
-    lines: BufReader<ChildStdout>,
+    process: Process,
     /// State so far.
     pub books: Books,
 }
 
 impl Tail {
-    /// A reader of a command that was started with its output in a pipe.
-    pub fn of(mut child: Child) -> Tail {
-        let stdout = child.stdout.take().expect("a pipe");
+    /// A reader of a command.
+    pub fn of(process: Process) -> Tail {
         Tail {
-            child,
-            lines: BufReader::new(stdout),
+            process,
             books: Books::default(),
         }
     }
@@ -50,21 +46,17 @@ impl Tail {
     /// Reads until the subscription reports this event for the `times`th time.
     pub fn read_until(&mut self, event: &str, times: usize) {
         while self.books.times(event) < times {
-            let mut line = String::new();
-            let read = self.lines.read_line(&mut line).expect("lines of text");
-            assert!(read > 0, "it ended before {event}");
-            self.books.line(&line);
+            self.books.line(&self.process.next_line());
         }
     }
 
     /// Interrupts the command, reads the rest, and returns its exit status.
     pub fn interrupt(mut self) -> (Books, Option<i32>) {
-        super::signal(&self.child, "INT");
-        for line in self.lines.lines() {
-            self.books.line(&line.expect("lines of text"));
+        let status = self.process.end("INT");
+        for line in self.process.other_lines() {
+            self.books.line(&line);
         }
-        let status = self.child.wait().expect("it ends");
-        (self.books, status.code())
+        (self.books, status)
     }
 }
 

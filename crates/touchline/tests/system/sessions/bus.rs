@@ -5,7 +5,6 @@
 
 use crate::sessions::path::{agrees, channel, settings};
 use crate::sessions::seeds;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +16,7 @@ use touchline_lab::capture::Arrival;
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::random::Random;
+use touchline_testing::Folder;
 use touchline_transport::shm::{self, Lock, Lossless, Publisher, Root, Subscriber};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 
@@ -124,16 +124,15 @@ const PATIENCE: Lossless = Lossless {
     wait_max: Duration::from_secs(120),
 };
 
-/// A directory of buses, removed on drop.
+/// A directory of buses.
 struct Place {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Place {
     fn new(name: &str, seed: u64) -> Place {
-        let name = format!("touchline-sessions-{name}-{seed}-{}", std::process::id());
         Place {
-            folder: std::env::temp_dir().join(name),
+            folder: Folder::new(&format!("{name}-{seed}")),
         }
     }
 
@@ -159,13 +158,6 @@ impl Place {
 
     fn join(&self, join: shm::Join) -> Subscriber {
         Subscriber::join(&Root::at(&self.folder), "bus", join).expect("the bus is there")
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // A failed test may leave files; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -4,7 +4,6 @@
 
 use crate::sessions::path::{agrees, channel, settings};
 use crate::sessions::seeds;
-use std::path::PathBuf;
 use touchline_feed::cme::Join;
 use touchline_gateway::Limits;
 use touchline_gateway::config::Symbols;
@@ -19,6 +18,7 @@ use touchline_relay::{
     Cyclic, Epoch, HEAD_BYTES, Now, Receiver, ReceiverSettings, Sender, SenderSettings, Source,
     Taken,
 };
+use touchline_testing::Folder;
 use touchline_transport::Mirror;
 use touchline_transport::shm::{self, Kinds, Lock, Publisher, Root, Subscriber};
 use touchline_types::{BookKind, Instrument, Level, Price, Quantity, Side};
@@ -139,7 +139,7 @@ struct World {
     seed: u64,
     random: Random,
     faults: Faults,
-    folder: PathBuf,
+    folder: Folder,
     path: BusPath,
     arrivals: Vec<Arrival>,
     reader_a: Subscriber,
@@ -160,10 +160,7 @@ struct World {
 
 impl World {
     fn new(name: &str, seed: u64, faults: Faults, is_there_first: bool) -> World {
-        let folder = std::env::temp_dir().join(format!(
-            "touchline-relay-{name}-{seed}-{}",
-            std::process::id()
-        ));
+        let folder = Folder::new(&format!("{name}-{seed}"));
         let root = Root::at(&folder);
         let bus_a = Publisher::open(&root, "a", &bus_settings(4 * 1024 * 1024)).expect("a new bus");
         let reader_a = Subscriber::join(&root, "a", join()).expect("the bus is there");
@@ -432,13 +429,6 @@ impl World {
         let mut mirror = Mirror::new(INSTRUMENTS_MAX, ORDERS_MAX);
         while reader.drain(usize::MAX, &mut mirror) > 0 {}
         mirror
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

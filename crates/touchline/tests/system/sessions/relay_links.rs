@@ -6,7 +6,6 @@ use crate::sessions::path::{agrees, channel};
 use crate::sessions::relay::{
     BusPath, MS, arrivals, book, bus_settings, orders, path, receiver_settings,
 };
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_lab::capture::Arrival;
 use touchline_lab::forwarder::{TcpFaults, TcpForwarder};
@@ -16,6 +15,7 @@ use touchline_relay::Source;
 use touchline_relay::link::ReceiveLink;
 use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::{ReceiveSettings, Receiving, RunEvent, SendSettings, Sending, Work};
+use touchline_testing::Folder;
 use touchline_transport::shm::{self, Activity, CountersView, Publisher, Root, Subscriber};
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{Instrument, Level, Price, Quantity, Validity};
@@ -31,7 +31,7 @@ const PACE: Duration = Duration::from_micros(50);
 /// A session, its buses, and the links between them.
 pub struct Session {
     what: String,
-    folder: PathBuf,
+    folder: Folder,
     path: BusPath,
     arrivals: std::vec::IntoIter<Arrival>,
     packets: usize,
@@ -46,10 +46,7 @@ pub struct Session {
 impl Session {
     /// A session of a seed, with the sender that `send` begins.
     pub fn new(name: &str, seed: u64, send: impl FnOnce(SendSettings) -> Box<dyn Work>) -> Session {
-        let folder = std::env::temp_dir().join(format!(
-            "touchline-links-{name}-{seed}-{}",
-            std::process::id()
-        ));
+        let folder = Folder::new(&format!("{name}-{seed}"));
         let root = Root::at(&folder);
         let mut bus =
             Publisher::open(&root, "a", &bus_settings(4 * 1024 * 1024)).expect("a new bus");
@@ -209,13 +206,6 @@ impl Session {
         let mut mirror = Mirror::new(INSTRUMENTS as usize, 16_384);
         while reader.drain(usize::MAX, &mut mirror) > 0 {}
         mirror
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -10,7 +10,6 @@ use crate::sessions::relay::{
 };
 use crate::sessions::seeds;
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use touchline_lab::capture::Arrival;
 use touchline_lab::random::Random;
 use touchline_relay::link::flow::Flow;
@@ -19,6 +18,7 @@ use touchline_relay::link::{ReceiveLink, SendLink};
 use touchline_relay::{
     Epoch, HEAD_BYTES, Head, Now, Receiver, ReceiverSettings, Sender, SenderSettings, Source, Taken,
 };
+use touchline_testing::Folder;
 use touchline_transport::Mirror;
 use touchline_transport::shm::{self, Publisher, Root, Subscriber};
 use touchline_types::{Instrument, Level, Validity};
@@ -84,7 +84,7 @@ struct World {
     seed: u64,
     broken: Broken,
     random: Random,
-    folder: PathBuf,
+    _folder: Folder,
     path: BusPath,
     now_ns: u64,
     reader: Subscriber,
@@ -111,10 +111,7 @@ struct World {
 
 impl World {
     fn new(name: &str, seed: u64, broken: Broken) -> World {
-        let folder = std::env::temp_dir().join(format!(
-            "touchline-relay-{name}-{seed}-{}",
-            std::process::id()
-        ));
+        let folder = Folder::new(&format!("{name}-{seed}"));
         let root = Root::at(&folder);
         let open = |bus| Publisher::open(&root, bus, &bus_settings(4 << 20)).expect("a new bus");
         let (bus_a, mut bus_b) = (open("a"), open("b"));
@@ -162,7 +159,7 @@ impl World {
             live: 0,
             looks: 0,
             path: path(bus_a),
-            folder,
+            _folder: folder,
         }
     }
 
@@ -345,13 +342,6 @@ impl World {
                 self.seed
             );
         }
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

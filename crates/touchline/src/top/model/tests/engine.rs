@@ -1,6 +1,6 @@
 //! Models of trading engines and standbys, from counters files that the tests write.
 
-use super::{Stage, looked};
+use super::{Buses, looked};
 use crate::counted::Freshness;
 use crate::top::model::engine::Engine;
 use crate::top::model::{CopySource, EngineState, Model, Sample};
@@ -19,17 +19,17 @@ struct Running {
 }
 
 impl Running {
-    fn engine(stage: &Stage) -> Running {
+    fn engine(buses: &Buses) -> Running {
         let mut table: Vec<CounterInfo> = Counters::TABLE.to_vec();
         for bank in ["LP01", "LP02"] {
             table.extend(labelled(BankCounters::TABLE, bank));
         }
-        Running::with(stage, "fx-run", &table)
+        Running::with(buses, "fx-run", &table)
     }
 
-    fn with(stage: &Stage, bus: &str, table: &[CounterInfo]) -> Running {
-        let drop_copy = DropCopy::open(&stage.root(), bus, 1 << 20).expect("a free bus");
-        let stats = ProcessStats::create(&stage.root(), bus, 1.0, table, []);
+    fn with(buses: &Buses, bus: &str, table: &[CounterInfo]) -> Running {
+        let drop_copy = DropCopy::open(&buses.root(), bus, 1 << 20).expect("a free bus");
+        let stats = ProcessStats::create(&buses.root(), bus, 1.0, table, []);
         Running {
             _drop_copy: drop_copy,
             stats: stats.expect("a free name"),
@@ -62,9 +62,9 @@ fn trading() -> Counters {
 /// The state is the first reason for which no order is sent; sessions and what is open are those of the counters.
 #[test]
 fn the_state_of_an_engine_follows_from_its_counters() {
-    let stage = Stage::new();
-    let mut running = Running::engine(&stage);
-    let mut model = Model::of(&stage.monitor(), "fx-run");
+    let buses = Buses::new();
+    let mut running = Running::engine(&buses);
+    let mut model = Model::of(&buses.monitor(), "fx-run");
     running.show(&trading(), UP);
     let engine = looked(&mut model).engine.clone().expect("an engine");
     assert_eq!(
@@ -144,10 +144,10 @@ fn the_state_of_an_engine_follows_from_its_counters() {
 /// sessions of its banks are not known.
 #[test]
 fn old_counters_are_not_a_trading_engine() {
-    let stage = Stage::new();
-    let mut running = Running::engine(&stage);
+    let buses = Buses::new();
+    let mut running = Running::engine(&buses);
     running.show(&trading(), UP);
-    let processes = stage.monitor().processes().expect("the folder");
+    let processes = buses.monitor().processes().expect("the folder");
     let view: &Option<CountersView> = processes[0].counters_file.as_ref().expect("readable");
     let sample = Sample::take(view.as_ref().expect("a file"));
     let age = Duration::from_secs(3);
@@ -167,10 +167,10 @@ fn old_counters_are_not_a_trading_engine() {
 /// A standby shows what it has applied, and how far that is behind the engine, whose state is shown as well.
 #[test]
 fn a_standby_shows_its_distance_from_the_engine() {
-    let stage = Stage::new();
-    let mut engine = Running::engine(&stage);
+    let buses = Buses::new();
+    let mut engine = Running::engine(&buses);
     engine.show(&trading(), UP);
-    let mut standby = Running::with(&stage, "fx-run-standby", StandbyCounters::TABLE);
+    let mut standby = Running::with(&buses, "fx-run-standby", StandbyCounters::TABLE);
     let counters = StandbyCounters {
         fx_standby_epoch: 3,
         fx_standby_position: 4_900,
@@ -180,7 +180,7 @@ fn a_standby_shows_its_distance_from_the_engine() {
         ..StandbyCounters::default()
     };
     standby.stats.counters_file().show(counters.counts());
-    let mut model = Model::of(&stage.monitor(), "fx-run-standby");
+    let mut model = Model::of(&buses.monitor(), "fx-run-standby");
     let shown = looked(&mut model).engine.clone().expect("a standby");
     assert_eq!(
         (shown.state, shown.orders_unknown),
@@ -222,22 +222,22 @@ fn a_standby_shows_its_distance_from_the_engine() {
         (EngineState::Ended, None)
     );
     assert_eq!(
-        stage.monitor().engines().expect("the folder"),
+        buses.monitor().engines().expect("the folder"),
         ["fx-run", "fx-run-standby"]
     );
-    assert_eq!(stage.monitor().buses().expect("the folder"), [""; 0]);
+    assert_eq!(buses.monitor().buses().expect("the folder"), [""; 0]);
 }
 
 /// Behind the count of all alarms is each alarm that occurred, by the name that the log and the desk have.
 #[test]
 fn alarms_are_listed_by_name() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let mut table: Vec<CounterInfo> = Counters::TABLE.to_vec();
     for alarm in ["off_price", "manual", "bust"] {
         table.extend(labelled(AlarmCounters::TABLE, alarm));
     }
-    let mut running = Running::with(&stage, "fx-run", &table);
-    let mut model = Model::of(&stage.monitor(), "fx-run");
+    let mut running = Running::with(&buses, "fx-run", &table);
+    let mut model = Model::of(&buses.monitor(), "fx-run");
     let mut rows = |off_price, manual| {
         let fx_alarms = off_price + manual;
         let counters = Counters {

@@ -6,7 +6,7 @@ use super::full_disk::logged;
 use super::trade::{Market, close};
 use super::trade_hostile::{ENGINE, lines};
 use crate::command::Desk;
-use crate::command::deribit::until;
+use crate::command::until;
 use std::collections::BTreeMap;
 use std::path::Path;
 use touchline_fx::encoding::Entry;

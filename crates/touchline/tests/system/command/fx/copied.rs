@@ -3,12 +3,13 @@
 use super::live::{end, start};
 use super::standby::number_behind;
 use super::trade::Market;
-use crate::command::deribit::{Ended, until};
-use crate::command::{Desk, signal};
+use crate::command::Desk;
+use crate::command::until;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
+use touchline_testing::Process;
 use touchline_testing::free_address;
 
 /// A counter of a process; `None` if it does not run.
@@ -25,19 +26,19 @@ fn position(desk: &Desk, journal: &str) -> u64 {
 }
 
 /// Starts `journal send` of the engine's journal.
-fn source(desk: &Desk, address: SocketAddrV4) -> Ended {
+fn source(desk: &Desk, address: SocketAddrV4) -> Process {
     let line = format!("journal send fx/journal --listen {address} --allow 127.0.0.1 --until-eof");
     start(desk, &line, "source.txt")
 }
 
 /// Starts `journal receive` from this address, with its log in a file.
-fn copy(desk: &Desk, address: SocketAddrV4) -> Ended {
+fn copy(desk: &Desk, address: SocketAddrV4) -> Process {
     let line = format!("journal receive {address} fx/copy --every-s 1 --until-eof");
     let mut command = desk.command(&line);
     let file = |name: &str| std::fs::File::create(desk.path(name)).expect("our folder");
     command.stdin(std::process::Stdio::piped());
     command.stdout(file("copy.txt")).stderr(file("copy.log"));
-    Ended(command.spawn().expect("the command starts"))
+    Process::with_streams(&mut command)
 }
 
 /// The copy is stopped while the engine trades: the source shows bytes that are not on the copy's disk, and an age, and both
@@ -60,19 +61,19 @@ fn the_lag_of_a_stopped_copy_is_shown_and_gone_when_it_has_caught_up() {
     // A copy that is silent for 5 s is disconnected: on a slow host before the counters are read.
     let mut shown = (0, 0);
     until("a copy that is behind", || {
-        signal(&copy.0, "STOP");
+        copy.signal("STOP");
         market.send_to_its_end("EUR/USD buy 500000 --tif ioc --wait");
         let behind = of_source("journal_copies_behind").expect("it runs");
         let behind_ns = of_source("journal_copies_behind_ns").expect("it runs");
         shown = (behind, behind_ns);
         if behind == 0 || behind_ns == 0 {
-            signal(&copy.0, "CONT");
+            copy.signal("CONT");
             until("the copy again", || of_source("journal_copies") == Some(1));
         }
         behind > 0 && behind_ns > 0
     });
     assert!(shown.0 <= position(desk, "fx/journal"), "{shown:?}");
-    signal(&copy.0, "CONT");
+    copy.signal("CONT");
     until("everything copied", is_complete);
     until("no lag", || of_copy("journal_copy_behind") == Some(0));
     assert_eq!(of_copy("journal_copy_connected"), Some(1));
@@ -165,7 +166,7 @@ fn a_promotion_says_what_its_copy_lacks() {
     let top = desk.run("top fx-run-standby --once --size 80x24");
     assert!(top.stdout.contains("copied journal  missing "), "{top:?}");
 
-    signal(&active.0, "KILL");
+    active.signal("KILL");
     drop(active);
     // Another host has no tail of this journal in its shared memory.
     let tail = desk.path("buses/fx-run/tail");

@@ -4,11 +4,11 @@ use super::full_disk::logged;
 use super::live::end;
 use super::trade::Market;
 use super::trade_hostile::ENGINE;
-use crate::command::{Run, signal};
+use crate::command::Run;
 use std::process::{Command, Stdio};
 
 /// A market whose engine trades.
-fn open(name: &str) -> (Market, crate::command::deribit::Ended) {
+fn open(name: &str) -> (Market, touchline_testing::Process) {
     let market = Market::open(name, &["[banks.orders]"]);
     let engine = market.engine("engine.txt");
     (market, engine)
@@ -44,9 +44,9 @@ fn the_exit_status_of_send_says_what_became_of_the_order() {
     market
         .send(&format!("EUR/USD buy 1000 --id {}", &long[1..]))
         .refused(1, &["refused: bad_order: id: 1 to 32 bytes"]);
-    signal(&engine.0, "STOP");
+    engine.signal("STOP");
     let unanswered = market.send("EUR/USD buy 1000");
-    signal(&engine.0, "CONT");
+    engine.signal("CONT");
     unanswered.refused(1, &["no answer within 8 s", "is in the journal"]);
     end(engine);
     market.send("EUR/USD buy 1000").refused(
@@ -121,7 +121,7 @@ fn a_booking_takes_two_persons_who_say_the_same() {
         let run = run.done();
         assert_eq!(run.stdout, format!("{word}\n"), "{run:?}");
     };
-    crate::command::deribit::until("an engine", || book("OPEN-1", "1.1", "desk").status == 0);
+    crate::command::until("an engine", || book("OPEN-1", "1.1", "desk").status == 0);
     book("OPEN-1", "1.1", "desk").refused(1, &["refused: same_person"]);
     book("OPEN-1", "1.2", "chief").refused(1, &["refused: differs"]);
     book("OPEN-1", "1.1", "guest").refused(1, &["refused: person"]);
@@ -129,7 +129,7 @@ fn a_booking_takes_two_persons_who_say_the_same() {
     // The proposal waits through a restart.
     end(engine);
     engine = logged(&market.desk, ENGINE, "again");
-    crate::command::deribit::until("an engine", || book("OPEN-2", "1.1", "desk").status == 0);
+    crate::command::until("an engine", || book("OPEN-2", "1.1", "desk").status == 0);
     says(book("OPEN-1", "1.1", "chief"), "booked");
     for by in ["desk", "chief"] {
         book("OPEN-1", "1.1", by).refused(1, &["refused: duplicate_id"]);

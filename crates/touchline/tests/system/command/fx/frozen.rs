@@ -3,8 +3,8 @@
 use super::full_disk::counter;
 use super::live::{end, publisher, start};
 use super::scripted_bank::{ScriptedBank, value};
-use crate::command::deribit::until;
-use crate::command::{Desk, signal};
+use crate::command::Desk;
+use crate::command::until;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_lab::bank::bus;
@@ -63,9 +63,9 @@ fn is_order_on_gone_price(pause_max_ms: u64, wait: Duration) -> bool {
         }
     };
     flow(&mut [110_000; 10].into_iter());
-    signal(&engine.0, "STOP");
+    engine.signal("STOP");
     flow(&mut std::iter::once(109_800).chain([110_000; QUOTES]));
-    signal(&engine.0, "CONT");
+    engine.signal("CONT");
     let began = Instant::now();
     let mut is_ordered = false;
     while !is_ordered && began.elapsed() < wait {

@@ -2,14 +2,15 @@
 
 use super::live::{end, start};
 use super::trade::Market;
-use crate::command::deribit::{Ended, until};
-use crate::command::{Desk, signal};
+use crate::command::Desk;
+use crate::command::until;
 use serde_json::Value;
 use std::time::Duration;
 use touchline_fx::command::{Command, Order};
 use touchline_fx::lines::LineKind;
 use touchline_fx_desk::DeskClient;
 use touchline_fx_desk::Follower;
+use touchline_testing::Process;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 use touchline_types::{Id, Side};
@@ -32,8 +33,8 @@ const FILES: [&str; 5] = [
 
 /// `fx report --follow` and `fx blotter`.
 struct Readers {
-    report: Ended,
-    blotter: Ended,
+    report: Process,
+    blotter: Process,
 }
 
 impl Readers {
@@ -49,8 +50,8 @@ impl Readers {
     /// Returns when neither runs any more.
     fn freeze(&self) {
         for reader in [&self.report, &self.blotter] {
-            signal(&reader.0, "STOP");
-            let about = format!("/proc/{}/stat", reader.0.id());
+            reader.signal("STOP");
+            let about = format!("/proc/{}/stat", reader.id());
             until("a frozen reader", || {
                 let stat = std::fs::read_to_string(&about).expect("our child");
                 stat.contains(") T ")
@@ -59,14 +60,14 @@ impl Readers {
     }
 
     fn resume(&self) {
-        signal(&self.report.0, "CONT");
-        signal(&self.blotter.0, "CONT");
+        self.report.signal("CONT");
+        self.blotter.signal("CONT");
     }
 
     fn end(mut self) {
         end(self.report);
-        signal(&self.blotter.0, "INT");
-        assert!(self.blotter.0.wait().expect("our child").success());
+        self.blotter.signal("INT");
+        assert!(self.blotter.wait().success());
     }
 }
 
@@ -178,7 +179,7 @@ fn frozen_readers_neither_stop_the_engine_nor_miss_a_line() {
         let frozen = desk.read("followed/fills.csv");
         load.trade();
         if round == 2 {
-            signal(&engine.0, "KILL");
+            engine.signal("KILL");
             drop(engine);
             engine = market.engine("engine2.txt");
             load.trade();

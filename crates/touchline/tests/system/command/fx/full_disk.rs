@@ -3,7 +3,7 @@
 use super::books::judge_end;
 use super::live::end;
 use super::trade::Market;
-use crate::command::deribit::{Ended, until};
+use crate::command::until;
 use crate::command::{Desk, Run};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,6 +17,8 @@ use touchline_fx::event::{Event, Message};
 use touchline_fx::orders::Terms;
 use touchline_fx_desk::records;
 use touchline_lab::random::Random;
+use touchline_testing::Folder;
+use touchline_testing::Process;
 
 const TEST: &str =
     "command::fx::full_disk::a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost";
@@ -40,8 +42,7 @@ fn small_disk() -> Option<PathBuf> {
         unshare.arg("-rm").args(words).env(DISK, disk);
         unshare
     };
-    let folder = std::env::temp_dir().join(format!("touchline-full-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a temporary folder");
+    let folder = Folder::new("full");
     let probe = inside(&["sh", "-c", MOUNTED, "true"], &folder).output();
     if probe.is_ok_and(|output| output.status.success()) {
         let program = std::env::current_exe().expect("this program");
@@ -58,7 +59,6 @@ fn small_disk() -> Option<PathBuf> {
     } else {
         println!("not run: this user cannot make a mount namespace");
     }
-    fs::remove_dir_all(&folder).expect("our folder");
     None
 }
 
@@ -80,12 +80,12 @@ fn fill(disk: &Path, left: u64) -> PathBuf {
 }
 
 /// A command whose output and log are files of this name.
-pub fn logged(desk: &Desk, line: &str, name: &str) -> Ended {
+pub fn logged(desk: &Desk, line: &str, name: &str) -> Process {
     let file = |end: &str| File::create(desk.path(&format!("{name}.{end}"))).expect("our folder");
     let mut command = desk.command(line);
     command.stdin(Stdio::piped());
     command.stdout(file("txt")).stderr(file("log"));
-    Ended(command.spawn().expect("the command starts"))
+    Process::with_streams(&mut command)
 }
 
 /// The engine's counter of this name.
@@ -202,8 +202,8 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     });
     // It may end in order or with an error: its journal has no End.
     let mut first = first;
-    drop(first.0.stdin.take());
-    let _ = first.0.wait();
+    first.close();
+    first.wait();
     let orders = journaled(&disk.join("journal"));
 
     // The next start has no room, nor has anything else that writes there; what is there stays as it is.

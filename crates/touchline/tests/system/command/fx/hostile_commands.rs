@@ -6,7 +6,7 @@ use super::live::end;
 use super::scripted_bank::{ScriptedBank, value};
 use super::trade::Market;
 use super::trade_hostile::{ENGINE, lines, open, order};
-use crate::command::deribit::until;
+use crate::command::until;
 use touchline_fx::command::{Command, Order};
 use touchline_fx::encoding::Entry;
 use touchline_fx_desk::records;

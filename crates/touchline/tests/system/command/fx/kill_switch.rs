@@ -4,12 +4,12 @@ use super::full_disk::logged;
 use super::live::end;
 use super::scripted_bank::value;
 use super::trade_hostile::{ENGINE, open, order, trade};
-use crate::command::deribit::{Ended, until};
-use crate::command::signal;
+use crate::command::until;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_fx_desk::DeskClient;
+use touchline_testing::Process;
 use touchline_transport::bus::Root;
 
 /// The same client waits for a fill that does not come: its kill is answered, the bank is asked to cancel, and the command that
@@ -23,7 +23,7 @@ fn a_kill_works_while_the_same_client_waits() {
     let line = "fx send EUR/USD buy 2000 --tif gtd --deadline-ms 60000 --wait";
     let mut waiting = market.desk.command(line);
     waiting.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut waiting = Ended(waiting.spawn().expect("the command starts"));
+    let mut waiting = Process::with_streams(&mut waiting);
     let living = bank.next("D");
     let killed = market.desk.run("fx kill").done();
     assert!(killed.stdout.contains("done"), "{killed:?}");
@@ -42,7 +42,7 @@ fn a_kill_works_while_the_same_client_waits() {
         (32, ""),
     ];
     bank.send("8", trade(&living, "C1", &canceled));
-    let ended = waiting.0.wait().expect("it ends");
+    let ended = waiting.wait();
     assert_eq!(ended.code(), Some(1), "nothing was filled");
     market
         .send("EUR/USD buy 2000 --tif ioc")
@@ -62,9 +62,9 @@ fn a_kill_without_a_ring_waits_for_its_engine() {
     // The last engine was stopped in order: its file is of no use to the next.
     for is_running in [true, false] {
         if is_running {
-            signal(&engine.0, "STOP");
+            engine.signal("STOP");
             market.desk.run(direct).refused(1, &[written]);
-            signal(&engine.0, "CONT");
+            engine.signal("CONT");
         } else {
             end(engine);
             market.desk.run(direct).refused(1, &[written]);
@@ -109,7 +109,7 @@ fn a_kill_that_its_ring_cannot_carry_is_quick() {
         "a ring that is taken: {took:?}"
     );
     drop(ring);
-    signal(&engine.0, "STOP");
+    engine.signal("STOP");
     let asked = Instant::now();
     let written = "the kill is written, and no engine on bus fx-run has executed it yet";
     market.desk.run("fx kill").refused(1, &[written]);
@@ -118,7 +118,7 @@ fn a_kill_that_its_ring_cannot_carry_is_quick() {
         took < Duration::from_secs(4),
         "an engine that stands still: {took:?}"
     );
-    signal(&engine.0, "CONT");
+    engine.signal("CONT");
     // What the ring had is lost if it was overrun meanwhile; the file is not.
     let said = market.desk.run("fx kill").done();
     assert!(said.stdout.contains("done"), "{said:?}");

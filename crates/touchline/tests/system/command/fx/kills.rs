@@ -12,18 +12,17 @@ use super::PAIRS;
 use super::books::{self, Books, Ledgers};
 use super::deals::{Traded, deals};
 use super::trade::unguarded;
-use crate::command::deribit::Ended;
-use crate::command::{Desk, signal};
+use crate::command::{Desk, until};
 use desk::Load;
 use outcomes::Outcomes;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_fx_desk::Follower;
 use touchline_fx_desk::ledger::Ledger;
 use touchline_lab::random::{Random, amount};
+use touchline_testing::Process;
 use touchline_transport::bus::Root;
 
 /// Timeout of every step.
@@ -105,12 +104,12 @@ impl Compared {
 struct Session {
     desk: Desk,
     random: Random,
-    banks: Ended,
-    gateways: Vec<Ended>,
+    banks: Process,
+    gateways: Vec<Process>,
     /// With the name of its output.
-    engine: (Ended, String),
-    standby: (Ended, String),
-    report: Ended,
+    engine: (Process, String),
+    standby: (Process, String),
+    report: Process,
     load: Load,
     follower: Follower,
     ledger: Ledger,
@@ -132,7 +131,7 @@ impl Session {
         }
         desk.write("banks.toml", text);
         let banks = spawn(&desk, &format!("{BANKS_LINE} --write fx"), "banks");
-        wait("the engine's file", || desk.path("fx/run.toml").exists());
+        until("the engine's file", || desk.path("fx/run.toml").exists());
         unguarded(&desk);
         let gateways = (1..=BANKS).map(|bank| gateway(&desk, bank)).collect();
         let root = Root::at(desk.path("buses"));
@@ -212,29 +211,29 @@ impl Session {
         match victim {
             Victim::Engine | Victim::StartingEngine => {
                 tally.with_orders_out += u64::from(self.ledger.out() > 0);
-                kill(&mut self.engine.0);
+                self.engine.0.kill();
                 self.start_engine();
             }
             Victim::Banks => {
-                kill(&mut self.banks);
+                self.banks.kill();
                 self.banks = spawn(&self.desk, BANKS_LINE, "banks");
             }
             Victim::Standby => {
-                kill(&mut self.standby.0);
+                self.standby.0.kill();
                 self.start_standby();
             }
             Victim::Promotion | Victim::PromotingStandby => {
                 tally.with_orders_out += u64::from(self.ledger.out() > 0);
-                kill(&mut self.engine.0);
+                self.engine.0.kill();
                 self.promote(victim == Victim::PromotingStandby)?;
             }
             Victim::Gateway => {
                 let bank = self.random.index(BANKS);
-                kill(&mut self.gateways[bank]);
+                self.gateways[bank].kill();
                 self.gateways[bank] = gateway(&self.desk, bank + 1);
             }
             Victim::Report => {
-                kill(&mut self.report);
+                self.report.kill();
                 self.report = spawn(&self.desk, REPORT, "report");
             }
         }
@@ -264,12 +263,12 @@ impl Session {
         if is_killed {
             let moment = Duration::from_micros(self.random.below(30_000));
             self.trade(moment)?;
-            kill(&mut self.standby.0);
-            kill(&mut promote);
+            self.standby.0.kill();
+            promote.kill();
             self.start_engine();
         } else {
             let start = Instant::now();
-            while promote.0.try_wait().expect("our child").is_none() && start.elapsed() < HANGS {
+            while promote.is_running() && start.elapsed() < HANGS {
                 self.trade(Duration::from_millis(5))?;
             }
             let said = self.desk.read("promote.out") + &self.desk.read("promote.err");
@@ -290,7 +289,7 @@ impl Session {
     /// No process ended by itself; the engine may be dead.
     fn is_running(&mut self, has_engine: bool) -> Result<(), String> {
         let (standby, name) = &mut self.standby;
-        if standby.0.try_wait().expect("our child").is_some()
+        if !standby.is_running()
             && self
                 .desk
                 .read(&format!("{name}.err"))
@@ -311,7 +310,8 @@ impl Session {
             all.push((gateway, format!("lp0{}", place + 1)));
         }
         for (process, name) in all {
-            if let Some(status) = process.0.try_wait().expect("our child") {
+            if !process.is_running() {
+                let status = process.wait();
                 let said = self.desk.read(&format!("{name}.err"));
                 let last = said.lines().last().unwrap_or_default();
                 return Err(format!("{name} ended by itself ({status}): {last}"));
@@ -323,8 +323,7 @@ impl Session {
     /// The banks do nothing wrong any more, and nobody trades: what is out and unknown comes to its end.
     fn settle(&mut self) -> Result<(), String> {
         self.trade_until_filled()?;
-        let input = self.banks.0.stdin.as_mut().expect("a pipe");
-        writeln!(input, "heal").expect("it listens");
+        self.banks.tell("heal");
         let (start, mut quiet) = (Instant::now(), Instant::now());
         // Answers of banks that are late, and fills after the end, come within a second.
         while quiet.elapsed() < Duration::from_millis(1_500) {
@@ -351,7 +350,7 @@ impl Session {
         if let Some(to) = std::env::var_os("KEEP") {
             let copied = Command::new("cp")
                 .arg("-r")
-                .arg(&self.desk.folder)
+                .arg(&*self.desk.folder)
                 .arg(to)
                 .status();
             assert!(
@@ -379,7 +378,7 @@ impl Session {
         end(&mut self.engine.0)?;
         let said = self.desk.read(&format!("{}.out", self.engine.1));
         // A report that was killed starts from the beginning; this one follows the engine up to its end.
-        kill(&mut self.report);
+        self.report.kill();
         let reported = self.desk.run("fx report --config fx/run.toml --out report");
         if reported.status != 0 {
             return Err(format!("{reported:?}"));
@@ -418,37 +417,27 @@ const BANKS_LINE: &str =
     "sim bank --config banks.toml --store banks --commands --until-eof --ledger ledger.jsonl";
 const REPORT: &str = "fx report --config fx/run.toml --out followed --follow";
 
-fn gateway(desk: &Desk, bank: usize) -> Ended {
+fn gateway(desk: &Desk, bank: usize) -> Process {
     let line = format!("gateway --config fx/lp0{bank}.toml --until-eof");
     spawn(desk, &line, &format!("lp0{bank}"))
 }
 
 /// A process whose output is in files of this name.
-fn spawn(desk: &Desk, line: &str, name: &str) -> Ended {
+fn spawn(desk: &Desk, line: &str, name: &str) -> Process {
     let file = |end: &str| File::create(desk.path(&format!("{name}.{end}"))).expect("our folder");
     let mut command = desk.command(line);
     command.stdin(Stdio::piped()).stdout(file("out"));
     command.stderr(file("err"));
-    Ended(command.spawn().expect("the command starts"))
+    Process::with_streams(&mut command)
 }
 
-fn kill(process: &mut Ended) {
-    let child: &mut Child = &mut process.0;
-    signal(child, "KILL");
-    child.wait().expect("our child");
-}
-
-fn end(process: &mut Ended) -> Result<(), String> {
-    drop(process.0.stdin.take());
-    let status = process.0.wait().expect("our child");
+fn end(process: &mut Process) -> Result<(), String> {
+    process.close();
+    let status = process.wait();
     match status.success() {
         true => Ok(()),
         false => Err(format!("a process ended with {status}")),
     }
-}
-
-fn wait(what: &str, is_so: impl FnMut() -> bool) {
-    crate::command::deribit::until(what, is_so);
 }
 
 /// One session with this number of kills.

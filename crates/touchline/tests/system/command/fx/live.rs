@@ -1,15 +1,15 @@
 //! Banks, gateways, composer and readers, each a command, as a user starts them.
 
 use super::PAIRS;
-use crate::command::deribit::{Ended, until};
+use crate::command::until;
 use crate::command::{Desk, waits_in_4_s};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use touchline_lab::bank::bus;
+use touchline_testing::Process;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Lock, Publisher, Root, Settings};
 use touchline_types::{Price, Quantity, Quote, QuoteSnapshot, Side, Timestamps, Update};
@@ -43,22 +43,16 @@ kind = "full"
 spread_ticks = 2
 "#;
 
-/// A command that ends when its standard input is closed.
-pub fn start(desk: &Desk, arguments: &str, output: &str) -> Ended {
+/// A command that ends when its standard input is closed, with its output in a file.
+pub fn start(desk: &Desk, arguments: &str, output: &str) -> Process {
     let file = fs::File::create(desk.path(output)).expect("our folder");
     let mut command = desk.command(arguments);
-    command.stdin(Stdio::piped()).stdout(file);
-    Ended(command.spawn().expect("the command starts"))
+    Process::with_streams(command.stdin(Stdio::piped()).stdout(file))
 }
 
-pub fn tell(child: &mut Child, line: &str) {
-    let input = child.stdin.as_mut().expect("a pipe");
-    writeln!(input, "{line}").expect("it listens");
-}
-
-pub fn end(mut child: Ended) {
-    drop(child.0.stdin.take());
-    assert!(child.0.wait().expect("it ends").success());
+pub fn end(mut process: Process) {
+    process.close();
+    assert!(process.wait().success());
 }
 
 /// The last rows of a file of JSON lines that `row` makes of a line, by pair.
@@ -136,10 +130,10 @@ fn the_composite_equals_the_best_prices_of_the_banks() {
     });
     let _tail = start(&desk, "tail fx --json", "tail.jsonl");
     std::thread::sleep(std::time::Duration::from_secs(2));
-    tell(&mut banks.0, "heal");
+    banks.tell("heal");
     let mut rows = Default::default();
     until("the composite that the banks show", || {
-        tell(&mut banks.0, "best");
+        banks.tell("best");
         rows = (
             last(&desk.path("banks.txt"), shown),
             last(&desk.path("tail.jsonl"), composed),
@@ -237,7 +231,7 @@ fn banks_without_clients_are_idle() {
     let line = "sim bank --config banks.toml --write fx --commands --until-eof";
     let banks = start(&desk, line, "banks.txt");
     until("the banks' files", || desk.path("fx/compose.toml").exists());
-    let count = waits_in_4_s(banks.0.id());
+    let count = waits_in_4_s(banks.id());
     assert!((1..=200).contains(&count), "{count} waits in 4 s");
     end(banks);
 }

@@ -4,9 +4,10 @@ use super::books::{self, Books, judge_end};
 use super::full_disk::{journaled, logged};
 use super::live::{end, start};
 use super::trade::Market;
-use crate::command::deribit::{Ended, until};
-use crate::command::{Desk, signal};
+use crate::command::Desk;
+use crate::command::until;
 use std::fs;
+use touchline_testing::Process;
 use touchline_testing::free_address;
 
 /// Their mass status reaches back to the moment from which the copy lacks orders.
@@ -19,9 +20,9 @@ const BANKS: [&str; 3] = [
 /// An engine, and a copy of its journal.
 struct Hosts {
     market: Market,
-    engine: Ended,
-    source: Ended,
-    copy: Ended,
+    engine: Process,
+    source: Process,
+    copy: Process,
 }
 
 impl Hosts {
@@ -81,9 +82,9 @@ impl Hosts {
     /// The link ends by this signal to the sender, orders go on, and the first host is lost with orders out. The orders that only its
     /// journal had.
     fn lose(self, sender: &str) -> (Market, Vec<String>) {
-        signal(&self.source.0, sender);
+        self.source.signal(sender);
         self.trade_until_lacking(12);
-        signal(&self.engine.0, "KILL");
+        self.engine.signal("KILL");
         let Hosts {
             market,
             engine,
@@ -117,7 +118,7 @@ fn until_taken_over(desk: &Desk, lacking: &[String]) {
 
 /// Waits until an engine on the copy trades and has no order left without an outcome, ends it, and compares: its positions, its
 /// lines and `fx report` have what the banks' ledgers have, and no order came twice.
-fn judge(market: Market, engine: Ended) {
+fn judge(market: Market, engine: Process) {
     let desk = &market.desk;
     until("an engine that trades", || {
         let run = market.send("EUR/USD buy 1000 --tif ioc --wait");

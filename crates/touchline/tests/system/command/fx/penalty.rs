@@ -4,7 +4,7 @@ use super::books::{Ledgers, judge_end};
 use super::deals::{self, Deal};
 use super::trade::{Market, close};
 use crate::command::Desk;
-use crate::command::deribit::until;
+use crate::command::until;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use touchline_fx::lines::LineKind;

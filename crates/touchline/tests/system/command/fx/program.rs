@@ -4,9 +4,9 @@ use super::full_disk::logged;
 use super::live::{end, start};
 use super::trade::Market;
 use super::trade_hostile::ENGINE;
-use crate::command::deribit::until;
+use crate::command::Run;
 use crate::command::examples::{build_examples, example};
-use crate::command::{Run, signal};
+use crate::command::until;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 use touchline_client::fx::{
@@ -340,16 +340,16 @@ fn a_python_program_is_interrupted_while_the_engine_does_not_answer() {
     let ring = DeskClient::open(&root, "fx-run", "desk").expect("nobody else has it");
     phase("ring");
     drop(ring);
-    signal(&engine.0, "STOP");
+    engine.signal("STOP");
     let sent = phase("commands").expect("it has run before");
-    signal(&engine.0, "CONT");
+    engine.signal("CONT");
     let sent = id(sent.trim_end());
     settle(&mut desk, sent);
     let ended = desk.parent(sent).map(|row| row.is_ended);
     assert_eq!(ended, Some(true), "the cancel is executed, too");
-    signal(&engine.0, "STOP");
+    engine.signal("STOP");
     phase("kill");
-    signal(&engine.0, "CONT");
+    engine.signal("CONT");
     until("a kill", || {
         desk.poll().expect("a journal");
         desk.ledger().killed.is_some()
@@ -371,8 +371,7 @@ fn a_program_reads_on_after_a_kill_of_its_engine() {
             ..buy("K", "EUR/USD", 2_000_000)
         })
         .expect("accepted");
-        engine.0.kill().expect("our child");
-        engine.0.wait().expect("our child");
+        engine.kill();
         engine = logged(&market.desk, ENGINE, output);
         events.extend(settle(&mut desk, parent));
         until("an engine that trades", || {

@@ -3,7 +3,7 @@
 use super::live::end;
 use super::program::{buy, compiled, join, printed};
 use super::trade::Market;
-use crate::command::deribit::until;
+use crate::command::until;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use touchline_client::Side;

@@ -5,7 +5,7 @@ use super::full_disk::{counter, logged};
 use super::live::end;
 use super::scripted_bank::{Damage, Fields, value};
 use super::trade_hostile::{ENGINE, lines, open, order, trade};
-use crate::command::deribit::until;
+use crate::command::until;
 
 const ALARM: &str = "WARN fx_alarm bus=fx-run ";
 

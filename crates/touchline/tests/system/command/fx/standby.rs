@@ -3,8 +3,7 @@
 use super::books::judge_end;
 use super::live::{end, start};
 use super::trade::Market;
-use crate::command::deribit::until;
-use crate::command::signal;
+use crate::command::until;
 use std::time::Duration;
 use touchline_fx::command::Command;
 use touchline_fx_desk::DeskClient;
@@ -13,7 +12,7 @@ use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;
 
 /// Starts a standby; it is ready when it answers.
-fn standby(market: &Market, output: &str) -> crate::command::deribit::Ended {
+fn standby(market: &Market, output: &str) -> touchline_testing::Process {
     let line = "fx run --config fx/run.toml --standby --until-eof";
     let standby = start(&market.desk, line, output);
     until("a standby", || {
@@ -66,7 +65,7 @@ fn a_standby_takes_over_from_a_killed_engine_and_not_from_a_frozen_one() {
         for words in ["standby", "behind the engine", "engine fx-run  trading"] {
             assert!(top.stdout.contains(words), "{words}: {top:?}");
         }
-        let active_pid = active.0.id().to_string();
+        let active_pid = active.id().to_string();
         for (number, side) in ["buy", "sell", "buy", "sell"].iter().enumerate() {
             let pair = ["EUR/USD", "USD/JPY"][number % 2];
             market.send(&format!("{pair} {side} 5000000")).done();
@@ -75,16 +74,16 @@ fn a_standby_takes_over_from_a_killed_engine_and_not_from_a_frozen_one() {
         engine.refused(1, &["another engine is active", &active_pid, "kill -9"]);
         let early = market.desk.run("fx promote");
         early.refused(1, &["another engine is active", &active_pid, "since 20"]);
-        signal(&active.0, "STOP");
+        active.signal("STOP");
         until("a frozen engine", || {
             let frozen = market.desk.run("fx promote");
             let is_said = frozen.stderr.contains("frozen by a signal");
             frozen.refused(1, &["another engine is active", &active_pid]);
             is_said
         });
-        signal(&active.0, "CONT");
+        active.signal("CONT");
         market.send("EUR/USD buy 3000000").done();
-        signal(&active.0, "KILL");
+        active.signal("KILL");
         drop(active);
         let promoted = market.desk.run("fx promote").done();
         assert!(
@@ -146,7 +145,7 @@ fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
         }
         market.send_to_its_end("EUR/USD buy 500000 --tif ioc --wait");
     }
-    signal(&active.0, "KILL");
+    active.signal("KILL");
     drop(active);
     // What the journal has is on its way.
     let position = |folder: &str| {
@@ -157,7 +156,7 @@ fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
         position("fx/copy") == position("fx/journal")
     });
     let copying = desk.run("fx promote");
-    copying.refused(1, &["another engine is active", &copy.0.id().to_string()]);
+    copying.refused(1, &["another engine is active", &copy.id().to_string()]);
     end(copy);
     let promoted = desk.run("fx promote").done();
     assert!(

@@ -5,7 +5,7 @@ use super::books::judge_end;
 use super::live::{end, start};
 use super::trade::{Market, close};
 use crate::command::Desk;
-use crate::command::deribit::until;
+use crate::command::until;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use touchline_net::tls::{Client, Identity, Settings};

@@ -3,22 +3,23 @@
 use super::PAIRS;
 use super::back_office::executions;
 use super::books::{Ledgers, judge_end, nanos};
-use super::live::{end, start, tell};
-use crate::command::deribit::{Ended, until};
-use crate::command::{Desk, Run, signal};
+use super::live::{end, start};
+use crate::command::until;
+use crate::command::{Desk, Run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 use touchline_lab::bank::guards::{PAIR_OFF, RISK_OFF};
+use touchline_testing::Process;
 use touchline_testing::free_address;
 
 /// Simulated banks, their gateways and a folder.
 pub struct Market {
     pub desk: Desk,
-    banks: Ended,
-    gateways: Vec<Ended>,
+    banks: Process,
+    gateways: Vec<Process>,
 }
 
 /// Positions by pair: base units, and cash in term currency, 1e-9.
@@ -91,7 +92,7 @@ impl Market {
     }
 
     /// Starts the engine; it is ready when a small order has been filled.
-    pub fn engine(&self, output: &str) -> Ended {
+    pub fn engine(&self, output: &str) -> Process {
         let engine = start(
             &self.desk,
             "fx run --config fx/run.toml --until-eof",
@@ -117,7 +118,7 @@ impl Market {
 
     /// Ends the banks: their ledgers.
     pub fn ledgers(mut self) -> Ledgers {
-        tell(&mut self.banks.0, "heal");
+        self.banks.tell("heal");
         self.gateways.drain(..).for_each(end);
         end(self.banks);
         Ledgers::read(&self.desk.read("ledger.jsonl"))
@@ -130,7 +131,7 @@ fn parse(line: &str) -> Value {
 }
 
 /// Ends an engine in order: what it says, and its positions.
-pub fn close(engine: Ended, market: &Market, output: &str) -> (String, Positions) {
+pub fn close(engine: Process, market: &Market, output: &str) -> (String, Positions) {
     end(engine);
     let said = market.desk.read(output);
     let lines = said.lines().skip(1);
@@ -344,7 +345,7 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
         }
         // Within the hold of the banks.
         std::thread::sleep(Duration::from_millis(20 + 40 * round));
-        signal(&engine.0, "KILL");
+        engine.signal("KILL");
         killed += 1;
     }
     let engine = market.engine("last.txt");
@@ -392,7 +393,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
         assert!(lifted.stdout.contains("another person"), "{lifted:?}");
     }
     market.send("EUR/USD buy 1000").refused(1, &["kill"]);
-    signal(&engine.0, "KILL");
+    engine.signal("KILL");
     drop(engine);
     shows(&["died", "last values"]);
     let engine = start(
@@ -462,7 +463,7 @@ fn a_second_walk_through_says_why_the_numbers_do_not_fit() {
     let mut command = market.desk.command(line);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let log = fs::File::create(market.desk.path("engine.log")).expect("our folder");
-    let engine = Ended(command.stderr(log).spawn().expect("the command starts"));
+    let engine = Process::with_streams(command.stderr(log));
     until("an alarm with the cure", || {
         let log = market.desk.read("engine.log");
         log.contains("MsgSeqNum is too low") && log.contains("remove the journal too")

@@ -4,7 +4,7 @@ use super::full_disk::logged;
 use super::live::end;
 use super::scripted_bank::{Fields, ScriptedBank, value};
 use super::trade::Market;
-use crate::command::deribit::until;
+use crate::command::until;
 use std::time::Duration;
 
 pub const ENGINE: &str = "fx run --config fx/run.toml --until-eof";

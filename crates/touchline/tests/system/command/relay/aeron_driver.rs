@@ -2,53 +2,38 @@
 
 use super::books::{Gateway, becomes_right, becomes_stale};
 use super::{Desk, Relay};
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 use touchline_aeron::{Driver, DriverSettings, Threading};
 use touchline_lab::random::Random;
-use touchline_testing::free_port;
+use touchline_testing::{Process, free_port, with_role};
 use touchline_transport::shm::Root;
 
 /// A process that runs a media driver. Killed when it goes out of scope.
 struct External {
-    child: Child,
-    /// What it prints; it ends badly if nobody takes it.
-    _output: BufReader<ChildStdout>,
+    process: Process,
     folder: PathBuf,
 }
 
-/// Folder of the driver, for the process that runs it.
-const FOLDER: &str = "TOUCHLINE_TEST_DRIVER_FOLDER";
 const READY: &str = "the driver runs";
 
 impl External {
     fn start(folder: &Path) -> External {
         let (_, module) = module_path!().split_once("::").expect("not the root");
-        let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", &format!("{module}::role"), "--nocapture"])
-            .env(FOLDER, folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut lines = output.by_ref().lines();
-        let is_ready = lines.any(|line| line.expect("text").contains(READY));
-        let external = External {
-            child,
-            _output: output,
+        let mut command = with_role(&[], &format!("{module}::play"), "driver", folder);
+        let mut process = Process::start(command.stdin(Stdio::piped()));
+        process.wait_for_line(READY);
+        External {
+            process,
             folder: folder.to_owned(),
-        };
-        assert!(is_ready, "the driver does not start");
-        external
+        }
     }
 
     /// kill -9. Its folder stays, as after any kill.
     fn kill(&mut self) {
-        self.child.kill().expect("our own child");
-        self.child.wait().expect("our own child");
+        self.process.kill();
         assert!(self.folder.exists(), "{}", self.folder.display());
     }
 }
@@ -56,9 +41,8 @@ impl External {
 impl Drop for External {
     fn drop(&mut self) {
         // The folder of one that was killed belongs to the next one.
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+        if self.process.is_running() {
+            self.process.kill();
             let _ = std::fs::remove_dir_all(&self.folder);
             let _ = std::fs::remove_file(self.folder.with_extension("lock"));
         }
@@ -67,8 +51,8 @@ impl Drop for External {
 
 /// Entry of the process that runs a driver; without effect in the run of all tests.
 #[test]
-fn role() {
-    let Some(folder) = std::env::var_os(FOLDER) else {
+fn play() {
+    let Some((_, folder)) = touchline_testing::role() else {
         return;
     };
     let sleep = Duration::from_micros(100);
@@ -76,7 +60,7 @@ fn role() {
         threading: Threading::Shared { sleep },
         streams: 4,
         term_bytes: 1024 * 1024,
-        ..DriverSettings::at(PathBuf::from(folder))
+        ..DriverSettings::at(folder)
     };
     let _driver = Driver::start(&settings).expect("a folder of our own");
     println!("{READY}");
@@ -131,10 +115,9 @@ fn a_killed_external_driver_ends_its_relay_and_a_restart_of_both_recovers() {
         for text in ["media driver", &named, "has ended", "start"] {
             assert!(line.contains(text), "{text}: {line}");
         }
-        let status = relays[side].child.wait().expect("it is ours");
-        assert_eq!(status.code(), Some(1), "{what}");
-        let other = relays[1 - side].child.try_wait().expect("it is ours");
-        assert!(other.is_none(), "{what}: the other relay ended: {other:?}");
+        assert_eq!(relays[side].0.wait().code(), Some(1), "{what}");
+        let other = &mut relays[1 - side].0;
+        assert!(other.is_running(), "{what}: the other relay ended");
         gateway.ends_flow(&flow, &what);
         drivers[side] = External::start(&folder(["a", "b"][side]));
         relays[side] = start(side, &drivers[side]);

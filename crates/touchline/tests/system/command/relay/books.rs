@@ -1,10 +1,10 @@
 //! A process that publishes a bus whose books change at random, a process that reads, and what a reader has that joins a bus now.
 
-use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_lab::random::Random;
+use touchline_testing::{PATIENCE, Process, until, with_role};
 use touchline_transport::shm::{
     Activity, Join, Lock, Overview, Publisher, ReaderView, Root, Settings, Subscriber,
 };
@@ -20,16 +20,11 @@ pub const PARTS: [&str; 4] = ["gateway", "sending relay", "receiving relay", "re
 /// A process that publishes bus `a`: books that change at random. Killed when it goes out of scope.
 pub struct Gateway {
     root: Root,
-    child: Child,
-    input: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
+    process: Process,
 }
 
 const INSTRUMENTS: u32 = 8;
 
-/// Directory of the buses and seed, for the process that is a gateway.
-const ROOT: &str = "TOUCHLINE_TEST_GATEWAY_ROOT";
-const SEED: &str = "TOUCHLINE_TEST_GATEWAY_SEED";
 /// Answers of that process.
 const READY: &str = "the gateway has its bus";
 const DONE: &str = "the gateway has published";
@@ -48,21 +43,11 @@ impl Gateway {
     /// Begins bus `a`, or takes it over; its books are current for an hour.
     pub fn start(root: &Root, seed: u64) -> Gateway {
         let (_, module) = module_path!().split_once("::").expect("not the root");
-        let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", &format!("{module}::role"), "--nocapture"])
-            .env(ROOT, root.path())
-            .env(SEED, seed.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let input = child.stdin.take().expect("a pipe");
-        let answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let test = format!("{module}::play");
+        let mut command = with_role(&[], &test, &seed.to_string(), root.path());
         let mut gateway = Gateway {
             root: root.clone(),
-            child,
-            input,
-            answers,
+            process: Process::start(command.stdin(Stdio::piped())),
         };
         gateway.answers(READY);
         gateway
@@ -70,15 +55,15 @@ impl Gateway {
 
     /// Publishes this many books.
     pub fn publish(&mut self, events: usize) {
-        writeln!(self.input, "{events}").expect("it reads its input");
+        self.process.tell(&events.to_string());
         self.answers(DONE);
     }
 
     /// Begins to publish books for a second or more, and returns in the middle of it, 1 to 20 ms after the first.
     pub fn begins_flow(&mut self, random: &mut Random) -> Flow {
         let before = position(&self.root);
-        writeln!(self.input, "{FLOW}").expect("it reads its input");
-        until("nothing is published", || position(&self.root) > before);
+        self.process.tell(&FLOW.to_string());
+        until("a message", PATIENCE, || position(&self.root) > before);
         std::thread::sleep(Duration::from_millis(1 + random.below(20)));
         Flow {
             seen: position(&self.root),
@@ -94,20 +79,18 @@ impl Gateway {
 
     #[track_caller]
     fn answers(&mut self, text: &str) {
-        let is_there = self
-            .answers
-            .any(|line| line.expect("it prints text").contains(text));
-        assert!(is_there, "the gateway ended before {text:?}");
+        while !self.process.next_line().contains(text) {}
     }
 
     /// Kills it, like `kill -9`, in the middle of a flow.
     #[track_caller]
     pub fn kill_in(&mut self, flow: &Flow, what: &str) {
-        self.child.kill().expect("our own child");
-        self.child.wait().expect("our own child");
+        self.process.kill();
         let is_done = self
-            .answers
-            .any(|line| line.is_ok_and(|line| line.contains(DONE)));
+            .process
+            .other_lines()
+            .iter()
+            .any(|line| line.contains(DONE));
         assert!(
             !is_done && position(&self.root) >= flow.seen,
             "{what}: not in a flow"
@@ -115,22 +98,14 @@ impl Gateway {
     }
 }
 
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Entry of the process that is a gateway; without effect in the run of all tests.
 #[test]
-fn role() {
-    let Some(root) = std::env::var_os(ROOT) else {
+fn play() {
+    let Some((seed, root)) = touchline_testing::role() else {
         return;
     };
-    let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
-    let mut random = Random::from_seed(seed.expect("a number"));
-    let mut publisher = begin(&Root::at(PathBuf::from(root)));
+    let mut random = Random::from_seed(seed.parse().expect("a number"));
+    let mut publisher = begin(&Root::at(root));
     println!("{READY}");
     // Until the parent ends, or kills this.
     for line in std::io::stdin().lines() {
@@ -195,7 +170,7 @@ fn publish(publisher: &mut Publisher, random: &mut Random, events: usize) {
 
 /// A process that reads bus `b` for as long as it lives. Killed when it goes out of scope.
 pub struct Reader {
-    child: Child,
+    process: Process,
     root: Root,
     folder: PathBuf,
 }
@@ -203,17 +178,14 @@ pub struct Reader {
 impl Reader {
     /// Its books go to a file in `folder`.
     pub fn start(root: &Root, folder: &Path) -> Reader {
-        let child = follow(root, "b", folder)
-            .args(["--until-eof", "--wait", "60", "--name", "reader"])
-            .stdin(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
+        let mut command = follow(root, "b", folder);
+        command.args(["--until-eof", "--wait", "60", "--name", "reader"]);
         let reader = Reader {
-            child,
+            process: Process::start(command.stdin(Stdio::piped())),
             root: root.clone(),
             folder: folder.to_owned(),
         };
-        until("no reader joins", || reader.view().is_some());
+        until("a reader", PATIENCE, || reader.view().is_some());
         reader
     }
 
@@ -222,29 +194,25 @@ impl Reader {
         let (_, readers) = Overview::with_readers(&self.root, "b").ok()?;
         let is_it = |view: &ReaderView| {
             let process = view.process.as_ref();
-            process.is_some_and(|process| process.pid == self.child.id())
+            process.is_some_and(|process| process.pid == self.process.id())
         };
         readers.into_iter().find(is_it)
     }
 
     /// Kills it, like `kill -9`.
     pub fn kill(&mut self) {
-        self.child.kill().expect("our own child");
-        self.child.wait().expect("our own child");
+        self.process.kill();
     }
 
     /// Waits until it has read everything and ends it; its books are those of a reader of bus `a`.
     #[track_caller]
     pub fn ends_with_equal_books(mut self, what: &str) {
-        until(&format!("{what}: the reader is behind"), || {
+        until(&format!("{what}: the reader is behind"), PATIENCE, || {
             let view = self.view();
             view.is_some_and(|view| view.counters.messages > 0 && view.lag_bytes == 0)
         });
-        drop(self.child.stdin.take());
-        assert!(
-            self.child.wait().expect("our own child").success(),
-            "{what}"
-        );
+        self.process.close();
+        assert!(self.process.wait().success(), "{what}");
         let mut a = follow(&self.root, "a", &self.folder);
         let status = a.args(["--seconds", "1"]).status();
         assert!(status.expect("the command starts").success(), "{what}");
@@ -255,13 +223,6 @@ impl Reader {
         let a = books("a");
         assert!(a.contains("\"state\":\"live\""), "{what}: {a}");
         assert_eq!(books("b"), a, "{what}: books of the reader of b");
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -304,19 +265,21 @@ fn position(root: &Root) -> u64 {
 /// relay's crate, which have a clock of their own, judge the promise.
 #[track_caller]
 pub fn becomes_stale(root: &Root, what: &str) {
-    let took = until(&format!("{what}: books are live"), || {
+    let start = Instant::now();
+    until(&format!("{what}: books are stale"), PATIENCE, || {
         let books = joined(root, "b");
         books
             .iter()
             .all(|(_, validity)| *validity == Validity::Stale)
     });
+    let took = start.elapsed();
     assert!(took < STALE_MAX, "{what}: books were live for {took:?}");
 }
 
 /// Waits until books at B are live, and those at A.
 #[track_caller]
 pub fn becomes_right(root: &Root, what: &str) {
-    until(&format!("{what}: books differ"), || {
+    until(&format!("{what}: books differ"), PATIENCE, || {
         let books = joined(root, "b");
         let is_live = books
             .iter()
@@ -326,17 +289,3 @@ pub fn becomes_right(root: &Root, what: &str) {
 }
 
 const STALE_MAX: Duration = Duration::from_secs(10);
-
-/// On a loaded host.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Waits until something holds; fails after 60 s. Returns how long that took.
-#[track_caller]
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
-    let start = Instant::now();
-    while !holds() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    start.elapsed()
-}

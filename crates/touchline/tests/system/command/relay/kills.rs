@@ -41,7 +41,7 @@ impl<'a> Processes<'a> {
         let root = Root::at(desk.folder.join("buses"));
         let mut gateway = Gateway::start(&root, seed);
         gateway.publish(200);
-        let send = Relay::start(desk, &["a", "--to", "tcp://127.0.0.1:0"]);
+        let mut send = Relay::start(desk, &["a", "--to", "tcp://127.0.0.1:0"]);
         let address = send.address();
         let receive = Relay::start(desk, &["--from", &address, "--bus", "b"]);
         let reader = Reader::start(&root, &desk.folder);
@@ -76,12 +76,12 @@ impl<'a> Processes<'a> {
                 self.gateway = Gateway::start(&self.root, self.seed + 1 + round as u64);
             }
             1 => {
-                self.send.kill();
+                self.send.0.kill();
                 becomes_stale(&self.root, &what);
                 self.send = Relay::start(self.desk, &["a", "--to", &self.address]);
             }
             2 => {
-                self.receive.kill();
+                self.receive.0.kill();
                 becomes_stale(&self.root, &what);
                 self.receive = Relay::start(self.desk, &receive);
             }

@@ -2,26 +2,23 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+pub use touchline_testing::PATIENCE;
+use touchline_testing::{Folder, until};
 
-/// Timeout of every step on a loaded host.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A folder, removed after the session unless it failed.
-pub struct Stage {
-    folder: PathBuf,
+/// The processes of a session, and their folder, which stays if the session fails.
+pub struct Processes {
+    folder: Folder,
     number: u32,
     /// Prefix of commands that run elsewhere: of the exchange, of all others.
     places: [Vec<String>; 2],
 }
 
-/// A process that is killed when it goes out of scope.
-pub struct Actor {
+/// A process, with its output in files of the session.
+pub struct Process {
     name: String,
-    child: Child,
+    child: touchline_testing::Process,
     folder: PathBuf,
     /// Output of an earlier process of the same name.
     before: [usize; 2],
@@ -36,21 +33,18 @@ pub enum Place {
     Firm,
 }
 
-impl Stage {
+impl Processes {
     /// A session on this host.
-    pub fn new(name: &str) -> Stage {
-        Stage::within(name, [Vec::new(), Vec::new()])
+    pub fn new(name: &str) -> Processes {
+        Processes::within(name, [Vec::new(), Vec::new()])
     }
 
     /// A session whose exchange runs in another network namespace than all others.
-    pub fn within(name: &str, places: [Vec<String>; 2]) -> Stage {
+    pub fn within(name: &str, places: [Vec<String>; 2]) -> Processes {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("touchline-live-{name}-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a temporary folder");
-        Stage {
-            folder,
+        Processes {
+            folder: Folder::new(name).kept_on_failure(),
             number,
             places,
         }
@@ -76,12 +70,12 @@ impl Stage {
 
     /// Starts `touchline`; words are split at spaces, `@` stands for the folder. The output goes to `NAME.out` and
     /// `NAME.err`.
-    pub fn start(&self, place: Place, name: &str, line: &str, more: &[&str]) -> Actor {
+    pub fn start(&self, place: Place, name: &str, line: &str, more: &[&str]) -> Process {
         self.start_command(name, self.command(place, line, more))
     }
 
-    /// [`Stage::start`] of a command that was made before.
-    pub fn start_command(&self, name: &str, mut command: Command) -> Actor {
+    /// [`Processes::start`] of a command that was made before.
+    pub fn start_command(&self, name: &str, mut command: Command) -> Process {
         let append = |end: &str| {
             let path = self.path(&format!("{name}.{end}"));
             let opened = fs::OpenOptions::new().create(true).append(true).open(path);
@@ -92,16 +86,13 @@ impl Stage {
             written.map_or(0, |file| file.len() as usize)
         };
         let before = ["out", "err"].map(length);
-        let child = command
-            .stdin(Stdio::piped())
-            .stdout(append("out"))
-            .stderr(append("err"))
-            .spawn()
-            .expect("touchline starts");
-        Actor {
+        command.stdin(Stdio::piped());
+        command.stdout(append("out")).stderr(append("err"));
+        let child = touchline_testing::Process::with_streams(&mut command);
+        Process {
             name: name.to_owned(),
             child,
-            folder: self.folder.clone(),
+            folder: self.folder.to_path_buf(),
             before,
         }
     }
@@ -132,34 +123,19 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            eprintln!("the files of the session are in {}", self.folder.display());
-        } else {
-            let _ = fs::remove_dir_all(&self.folder);
-        }
-    }
-}
-
-impl Actor {
+impl Process {
     /// Waits until one of its outputs has a line with `word` in it.
     #[track_caller]
     pub fn wait_for(&mut self, word: &str) {
-        let start = Instant::now();
-        while !self.has_said(word) {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                panic!("{} ended ({status}): {}", self.name, self.said("err"));
+        until(&format!("{} says {word:?}", self.name), PATIENCE, || {
+            let is_running = self.child.is_running();
+            if self.has_said(word) {
+                return Ok(());
             }
-            let said = || [self.said("out"), self.said("err")].concat();
-            assert!(
-                start.elapsed() < PATIENCE,
-                "{} never said {word:?}: {}",
-                self.name,
-                said()
-            );
-            thread::sleep(Duration::from_millis(5));
-        }
+            let said = [self.said("out"), self.said("err")];
+            assert!(is_running, "{} ended: {said:?}", self.name);
+            Err(said)
+        });
     }
 
     fn has_said(&self, word: &str) -> bool {
@@ -176,47 +152,27 @@ impl Actor {
 
     /// Writes a line to its standard input.
     pub fn tell(&mut self, line: &str) {
-        use std::io::Write;
-        let input = self.child.stdin.as_mut().expect("its input is a pipe");
-        writeln!(input, "{line}").expect("it reads its input");
+        self.child.tell(line);
     }
 
     /// Sends a signal by name.
     #[track_caller]
     pub fn signal(&self, name: &str) {
-        let pid = self.id().to_string();
-        let status = Command::new("kill").args(["-s", name, &pid]).status();
-        assert!(status.expect("there is a kill").success());
+        self.child.signal(name);
     }
 
     /// Waits for its end, which must be successful.
     #[track_caller]
     pub fn ends_well(mut self) {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().expect("our own child") {
-                assert!(
-                    status.success(),
-                    "{} ended ({status}): {}",
-                    self.name,
-                    self.said("err")
-                );
-                return;
-            }
-            assert!(start.elapsed() < PATIENCE, "{} does not end", self.name);
-            thread::sleep(Duration::from_millis(5));
-        }
+        let status = self.child.wait();
+        let said = self.said("err");
+        assert!(status.success(), "{} ended ({status}): {said}", self.name);
     }
 
     /// Waits for its end, which must be exit status 1; returns its errors.
     #[track_caller]
     pub fn fails(mut self) -> String {
-        let start = Instant::now();
-        while self.runs() {
-            assert!(start.elapsed() < PATIENCE, "{} does not end", self.name);
-            thread::sleep(Duration::from_millis(5));
-        }
-        let status = self.child.wait().expect("our own child");
+        let status = self.child.wait();
         assert_eq!(status.code(), Some(1), "{}", self.said("err"));
         self.said("err")
     }
@@ -224,14 +180,13 @@ impl Actor {
     /// Closes its standard input, which asks it to end.
     #[track_caller]
     pub fn close(mut self) {
-        drop(self.child.stdin.take());
+        self.child.close();
         self.ends_well();
     }
 
     /// Kills it, like `kill -9`.
     pub fn kill(mut self) {
-        self.child.kill().expect("our own child");
-        self.child.wait().expect("our own child");
+        self.child.kill();
     }
 
     /// Process id.
@@ -241,15 +196,6 @@ impl Actor {
 
     /// Whether it is running.
     pub fn runs(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-}
-
-impl Drop for Actor {
-    fn drop(&mut self) {
-        if self.runs() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        self.child.is_running()
     }
 }
