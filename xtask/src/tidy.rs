@@ -11,6 +11,7 @@ pub(crate) mod functions;
 mod heads;
 mod layers;
 mod links;
+mod map;
 mod promises;
 mod repository;
 mod shape;
@@ -32,6 +33,7 @@ type Rule = fn(&Repository) -> Vec<Finding>;
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
     ("layers unused", layers::unused),
+    ("map", map::check),
     ("stages", stages::check),
     ("venues", venues::check),
     ("client commands", commands::check),

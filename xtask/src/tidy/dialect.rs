@@ -80,7 +80,7 @@ const MOST: &[(&str, usize)] = &[
     ("replication", 9),
     ("session", 29),
     ("shm", 43),
-    ("testing", 11),
+    ("testing", 13),
     ("touchline", 127),
     ("transport", 59),
     ("types", 19),

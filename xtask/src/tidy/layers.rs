@@ -306,6 +306,27 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
+/// Layer of the package in a folder of `crates`.
+pub fn layer_of(folder: &str) -> Option<u8> {
+    let package = PACKAGES
+        .iter()
+        .find(|package| folder_of(package.name) == folder);
+    package.map(|package| package.layer)
+}
+
+/// Folders of the packages in `crates`.
+pub fn crates() -> impl Iterator<Item = &'static str> {
+    let outside = ["xtask", "touchline-fuzz"];
+    let packages = PACKAGES.iter().map(|package| package.name);
+    packages
+        .filter(move |name| !outside.contains(name))
+        .map(folder_of)
+}
+
+fn folder_of(package: &str) -> &str {
+    package.strip_prefix("touchline-").unwrap_or(package)
+}
+
 /// Each edge of the table is used: an unused edge would permit an unwanted dependency.
 pub fn unused(repository: &Repository) -> Vec<Finding> {
     let is_used = |from: &str, to: &str| {
