@@ -311,7 +311,7 @@ pub fn user_of(cursors: &Cursors<Mapping>, slot: usize) -> Option<u32> {
 /// Whether the reader lives for which a publisher that has ended held a slot.
 pub fn lives(bus: &Directory, cursors: &Cursors<Mapping>, slot: usize) -> bool {
     let holder = cursors.holder(slot);
-    let Ok(Some(places)) = Guests::places(bus) else {
+    let (Some(_), Ok(Some(places))) = (user_of(cursors, slot), Guests::places(bus)) else {
         return false;
     };
     let all = places.all(READERS_MAX).unwrap_or_default();
