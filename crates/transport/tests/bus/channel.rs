@@ -1,6 +1,6 @@
 //! State of a channel: one message for any number of instruments, visible to every reader, table and screen.
 
-use crate::stage::{Market, Stage, mirror};
+use crate::world::{Buses, Reader};
 use touchline_transport::shm::{Images, Join, Publisher, Settings, Subscriber};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{ChannelState, Instrument, State, Timestamps, Update, Validity};
@@ -43,9 +43,9 @@ fn assert_all(mirror: &Mirror, images: &mut Images, validity: Validity) {
 
 #[test]
 fn a_feed_timeout_of_a_channel_is_one_message() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let mut publisher =
-        Publisher::open(&stage.root(), "test", &wide()).expect("no other process writes it");
+        Publisher::open(&buses.root(), "test", &wide()).expect("no other process writes it");
     for instrument in (0..INSTRUMENTS).map(Instrument) {
         let state = State {
             instrument,
@@ -55,8 +55,8 @@ fn a_feed_timeout_of_a_channel_is_one_message() {
     }
     publisher.commit();
     let (mut early, mut images) = (
-        stage.join(Join::default()),
-        Images::open(&stage.root(), "test").expect("the bus is there"),
+        buses.join(Join::default()),
+        Images::open(&buses.root(), "test").expect("the bus is there"),
     );
     let mut early_books = Mirror::new(INSTRUMENTS as usize, 0);
     drain(&mut early, &mut early_books);
@@ -70,7 +70,7 @@ fn a_feed_timeout_of_a_channel_is_one_message() {
         assert_all(&early_books, &mut images, validity);
         assert_eq!(early_books.channel(), &state);
         let (mut late, mut late_books) = (
-            stage.join(Join::default()),
+            buses.join(Join::default()),
             Mirror::new(INSTRUMENTS as usize, 0),
         );
         drain(&mut late, &mut late_books);
@@ -82,38 +82,38 @@ fn a_feed_timeout_of_a_channel_is_one_message() {
 #[test]
 fn every_reader_sees_the_worse_of_book_and_channel() {
     for seed in touchline_lab::random::seeds(16) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(seed, 6);
-        market.define(&mut publisher);
+        let buses = Buses::new();
+        let mut gateway = buses.gateway(seed, 6);
         let live_only = || Join {
             live_only: true,
             ..Join::default()
         };
-        let mut early = (stage.join(Join::default()), mirror());
-        let mut early_live = (stage.join(live_only()), mirror());
+        let mut early = Reader::new(buses.join(Join::default()));
+        let mut early_live = Reader::new(buses.join(live_only()));
         // So that each has a slot: a reset is visible only in those.
-        (0..100).for_each(|_| market.event(&mut publisher));
+        (0..100).for_each(|_| gateway.event());
         for step in 0..2_000 {
             let context = format!("SEED={seed} step {step}");
-            match market.random.below(40) {
-                0 => market.lose(&mut publisher),
-                1 => market.reset(&mut publisher),
-                2 | 3 => market.state_channel(&mut publisher),
+            match gateway.market.random.below(40) {
+                0 => gateway.lose(),
+                1 => gateway.reset(),
+                2 | 3 => gateway.state_channel(),
                 4 => {
-                    publisher.commit();
-                    drain(&mut early.0, &mut early.1);
-                    drain(&mut early_live.0, &mut early_live.1);
-                    market.assert_equal(&early.1, &context);
-                    market.assert_live_equal(&early_live.1, &context);
-                    let mut late = (stage.join(Join::default()), mirror());
-                    drain(&mut late.0, &mut late.1);
-                    market.assert_equal(&late.1, &context);
-                    let mut late_live = (stage.join(live_only()), mirror());
-                    drain(&mut late_live.0, &mut late_live.1);
-                    market.assert_live_equal(&late_live.1, &context);
+                    gateway.commit();
+                    early.drain();
+                    early_live.drain();
+                    gateway.market.assert_equal(&early.mirror, &context);
+                    gateway
+                        .market
+                        .assert_live_equal(&early_live.mirror, &context);
+                    let late = buses.reader();
+                    gateway.market.assert_equal(&late.mirror, &context);
+                    let late_live = buses.reader_with(live_only());
+                    gateway
+                        .market
+                        .assert_live_equal(&late_live.mirror, &context);
                 }
-                _ => market.event(&mut publisher),
+                _ => gateway.event(),
             }
         }
     }
@@ -123,26 +123,27 @@ fn every_reader_sees_the_worse_of_book_and_channel() {
 #[test]
 fn an_overrun_reader_receives_the_state_of_its_channel() {
     for (seed, resync) in touchline_lab::random::seeds(8).zip([true, false].into_iter().cycle()) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(seed, 6);
-        market.define(&mut publisher);
+        let buses = Buses::new();
+        let mut gateway = buses.gateway(seed, 6);
         let join = Join {
             resync,
             ..Join::default()
         };
-        let mut reader = (stage.join(join), mirror());
+        let mut reader = Reader::new(buses.join(join));
         for round in 0..10 {
-            market.state_channel(&mut publisher);
+            gateway.state_channel();
             // Longer than the ring.
-            (0..1_000).for_each(|_| market.event(&mut publisher));
-            publisher.commit();
-            drain(&mut reader.0, &mut reader.1);
+            gateway.events(1_000);
+            reader.drain();
             let context = format!("SEED={seed} round {round} resync {resync}");
-            assert_eq!(reader.1.channel(), market.channel(), "{context}");
+            assert_eq!(
+                reader.mirror.channel(),
+                gateway.market.channel(),
+                "{context}"
+            );
             match resync {
-                true => market.assert_equal(&reader.1, &context),
-                false => market.assert_what_is_live(&reader.1, &context),
+                true => gateway.market.assert_equal(&reader.mirror, &context),
+                false => gateway.market.assert_what_is_live(&reader.mirror, &context),
             }
         }
     }
@@ -151,18 +152,16 @@ fn an_overrun_reader_receives_the_state_of_its_channel() {
 /// The state of a channel ends with its publisher.
 #[test]
 fn another_publisher_begins_with_a_live_channel() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     publisher.publish(&Update::Channel(&SILENT), &Timestamps::default());
     publisher.commit();
-    let mut early = (stage.join(Join::default()), mirror());
-    drain(&mut early.0, &mut early.1);
-    assert_eq!(early.1.channel(), &SILENT);
+    let mut early = buses.reader();
+    assert_eq!(early.mirror.channel(), &SILENT);
     drop(publisher);
-    let _publisher = stage.publisher();
-    drain(&mut early.0, &mut early.1);
-    assert_eq!(early.1.channel(), &ChannelState::LIVE);
-    let mut late = (stage.join(Join::default()), mirror());
-    drain(&mut late.0, &mut late.1);
-    assert_eq!(late.1.channel(), &ChannelState::LIVE);
+    let _publisher = buses.publisher();
+    early.drain();
+    assert_eq!(early.mirror.channel(), &ChannelState::LIVE);
+    let late = buses.reader();
+    assert_eq!(late.mirror.channel(), &ChannelState::LIVE);
 }

@@ -1,7 +1,7 @@
 //! Books of thousands of levels, kept by price: compared with a slow reference, and over a bus with
 //! readers that join at any moment.
 
-use crate::stage::{Stage, counts, mirror};
+use crate::world::{Buses, counts, mirror};
 use touchline_book::{ApplyResult, PriceBook};
 use touchline_lab::random::{Random, seeds};
 use touchline_lab::reference::keyed_book::{Became, KeyedSide, Said};
@@ -227,14 +227,14 @@ fn events_of_the_other_kind_change_nothing() {
     }
 }
 
-fn publisher(stage: &Stage, image_levels_max: usize) -> Publisher {
+fn publisher(buses: &Buses, image_levels_max: usize) -> Publisher {
     let settings = Settings {
         ring_bytes: 1 << 20,
         instruments_max: 4,
         image_levels_max,
         ..Settings::default()
     };
-    Publisher::open(&stage.root(), "test", &settings).expect("no other process writes it")
+    Publisher::open(&buses.root(), "test", &settings).expect("no other process writes it")
 }
 
 fn define(publisher: &mut Publisher) {
@@ -281,11 +281,11 @@ fn assert_mirrored(venue: &Venue, mirror: &Mirror, context: &str) {
 #[test]
 fn readers_have_every_level_after_every_message_whenever_they_join() {
     for seed in seeds(2) {
-        let stage = Stage::new();
-        let mut publisher = publisher(&stage, 4_096);
+        let buses = Buses::new();
+        let mut publisher = publisher(&buses, 4_096);
         let mut venue = Venue::new(seed, 4_096, 3_000);
         define(&mut publisher);
-        let (mut early, mut mirror_of_early) = (stage.join(Join::default()), mirror());
+        let (mut early, mut mirror_of_early) = (buses.join(Join::default()), mirror());
         let mut room = [Vec::new(), Vec::new()];
         for event in 0..3_000 {
             let context = format!("SEED={seed}, event {event}");
@@ -303,7 +303,7 @@ fn readers_have_every_level_after_every_message_whenever_they_join() {
             assert_mirrored(&venue, &mirror_of_early, &context);
             if event % 97 == 0 {
                 let mut mirror = mirror();
-                stage.join(Join::default()).drain(usize::MAX, &mut mirror);
+                buses.join(Join::default()).drain(usize::MAX, &mut mirror);
                 assert_mirrored(&venue, &mirror, &format!("{context}, joined now"));
             }
         }
@@ -317,11 +317,11 @@ fn readers_have_every_level_after_every_message_whenever_they_join() {
 /// stream continues.
 #[test]
 fn a_book_deeper_than_its_image_is_never_shown_in_part() {
-    let stage = Stage::new();
-    let mut publisher = publisher(&stage, 100);
+    let buses = Buses::new();
+    let mut publisher = publisher(&buses, 100);
     let mut venue = Venue::new(1, 4_096, 500);
     define(&mut publisher);
-    let (mut early, mut mirror_of_early) = (stage.join(Join::default()), mirror());
+    let (mut early, mut mirror_of_early) = (buses.join(Join::default()), mirror());
     early.drain(usize::MAX, &mut mirror_of_early);
     let mut room = [Vec::new(), Vec::new()];
     venue.rebuild(300);
@@ -330,7 +330,7 @@ fn a_book_deeper_than_its_image_is_never_shown_in_part() {
         &Timestamps::default(),
     );
     publisher.commit();
-    let mut late = stage.join(Join::default());
+    let mut late = buses.join(Join::default());
     let mut mirror_of_late = mirror();
     venue.changes.clear();
     venue.step();
@@ -350,6 +350,6 @@ fn a_book_deeper_than_its_image_is_never_shown_in_part() {
     late.drain(usize::MAX, &mut mirror_of_late);
     assert_mirrored(&venue, &mirror_of_late, "from its snapshot");
     let mut mirror = mirror();
-    stage.join(Join::default()).drain(usize::MAX, &mut mirror);
+    buses.join(Join::default()).drain(usize::MAX, &mut mirror);
     assert_mirrored(&venue, &mirror, "from its image");
 }

@@ -1,6 +1,6 @@
 //! A full file system: instruments without memory are refused, and return whole when there is memory again.
 
-use crate::stage::{Market, counts, definition, mirror, stall};
+use crate::world::{Market, counts, definition, mirror, stall};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Named readers of other users: the group of a bus and its owner see them, none writes another one's file, and what they create harms
 //! nobody.
 
-use crate::stage::{Market, Stage, mirror, small};
+use crate::world::{Buses, Market, mirror, small};
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, fcntl_lock, mknodat};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_gid, set_thread_groups, set_thread_uid};
@@ -45,12 +45,12 @@ pub fn as_user<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-pub fn shared(stage: &Stage) -> Root {
-    stage.root().shared_with(Some(&GROUP.to_string())).unwrap()
+pub fn shared(buses: &Buses) -> Root {
+    buses.root().shared_with(Some(&GROUP.to_string())).unwrap()
 }
 
-pub fn of_owner(stage: &Stage) -> Root {
-    stage.root().owned_by(0)
+pub fn of_owner(buses: &Buses) -> Root {
+    buses.root().owned_by(0)
 }
 
 pub fn named(root: &Root, name: &str) -> Result<ReaderStats, Error> {
@@ -70,12 +70,12 @@ fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
-    let mut publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let buses = Buses::new();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &small()).unwrap();
     let mut market = Market::new(1, 6);
     market.define(&mut publisher);
     publisher.commit();
-    let root = of_owner(&stage);
+    let root = of_owner(&buses);
     let mut subscriber = as_user(ONE, || {
         let join = Join {
             reader_stats: Some(named(&root, "strategy").expect("a name")),
@@ -90,7 +90,7 @@ fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
     );
     (0..50).for_each(|_| market.event(&mut publisher));
     publisher.commit();
-    let seen = || readers(&stage.root(), "test").expect("the bus is there");
+    let seen = || readers(&buses.root(), "test").expect("the bus is there");
     let all = seen();
     assert_eq!(names(&all), ["strategy@64101"]);
     let holder = all[0].process.as_ref().expect("it lives");
@@ -109,7 +109,7 @@ fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
             named(&root, "strategy"),
             Err(Error::NameTaken { .. })
         ));
-        let file = stage.root().path().join("test/guests/64101.strategy");
+        let file = buses.root().path().join("test/guests/64101.strategy");
         assert!(File::options().write(true).open(&file).is_err());
         assert!(fs::remove_file(&file).is_err());
         assert!(fs::rename(&file, file.with_extension("x")).is_err());
@@ -124,8 +124,8 @@ fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
     drop(subscriber);
     assert_eq!(names(&seen()), [""; 0]);
     // Without a group nobody has a name, and the folder is gone.
-    let _publisher = Publisher::open(&stage.root(), "test", &small()).unwrap();
-    assert!(!stage.root().path().join("test/guests").exists());
+    let _publisher = Publisher::open(&buses.root(), "test", &small()).unwrap();
+    assert!(!buses.root().path().join("test/guests").exists());
 }
 
 /// Everything that a member of the group can create in the folder.
@@ -134,12 +134,12 @@ fn what_a_member_creates_harms_nobody() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
-    let publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
-    let guests = stage.root().path().join("test/guests");
+    let buses = Buses::new();
+    let publisher = Publisher::open(&shared(&buses), "test", &small()).unwrap();
+    let guests = buses.root().path().join("test/guests");
     let mode = fs::metadata(&guests).unwrap().mode() & 0o7777;
     assert_eq!(mode, 0o3770, "sticky, and of the group");
-    let root = of_owner(&stage);
+    let root = of_owner(&buses);
     let honest = as_user(OTHER, || named(&root, "honest").expect("a name"));
     let at = |name: &str| guests.join(name);
     as_user(ONE, || {
@@ -180,7 +180,7 @@ fn what_a_member_creates_harms_nobody() {
     });
     let blocks = fs::metadata(at("64101.long")).unwrap().blocks();
     let begun = Instant::now();
-    for root in [&stage.root(), &root] {
+    for root in [&buses.root(), &root] {
         let all = readers(root, "test").expect("the bus is there");
         let of_honest = all.iter().find(|one| one.name == "honest@64103");
         assert!(
@@ -212,7 +212,7 @@ fn what_a_member_creates_harms_nobody() {
     assert_eq!(fs::metadata(at("64101.long")).unwrap().blocks(), blocks);
     drop(publisher);
     drop(honest);
-    remove(&stage.root(), "test").expect("the owner removes it");
+    remove(&buses.root(), "test").expect("the owner removes it");
 }
 
 /// Files with the name of another user, and more of them than anybody lists.
@@ -221,10 +221,10 @@ fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
-    let mut publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
-    let guests = stage.root().path().join("test/guests");
-    let root = of_owner(&stage);
+    let buses = Buses::new();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &small()).unwrap();
+    let guests = buses.root().path().join("test/guests");
+    let root = of_owner(&buses);
     as_user(ONE, || {
         let create = |name: String| fs::write(guests.join(name), b"").unwrap();
         (0..40).for_each(|number| create(format!("64103.a{number}")));
@@ -239,7 +239,7 @@ fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
     // A member of the group locks what it may read.
     let dead = as_user(OTHER, || File::open(guests.join("64101.dead")).unwrap());
     fcntl_lock(&dead, FlockOperation::NonBlockingLockShared).unwrap();
-    let all = readers(&stage.root(), "test").unwrap();
+    let all = readers(&buses.root(), "test").unwrap();
     assert_eq!(names(&all), ["dead@64101", "honest@64103"]);
     assert!(all[0].process.is_none() && all[1].process.is_some());
     let left = || {
@@ -255,7 +255,7 @@ fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
     let of_readers = [making, dead, living].map(String::from);
     assert_eq!(left(), BTreeSet::from(of_readers));
     drop(publisher);
-    let _publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
+    let _publisher = Publisher::open(&shared(&buses), "test", &small()).unwrap();
     assert_eq!(left(), BTreeSet::from([making, living].map(String::from)));
     drop(honest);
 }
@@ -266,15 +266,15 @@ fn a_member_that_takes_the_name_of_another_users_file_keeps_that_user_from_no_na
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
-    let _publisher = Publisher::open(&shared(&stage), "test", &small()).unwrap();
-    let guests = stage.root().path().join("test/guests");
-    let root = of_owner(&stage);
+    let buses = Buses::new();
+    let _publisher = Publisher::open(&shared(&buses), "test", &small()).unwrap();
+    let guests = buses.root().path().join("test/guests");
+    let root = of_owner(&buses);
     for taken in ["64103.honest", ".64103.honest.new"] {
         let path = guests.join(taken);
         as_user(ONE, || fs::write(&path, b"").unwrap());
         let honest = as_user(OTHER, || named(&root, "honest").expect("a name"));
-        let all = readers(&stage.root(), "test").unwrap();
+        let all = readers(&buses.root(), "test").unwrap();
         assert_eq!(names(&all), ["honest@64103"], "{taken}");
         assert!(all[0].process.is_some());
         as_user(OTHER, || {
@@ -282,7 +282,7 @@ fn a_member_that_takes_the_name_of_another_users_file_keeps_that_user_from_no_na
             assert!(matches!(again, Err(Error::NameTaken { .. })), "{again:?}");
         });
         drop(honest);
-        assert_eq!(names(&readers(&stage.root(), "test").unwrap()), [""; 0]);
+        assert_eq!(names(&readers(&buses.root(), "test").unwrap()), [""; 0]);
         as_user(ONE, || fs::remove_file(&path).unwrap());
     }
 }
@@ -293,18 +293,18 @@ fn a_bus_whose_guests_cannot_be_removed_is_left_whole() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     // The owner of the bus is no root here, who removes everything.
     let owner = 64_102;
-    fs::create_dir(stage.root().path()).unwrap();
-    fs::set_permissions(stage.root().path(), fs::Permissions::from_mode(0o700)).unwrap();
-    std::os::unix::fs::chown(stage.root().path(), Some(owner), None).unwrap();
-    let root = stage.root().owned_by(owner);
+    fs::create_dir(buses.root().path()).unwrap();
+    fs::set_permissions(buses.root().path(), fs::Permissions::from_mode(0o700)).unwrap();
+    std::os::unix::fs::chown(buses.root().path(), Some(owner), None).unwrap();
+    let root = buses.root().owned_by(owner);
     let of_owner = root.clone().shared_with(Some(&GROUP.to_string())).unwrap();
     let publisher = as_user(owner, || {
         Publisher::open(&of_owner, "test", &small()).unwrap()
     });
-    let guests = stage.root().path().join("test/guests");
+    let guests = buses.root().path().join("test/guests");
     as_user(ONE, || {
         fs::create_dir(guests.join("folder")).unwrap();
         fs::write(guests.join("folder/file"), b"").unwrap();
@@ -314,7 +314,7 @@ fn a_bus_whose_guests_cannot_be_removed_is_left_whole() {
     drop(publisher);
     let error = as_user(owner, || remove(&root, "test").unwrap_err());
     assert!(error.to_string().contains("guests"), "{error}");
-    assert!(stage.root().path().join("test/ring").exists());
+    assert!(buses.root().path().join("test/ring").exists());
     fs::remove_dir_all(guests.join("folder")).unwrap();
     as_user(owner, || remove(&root, "test").unwrap());
 }

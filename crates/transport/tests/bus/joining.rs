@@ -1,6 +1,6 @@
 //! Joining at any moment returns the books of that moment, and every later message once.
 
-use crate::stage::{Market, Stage, counts, mirror, small};
+use crate::world::{Buses, Market, Reader, mirror, small};
 use touchline_transport::shm::{Error, Item, Join, Publisher, SegmentError, Settings, Subscriber};
 use touchline_transport::{Mirror, Publish, SubscriptionEvent};
 use touchline_types::{ChannelState, Instrument, Phase, Side, Timestamps, Update, Validity};
@@ -8,33 +8,32 @@ use touchline_types::{ChannelState, Instrument, Phase, Side, Timestamps, Update,
 #[test]
 fn joining_at_any_moment_gives_the_publishers_books() {
     for seed in touchline_lab::random::seeds(8) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(seed, 5);
-        market.define(&mut publisher);
+        let buses = Buses::new();
+        let mut gateway = buses.gateway(seed, 5);
         let mut readers = Vec::new();
         for event in 0..4_000 {
             if event % 500 == 0 {
-                readers.push((event, stage.join(Join::default()), mirror()));
+                readers.push((event, Reader::new(buses.join(Join::default()))));
             }
-            match market.random.below(200) {
-                0 => market.lose(&mut publisher),
-                1 => market.reset(&mut publisher),
-                _ => market.event(&mut publisher),
+            match gateway.market.random.below(200) {
+                0 => gateway.lose(),
+                1 => gateway.reset(),
+                _ => gateway.event(),
             }
             if event % 7 == 0 {
-                for (_, subscriber, mirror) in &mut readers {
-                    subscriber.drain(usize::MAX, mirror);
+                for (_, reader) in &mut readers {
+                    reader.take(usize::MAX);
                 }
             }
         }
-        publisher.commit();
-        readers.push((4_000, stage.join(Join::default()), mirror()));
-        for (joined, subscriber, mirror) in &mut readers {
-            while subscriber.drain(usize::MAX, mirror) > 0 {}
-            market.assert_equal(mirror, &format!("SEED={seed}, joined at event {joined}"));
+        gateway.commit();
+        readers.push((4_000, buses.reader()));
+        for (joined, reader) in &mut readers {
+            reader.drain();
+            let context = format!("SEED={seed}, joined at event {joined}");
+            gateway.market.assert_equal(&reader.mirror, &context);
         }
-        assert_eq!(counts(&publisher).images_cut, 0);
+        assert_eq!(gateway.counts().images_cut, 0);
     }
 }
 
@@ -44,34 +43,31 @@ fn joining_at_any_moment_gives_the_publishers_books() {
 fn joining_slowly_while_everything_changes_ends_with_the_publishers_books() {
     for seed in touchline_lab::random::seeds(60) {
         for (instruments, before, during) in [(12, 300, 400), (60, 5, 150)] {
-            let stage = Stage::new();
-            let mut publisher = stage.publisher();
-            let mut market = Market::new(seed, instruments);
-            market.define(&mut publisher);
-            (0..before).for_each(|_| market.event(&mut publisher));
-            let mut subscriber = stage.join(Join::default());
-            let mut mirror = mirror();
+            let buses = Buses::new();
+            let mut gateway = buses.gateway(seed, instruments);
+            (0..before).for_each(|_| gateway.event());
+            let mut reader = Reader::new(buses.join(Join::default()));
             let mut orders = Validity::Recovering;
             for _ in 0..during {
-                subscriber.drain(1, &mut mirror);
-                match market.random.below(12) {
+                reader.take(1);
+                match gateway.market.random.below(12) {
                     0 => {
-                        market.lose(&mut publisher);
+                        gateway.lose();
                         orders = Validity::Recovering;
                     }
                     1 => {
-                        market.reset(&mut publisher);
+                        gateway.reset();
                         orders = Validity::Live;
                     }
-                    _ => market.event(&mut publisher),
+                    _ => gateway.event(),
                 }
             }
-            publisher.commit();
-            while subscriber.drain(usize::MAX, &mut mirror) > 0 {}
+            gateway.commit();
+            reader.drain();
             let context = format!("SEED={seed}, {instruments} instruments");
-            market.assert_equal(&mirror, &context);
+            gateway.market.assert_equal(&reader.mirror, &context);
             for instrument in (0..instruments).map(Instrument) {
-                let seen = mirror.orders_validity(instrument);
+                let seen = reader.mirror.orders_validity(instrument);
                 assert_eq!(seen, orders, "{context}: {instrument:?}");
             }
         }
@@ -80,13 +76,10 @@ fn joining_slowly_while_everything_changes_ends_with_the_publishers_books() {
 
 #[test]
 fn definitions_come_first_then_books_then_the_stream() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut market = Market::new(1, 3);
-    market.define(&mut publisher);
-    (0..2_000).for_each(|_| market.event(&mut publisher));
-    publisher.commit();
-    let mut subscriber = stage.join(Join::default());
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(1, 3);
+    gateway.events(2_000);
+    let mut subscriber = buses.join(Join::default());
     let mut told = String::new();
     while let Some(letter) = subscriber
         .poll(|item| match item {
@@ -110,8 +103,7 @@ fn definitions_come_first_then_books_then_the_stream() {
         stream.ends_with('!') && !stream.contains(['?', 'd', 'b']),
         "{told}"
     );
-    market.event(&mut publisher);
-    publisher.commit();
+    gateway.events(1);
     assert!(
         subscriber
             .poll(|item| matches!(item, Item::Update(_) | Item::Top { .. }))
@@ -122,18 +114,18 @@ fn definitions_come_first_then_books_then_the_stream() {
 
 #[test]
 fn a_filter_lets_its_instruments_through_and_ends_each_batch() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(2, 4);
     let join = || Join {
         filter: Some(Box::new(|definition| definition.symbol.as_str() == "SYM2")),
         ..Join::default()
     };
-    let (mut early, mut mirror_of_early) = (stage.join(join()), mirror());
+    let (mut early, mut mirror_of_early) = (buses.join(join()), mirror());
     market.define(&mut publisher);
     (0..500).for_each(|_| market.event(&mut publisher));
     publisher.commit();
-    let (mut late, mut mirror_of_late) = (stage.join(join()), mirror());
+    let (mut late, mut mirror_of_late) = (buses.join(join()), mirror());
     early.drain(usize::MAX, &mut mirror_of_early);
     late.drain(usize::MAX, &mut mirror_of_late);
     for mirror in [&mirror_of_early, &mirror_of_late] {
@@ -154,17 +146,17 @@ fn a_filter_lets_its_instruments_through_and_ends_each_batch() {
 /// notified of its end, after the last book.
 #[test]
 fn a_download_is_reported_once_in_its_place() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(3, 2);
-    let mut early = stage.join(Join::default());
+    let mut early = buses.join(Join::default());
     assert_eq!(told_by(&mut early), "!");
     let say = |publisher: &mut Publisher, phase| {
         publisher.publish(&Update::Download(phase), &Timestamps::default());
         publisher.commit();
     };
     say(&mut publisher, Phase::Begun);
-    let mut in_between = stage.join(Join::default());
+    let mut in_between = buses.join(Join::default());
     let mut told = told_by(&mut in_between);
     market.define(&mut publisher);
     (0..50).for_each(|_| market.event(&mut publisher));
@@ -173,12 +165,12 @@ fn a_download_is_reported_once_in_its_place() {
     assert_eq!(told.replace(['.', '|'], ""), "B!dde", "{told}");
     let told = told_by(&mut early).replace(['.', '|'], "");
     assert_eq!(told, "bdde", "from the ring alone");
-    let mut late = stage.join(Join::default());
+    let mut late = buses.join(Join::default());
     let told = told_by(&mut late);
     assert!(told.starts_with("DKDKE"), "{told}");
     assert!(!told[5..].contains(['b', 'e', 'B', 'E']), "{told}");
     let mut mirror = mirror();
-    stage.join(Join::default()).drain(usize::MAX, &mut mirror);
+    buses.join(Join::default()).drain(usize::MAX, &mut mirror);
     assert_eq!(mirror.download(), Some(Phase::Ended));
 }
 
@@ -211,11 +203,9 @@ fn told_by(subscriber: &mut Subscriber) -> String {
 #[test]
 fn a_slow_join_reports_the_phases_of_downloads_in_order() {
     for seed in touchline_lab::random::seeds(40) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(seed, 6);
-        market.define(&mut publisher);
-        let mut subscriber = stage.join(Join::default());
+        let buses = Buses::new();
+        let mut gateway = buses.gateway(seed, 6);
+        let mut subscriber = buses.join(Join::default());
         let (mut said, mut told) = (None, None);
         for _ in 0..300 {
             subscriber
@@ -228,17 +218,19 @@ fn a_slow_join_reports_the_phases_of_downloads_in_order() {
                     }
                 })
                 .given();
-            if market.random.below(15) == 0 {
+            if gateway.market.random.below(15) == 0 {
                 let phase = match said {
                     Some(Phase::Begun) => Phase::Ended,
                     Some(Phase::Ended) | None => Phase::Begun,
                 };
                 said = Some(phase);
-                publisher.publish(&Update::Download(phase), &Timestamps::default());
+                gateway
+                    .publisher
+                    .publish(&Update::Download(phase), &Timestamps::default());
             }
-            market.event(&mut publisher);
+            gateway.event();
         }
-        publisher.commit();
+        gateway.commit();
         while let Some(download) = subscriber
             .poll(|item| match item {
                 Item::Update(received) => match received.update {
@@ -258,8 +250,8 @@ fn a_slow_join_reports_the_phases_of_downloads_in_order() {
 /// A bus that is created, or created again with other sizes, is absent or starting until it can be joined: never damaged.
 #[test]
 fn a_reader_that_joins_during_a_start_waits() {
-    let stage = Stage::new();
-    let root = stage.root();
+    let buses = Buses::new();
+    let root = buses.root();
     let start = std::sync::Barrier::new(2);
     std::thread::scope(|threads| {
         let reader = threads.spawn(|| {
@@ -301,10 +293,8 @@ fn bus_of(round: usize) -> String {
 /// live books alone has it when the channel is live.
 #[test]
 fn books_that_were_never_published_are_live_after_a_reset() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut market = Market::new(3, 20);
-    market.define(&mut publisher);
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(3, 20);
     let orders_of = |mirror: &Mirror| {
         let all = (0..20).map(Instrument);
         let mut all: Vec<_> = all.map(|one| mirror.orders_validity(one)).collect();
@@ -316,14 +306,14 @@ fn books_that_were_never_published_are_live_after_a_reset() {
         ..Join::default()
     };
     let joined = || {
-        let mut reader = (stage.join(Join::default()), mirror());
-        reader.0.drain(usize::MAX, &mut reader.1);
-        reader.1
+        let mut reader = Reader::new(buses.join(Join::default()));
+        reader.take(usize::MAX);
+        reader.mirror
     };
-    market.assert_equal(&joined(), "before a reset");
+    gateway.market.assert_equal(&joined(), "before a reset");
     assert_eq!(orders_of(&joined()), [Validity::Recovering]);
-    market.reset(&mut publisher);
-    market.assert_equal(&joined(), "after a reset");
+    gateway.reset();
+    gateway.market.assert_equal(&joined(), "after a reset");
     assert_eq!(orders_of(&joined()), [Validity::Live]);
 
     let channel = |price| ChannelState {
@@ -331,28 +321,21 @@ fn books_that_were_never_published_are_live_after_a_reset() {
         orders: price,
         sequence: 0,
     };
-    publisher.publish(
-        &Update::Channel(&channel(Validity::Stale)),
-        &Timestamps::default(),
-    );
-    publisher.commit();
-    let (mut subscriber, mut live) = (stage.join(live_only), mirror());
-    subscriber.drain(usize::MAX, &mut live);
-    assert_eq!(live.own_validity(Instrument(0)).0, Validity::Stale);
-    publisher.publish(
-        &Update::Channel(&channel(Validity::Live)),
-        &Timestamps::default(),
-    );
-    publisher.commit();
-    while subscriber.drain(usize::MAX, &mut live) > 0 {}
-    market.assert_equal(&live, "a live channel");
-    assert_eq!(orders_of(&live), [Validity::Live]);
+    gateway.publish(&Update::Channel(&channel(Validity::Stale)));
+    let mut live = Reader::new(buses.join(live_only));
+    live.take(usize::MAX);
+    let own = live.mirror.own_validity(Instrument(0));
+    assert_eq!(own.0, Validity::Stale);
+    gateway.publish(&Update::Channel(&channel(Validity::Live)));
+    live.drain();
+    gateway.market.assert_equal(&live.mirror, "a live channel");
+    assert_eq!(orders_of(&live.mirror), [Validity::Live]);
 
-    market.lose(&mut publisher);
-    market.assert_equal(&joined(), "after a loss");
+    gateway.lose();
+    gateway.market.assert_equal(&joined(), "after a loss");
     assert_eq!(orders_of(&joined()), [Validity::Recovering]);
-    market.reset(&mut publisher);
-    drop(publisher);
+    gateway.reset();
+    drop(gateway);
     assert_eq!(
         joined().validity(Instrument(0)),
         Validity::Stale,

@@ -1,7 +1,7 @@
 //! Last trades, statistics and statuses: late joiners receive them, and the ring does not set them
 //! back.
 
-use crate::stage::{Market, Stage, definition};
+use crate::world::{Buses, Market, definition};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Images, Item, Join, Kinds, Polled, Publisher, Subscriber, Value};
 use touchline_types::{
@@ -103,8 +103,8 @@ fn told(subscriber: &mut Subscriber) -> Vec<String> {
 
 #[test]
 fn a_late_joiner_has_the_last_trade_statistics_and_statuses() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     Market::new(1, 3).define(&mut publisher);
     for update in [
         Update::Trade(&trade(7, 100, UpdateAction::New)),
@@ -126,7 +126,7 @@ fn a_late_joiner_has_the_last_trade_statistics_and_statuses() {
         "*status of ES\0\0\0\0: 21",
         "*status of NQ\0\0\0\0: 4",
     ];
-    let mut late = stage.join(asking());
+    let mut late = buses.join(asking());
     let told_late = told(&mut late);
     // After the snapshots the trades of the ring follow: they may have happened during joining.
     assert_eq!(&told_late[..5], expected);
@@ -148,15 +148,15 @@ fn a_late_joiner_has_the_last_trade_statistics_and_statuses() {
         kinds: Kinds::STATUS,
         ..asking()
     };
-    let mut statuses = stage.join(only);
+    let mut statuses = buses.join(only);
     assert_eq!(told(&mut statuses)[0], "*status of 1: 17");
-    let unasked = told(&mut stage.join(Join::default()));
+    let unasked = told(&mut buses.join(Join::default()));
     assert!(
         unasked.iter().all(|text| !text.starts_with('*')),
         "{unasked:?}"
     );
 
-    let mut images = Images::open(&stage.root(), "test").expect("it is there");
+    let mut images = Images::open(&buses.root(), "test").expect("it is there");
     let values: Vec<_> = images
         .last_values(Instrument(1))
         .map(|value| value.value)
@@ -175,12 +175,12 @@ fn a_late_joiner_has_the_last_trade_statistics_and_statuses() {
 /// A correction and a bust apply to the trade with their id only.
 #[test]
 fn a_bust_takes_the_last_trade_away_and_one_of_an_earlier_trade_does_not() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(1)));
     let last = |publisher: &mut Publisher, trade: Trade| {
         publish(publisher, &Update::Trade(&trade));
-        let mut images = Images::open(&stage.root(), "test").expect("it is there");
+        let mut images = Images::open(&buses.root(), "test").expect("it is there");
         let mut values = images.last_values(Instrument(1));
         match values.next()?.value {
             Value::Trade(trade) => Some((trade.trade_id, trade.price.0)),
@@ -212,8 +212,8 @@ fn a_bust_takes_the_last_trade_away_and_one_of_an_earlier_trade_does_not() {
 /// Entries of an earlier publisher are not the next one's.
 #[test]
 fn the_next_publisher_begins_without_last_values() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(1)));
     publish(
         &mut publisher,
@@ -224,9 +224,9 @@ fn the_next_publisher_begins_without_last_values() {
         &Update::Statistic(&figure(StatisticKind::Open, 90, UpdateAction::New)),
     );
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(1)));
-    let mut images = Images::open(&stage.root(), "test").expect("it is there");
+    let mut images = Images::open(&buses.root(), "test").expect("it is there");
     assert_eq!(images.last_values(Instrument(1)).count(), 0);
     publish(
         &mut publisher,
@@ -244,10 +244,10 @@ fn the_next_publisher_begins_without_last_values() {
 /// already has.
 #[test]
 fn statistics_of_the_ring_do_not_replace_newer_ones_of_the_table() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(1)));
-    let mut subscriber = stage.join(asking());
+    let mut subscriber = buses.join(asking());
     // It has joined the ring, and has read no table yet.
     for price in 1..=5 {
         publish(

@@ -1,8 +1,8 @@
 //! A subscriber of live books receives nothing else.
 
-use crate::stage::{Market, Stage, mirror};
+use crate::world::{Buses, mirror};
 use touchline_transport::shm::{Item, Join, Received};
-use touchline_transport::{Mirror, Publish, Subscribe};
+use touchline_transport::{Mirror, Subscribe};
 use touchline_types::{Update, Validity};
 
 fn join() -> Join {
@@ -49,24 +49,24 @@ fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mir
 #[test]
 fn books_that_are_not_live_are_withheld_and_sent_completely_later() {
     for seed in touchline_lab::random::seeds(16) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(seed, 6);
-        market.define(&mut publisher);
-        let mut subscriber = stage.join(join());
+        let buses = Buses::new();
+        let mut gateway = buses.gateway(seed, 6);
+        let mut subscriber = buses.join(join());
         let mut mirror = mirror();
         let mut withheld = 0;
         for _ in 0..3_000 {
-            match market.random.below(60) {
-                0 => market.lose(&mut publisher),
-                1 => market.natural(&mut publisher),
+            match gateway.market.random.below(60) {
+                0 => gateway.lose(),
+                1 => gateway.natural(),
                 2 => withheld += drain(&mut subscriber, &mut mirror),
-                _ => market.event(&mut publisher),
+                _ => gateway.event(),
             }
         }
-        publisher.commit();
+        gateway.commit();
         withheld += drain(&mut subscriber, &mut mirror);
-        market.assert_live_equal(&mirror, &format!("SEED={seed}"));
+        gateway
+            .market
+            .assert_live_equal(&mirror, &format!("SEED={seed}"));
         assert!(
             withheld > 10,
             "SEED={seed}: {withheld} times are not enough to show anything"
@@ -77,20 +77,20 @@ fn books_that_are_not_live_are_withheld_and_sent_completely_later() {
 #[test]
 fn a_late_joiner_receives_only_live_books() {
     for seed in touchline_lab::random::seeds(16) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(seed, 6);
-        market.define(&mut publisher);
+        let buses = Buses::new();
+        let mut gateway = buses.gateway(seed, 6);
         for _ in 0..500 {
-            match market.random.below(20) {
-                0 => market.lose(&mut publisher),
-                1 => market.natural(&mut publisher),
-                _ => market.event(&mut publisher),
+            match gateway.market.random.below(20) {
+                0 => gateway.lose(),
+                1 => gateway.natural(),
+                _ => gateway.event(),
             }
         }
-        publisher.commit();
-        let (mut subscriber, mut mirror) = (stage.join(join()), mirror());
+        gateway.commit();
+        let (mut subscriber, mut mirror) = (buses.join(join()), mirror());
         drain(&mut subscriber, &mut mirror);
-        market.assert_live_equal(&mirror, &format!("SEED={seed}"));
+        gateway
+            .market
+            .assert_live_equal(&mirror, &format!("SEED={seed}"));
     }
 }

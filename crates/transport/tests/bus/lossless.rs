@@ -1,6 +1,6 @@
 //! A lossless bus waits for its registered readers only, for a limited time.
 
-use crate::stage::{Market, Stage, counts, mirror, small};
+use crate::world::{Buses, Market, counts, mirror, small};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -26,11 +26,11 @@ pub fn named() -> Join {
 
 #[test]
 fn a_named_reader_that_is_slow_loses_nothing() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_secs(60));
-    let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&buses.root(), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
-    let mut subscriber = stage.join(named());
+    let mut subscriber = buses.join(named());
     market.define(&mut publisher);
     let done = AtomicBool::new(false);
     let mut mirror = mirror();
@@ -64,11 +64,11 @@ fn a_named_reader_that_is_slow_loses_nothing() {
 
 #[test]
 fn a_registered_reader_that_stops_for_too_long_is_overrun_and_notified() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_millis(20));
-    let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&buses.root(), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
-    let mut subscriber = stage.join(named());
+    let mut subscriber = buses.join(named());
     market.define(&mut publisher);
     (0..4_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
@@ -80,10 +80,10 @@ fn a_registered_reader_that_stops_for_too_long_is_overrun_and_notified() {
 
 #[test]
 fn the_publisher_does_not_wait_for_a_reader_that_left() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_secs(60));
-    let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
-    drop(stage.join(named()));
+    let mut publisher = Publisher::open(&buses.root(), "test", &settings).unwrap();
+    drop(buses.join(named()));
     let mut market = Market::new(1, 6);
     (0..4_000).for_each(|_| market.event(&mut publisher));
     assert_eq!(counts(&publisher).waits, 0);
@@ -91,18 +91,18 @@ fn the_publisher_does_not_wait_for_a_reader_that_left() {
 
 #[test]
 fn registration_fails_on_a_lossy_bus_and_beyond_the_last_slot() {
-    let stage = Stage::new();
-    let publisher = stage.publisher();
-    let refused = Subscriber::join(&stage.root(), "test", named())
+    let buses = Buses::new();
+    let publisher = buses.publisher();
+    let refused = Subscriber::join(&buses.root(), "test", named())
         .err()
         .unwrap();
     assert!(matches!(refused, Error::NotLossless { .. }), "{refused}");
     drop(publisher);
     let settings = lossless(Duration::from_millis(1));
-    let _publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    let _publisher = Publisher::open(&buses.root(), "test", &settings).unwrap();
     // As many as configured, although the file of their places is a whole page.
-    let _all = [stage.join(named()), stage.join(named())];
-    let refused = Subscriber::join(&stage.root(), "test", named())
+    let _all = [buses.join(named()), buses.join(named())];
+    let refused = Subscriber::join(&buses.root(), "test", named())
         .err()
         .unwrap();
     let refused = refused.to_string();

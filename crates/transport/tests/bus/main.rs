@@ -20,6 +20,6 @@ mod restarting;
 mod seen;
 mod selecting;
 mod shared;
-mod stage;
 mod stalling;
 mod torn;
+mod world;

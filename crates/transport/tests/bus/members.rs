@@ -3,7 +3,7 @@
 
 use crate::guests::{self, ONE, OTHER, as_user, is_root, of_owner, shared};
 use crate::lossless::{lossless, named};
-use crate::stage::{Market, Stage, counts, mirror};
+use crate::world::{Buses, Market, counts, mirror};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -95,13 +95,13 @@ fn assert_nothing_is_lost(
     market.assert_equal(&whole.0, "after the last event");
 }
 
-fn places(stage: &Stage) -> PathBuf {
-    stage.root().path().join("test/places")
+fn places(buses: &Buses) -> PathBuf {
+    buses.root().path().join("test/places")
 }
 
 /// Files of readers of this user.
-fn files_of(stage: &Stage, user: u32) -> Vec<PathBuf> {
-    let all = fs::read_dir(places(stage)).unwrap();
+fn files_of(buses: &Buses, user: u32) -> Vec<PathBuf> {
+    let all = fs::read_dir(places(buses)).unwrap();
     let all = all.map(|entry| entry.unwrap().path());
     let is_of = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -115,14 +115,14 @@ fn a_reader_of_another_user_is_waited_for_and_loses_nothing() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_secs(60));
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
-    let root = of_owner(&stage);
+    let root = of_owner(&buses);
     let mut subscriber = join(&root, ONE, &mut publisher).expect("a place");
     for file in ["cursors", "readers"] {
-        let mode = fs::metadata(stage.root().path().join("test").join(file)).unwrap();
+        let mode = fs::metadata(buses.root().path().join("test").join(file)).unwrap();
         assert_eq!(mode.permissions().mode() & 0o777, 0o640, "{file}");
     }
     market.define(&mut publisher);
@@ -140,14 +140,14 @@ fn a_reader_of_another_user_is_waited_for_and_loses_nothing() {
 
     // The next publisher waits for it from its start.
     drop(publisher);
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     let mut market = Market::new(2, 6);
     market.define(&mut publisher);
     assert_nothing_is_lost(&mut subscriber, &mut whole, &mut market, &mut publisher);
     assert!(counts(&publisher).waits > 0);
 
     drop(subscriber);
-    assert!(files_of(&stage, ONE).is_empty());
+    assert!(files_of(&buses, ONE).is_empty());
     (0..4_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     publisher.check().unwrap();
@@ -164,11 +164,11 @@ fn a_reader_of_another_user_that_stops_is_left_behind_and_has_its_place_again() 
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_millis(20));
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
-    let mut subscriber = join(&of_owner(&stage), ONE, &mut publisher).expect("a place");
+    let mut subscriber = join(&of_owner(&buses), ONE, &mut publisher).expect("a place");
     market.define(&mut publisher);
     for times in 1..4 {
         (0..4_000).for_each(|_| market.event(&mut publisher));
@@ -188,13 +188,13 @@ fn a_reader_without_a_place_is_refused() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_millis(20));
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
-    let root = of_owner(&stage);
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
+    let root = of_owner(&buses);
     let one = join(&root, ONE, &mut publisher).expect("a place");
     // As many places as configured, although their file is a whole page.
-    let others = stage.join(named());
+    let others = buses.join(named());
     let error = join(&root, OTHER, &mut publisher).err().expect("2 places");
     let is_full = matches!(
         error,
@@ -204,7 +204,7 @@ fn a_reader_without_a_place_is_refused() {
     drop(one);
     let three = join(&root, OTHER, &mut publisher).expect("a place that is free again");
     drop((others, three));
-    let lossy = Publisher::open(&shared(&stage), "lossy", &crate::stage::small()).unwrap();
+    let lossy = Publisher::open(&shared(&buses), "lossy", &crate::world::small()).unwrap();
     let error = as_user(ONE, || Subscriber::join(&root, "lossy", named()).err());
     assert!(
         matches!(error, Some(Error::NotLossless { .. })),
@@ -235,25 +235,25 @@ fn what_a_member_states_harms_itself_alone() {
         }),
     ];
     for (name, spoil) in spoils {
-        let stage = Stage::new();
+        let buses = Buses::new();
         let mut publisher =
-            Publisher::open(&shared(&stage), "test", &lossless(wait)).expect("a bus");
+            Publisher::open(&shared(&buses), "test", &lossless(wait)).expect("a bus");
         let mut market = Market::new(1, 6);
-        let root = of_owner(&stage);
+        let root = of_owner(&buses);
         let evil = join(&root, ONE, &mut publisher).expect("a place");
         let mut honest = join(&root, OTHER, &mut publisher).expect("a place");
         market.define(&mut publisher);
-        let [file] = &files_of(&stage, ONE)[..] else {
+        let [file] = &files_of(&buses, ONE)[..] else {
             panic!("one file");
         };
         as_user(ONE, || {
             spoil(&File::options().write(true).open(file).unwrap());
-            let [other] = &files_of(&stage, OTHER)[..] else {
+            let [other] = &files_of(&buses, OTHER)[..] else {
                 panic!("one file");
             };
             assert!(File::options().write(true).open(other).is_err());
             assert!(fs::remove_file(other).is_err());
-            let cursors = stage.root().path().join("test/cursors");
+            let cursors = buses.root().path().join("test/cursors");
             assert!(File::options().write(true).open(cursors).is_err());
         });
         let mut whole = Whole(mirror());
@@ -284,11 +284,11 @@ fn what_a_member_creates_among_the_places_stops_nobody() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_millis(20));
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
-    let root = of_owner(&stage);
-    let folder = places(&stage);
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
+    let root = of_owner(&buses);
+    let folder = places(&buses);
     let evil = join(&root, ONE, &mut publisher).expect("a place");
     let mut page = vec![0; 4_096];
     page[0] = 1;
@@ -317,19 +317,19 @@ fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_millis(20));
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
     market.define(&mut publisher);
-    let root = of_owner(&stage);
+    let root = of_owner(&buses);
     let recorder = |root: &Root| Join {
         reader_stats: Some(guests::named(root, "recorder").expect("a name")),
         ..named()
     };
     let mut first = join_as(&root, ONE, &mut publisher, &recorder).expect("a place");
     let other = join_as(&root, OTHER, &mut publisher, &|_| named()).expect("a place");
-    let in_place = |place| reader_in(&stage.root(), "test", place).expect("the bus is there");
+    let in_place = |place| reader_in(&buses.root(), "test", place).expect("the bus is there");
     let named_in = |place| in_place(place).unwrap_or_default();
     assert_eq!(
         [0, 1, 2, 3].map(named_in),
@@ -346,7 +346,7 @@ fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
 
     // A publisher that has ended holds no lock for them: they live.
     drop(publisher);
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     publisher.check().unwrap();
     as_user(ONE, || while first.drain(usize::MAX, &mut mirror) > 0 {});
     drop(publisher);
@@ -357,7 +357,7 @@ fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
     );
 
     // It states the place of the other one.
-    let file = stage.root().path().join("test/guests/64101.recorder");
+    let file = buses.root().path().join("test/guests/64101.recorder");
     let file = File::options().read(true).write(true).open(file).unwrap();
     let recorder = || readers(&root, "test").unwrap().remove(0);
     let place = recorder().counters.place;
@@ -404,14 +404,14 @@ fn a_killed_reader_of_another_user_is_not_waited_for() {
     if !is_root() {
         return;
     }
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = lossless(Duration::from_secs(60));
-    let mut publisher = Publisher::open(&shared(&stage), "test", &settings).unwrap();
+    let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
     market.define(&mut publisher);
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "members::role", "--nocapture"])
-        .env(ROOT, stage.root().path())
+        .env(ROOT, buses.root().path())
         .uid(ONE)
         .gid(guests::GROUP)
         .stdin(Stdio::piped())
@@ -427,7 +427,7 @@ fn a_killed_reader_of_another_user_is_not_waited_for() {
         }
         assert!(ready.join().unwrap(), "it ended early");
     });
-    assert_eq!(files_of(&stage, ONE).len(), 1);
+    assert_eq!(files_of(&buses, ONE).len(), 1);
     child.kill().expect("it lives");
     child.wait().expect("it ends");
     let begun = Instant::now();
@@ -441,13 +441,13 @@ fn a_killed_reader_of_another_user_is_not_waited_for() {
     );
     assert_eq!(counters.dead_place, 1);
     assert_eq!(
-        reader_in(&stage.root(), "test", 1).unwrap(),
+        reader_in(&buses.root(), "test", 1).unwrap(),
         Some(format!("-@{ONE}"))
     );
     publisher.check().unwrap();
     publisher.check().unwrap();
-    assert!(files_of(&stage, ONE).is_empty());
-    let root = of_owner(&stage);
+    assert!(files_of(&buses, ONE).is_empty());
+    let root = of_owner(&buses);
     assert_eq!(Overview::of(&root, "test").unwrap().readers, Some(vec![]));
     join(&root, OTHER, &mut publisher).expect("the place is free");
 }

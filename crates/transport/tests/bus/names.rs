@@ -1,7 +1,6 @@
 //! Removal of the files of a bus in use: no process publishes beside the next publisher, and every reader finds it.
 
-use crate::restarting::{Notified, drain, wait_for};
-use crate::stage::{Market, Stage, counts, mirror, small};
+use crate::world::{Buses, small};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +10,7 @@ use touchline_transport::shm::{
     Subscriber,
 };
 use touchline_transport::{Publish, SubscriptionEvent};
-use touchline_types::{CounterInfo, Instrument, Validity};
+use touchline_types::{CounterInfo, Validity};
 
 fn lossless() -> Settings {
     Settings {
@@ -59,10 +58,10 @@ fn counters_state_their_age() {
         unit: "packets",
         help: "Packets that came.",
     }];
-    let stage = Stage::new();
-    let publisher = stage.publisher();
+    let buses = Buses::new();
+    let publisher = buses.publisher();
     let mut file = CountersFile::create(publisher.lock(), 1.0, &COUNTERS, []).expect("room");
-    let view = CountersView::open(&stage.root(), "test").expect("a bus");
+    let view = CountersView::open(&buses.root(), "test").expect("a bus");
     let view = view.expect("it has counters");
     for values in [vec![], vec![7]] {
         file.show(values);
@@ -101,89 +100,73 @@ fn a_publisher_detects_a_lost_name_and_its_readers_find_the_next_one() {
     cases.sort_by_cached_key(|_| random.next_u64());
     for (file, deed) in cases {
         let context = format!("{deed:?} of {file:?}");
-        let stage = Stage::new();
-        let open = || Publisher::open(&stage.root(), "test", &lossless());
-        let mut publisher = open().unwrap();
-        let counters_file = CountersFile::create(publisher.lock(), 1.0, [], []).unwrap();
-        let mut market = Market::new(seed, 3);
-        market.define(&mut publisher);
-        (0..50).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        let mut subscriber = stage.join(Join::default());
-        let mut reader = (Notified::default(), mirror());
-        drain(&mut subscriber, &mut reader);
-        market.assert_equal(&reader.1, &context);
-        let mut check = || publisher.check().and_then(|()| counters_file.check());
+        let buses = Buses::new();
+        let mut gateway = buses.gateway_with(&lossless(), seed, 3);
+        let counters_file = CountersFile::create(gateway.publisher.lock(), 1.0, [], []).unwrap();
+        gateway.events(50);
+        let mut reader = buses.reader();
+        gateway.market.assert_equal(&reader.mirror, &context);
+        let mut check = || {
+            gateway
+                .publisher
+                .check()
+                .and_then(|()| counters_file.check())
+        };
         assert_eq!(check(), Ok(()), "{context}");
 
-        let bus: PathBuf = stage.root().path().join("test");
+        let bus: PathBuf = buses.root().path().join("test");
         let path = if file.is_empty() {
             bus.clone()
         } else {
             bus.join(file)
         };
-        deed.on(&path, &stage.root().path().join("away"));
+        deed.on(&path, &buses.root().path().join("away"));
         let lost = check().expect_err(&context);
         let Damage::NameLost(lost_path) = &lost else {
             panic!("{context}: {lost:?}");
         };
         assert_eq!(lost_path, &path, "{context}");
         // All published messages are complete, and stale when this publisher ends.
-        drain(&mut subscriber, &mut reader);
-        market.assert_equal(&reader.1, &context);
+        reader.drain();
+        gateway.market.assert_equal(&reader.mirror, &context);
         // Until it has ended no other publisher starts, except in another directory.
-        match open() {
+        match Publisher::open(&buses.root(), "test", &lossless()) {
             Ok(_) => assert!(file.is_empty(), "{context}: two publishers"),
             Err(Error::Segment(error)) => {
                 assert!(error.to_string().contains("process"), "{context}: {error}");
             }
             Err(error) => panic!("{context}: {error}"),
         }
-        drop((publisher, counters_file));
+        drop((gateway, counters_file));
         if !file.is_empty() {
-            wait_for(
-                &mut subscriber,
-                &mut reader,
-                SubscriptionEvent::PublisherGone,
-            );
-            assert_eq!(
-                reader.1.validity(Instrument(0)),
-                Validity::Stale,
-                "{context}"
-            );
+            reader.wait_for(SubscriptionEvent::PublisherGone);
+            assert_eq!(reader.validity(0), Validity::Stale, "{context}");
         }
 
-        let mut publisher = open().unwrap();
-        let mut market = Market::new(seed + 1, 3);
-        market.define(&mut publisher);
-        (0..50).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        let generation = publisher.generation();
-        wait_for(
-            &mut subscriber,
-            &mut reader,
-            SubscriptionEvent::Restarted { generation },
-        );
-        drain(&mut subscriber, &mut reader);
-        market.assert_equal(&reader.1, &context);
-        assert_eq!(publisher.check(), Ok(()), "{context}");
+        let mut gateway = buses.gateway_with(&lossless(), seed + 1, 3);
+        gateway.events(50);
+        let generation = gateway.publisher.generation();
+        reader.wait_for(SubscriptionEvent::Restarted { generation });
+        reader.drain();
+        gateway.market.assert_equal(&reader.mirror, &context);
+        assert_eq!(gateway.publisher.check(), Ok(()), "{context}");
     }
 }
 
 /// The directory was moved away while it was written, and a file moved back.
 #[test]
 fn a_ring_in_use_is_not_taken_over_in_another_directory() {
-    let stage = Stage::new();
-    let publisher = stage.publisher();
+    let buses = Buses::new();
+    let publisher = buses.publisher();
     let (bus, away) = (
-        stage.root().path().join("test"),
-        stage.root().path().join("away"),
+        buses.root().path().join("test"),
+        buses.root().path().join("away"),
     );
     fs::rename(&bus, &away).unwrap();
-    drop(stage.publisher());
+    drop(buses.publisher());
     for file in ["ring", "definitions", "images"] {
         fs::rename(away.join(file), bus.join(file)).unwrap();
-        let error = Publisher::open(&stage.root(), "test", &small()).unwrap_err();
+        let error = Publisher::open(&buses.root(), "test", &small()).unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains(file) && text.contains("still being written"),
@@ -192,7 +175,7 @@ fn a_ring_in_use_is_not_taken_over_in_another_directory() {
         fs::rename(bus.join(file), away.join(file)).unwrap();
     }
     drop(publisher);
-    stage.publisher();
+    buses.publisher();
 }
 
 /// Each file that a reader maps, made longer: no reader maps it, and it takes no memory; its publisher ends; the next one
@@ -208,13 +191,13 @@ fn a_file_that_is_made_longer_is_not_mapped() {
         "orders",
         "last_values",
     ] {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        let path = stage.root().path().join("test").join(name);
+        let buses = Buses::new();
+        let mut publisher = buses.publisher();
+        let path = buses.root().path().join("test").join(name);
         let before = fs::metadata(&path).unwrap();
         let file = fs::File::options().write(true).open(&path).unwrap();
         file.set_len(2 << 30).unwrap();
-        let refused = Subscriber::join(&stage.root(), "test", Join::default());
+        let refused = Subscriber::join(&buses.root(), "test", Join::default());
         let refused = refused.err().expect("too long").to_string();
         assert!(
             refused.contains(name) && refused.contains("2147483648 bytes"),
@@ -224,18 +207,18 @@ fn a_file_that_is_made_longer_is_not_mapped() {
         assert_eq!(after.blocks(), before.blocks(), "{name}");
         assert_eq!(publisher.check(), Err(Damage::OtherLength(path.clone())));
         drop(publisher);
-        let again = stage.publisher();
+        let again = buses.publisher();
         assert_eq!(fs::metadata(&path).unwrap().len(), before.len(), "{name}");
-        stage.join(Join::default());
+        buses.join(Join::default());
         drop(again);
     }
-    let stage = Stage::new();
-    let publisher = stage.publisher();
+    let buses = Buses::new();
+    let publisher = buses.publisher();
     let counters = CountersFile::create(publisher.lock(), 1.0, &[], &[]).unwrap();
-    let path = stage.root().path().join("test/counters");
+    let path = buses.path("counters");
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_len(2 << 30).unwrap();
-    let refused = CountersView::open(&stage.root(), "test").err();
+    let refused = CountersView::open(&buses.root(), "test").err();
     let refused = refused.expect("too long").to_string();
     assert!(refused.contains("2147483648 bytes"), "{refused}");
     assert_eq!(counters.check(), Err(Damage::OtherLength(path)));
@@ -246,7 +229,7 @@ fn a_file_that_is_made_longer_is_not_mapped() {
 #[test]
 fn cursors_of_another_length_are_made_again() {
     for length in [0, 4_096 * 3, 3 << 30] {
-        let stage = Stage::new();
+        let buses = Buses::new();
         let settings = Settings {
             lossless: Some(Lossless {
                 readers_max: 2,
@@ -254,54 +237,45 @@ fn cursors_of_another_length_are_made_again() {
             }),
             ..small()
         };
-        let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+        let mut gateway = buses.gateway_with(&settings, 1, 2);
         let named = || Join {
             registered: true,
             ..Join::default()
         };
-        let mut subscriber = stage.join(named());
-        let mut market = Market::new(1, 2);
-        market.define(&mut publisher);
-        publisher.commit();
-        let mut mirror = mirror();
-        while subscriber.drain(usize::MAX, &mut mirror) > 0 {}
-        let path = stage.root().path().join("test/cursors");
+        let mut reader = buses.reader_with(named());
+        let path = buses.path("cursors");
         let file = fs::File::options().write(true).open(&path).unwrap();
         file.set_len(length).unwrap();
         // Until the publisher has looked: the bus is shown, without places.
-        let overview = Overview::of(&stage.root(), "test").unwrap();
+        let overview = Overview::of(&buses.root(), "test").unwrap();
         assert_eq!(overview.readers, None, "{length}");
-        assert_eq!(publisher.check(), Ok(()), "{length}");
-        assert_eq!(counts(&publisher).cursors_renewed, 1, "{length}");
+        assert_eq!(gateway.publisher.check(), Ok(()), "{length}");
+        assert_eq!(gateway.counts().cursors_renewed, 1, "{length}");
         assert_eq!(fs::metadata(&path).unwrap().len(), 4_096, "{length}");
         // One idle look of the reader.
-        subscriber.look_again();
-        assert_eq!(subscriber.drain(usize::MAX, &mut mirror), 0, "{length}");
-        let overview = Overview::of(&stage.root(), "test").unwrap();
+        reader.subscriber.look_again();
+        assert_eq!(reader.take(usize::MAX), 0, "{length}");
+        let overview = Overview::of(&buses.root(), "test").unwrap();
         assert_eq!(overview.readers.map(|all| all.len()), Some(1), "{length}");
-        drop(stage.join(named()));
-        (0..4_000).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        let counters = counts(&publisher);
+        drop(buses.join(named()));
+        gateway.events(4_000);
+        let counters = gateway.counts();
         assert_eq!(
             counters.readers_left_behind, 1,
             "{length}: it was waited for"
         );
-        assert_eq!(publisher.check(), Ok(()));
-        assert_eq!(counts(&publisher).cursors_renewed, 1, "{length}");
+        assert_eq!(gateway.publisher.check(), Ok(()));
+        assert_eq!(gateway.counts().cursors_renewed, 1, "{length}");
     }
 }
 
 #[test]
 fn a_file_that_is_cut_short_is_named() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let path = stage.root().path().join("test/images");
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(1, 1);
+    let path = buses.path("images");
     let file = fs::File::options().write(true).open(&path).unwrap();
     file.set_len(0).unwrap();
-    let mut market = Market::new(1, 1);
-    market.define(&mut publisher);
-    market.event(&mut publisher);
-    publisher.commit();
-    assert_eq!(publisher.check(), Err(Damage::OtherLength(path)));
+    gateway.events(1);
+    assert_eq!(gateway.publisher.check(), Err(Damage::OtherLength(path)));
 }

@@ -2,8 +2,8 @@
 //! cannot be read.
 
 use crate::orders::{OrderMarket, Orders, orders_of};
-use crate::stage::{Stage, counts, definition, mirror, small};
 use crate::torn::Stamp;
+use crate::world::{Buses, counts, definition, mirror, small};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ use touchline_types::{
 
 const INSTRUMENT: Instrument = Instrument(0);
 
-fn open(stage: &Stage, settings: &Settings) -> Publisher {
-    Publisher::open(&stage.root(), "test", settings).expect("no other process writes it")
+fn open(buses: &Buses, settings: &Settings) -> Publisher {
+    Publisher::open(&buses.root(), "test", settings).expect("no other process writes it")
 }
 
 fn order(order_id: u64, row: u32) -> OrderChange {
@@ -73,8 +73,8 @@ fn settle(subscriber: &mut Subscriber, mirror: &mut Mirror) {
 }
 
 /// Joins, and returns the first instrument's book.
-fn joined(stage: &Stage, join: Join) -> (Validity, usize) {
-    let (mut subscriber, mut mirror) = (stage.join(join), mirror());
+fn joined(buses: &Buses, join: Join) -> (Validity, usize) {
+    let (mut subscriber, mut mirror) = (buses.join(join), mirror());
     settle(&mut subscriber, &mut mirror);
     assert_eq!(mirror.inconsistent_updates(), 0);
     (
@@ -91,8 +91,8 @@ fn a_late_joiner_has_a_book_of_a_hundred_thousand_orders_at_once() {
         orders_max: ORDERS as usize,
         ..small()
     };
-    let stage = Stage::new();
-    let mut publisher = open(&stage, &settings);
+    let buses = Buses::new();
+    let mut publisher = open(&buses, &settings);
     publish(&mut publisher, &Update::Definition(&definition(0)));
     let orders: Vec<_> = (0..ORDERS).map(|id| order(id, id as u32)).collect();
     for some in orders.chunks(100) {
@@ -100,7 +100,7 @@ fn a_late_joiner_has_a_book_of_a_hundred_thousand_orders_at_once() {
         publisher.commit();
     }
     assert_eq!(counts(&publisher).images_cut, 0);
-    let mut subscriber = stage.join(Join::default());
+    let mut subscriber = buses.join(Join::default());
     let mut seen = Vec::new();
     let start = Instant::now();
     while subscriber.is_joining() {
@@ -167,12 +167,12 @@ impl Subscribe for Judge<'_> {
 fn a_joined_order_book_is_that_of_its_message() {
     for seed in touchline_lab::random::seeds(4) {
         println!("SEED={seed}");
-        let stage = Stage::new();
+        let buses = Buses::new();
         let settings = Settings {
             ring_bytes: 1 << 20,
             ..small()
         };
-        let mut publisher = open(&stage, &settings);
+        let mut publisher = open(&buses, &settings);
         let mut market = OrderMarket::begin(seed, &mut publisher);
         let history = History::default();
         market.reset(&mut publisher);
@@ -192,7 +192,7 @@ fn a_joined_order_book_is_that_of_its_message() {
                     history: &history,
                     images: 0,
                 };
-                let mut subscriber = stage.join(Join::default());
+                let mut subscriber = buses.join(Join::default());
                 while subscriber.is_joining() {
                     subscriber.drain(1_000, &mut judge);
                 }
@@ -238,17 +238,17 @@ fn remember(market: &OrderMarket, history: &History, instrument: Instrument, seq
 /// whole message.
 #[test]
 fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = Settings {
         orders_max: 0,
         ..small()
     };
-    let mut publisher = open(&stage, &settings);
+    let mut publisher = open(&buses, &settings);
     publish(&mut publisher, &Update::Definition(&definition(0)));
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 1), order(2, 2)]);
     publisher.commit();
     empty_ring(&mut publisher);
-    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
     settle(&mut subscriber, &mut mirror);
     publish_change(&mut publisher, INSTRUMENT, &[order(3, 3)]);
     publisher.commit();
@@ -270,19 +270,19 @@ fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
 /// whole.
 #[test]
 fn a_book_with_an_order_without_a_row_is_not_live_to_joiners() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let settings = Settings {
         orders_max: 4,
         ..small()
     };
-    let mut publisher = open(&stage, &settings);
+    let mut publisher = open(&buses, &settings);
     publish(&mut publisher, &Update::Definition(&definition(0)));
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
     publish_change(&mut publisher, INSTRUMENT, &[order(2, 4)]);
     publisher.commit();
     empty_ring(&mut publisher);
     assert_eq!(counts(&publisher).images_cut, 1);
-    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
     settle(&mut subscriber, &mut mirror);
     publish_change(&mut publisher, INSTRUMENT, &[order(3, 3)]);
     publisher.commit();
@@ -294,14 +294,14 @@ fn a_book_with_an_order_without_a_row_is_not_live_to_joiners() {
     assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
     // The first order still has a row, from before its book was emptied.
     empty_ring(&mut publisher);
-    assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+    assert_eq!(joined(&buses, Join::default()), (Validity::Live, 1));
 }
 
 /// A subscriber of live books was not handed a change; later messages are not applied to its old book.
 #[test]
 fn a_change_that_was_not_live_is_in_the_image_that_follows() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(0)));
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
     publisher.commit();
@@ -309,7 +309,7 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
         live_only: true,
         ..Join::default()
     };
-    let (mut subscriber, mut mirror) = (stage.join(join), mirror());
+    let (mut subscriber, mut mirror) = (buses.join(join), mirror());
     settle(&mut subscriber, &mut mirror);
     assert_eq!(mirror.orders().len_of(INSTRUMENT), 1);
     let update = OrdersUpdate {
@@ -331,8 +331,8 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
 /// In one batch an order is removed and a new order takes its row; the removal is published after the new order.
 #[test]
 fn an_order_reuses_a_row_that_was_freed_in_the_same_batch() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     for index in 0..2 {
         publish(&mut publisher, &Update::Definition(&definition(index)));
         publish_whole(&mut publisher, Instrument(index), &[]);
@@ -347,7 +347,7 @@ fn an_order_reuses_a_row_that_was_freed_in_the_same_batch() {
     publish_change(&mut publisher, Instrument(1), &[gone]);
     publisher.commit();
     empty_ring(&mut publisher);
-    assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+    assert_eq!(joined(&buses, Join::default()), (Validity::Live, 1));
 }
 
 /// A publisher that was stopped or died within a row, a book or a batch: no order book is reported live. When it
@@ -355,16 +355,16 @@ fn an_order_reuses_a_row_that_was_freed_in_the_same_batch() {
 #[test]
 fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
     for (table, slot) in [("orders", 1), ("order_books", 0), ("images", 0)] {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
+        let buses = Buses::new();
+        let mut publisher = buses.publisher();
         publish(&mut publisher, &Update::Definition(&definition(0)));
         publish(&mut publisher, &Update::Reset);
         publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0), order(2, 1)]);
         publisher.commit();
         empty_ring(&mut publisher);
-        let stamp = Stamp::of(&stage, table, slot);
+        let stamp = Stamp::of(&buses, table, slot);
         stamp.stop_in_a_change();
-        let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+        let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
         settle(&mut subscriber, &mut mirror);
         assert_ne!(
             mirror.orders_validity(INSTRUMENT),
@@ -384,7 +384,7 @@ fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
         assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
         stamp.stop_in_a_change();
         drop(publisher);
-        let (validity, _) = joined(&stage, Join::default());
+        let (validity, _) = joined(&buses, Join::default());
         assert_ne!(validity, Validity::Live, "{table}, dead");
     }
 }
@@ -392,18 +392,18 @@ fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
 /// The publisher is within a batch: rows may be from before or after it, so no order book is usable.
 #[test]
 fn order_books_of_an_interrupted_batch_are_not_read() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(0)));
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
     publisher.commit();
     publish_change(&mut publisher, INSTRUMENT, &[order(2, 1)]);
-    let stopped = joined(&stage, Join::default());
+    let stopped = joined(&buses, Join::default());
     assert_eq!(stopped, (Validity::Recovering, 0));
     drop(publisher);
-    assert_eq!(joined(&stage, Join::default()), (Validity::Stale, 0));
-    let mut publisher = stage.publisher();
+    assert_eq!(joined(&buses, Join::default()), (Validity::Stale, 0));
+    let mut publisher = buses.publisher();
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
     publisher.commit();
-    assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+    assert_eq!(joined(&buses, Join::default()), (Validity::Live, 1));
 }

@@ -1,7 +1,7 @@
 //! Order books by their tables and by the ring: a reader that joins, is overrun or was notified of a stall receives
 //! them at once, with losses and resets in between that were reported with the tables.
 
-use crate::stage::{Stage, definition, mirror, stall, state};
+use crate::world::{Buses, definition, mirror, stall, state};
 use std::collections::BTreeMap;
 use touchline_book::OrderBooks;
 use touchline_lab::random::{Random, seeds};
@@ -196,13 +196,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn join(stage: &Stage, live_only: bool) -> Reader {
+    fn join(buses: &Buses, live_only: bool) -> Reader {
         let join = Join {
             live_only,
             ..Join::default()
         };
         Reader {
-            subscriber: stage.join(join),
+            subscriber: buses.join(join),
             mirror: mirror(),
             at: [0; INSTRUMENTS as usize],
         }
@@ -264,13 +264,13 @@ impl Reader {
 #[test]
 fn a_slow_reader_receives_only_order_books_that_existed() {
     for seed in seeds(60) {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
+        let buses = Buses::new();
+        let mut publisher = buses.publisher();
         let mut market = OrderMarket::begin(seed, &mut publisher);
         let mut readers: Vec<Reader> = Vec::new();
         for event in 0..300 {
             if event % 20 == 0 {
-                readers.push(Reader::join(&stage, event % 40 == 0));
+                readers.push(Reader::join(&buses, event % 40 == 0));
             }
             market.event(&mut publisher);
             match market.random.below(24) {
@@ -292,8 +292,8 @@ fn a_slow_reader_receives_only_order_books_that_existed() {
                 }
             }
         }
-        readers.push(Reader::join(&stage, false));
-        readers.push(Reader::join(&stage, true));
+        readers.push(Reader::join(&buses, false));
+        readers.push(Reader::join(&buses, true));
         state(&mut publisher, 0);
         market.state_channel(Validity::Live, &mut publisher);
         for (number, reader) in readers.iter_mut().enumerate() {
@@ -309,11 +309,11 @@ fn a_slow_reader_receives_only_order_books_that_existed() {
 #[test]
 fn a_reset_that_was_reported_does_not_empty_a_newer_price_book() {
     for live_only in [false, true] {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
+        let buses = Buses::new();
+        let mut publisher = buses.publisher();
         let mut market = OrderMarket::begin(1, &mut publisher);
         price(&mut publisher, 1);
-        let mut reader = Reader::join(&stage, live_only);
+        let mut reader = Reader::join(&buses, live_only);
         market.refresh(Instrument(0), &mut publisher);
         publisher.commit();
         market.remember();

@@ -1,6 +1,6 @@
 //! The bus without market data: messages as bytes, keyed latest values, late join.
 
-use crate::stage::{Market, Stage, definition};
+use crate::world::{Buses, Market, definition};
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_lab::random::Random;
 use touchline_transport::Publish;
@@ -28,31 +28,31 @@ fn layout() -> Layout<1> {
     }
 }
 
-fn open(stage: &Stage) -> (Publication, TableWriter) {
+fn open(buses: &Buses) -> (Publication, TableWriter) {
     let (publication, [table]) =
-        Publication::open(&stage.root(), "raw", &layout()).expect("no other process writes it");
+        Publication::open(&buses.root(), "raw", &layout()).expect("no other process writes it");
     (publication, table)
 }
 
-fn join(stage: &Stage) -> Subscription<1> {
-    Subscription::join(&stage.root(), "raw", ["latest"], false).expect("the bus is there")
+fn join(buses: &Buses) -> Subscription<1> {
+    Subscription::join(&buses.root(), "raw", ["latest"], false).expect("the bus is there")
 }
 
 #[test]
 fn a_ring_without_room_for_a_message_is_refused_with_the_size_that_has_room() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let layout = |ring_bytes| Layout {
         ring_bytes,
         message_bytes_min: 60_009,
         ..layout()
     };
-    let refused = Publication::open(&stage.root(), "raw", &layout(262_144));
+    let refused = Publication::open(&buses.root(), "raw", &layout(262_144));
     let refused = refused.expect_err("an eighth of it is the longest message");
     assert_eq!(
         refused.to_string(),
         "ring_bytes: a ring of 262144 bytes cannot hold the longest message of this bus, 60009 bytes; give 524288 or more"
     );
-    Publication::open(&stage.root(), "raw", &layout(524_288)).expect("the size of the error");
+    Publication::open(&buses.root(), "raw", &layout(524_288)).expect("the size of the error");
 }
 
 /// Publishes a message of a key: the key, a value and noise of any length; its slot holds key and value.
@@ -125,9 +125,9 @@ fn follow(subscription: &mut Subscription<1>, held: &mut Held) -> (u64, u64) {
 fn joining_at_any_moment_gives_the_latest_value_of_each_key() {
     for seed in touchline_lab::random::seeds(16) {
         let mut random = Random::from_seed(seed);
-        let stage = Stage::new();
-        let mut bus = open(&stage);
-        let (mut early, mut early_held) = (join(&stage), [None; SLOTS]);
+        let buses = Buses::new();
+        let mut bus = open(&buses);
+        let (mut early, mut early_held) = (join(&buses), [None; SLOTS]);
         let (mut expected, mut published, mut seen) = ([None; SLOTS], 0, 0);
         for _ in 0..40 {
             for _ in 0..random.below(120) {
@@ -136,7 +136,7 @@ fn joining_at_any_moment_gives_the_latest_value_of_each_key() {
                 expected[key as usize] = Some(value);
                 published += 1;
             }
-            let mut late = join(&stage);
+            let mut late = join(&buses);
             let mut late_held = take_latest(&late);
             follow(&mut late, &mut late_held);
             let (taken, lost) = follow(&mut early, &mut early_held);
@@ -157,16 +157,16 @@ fn joining_at_any_moment_gives_the_latest_value_of_each_key() {
 
 #[test]
 fn another_publisher_is_reported_with_empty_tables() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let mut random = Random::from_seed(1);
-    let mut bus = open(&stage);
+    let mut bus = open(&buses);
     publish(&mut bus, 3, 33, &mut random);
-    let (mut reader, mut held) = (join(&stage), [None; SLOTS]);
+    let (mut reader, mut held) = (join(&buses), [None; SLOTS]);
     assert_eq!(follow(&mut reader, &mut held), (1, 0));
     // A staged message that is not released does not exist.
     bus.0.stage(64, |frame| frame.put(&[7_u64; 8]));
     drop(bus);
-    let mut bus = open(&stage);
+    let mut bus = open(&buses);
     publish(&mut bus, 4, 44, &mut random);
     let event = loop {
         match reader.poll(|_| ()) {
@@ -186,10 +186,10 @@ fn another_publisher_is_reported_with_empty_tables() {
 /// A recorder of market data reads bytes: messages of the native format, in order.
 #[test]
 fn market_data_is_read_as_bytes() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(7, 4);
-    let mut reader = Subscription::join(&stage.root(), "test", ["definitions"], false)
+    let mut reader = Subscription::join(&buses.root(), "test", ["definitions"], false)
         .expect("the bus is there");
     market.define(&mut publisher);
     (0..20).for_each(|_| market.event(&mut publisher));
@@ -222,9 +222,9 @@ fn market_data_is_read_as_bytes() {
 
 #[test]
 fn a_message_is_written_once_with_its_flags() {
-    let stage = Stage::new();
-    let (mut publication, _table) = open(&stage);
-    let mut reader = join(&stage);
+    let buses = Buses::new();
+    let (mut publication, _table) = open(&buses);
+    let mut reader = join(&buses);
     publication.stage(11, |frame| {
         frame.put(b"eleven byte");
         frame.finish();
@@ -257,9 +257,9 @@ fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
     for seed in first..first + touchline_lab::random::amount("SEEDS", 60) {
         println!("seed {seed}");
         let mut random = Random::from_seed(seed);
-        let stage = Stage::new();
-        let mut bus = open(&stage);
-        let mut subscription = join(&stage);
+        let buses = Buses::new();
+        let mut bus = open(&buses);
+        let mut subscription = join(&buses);
         let behind = random.below(3) * 150;
         for number in 0..behind {
             publish(&mut bus, number % SLOTS as u64, number, &mut random);
@@ -267,18 +267,18 @@ fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
         if random.chance(0.5) {
             // The start of this one is lost with the ring.
             drop(bus);
-            bus = open(&stage);
+            bus = open(&buses);
             publish(&mut bus, 0, 0, &mut random);
         }
-        stage.overwrite("raw/ring", &mut random, seed % 2 == 0);
+        buses.overwrite("raw/ring", &mut random, seed % 2 == 0);
         let idle = |subscription: &mut Subscription<1>| {
             let mut polls = (0..20_000).map(|_| subscription.poll(|_| ()));
             polls.any(|polled| matches!(polled, Ok(Polled::Nothing)))
         };
         assert!(idle(&mut subscription), "seed {seed}: progress without end");
         drop(bus);
-        std::fs::remove_dir_all(stage.root().path().join("raw")).expect("our files");
-        let mut bus = open(&stage);
+        std::fs::remove_dir_all(buses.root().path().join("raw")).expect("our files");
+        let mut bus = open(&buses);
         publish(&mut bus, 1, 7, &mut random);
         let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
         let is_back = loop {

@@ -1,6 +1,6 @@
 //! Named readers as seen from outside: position, losses, latencies, and whether they live.
 
-use crate::stage::{Market, Stage, mirror, small};
+use crate::world::{Buses, Market, mirror, small};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,8 +20,8 @@ const CLOCK: FineClock = FineClock {
     ns_per_tick: 2.0,
 };
 
-fn named(stage: &Stage, name: &str) -> Subscriber {
-    stage.join(seen_as(&stage.root(), name).expect("the name is free"))
+fn named(buses: &Buses, name: &str) -> Subscriber {
+    buses.join(seen_as(&buses.root(), name).expect("the name is free"))
 }
 
 fn seen_as(root: &Root, name: &str) -> Result<Join, Error> {
@@ -31,8 +31,8 @@ fn seen_as(root: &Root, name: &str) -> Result<Join, Error> {
     })
 }
 
-fn seen(stage: &Stage) -> Vec<ReaderView> {
-    readers(&stage.root(), "test").expect("the bus is there")
+fn seen(buses: &Buses) -> Vec<ReaderView> {
+    readers(&buses.root(), "test").expect("the bus is there")
 }
 
 fn drain(subscriber: &mut Subscriber) {
@@ -41,17 +41,17 @@ fn drain(subscriber: &mut Subscriber) {
 
 #[test]
 fn a_named_reader_is_shown_with_its_lag() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(1, 4);
     market.define(&mut publisher);
-    assert!(seen(&stage).is_empty());
-    let (mut quick, idle) = (named(&stage, "quick"), named(&stage, "an-idle.one"));
-    let unseen = stage.join(Join::default());
+    assert!(seen(&buses).is_empty());
+    let (mut quick, idle) = (named(&buses, "quick"), named(&buses, "an-idle.one"));
+    let unseen = buses.join(Join::default());
     (0..100).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     drain(&mut quick);
-    let readers = seen(&stage);
+    let readers = seen(&buses);
     let names: Vec<_> = readers.iter().map(|reader| reader.name.as_str()).collect();
     assert_eq!(
         names,
@@ -65,7 +65,7 @@ fn a_named_reader_is_shown_with_its_lag() {
     let counters = publisher.counters();
     let (idle_seen, quick_seen) = (&readers[0], &readers[1]);
     assert_eq!((quick_seen.lag_bytes, idle_seen.counters.batches), (0, 0));
-    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
     let position = overview.position;
     assert_eq!(idle_seen.lag_bytes, position - idle_seen.counters.position);
     // It joined at the last join point, before which nothing is unread.
@@ -76,18 +76,18 @@ fn a_named_reader_is_shown_with_its_lag() {
     assert!(counters.batches_published > 20, "too few to tell");
     drop((quick, idle, unseen));
     assert!(
-        seen(&stage).is_empty(),
+        seen(&buses).is_empty(),
         "a reader that leaves removes its counters file"
     );
-    let left = std::fs::read_dir(stage.root().path().join("test/boards")).expect("a folder");
+    let left = std::fs::read_dir(buses.root().path().join("test/boards")).expect("a folder");
     assert_eq!(left.count(), 0);
 }
 
 #[test]
 fn latencies_are_measured_by_both_clocks() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut subscriber = named(&stage, "timed");
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
+    let mut subscriber = named(&buses, "timed");
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .expect("after 1970");
@@ -115,7 +115,7 @@ fn latencies_are_measured_by_both_clocks() {
     publish(5_001, now + 30_000_000_000); // the message's clock is ahead
     publish(0, now - 3_600_000_000_000); // no trace, from a recording
     publish(0, 0); // no times
-    let reader = seen(&stage).pop().expect("it lives");
+    let reader = seen(&buses).pop().expect("it lives");
     let counters_file = reader.counters_file.expect("a complete counters file");
     let histograms: Vec<_> = counters_file.histograms().collect();
     let [(by_ticks, published), (_, received)] = &histograms[..] else {
@@ -140,20 +140,20 @@ fn latencies_are_measured_by_both_clocks() {
 
 #[test]
 fn an_overrun_reader_is_shown_with_its_loss() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(3, 6);
     market.define(&mut publisher);
-    let mut subscriber = named(&stage, "slow");
+    let mut subscriber = named(&buses, "slow");
     (0..4_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
-    let behind = seen(&stage)[0].lag_bytes;
+    let behind = seen(&buses)[0].lag_bytes;
     assert!(
         behind > small().ring_bytes,
         "{behind}: more than can be caught up"
     );
     drain(&mut subscriber);
-    let reader = seen(&stage).pop().expect("it lives");
+    let reader = seen(&buses).pop().expect("it lives");
     assert_eq!((reader.counters.overruns, reader.lag_bytes), (1, 0));
     let lost = reader.counters.overrun_messages;
     let published = publisher.counters().messages_published;
@@ -168,11 +168,11 @@ fn an_overrun_reader_is_shown_with_its_loss() {
 /// Processes that start on the bus hold old names for a moment, to remove them.
 #[test]
 fn a_name_that_is_being_removed_is_free_afterwards() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
+    let buses = Buses::new();
+    let _publisher = buses.publisher();
     // Creates the folder of names.
-    let _other = named(&stage, "other");
-    let bus = stage.root().open("test").expect("the bus");
+    let _other = named(&buses, "other");
+    let bus = buses.root().open("test").expect("the bus");
     let names = Root::at(bus.path().join("boards"));
     let name = names.create("one").expect("a name without a reader");
     let lock = WriterLock::acquire(name).expect("it is free");
@@ -180,17 +180,17 @@ fn a_name_that_is_being_removed_is_free_afterwards() {
         thread::sleep(Duration::from_millis(5));
         lock.remove_directory()
     });
-    let taken = seen_as(&stage.root(), "one");
+    let taken = seen_as(&buses.root(), "one");
     remover.join().expect("it ends").expect("removed");
     assert!(taken.is_ok(), "{:?}", taken.err());
 }
 
 #[test]
 fn a_name_has_one_reader_and_the_number_of_readers_is_limited() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let first = named(&stage, "one");
-    let refused = seen_as(&stage.root(), "one")
+    let buses = Buses::new();
+    let _publisher = buses.publisher();
+    let first = named(&buses, "one");
+    let refused = seen_as(&buses.root(), "one")
         .err()
         .expect("it is taken")
         .to_string();
@@ -211,7 +211,7 @@ fn a_name_has_one_reader_and_the_number_of_readers_is_limited() {
         "a\0",
         &"x".repeat(300),
     ] {
-        let refused = seen_as(&stage.root(), name).err().expect(name).to_string();
+        let refused = seen_as(&buses.root(), name).err().expect(name).to_string();
         assert!(
             refused.contains("cannot be the name of a reader"),
             "{refused}"
@@ -219,10 +219,10 @@ fn a_name_has_one_reader_and_the_number_of_readers_is_limited() {
     }
     drop(first);
     let all: Vec<_> = (0..READERS_MAX)
-        .map(|number| ReaderStats::create(&stage.root(), "test", &number.to_string(), CLOCK))
+        .map(|number| ReaderStats::create(&buses.root(), "test", &number.to_string(), CLOCK))
         .collect::<Result<_, _>>()
         .expect("room for all");
-    let refused = seen_as(&stage.root(), "one")
+    let refused = seen_as(&buses.root(), "one")
         .err()
         .expect("no room")
         .to_string();
@@ -231,29 +231,29 @@ fn a_name_has_one_reader_and_the_number_of_readers_is_limited() {
         "{refused}"
     );
     drop(all);
-    drop(named(&stage, "one"));
-    let nowhere = ReaderStats::create(&stage.root(), "other", "one", CLOCK);
+    drop(named(&buses, "one"));
+    let nowhere = ReaderStats::create(&buses.root(), "other", "one", CLOCK);
     assert!(nowhere.is_err(), "a reader does not begin a bus");
-    assert!(!stage.root().path().join("other").exists());
+    assert!(!buses.root().path().join("other").exists());
 }
 
 #[test]
 fn the_slot_of_a_registered_reader_is_known() {
-    let stage = Stage::new();
+    let buses = Buses::new();
     let lossless = Settings {
         lossless: Some(Lossless::default()),
         ..small()
     };
-    let _publisher = Publisher::open(&stage.root(), "test", &lossless).expect("a bus");
-    let _nameless = stage.join(Join {
+    let _publisher = Publisher::open(&buses.root(), "test", &lossless).expect("a bus");
+    let _nameless = buses.join(Join {
         registered: true,
         ..Join::default()
     });
-    let _reader = stage.join(Join {
+    let _reader = buses.join(Join {
         registered: true,
-        ..seen_as(&stage.root(), "waited-for").expect("the name is free")
+        ..seen_as(&buses.root(), "waited-for").expect("the name is free")
     });
-    let (overview, seen) = Overview::with_readers(&stage.root(), "test").expect("a bus");
+    let (overview, seen) = Overview::with_readers(&buses.root(), "test").expect("a bus");
     let places: Vec<_> = overview
         .readers
         .expect("a lossless one")
@@ -266,27 +266,27 @@ fn the_slot_of_a_registered_reader_is_known() {
 
 #[test]
 fn a_reader_follows_its_bus_into_another_directory() {
-    let stage = Stage::new();
-    let publisher = stage.publisher();
-    let mut subscriber = named(&stage, "faithful");
+    let buses = Buses::new();
+    let publisher = buses.publisher();
+    let mut subscriber = named(&buses, "faithful");
     drop(publisher);
-    std::fs::remove_dir_all(stage.root().path().join("test")).expect("our folder");
-    let _publisher = stage.publisher();
-    assert!(seen(&stage).is_empty());
+    std::fs::remove_dir_all(buses.root().path().join("test")).expect("our folder");
+    let _publisher = buses.publisher();
+    assert!(seen(&buses).is_empty());
     let start = std::time::Instant::now();
-    while seen(&stage).is_empty() {
+    while seen(&buses).is_empty() {
         assert!(start.elapsed().as_secs() < 20, "it looks every 100 ms");
         drain(&mut subscriber);
     }
-    assert_eq!(seen(&stage)[0].counters.restarts, 1);
+    assert_eq!(seen(&buses)[0].counters.restarts, 1);
 }
 
 #[test]
 fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let (mut good, _spoilt) = (named(&stage, "good"), named(&stage, "spoilt"));
-    let stats = stage.root().path().join("test/boards");
+    let buses = Buses::new();
+    let _publisher = buses.publisher();
+    let (mut good, _spoilt) = (named(&buses, "good"), named(&buses, "spoilt"));
+    let stats = buses.root().path().join("test/boards");
     let file = stats.join("spoilt/counters");
     let whole = std::fs::read(&file).expect("its counters file");
     let mut random = touchline_lab::random::Random::from_seed(9);
@@ -301,7 +301,7 @@ fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
             spoilt.truncate(4_096 * random.below(8) as usize);
         }
         std::fs::write(&file, &spoilt).expect("our file");
-        let seen = seen(&stage);
+        let seen = seen(&buses);
         assert_eq!(seen.len(), 2);
         assert!(seen[0].counters_file.is_ok() && seen[0].name == "good");
         if let Err(error) = &seen[1].counters_file {
@@ -310,13 +310,13 @@ fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
     }
     std::fs::write(&file, b"").expect("our file");
     assert!(
-        seen(&stage)[1].counters_file.is_err(),
+        seen(&buses)[1].counters_file.is_err(),
         "an empty file is refused"
     );
     std::os::unix::fs::symlink("/etc", stats.join("linked")).expect("our folder");
     std::fs::write(stats.join("a-file"), b"x").expect("our folder");
     assert_eq!(
-        seen(&stage).len(),
+        seen(&buses).len(),
         2,
         "what is no reader's is not looked at"
     );
@@ -326,41 +326,41 @@ fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
 /// A killed reader is shown as dead; the next of its name takes over, and old dead ones are removed.
 #[test]
 fn a_killed_reader_is_reported_as_dead_until_another_takes_its_name() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let player = Player::start(stage.root().path());
-    let reader = seen(&stage).pop().expect("it lives");
+    let buses = Buses::new();
+    let _publisher = buses.publisher();
+    let player = Player::start(buses.root().path());
+    let reader = seen(&buses).pop().expect("it lives");
     assert_eq!(
         reader.process.map(|process| process.pid),
         Some(player.child.id())
     );
     player.kill();
-    let reader = seen(&stage).pop().expect("its counters file is left");
+    let reader = seen(&buses).pop().expect("its counters file is left");
     assert!(reader.process.is_none());
     assert_eq!(
         reader.counters_file.expect("whole").origin().pid,
-        reader_pid(&stage)
+        reader_pid(&buses)
     );
-    let other = named(&stage, "other");
-    assert_eq!(seen(&stage).len(), 2, "it died a moment ago, and stays");
-    let next = named(&stage, "killed");
-    assert!(seen(&stage).iter().all(|reader| reader.process.is_some()));
+    let other = named(&buses, "other");
+    assert_eq!(seen(&buses).len(), 2, "it died a moment ago, and stays");
+    let next = named(&buses, "killed");
+    assert!(seen(&buses).iter().all(|reader| reader.process.is_some()));
     drop((next, other));
 
-    Player::start(stage.root().path()).kill();
-    age(&stage.root().path().join("test/boards/killed/counters"));
-    drop(named(&stage, "other"));
-    assert!(seen(&stage).is_empty(), "an hour is over");
+    Player::start(buses.root().path()).kill();
+    age(&buses.root().path().join("test/boards/killed/counters"));
+    drop(named(&buses, "other"));
+    assert!(seen(&buses).is_empty(), "an hour is over");
 
-    Player::start(stage.root().path()).kill();
-    age(&stage.root().path().join("test/boards/killed/counters"));
+    Player::start(buses.root().path()).kill();
+    age(&buses.root().path().join("test/boards/killed/counters"));
     drop(_publisher);
-    let _publisher = stage.publisher();
-    assert!(seen(&stage).is_empty(), "a publisher sweeps as well");
+    let _publisher = buses.publisher();
+    assert!(seen(&buses).is_empty(), "a publisher sweeps as well");
 }
 
-fn reader_pid(stage: &Stage) -> u32 {
-    seen(stage)[0]
+fn reader_pid(buses: &Buses) -> u32 {
+    seen(buses)[0]
         .counters_file
         .as_ref()
         .expect("whole")

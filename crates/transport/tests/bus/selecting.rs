@@ -1,8 +1,7 @@
 //! Selection by kind or instrument: only selected messages are handed out, and the number of
 //! skipped ones is returned.
 
-use crate::restarting::{Notified, drain, wait_for};
-use crate::stage::{Market, Stage, mirror};
+use crate::world::{Buses, Market};
 use touchline_transport::shm::{Item, Join, Kinds, Polled, Publisher, Subscriber};
 use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::native::TopOfBook;
@@ -65,22 +64,17 @@ fn of(kinds: Kinds) -> Join {
 
 #[test]
 fn deselected_kinds_of_messages_are_skipped() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut market = Market::new(3, 4);
-    market.define(&mut publisher);
-    let mut all = stage.join(Join::default());
-    let mut tops = stage.join(of(Kinds::TOPS));
-    let mut trades = stage.join(of(Kinds::TRADES));
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(3, 4);
+    let mut all = buses.join(Join::default());
+    let mut tops = buses.join(of(Kinds::TOPS));
+    let mut trades = buses.join(of(Kinds::TRADES));
     for reader in [&mut all, &mut tops, &mut trades] {
         assert_eq!(take(reader).definitions, 4, "they concern every reader");
     }
-    for _ in 0..150 {
-        market.event(&mut publisher);
-    }
-    trade(Instrument(2), &mut publisher);
-    market.event(&mut publisher);
-    publisher.commit();
+    (0..150).for_each(|_| gateway.event());
+    trade(Instrument(2), &mut gateway.publisher);
+    gateway.events(1);
     let (all, tops, trades) = (take(&mut all), take(&mut tops), take(&mut trades));
     assert_eq!((all.books, all.trades), (151, 1));
     assert_eq!(
@@ -96,18 +90,15 @@ fn deselected_kinds_of_messages_are_skipped() {
 
 #[test]
 fn a_late_joiner_for_tops_gets_the_top_of_each_book() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut market = Market::new(5, 4);
-    market.define(&mut publisher);
-    let mut early = stage.join(of(Kinds::TOPS));
-    (0..100).for_each(|_| market.event(&mut publisher));
-    publisher.commit();
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(5, 4);
+    let mut early = buses.join(of(Kinds::TOPS));
+    gateway.events(100);
     let mut last = [None; 4];
     for top in take(&mut early).tops {
         last[top.instrument.index()] = Some(top);
     }
-    let late = take(&mut stage.join(of(Kinds::TOPS)));
+    let late = take(&mut buses.join(of(Kinds::TOPS)));
     assert_eq!(late.books, 0);
     let mut first = [None; 4];
     for top in late.tops {
@@ -132,10 +123,10 @@ const fn level(price: i64, quantity: i64) -> Level {
 /// and each other publisher make theirs from updates, and these have the implied book as steps alone.
 #[test]
 fn a_change_of_the_implied_best_alone_is_a_top() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     Market::new(3, 1).define(&mut publisher);
-    let mut reader = stage.join(of(Kinds::TOPS));
+    let mut reader = buses.join(of(Kinds::TOPS));
     take(&mut reader);
     let snapshot = |implied_bids: &[Level], out: &mut Publisher| {
         out.publish(
@@ -214,10 +205,10 @@ fn a_change_of_the_implied_best_alone_is_a_top() {
 /// again by a state alone: its top has the prices, also after a second loss.
 #[test]
 fn a_state_after_a_gap_is_a_top_with_its_prices() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     Market::new(3, 2).define(&mut publisher);
-    let mut reader = stage.join(of(Kinds::TOPS));
+    let mut reader = buses.join(of(Kinds::TOPS));
     take(&mut reader);
     let book = |instrument| {
         Update::BookSnapshot(BookSnapshot {
@@ -268,18 +259,13 @@ fn a_state_after_a_gap_is_a_top_with_its_prices() {
 /// reader of tops alone is refused with what to do.
 #[test]
 fn tops_of_the_direct_book_alone_are_no_tops() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut market = Market::new(3, 4);
-    market.define(&mut publisher);
-    let mut reader = stage.join(Join::default());
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(3, 4);
+    let mut reader = buses.join(Join::default());
     take(&mut reader);
-    for _ in 0..50 {
-        market.event(&mut publisher);
-    }
-    publisher.commit();
-    stage.make_older(2);
-    let refused = Subscriber::join(&stage.root(), "test", of(Kinds::TOPS)).map(|_| ());
+    gateway.events(50);
+    buses.make_older(2);
+    let refused = Subscriber::join(&buses.root(), "test", of(Kinds::TOPS)).map(|_| ());
     let sentence = refused.expect_err("its tops are direct").to_string();
     assert!(
         sentence.contains("direct book alone") && sentence.contains("read the books too"),
@@ -295,59 +281,43 @@ fn tops_of_the_direct_book_alone_are_no_tops() {
 fn a_reader_of_tops_alone_reports_an_older_publisher() {
     const OLDER: u8 = 2;
     for is_in_other_files in [true, false] {
-        let stage = Stage::new();
-        let ring = stage.root().path().join("test/ring");
-        let mut publisher = stage.publisher();
-        let mut market = Market::new(1, 4);
-        market.define(&mut publisher);
-        (0..50).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        let mut subscriber = stage.join(of(Kinds::TOPS));
-        let mut reader = (Notified::default(), mirror());
-        drain(&mut subscriber, &mut reader);
-        drop(publisher);
+        let buses = Buses::new();
+        let ring = buses.path("ring");
+        let mut gateway = buses.gateway(1, 4);
+        gateway.events(50);
+        let mut reader = buses.reader_with(of(Kinds::TOPS));
+        let market = gateway.end();
         if is_in_other_files {
             std::fs::remove_file(&ring).expect("our file");
         }
-        let mut publisher = stage.publisher();
-        market.define(&mut publisher);
-        (0..50).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        stage.make_older(OLDER);
+        let mut gateway = buses.next_gateway(market);
+        gateway.events(50);
+        buses.make_older(OLDER);
         let layout = u64::from(OLDER);
         let event = SubscriptionEvent::Incompatible { layout };
-        wait_for(&mut subscriber, &mut reader, event);
-        (0..50).for_each(|_| market.event(&mut publisher));
-        publisher.commit();
-        stage.make_older(OLDER);
-        assert!(take(&mut subscriber).tops.is_empty());
-        subscriber.look_again();
-        drain(&mut subscriber, &mut reader);
-        let notified = reader.0.0.iter().filter(|other| **other == event).count();
-        assert_eq!(notified, 1, "{:?}", reader.0.0);
+        reader.wait_for(event);
+        gateway.events(50);
+        buses.make_older(OLDER);
+        assert!(take(&mut reader.subscriber).tops.is_empty());
+        reader.look();
+        assert_eq!(reader.count(event), 1, "{:?}", reader.events);
         // Other files are refused before they are read: the books of the last publisher stay, as stale.
         let is_restart = |event: &_| matches!(event, SubscriptionEvent::Restarted { .. });
-        assert_eq!(reader.0.0.iter().any(is_restart), !is_in_other_files);
-        drop(publisher);
-        reader.0.0.clear();
-        let mut publisher = stage.publisher();
-        market.define(&mut publisher);
-        publisher.commit();
+        assert_eq!(reader.events.iter().any(is_restart), !is_in_other_files);
+        let market = gateway.end();
+        reader.events.clear();
+        let _gateway = buses.next_gateway(market);
         let generation = if is_in_other_files { 2 } else { 3 };
-        wait_for(
-            &mut subscriber,
-            &mut reader,
-            SubscriptionEvent::Restarted { generation },
-        );
+        reader.wait_for(SubscriptionEvent::Restarted { generation });
     }
 }
 
 #[test]
 fn deselected_instruments_are_skipped() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(9, 4);
-    let mut reader = stage.join(Join {
+    let mut reader = buses.join(Join {
         filter: Some(Box::new(|definition| definition.symbol.as_str() == "SYM3")),
         ..Join::default()
     });

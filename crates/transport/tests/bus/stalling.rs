@@ -1,6 +1,6 @@
 //! A stalled publisher: none of its books is live, and all are restored when it resumes.
 
-use crate::stage::{Market, Stage, mirror, small, stall, state};
+use crate::world::{Buses, Market, mirror, small, stall, state};
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{
     Images, Item, Join, Lossless, Overview, Polled, Publisher, Settings, Subscriber,
@@ -102,14 +102,14 @@ fn quantity_of(mirror: &Mirror, index: u32) -> i64 {
 }
 
 /// A market of some books and two order books, with a subscriber that has all of it.
-fn begun(stage: &Stage) -> (Publisher, Market, Subscriber, Reader) {
-    let mut publisher = stage.publisher();
+fn begun(buses: &Buses) -> (Publisher, Market, Subscriber, Reader) {
+    let mut publisher = buses.publisher();
     let mut market = Market::new(1, BOOKS);
     market.define(&mut publisher);
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     state(&mut publisher, 0);
-    let mut subscriber = stage.join(Join::default());
+    let mut subscriber = buses.join(Join::default());
     let mut reader = reader();
     settle(&mut subscriber, &mut reader);
     publish_orders(&mut publisher, 0);
@@ -122,8 +122,8 @@ fn begun(stage: &Stage) -> (Publisher, Market, Subscriber, Reader) {
 
 #[test]
 fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
-    let stage = Stage::new();
-    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
+    let buses = Buses::new();
+    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&buses);
     stall(&mut publisher);
     settle(&mut subscriber, &mut reader);
     assert_eq!(
@@ -175,8 +175,8 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
 /// Everything published before the activity statement is read before a book is live.
 #[test]
 fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
-    let stage = Stage::new();
-    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
+    let buses = Buses::new();
+    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&buses);
     stall(&mut publisher);
     settle(&mut subscriber, &mut reader);
     market.lose(&mut publisher);
@@ -200,8 +200,8 @@ fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
 /// The venue restarted while the publisher was behind: its books are empty and live, and stale to readers.
 #[test]
 fn a_reset_by_a_stalled_publisher_makes_no_book_live() {
-    let stage = Stage::new();
-    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
+    let buses = Buses::new();
+    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&buses);
     stall(&mut publisher);
     settle(&mut subscriber, &mut reader);
     market.reset(&mut publisher);
@@ -220,15 +220,15 @@ fn a_reset_by_a_stalled_publisher_makes_no_book_live() {
 
 #[test]
 fn joining_a_stalled_bus_gives_stale_books_and_live_ones_later() {
-    let stage = Stage::new();
-    let (mut publisher, mut market, ..) = begun(&stage);
+    let buses = Buses::new();
+    let (mut publisher, mut market, ..) = begun(&buses);
     stall(&mut publisher);
     for live_only in [false, true] {
         let join = Join {
             live_only,
             ..Join::default()
         };
-        let mut subscriber = stage.join(join);
+        let mut subscriber = buses.join(join);
         let mut reader = reader();
         settle(&mut subscriber, &mut reader);
         (0..20).for_each(|_| market.event(&mut publisher));
@@ -251,13 +251,13 @@ fn joining_a_stalled_bus_gives_stale_books_and_live_ones_later() {
 /// A subscriber of live books receives no change of a stalled one, and each book whole when it is live again.
 #[test]
 fn a_reader_of_live_books_receives_complete_books_after_a_stall() {
-    let stage = Stage::new();
-    let (mut publisher, mut market, ..) = begun(&stage);
+    let buses = Buses::new();
+    let (mut publisher, mut market, ..) = begun(&buses);
     let join = Join {
         live_only: true,
         ..Join::default()
     };
-    let (mut subscriber, mut reader) = (stage.join(join), reader());
+    let (mut subscriber, mut reader) = (buses.join(join), reader());
     settle(&mut subscriber, &mut reader);
     publish_orders(&mut publisher, 0);
     settle(&mut subscriber, &mut reader);
@@ -326,7 +326,7 @@ impl Numbers {
 fn no_message_is_skipped_when_a_publisher_resumes() {
     for seed in touchline_lab::random::seeds(32) {
         for registered in [false, true] {
-            let stage = Stage::new();
+            let buses = Buses::new();
             let settings = Settings {
                 ring_bytes: 1 << 20,
                 lossless: Some(Lossless {
@@ -335,12 +335,12 @@ fn no_message_is_skipped_when_a_publisher_resumes() {
                 }),
                 ..small()
             };
-            let root = stage.root();
+            let root = buses.root();
             let mut publisher = Publisher::open(&root, "test", &settings).expect("nobody has it");
             let mut market = Market::new(seed, BOOKS);
             market.define(&mut publisher);
             state(&mut publisher, 0);
-            let mut subscriber = stage.join(Join {
+            let mut subscriber = buses.join(Join {
                 registered,
                 ..Join::default()
             });
@@ -388,54 +388,54 @@ fn no_message_is_skipped_when_a_publisher_resumes() {
 
 #[test]
 fn snapshots_and_overview_report_a_stalled_publisher() {
-    let stage = Stage::new();
-    let (mut publisher, ..) = begun(&stage);
-    let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+    let buses = Buses::new();
+    let (mut publisher, ..) = begun(&buses);
+    let mut images = Images::open(&buses.root(), "test").expect("the bus is there");
     let mut validity = || images.book(Instrument(0)).expect("it has one").validity;
     assert_eq!(validity(), Validity::Live);
     stall(&mut publisher);
     assert_eq!(validity(), Validity::Stale, "without another look");
-    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
     assert!(overview.publisher.is_some() && overview.is_stalled() && !overview.is_live());
     state(&mut publisher, 7_000_000_000);
     assert_eq!(validity(), Validity::Live);
-    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
     assert!(overview.is_live());
     assert_eq!(
         overview.liveness.map(|liveness| liveness.age.as_secs()),
         Some(7)
     );
     drop(publisher);
-    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
     assert!(!overview.is_live());
 }
 
 /// The statement of the last publisher does not apply to the next one, which may make none.
 #[test]
 fn a_publisher_without_activity_statements_is_never_stalled() {
-    let stage = Stage::new();
-    let (mut publisher, ..) = begun(&stage);
-    let (mut subscriber, mut reader) = (stage.join(Join::default()), reader());
+    let buses = Buses::new();
+    let (mut publisher, ..) = begun(&buses);
+    let (mut subscriber, mut reader) = (buses.join(Join::default()), reader());
     settle(&mut subscriber, &mut reader);
     stall(&mut publisher);
     settle(&mut subscriber, &mut reader);
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = buses.publisher();
     let mut market = Market::new(2, 3);
     market.define(&mut publisher);
     (0..50).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     settle(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "after the restart");
-    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
     assert!(overview.is_live() && overview.liveness.is_none());
 }
 
 /// A subscriber without messages checks ten times a second by itself.
 #[test]
 fn a_stall_is_detected_in_time() {
-    let stage = Stage::new();
-    let (mut publisher, _, mut subscriber, mut reader) = begun(&stage);
+    let buses = Buses::new();
+    let (mut publisher, _, mut subscriber, mut reader) = begun(&buses);
     stall(&mut publisher);
     let start = Instant::now();
     while reader.0.events.last() != Some(&SubscriptionEvent::PublisherStalled) {

@@ -1,7 +1,7 @@
 //! A publisher that died or was stopped during a change: no reader blocks, no poll waits, and no book is wrongly
 //! reported live.
 
-use crate::stage::{Market, Stage, mirror, small};
+use crate::world::{Buses, Gateway, Reader, mirror, small};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +27,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(stage: &Stage, table: &str, slot: u64) -> Stamp {
-        let path = stage.root().path().join("test").join(table);
+    pub fn of(buses: &Buses, table: &str, slot: u64) -> Stamp {
+        let path = buses.root().path().join("test").join(table);
         let file = File::options().read(true).write(true).open(path);
         let file = file.expect("our file");
         let content_words = word(&file, 2 * 8);
@@ -125,25 +125,17 @@ fn join_at_length(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
 }
 
 /// A bus with books of several instruments.
-fn begun(instruments: u32) -> (Stage, Publisher, Market) {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    let mut market = Market::new(1, instruments);
-    market.define(&mut publisher);
-    market.reset(&mut publisher);
-    go_round(&mut market, &mut publisher);
-    (stage, publisher, market)
+fn begun(instruments: u32) -> (Buses, Gateway) {
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(1, instruments);
+    gateway.reset();
+    go_round(&mut gateway);
+    (buses, gateway)
 }
 
 /// So many events that each instrument had some, and that the ring wrapped.
-fn go_round(market: &mut Market, publisher: &mut Publisher) {
-    (0..2_000).for_each(|_| market.event(publisher));
-    publisher.commit();
-}
-
-/// From here on only the tables have the books: a join point is after every message of them.
-fn empty_ring(publisher: &mut Publisher) {
-    (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
+fn go_round(gateway: &mut Gateway) {
+    gateway.events(2_000);
 }
 
 const LEVELS: i64 = 8_192;
@@ -177,18 +169,14 @@ fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
         image_levels_max: LEVELS as usize,
         ..small()
     };
-    let stage = Stage::new();
-    let open =
-        || Publisher::open(&stage.root(), "test", &settings).expect("no other process writes it");
-    let mut publisher = open();
-    let mut market = Market::new(1, 3);
-    market.define(&mut publisher);
-    (0..3).for_each(|index| publish_book(&mut publisher, Instrument(index), LEVELS));
-    empty_ring(&mut publisher);
-    Stamp::of(&stage, "images", FIRST_BOOK + 1).stop_in_a_change();
-    drop(publisher);
+    let buses = Buses::new();
+    let mut gateway = buses.gateway_with(&settings, 1, 3);
+    (0..3).for_each(|index| publish_book(&mut gateway.publisher, Instrument(index), LEVELS));
+    gateway.empty_ring();
+    Stamp::of(&buses, "images", FIRST_BOOK + 1).stop_in_a_change();
+    drop(gateway);
 
-    let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+    let mut images = Images::open(&buses.root(), "test").expect("the bus is there");
     assert_eq!(images.book(Instrument(1)).err(), Some(Unseen::Torn));
     for whole in [0, 2].map(Instrument) {
         let book = images.book(whole).expect("it is whole");
@@ -197,7 +185,7 @@ fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
         assert_eq!(levels.len(), LEVELS as usize);
     }
 
-    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
     let told = polled(&mut subscriber, &mut mirror);
     assert!(told.starts_with("Gdbdsdb"), "{told}");
     assert_eq!(told.matches('G').count(), 1, "it ended once: {told}");
@@ -206,9 +194,8 @@ fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
         assert_eq!(mirror.validity(Instrument(index)), Validity::Stale);
     }
 
-    let mut publisher = open();
-    market.define(&mut publisher);
-    (0..3).for_each(|index| publish_book(&mut publisher, Instrument(index), LEVELS));
+    let mut gateway = buses.gateway_with(&settings, 1, 3);
+    (0..3).for_each(|index| publish_book(&mut gateway.publisher, Instrument(index), LEVELS));
     while !polled(&mut subscriber, &mut mirror).is_empty() {}
     for index in 0..3 {
         assert_eq!(mirror.validity(Instrument(index)), Validity::Live);
@@ -220,12 +207,12 @@ fn a_writer_killed_during_a_change_of_a_deep_book_blocks_no_reader() {
 /// The ring still has a whole book of the torn slot: it is handed out as stale.
 #[test]
 fn a_partly_written_book_is_stale_after_the_ring_is_read() {
-    let (stage, mut publisher, mut market) = begun(2);
-    market.natural(&mut publisher);
-    publish_book(&mut publisher, Instrument(0), 5);
-    Stamp::of(&stage, "images", FIRST_BOOK).stop_in_a_change();
-    drop(publisher);
-    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let (buses, mut gateway) = begun(2);
+    gateway.natural();
+    publish_book(&mut gateway.publisher, Instrument(0), 5);
+    Stamp::of(&buses, "images", FIRST_BOOK).stop_in_a_change();
+    drop(gateway);
+    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
     let told = polled(&mut subscriber, &mut mirror);
     assert!(told.starts_with("Gdsdb"), "{told}");
     let book = mirror.book(Instrument(0)).expect("it was in the ring");
@@ -245,119 +232,120 @@ fn a_slot_that_is_being_changed_is_read_by_a_later_poll() {
         ("definitions", 1, "db"),
         ("images", FIRST_BOOK + 1, "dbd"),
     ] {
-        let (stage, _publisher, market) = begun(3);
-        let stamp = Stamp::of(&stage, table, slot);
+        let (buses, gateway) = begun(3);
+        let stamp = Stamp::of(&buses, table, slot);
         stamp.stop_in_a_change();
-        let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+        let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
         let mut told = polled(&mut subscriber, &mut mirror);
         assert_eq!(told, before, "{table}, slot {slot}");
         assert!(subscriber.is_joining());
         stamp.go_on();
         told += &polled(&mut subscriber, &mut mirror);
         assert!(told.starts_with("dbdbdb") && told.ends_with('!'), "{told}");
-        market.assert_equal(&mirror, table);
+        gateway.market.assert_equal(&mirror, table);
     }
 }
 
 /// A publisher stopped for longer delays one book, which arrives with its next change.
 #[test]
 fn a_book_of_a_stopped_publisher_arrives_with_its_next_change() {
-    let (stage, mut publisher, mut market) = begun(3);
-    let stamp = Stamp::of(&stage, "images", FIRST_BOOK + 1);
+    let (buses, mut gateway) = begun(3);
+    let stamp = Stamp::of(&buses, "images", FIRST_BOOK + 1);
     stamp.stop_in_a_change();
-    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
     let told = join_at_length(&mut subscriber, &mut mirror);
     assert!(told.starts_with("dbdrdb") && told.ends_with('!'), "{told}");
-    market.assert_one_equal(&mirror, Instrument(2), "the one behind it");
+    gateway
+        .market
+        .assert_one_equal(&mirror, Instrument(2), "the one behind it");
     assert_eq!(mirror.validity(Instrument(1)), Validity::Recovering);
     stamp.go_on();
-    go_round(&mut market, &mut publisher);
+    go_round(&mut gateway);
     while !polled(&mut subscriber, &mut mirror).is_empty() {}
-    market.assert_equal(&mirror, "after the next change");
+    gateway
+        .market
+        .assert_equal(&mirror, "after the next change");
 }
 
 /// Without the last reset and the last loss no slot can be judged, so no book is taken from one; they are when the
 /// message being written arrives.
 #[test]
 fn no_slot_is_used_while_the_state_of_the_channel_is_unknown() {
-    for says in [Market::lose, Market::reset, say_download] {
-        let (stage, mut publisher, mut market) = begun(3);
-        empty_ring(&mut publisher);
-        let stamp = Stamp::of(&stage, "images", CHANNEL);
+    for says in [Gateway::lose, Gateway::reset, say_download] {
+        let (buses, mut gateway) = begun(3);
+        gateway.empty_ring();
+        let stamp = Stamp::of(&buses, "images", CHANNEL);
         stamp.stop_in_a_change();
-        let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+        let mut images = Images::open(&buses.root(), "test").expect("the bus is there");
         assert_eq!(images.book(Instrument(0)).err(), Some(Unseen::Torn));
-        let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+        let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
         let told = join_at_length(&mut subscriber, &mut mirror);
         assert!(told.starts_with(".drdrdr") && !told.contains('b'), "{told}");
         stamp.go_on();
-        says(&mut market, &mut publisher);
+        says(&mut gateway);
         let told = polled(&mut subscriber, &mut mirror);
         assert!(told.contains("bbb"), "{told}");
-        market.assert_equal(&mirror, "after the message");
+        gateway.market.assert_equal(&mirror, "after the message");
         assert!(images.book(Instrument(0)).is_ok());
-        go_round(&mut market, &mut publisher);
+        go_round(&mut gateway);
         while !polled(&mut subscriber, &mut mirror).is_empty() {}
-        market.assert_equal(&mirror, "in the end");
+        gateway.market.assert_equal(&mirror, "in the end");
     }
 }
 
-fn say_download(_: &mut Market, publisher: &mut Publisher) {
-    let ended = Update::Download(Phase::Ended);
-    publisher.publish(&ended, &Timestamps::default());
-    publisher.commit();
+fn say_download(gateway: &mut Gateway) {
+    gateway.publish(&Update::Download(Phase::Ended));
 }
 
 /// After a loss without `resync`, each book is taken from its slot at its next change. If that slot has a change in
 /// progress, it is taken at the following change.
 #[test]
 fn a_book_that_cannot_be_read_at_once_arrives_with_the_next_message() {
-    let (stage, mut publisher, mut market) = begun(1);
+    let (buses, mut gateway) = begun(1);
     let join = Join {
         resync: false,
         ..Join::default()
     };
-    let (mut subscriber, mut mirror) = (stage.join(join), mirror());
+    let (mut subscriber, mut mirror) = (buses.join(join), mirror());
     polled(&mut subscriber, &mut mirror);
-    go_round(&mut market, &mut publisher);
-    let stamp = Stamp::of(&stage, "images", FIRST_BOOK);
+    go_round(&mut gateway);
+    let stamp = Stamp::of(&buses, "images", FIRST_BOOK);
     stamp.stop_in_a_change();
     let told = polled(&mut subscriber, &mut mirror);
     assert!(!told.contains('b') && !subscriber.is_joining(), "{told}");
     assert_ne!(mirror.validity(Instrument(0)), Validity::Live);
     stamp.go_on();
-    market.event(&mut publisher);
-    publisher.commit();
+    gateway.events(1);
     let told = polled(&mut subscriber, &mut mirror);
     assert!(told.contains('b'), "{told}");
-    market.assert_equal(&mirror, "from its image");
+    gateway.market.assert_equal(&mirror, "from its image");
 }
 
 /// A publisher without pauses: a reader that joins meanwhile and is overrun ends with its books, and every read is
 /// consistent.
 #[test]
 fn readers_beside_a_publisher_at_full_speed_end_with_its_books() {
-    let (stage, mut publisher, mut market) = begun(2);
+    let (buses, mut gateway) = begun(2);
     let is_over = AtomicBool::new(false);
     let mut readers = Vec::new();
     let mut looks = [0_u64; 2];
-    let (market, _publisher) = thread::scope(|scope| {
+    let gateway = thread::scope(|scope| {
         let publishing = scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                (0..100).for_each(|_| market.event(&mut publisher));
+                (0..100).for_each(|_| gateway.event());
             }
-            publisher.commit();
-            (market, publisher)
+            gateway.commit();
+            gateway
         });
-        let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+        let mut images = Images::open(&buses.root(), "test").expect("the bus is there");
         for _ in 0..40 {
-            let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
-            while subscriber.is_joining() {
-                subscriber.drain(1_000, &mut mirror);
+            let mut reader = Reader::new(buses.join(Join::default()));
+            while reader.subscriber.is_joining() {
+                reader.take(1_000);
             }
-            readers.push((subscriber, mirror));
-            for (subscriber, mirror) in &mut readers {
-                subscriber.drain(200, mirror);
+            readers.push(reader);
+            for reader in &mut readers {
+                reader.take(200);
             }
             for look in 0..500 {
                 let is_seen = images.book(Instrument(look % 2)).is_ok();
@@ -369,8 +357,8 @@ fn readers_beside_a_publisher_at_full_speed_end_with_its_books() {
     });
     println!("{looks:?} looks in vain and not");
     assert!(looks[1] > looks[0], "hardly anything was seen");
-    for (subscriber, mirror) in &mut readers {
-        while subscriber.drain(usize::MAX, mirror) > 0 {}
-        market.assert_equal(mirror, "in the end");
+    for reader in &mut readers {
+        reader.drain();
+        gateway.market.assert_equal(&reader.mirror, "in the end");
     }
 }

@@ -1,42 +1,47 @@
-//! Fixture: a temporary bus, and a market to publish on it.
+//! Buses in a temporary folder, a gateway that publishes a random market, and a reader that keeps its books.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_book::{PriceBook, PriceBooks};
 use touchline_lab::random::Random;
+use touchline_testing::{Folder, PATIENCE, until};
 use touchline_transport::shm::{
     Activity, Join, Publisher, PublisherCounters, Root, Settings, Subscriber,
 };
-use touchline_transport::{Mirror, Publish, boot_ns};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
+use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
     LevelEvent, Place, Price, Quantity, ReferenceData, Side, Symbol, Timestamps, Update,
     UpdateAction, Validity,
 };
 
-/// A temporary folder, removed with its buses.
-pub struct Stage {
-    folder: PathBuf,
-}
+/// A folder with buses; the one of most tests is `test`.
+pub struct Buses(Folder);
 
-impl Stage {
-    pub fn new() -> Stage {
-        static STAGES: AtomicU32 = AtomicU32::new(0);
-        let number = STAGES.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("touchline-bus-{}-{number}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        Stage { folder }
+impl Buses {
+    pub fn new() -> Buses {
+        let folder = Folder::new("bus");
+        // Every user may pass: the rules of the directory of buses are tested.
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&folder, mode).expect("our folder");
+        Buses(folder)
     }
 
+    /// Their directory, which the first publisher makes.
     pub fn root(&self) -> Root {
-        Root::at(&self.folder)
+        Root::at(self.0.join("buses"))
+    }
+
+    /// A file of bus `test`.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.root().path().join("test").join(file)
     }
 
     /// Overwrites a file of a bus with zeros or noise, sometimes with its control words.
     pub fn overwrite(&self, file: &str, random: &mut Random, is_zero: bool) {
         use std::os::unix::fs::FileExt;
-        let path = self.folder.join(file);
+        let path = self.root().path().join(file);
         let file = std::fs::File::options().write(true).open(path);
         let file = file.expect("our file");
         let length = file.metadata().expect("our file").len();
@@ -51,7 +56,7 @@ impl Stage {
 
     /// Makes the bus and its tops those of a publisher of another schema.
     pub fn make_older(&self, schema: u8) {
-        let path = self.folder.join("test/ring");
+        let path = self.path("ring");
         let mut ring = std::fs::read(&path).expect("our file");
         // The word of the format, and the headers of tops.
         ring[4 * 8] = schema;
@@ -68,7 +73,39 @@ impl Stage {
     }
 
     pub fn publisher(&self) -> Publisher {
-        Publisher::open(&self.root(), "test", &small()).expect("no other process writes it")
+        self.publisher_with(&small())
+    }
+
+    pub fn publisher_with(&self, settings: &Settings) -> Publisher {
+        Publisher::open(&self.root(), "test", settings).expect("no other process writes it")
+    }
+
+    /// A gateway that has defined its instruments.
+    pub fn gateway(&self, seed: u64, instruments: u32) -> Gateway {
+        self.gateway_with(&small(), seed, instruments)
+    }
+
+    pub fn gateway_with(&self, settings: &Settings, seed: u64, instruments: u32) -> Gateway {
+        Gateway::begin(
+            self.publisher_with(settings),
+            Market::new(seed, instruments),
+        )
+    }
+
+    /// A gateway that continues the market of another one.
+    pub fn next_gateway(&self, market: Market) -> Gateway {
+        Gateway::begin(self.publisher(), market)
+    }
+
+    /// A reader that has all there is.
+    pub fn reader(&self) -> Reader {
+        self.reader_with(Join::default())
+    }
+
+    pub fn reader_with(&self, join: Join) -> Reader {
+        let mut reader = Reader::new(self.join(join));
+        reader.drain();
+        reader
     }
 
     pub fn join(&self, join: Join) -> Subscriber {
@@ -76,10 +113,147 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+/// A publisher of bus `test` with its market.
+pub struct Gateway {
+    pub publisher: Publisher,
+    pub market: Market,
+}
+
+impl Gateway {
+    fn begin(mut publisher: Publisher, mut market: Market) -> Gateway {
+        market.define(&mut publisher);
+        Gateway { publisher, market }
     }
+
+    /// Publishes this number of events.
+    pub fn events(&mut self, count: u64) {
+        (0..count).for_each(|_| self.event());
+        self.commit();
+    }
+
+    /// One event, which may stay in an open batch.
+    pub fn event(&mut self) {
+        self.market.event(&mut self.publisher);
+    }
+
+    pub fn commit(&mut self) {
+        self.publisher.commit();
+    }
+
+    /// The publisher ends, and what it published stays to be compared with.
+    pub fn end(self) -> Market {
+        self.market
+    }
+
+    /// Publishes an update in a batch of its own.
+    pub fn publish(&mut self, update: &Update<'_>) {
+        self.publisher.publish(update, &Timestamps::default());
+        self.commit();
+    }
+
+    pub fn lose(&mut self) {
+        self.market.lose(&mut self.publisher);
+    }
+
+    pub fn reset(&mut self) {
+        self.market.reset(&mut self.publisher);
+    }
+
+    pub fn natural(&mut self) {
+        self.market.natural(&mut self.publisher);
+    }
+
+    pub fn state_channel(&mut self) {
+        self.market.state_channel(&mut self.publisher);
+    }
+
+    pub fn counts(&self) -> PublisherCounters {
+        counts(&self.publisher)
+    }
+
+    /// From here on only the tables have the books: a join point is after every message of them.
+    pub fn empty_ring(&mut self) {
+        empty_ring(&mut self.publisher);
+    }
+}
+
+/// A subscriber, its books and its events.
+pub struct Reader {
+    pub subscriber: Subscriber,
+    pub mirror: Mirror,
+    pub events: Vec<SubscriptionEvent>,
+}
+
+impl Reader {
+    pub fn new(subscriber: Subscriber) -> Reader {
+        Reader {
+            subscriber,
+            mirror: mirror(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Reads at most this number of items, and returns how many there were.
+    pub fn take(&mut self, items: usize) -> usize {
+        let mut both = Both(&mut self.mirror, &mut self.events);
+        self.subscriber.drain(items, &mut both)
+    }
+
+    /// Reads all there is.
+    pub fn drain(&mut self) {
+        while self.take(usize::MAX) > 0 {}
+    }
+
+    /// Checks the publisher, and reads all there is.
+    pub fn look(&mut self) {
+        self.subscriber.look_again();
+        self.drain();
+    }
+
+    /// Reads until it has this event.
+    #[track_caller]
+    pub fn wait_for(&mut self, event: SubscriptionEvent) {
+        until(&format!("{event:?}"), PATIENCE, || {
+            self.take(1_000);
+            match self.events.contains(&event) {
+                true => Ok(()),
+                false => Err(self.events.clone()),
+            }
+        });
+    }
+
+    /// Number of such events.
+    pub fn count(&self, event: SubscriptionEvent) -> usize {
+        self.events.iter().filter(|told| **told == event).count()
+    }
+
+    /// Validity of a price book.
+    pub fn validity(&self, instrument: u32) -> Validity {
+        self.mirror.validity(Instrument(instrument))
+    }
+}
+
+/// Keeps books and events.
+struct Both<'a>(&'a mut Mirror, &'a mut Vec<SubscriptionEvent>);
+
+impl Subscribe for Both<'_> {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        self.0.update(envelope);
+    }
+
+    fn top(&mut self, sequence: u64, top: &TopOfBook) {
+        self.0.top(sequence, top);
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.0.event(event);
+        self.1.push(*event);
+    }
+}
+
+/// Fills the ring with heartbeats.
+pub fn empty_ring(publisher: &mut Publisher) {
+    (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
 }
 
 /// Small enough that rings wrap many times in a test.
