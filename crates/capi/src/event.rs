@@ -2,10 +2,7 @@
 
 #![allow(unsafe_code, reason = "a struct of C programs")]
 
-use touchline_client::{
-    Connection, Event, Price, Quantity, Quote, State, StateChange, Statistic, Status, Times, Top,
-    Trade,
-};
+use touchline_client::{Event, Price, Quantity, Quote, Trade};
 
 /// No price and no size.
 pub const TL_NONE: i64 = i64::MAX;
@@ -118,40 +115,33 @@ impl tl_event {
             flat.instrument = instrument.index() as u32;
         }
         flat.kind = event.kind() as u8;
+        if let Some(state) = event.state() {
+            flat.state = state as u8;
+        }
+        if let (Some(sequence), Some(times)) = (event.sequence(), event.times()) {
+            flat.sequence = sequence;
+            flat.exchange_ns = times.exchange_ns;
+            flat.receive_ns = times.receive_ns;
+        }
+        let (bid, ask) = event.quotes();
+        flat.quotes(bid, ask);
         match event {
-            Event::Top(top) => flat.top(top),
             Event::Trade(trade) => flat.trade(trade),
-            Event::Book(change) => {
-                flat.head(change.sequence, change.times, Some(change.state));
-                flat.quotes(change.bid, change.ask);
-                flat.whole = u8::from(change.is_whole);
+            Event::Book(change) => flat.whole = u8::from(change.is_whole),
+            Event::Orders(change) => flat.whole = u8::from(change.is_whole),
+            Event::Quotes(change) => flat.whole = u8::from(change.is_whole),
+            Event::Statistic(statistic) => {
+                flat.traded(statistic.price, statistic.quantity);
+                flat.detail = statistic.kind as u8;
             }
-            Event::Orders(change) => {
-                flat.head(change.sequence, change.times, Some(change.state));
-                flat.whole = u8::from(change.is_whole);
+            Event::Status(status) => flat.detail = status.status,
+            Event::Connection(what) => {
+                flat.detail = what.kind() as u8;
+                [flat.id, _] = what.counts();
             }
-            Event::Quotes(change) => {
-                flat.head(change.sequence, change.times, Some(change.state));
-                flat.whole = u8::from(change.is_whole);
-            }
-            Event::Statistic(statistic) => flat.statistic(statistic),
-            Event::Status(status) => flat.trading_status(status),
-            Event::State(change) => flat.state_change(change),
-            Event::Channel(event) => flat.head(event.sequence, event.times, None),
-            Event::Connection(what) => flat.connection(what),
-            // A definition has no number and no time.
             _ => {}
         }
         flat
-    }
-
-    fn head(&mut self, sequence: u64, times: Times, state: Option<State>) {
-        self.sequence = sequence;
-        self.exchange_ns = times.exchange_ns;
-        self.receive_ns = times.receive_ns;
-        if let Some(state) = state {
-            self.state = state as u8;
-        }
     }
 
     fn quotes(&mut self, bid: Option<Quote>, ask: Option<Quote>) {
@@ -174,43 +164,10 @@ impl tl_event {
         }
     }
 
-    fn top(&mut self, top: &Top) {
-        self.head(top.sequence, top.times, Some(top.state));
-        self.quotes(top.bid, top.ask);
-    }
-
     fn trade(&mut self, trade: &Trade) {
-        self.head(trade.sequence, trade.times, None);
         self.traded(Some(trade.price), Some(trade.quantity));
         self.detail = trade.aggressor as u8;
         self.action = trade.action as u8;
         self.id = trade.trade_id;
-    }
-
-    fn statistic(&mut self, statistic: &Statistic) {
-        self.head(statistic.sequence, statistic.times, None);
-        self.traded(statistic.price, statistic.quantity);
-        self.detail = statistic.kind as u8;
-    }
-
-    fn trading_status(&mut self, status: &Status) {
-        self.head(status.sequence, status.times, None);
-        self.detail = status.status;
-    }
-
-    fn state_change(&mut self, change: &StateChange) {
-        self.head(change.sequence, change.times, Some(change.state));
-    }
-
-    fn connection(&mut self, what: &Connection) {
-        self.detail = what.kind() as u8;
-        self.id = match *what {
-            Connection::CaughtUp { instruments } => u64::from(instruments),
-            Connection::Overrun { messages, .. } => messages,
-            Connection::Restarted { generation } => generation,
-            Connection::Corrupt { sequence } => sequence,
-            Connection::Incompatible { layout } => layout,
-            _ => 0,
-        };
     }
 }

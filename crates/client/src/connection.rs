@@ -53,6 +53,24 @@ pub enum Connection {
     Forked,
 }
 
+impl Connection {
+    /// What it counts: instruments, lost messages and bytes, the generation, the expected message, or the format; else 0.
+    pub fn counts(&self) -> [u64; 2] {
+        match *self {
+            Connection::CaughtUp { instruments } => [instruments.into(), 0],
+            Connection::Overrun { messages, bytes } => [messages, bytes],
+            Connection::Restarted { generation } => [generation, 0],
+            Connection::Corrupt { sequence } => [sequence, 0],
+            Connection::Incompatible { layout } => [layout, 0],
+            Connection::PublisherGone
+            | Connection::PublisherStalled
+            | Connection::PublisherResumed
+            | Connection::Damaged
+            | Connection::Forked => [0, 0],
+        }
+    }
+}
+
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

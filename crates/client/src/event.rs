@@ -369,6 +369,25 @@ pub enum ChannelChange {
     DownloadEnded,
 }
 
+/// Evaluates an expression for the event of a message about books, trades or the channel, whose fields have the same names in each
+/// kind; `$other` for a definition and the connection.
+macro_rules! of_message {
+    ($event:expr, $message:ident => $value:expr, $other:expr) => {
+        match $event {
+            Event::Top($message) => $value,
+            Event::Trade($message) => $value,
+            Event::Book($message) => $value,
+            Event::Orders($message) => $value,
+            Event::Statistic($message) => $value,
+            Event::Status($message) => $value,
+            Event::Quotes($message) => $value,
+            Event::State($message) => $value,
+            Event::Channel($message) => $value,
+            Event::Defined(_) | Event::Connection(_) => $other,
+        }
+    };
+}
+
 impl Event {
     /// The instrument of the event, if it has one.
     pub fn instrument(&self) -> Option<Instrument> {
@@ -386,21 +405,43 @@ impl Event {
         }
     }
 
+    /// State of the book after the event, if it is of a book.
+    pub fn state(&self) -> Option<State> {
+        match self {
+            Event::Top(event) => Some(event.state),
+            Event::Book(event) => Some(event.state),
+            Event::Orders(event) => Some(event.state),
+            Event::Quotes(event) => Some(event.state),
+            Event::State(event) => Some(event.state),
+            _ => None,
+        }
+    }
+
+    /// Best bid and ask after the event, if it is of tops or of a price book.
+    pub fn quotes(&self) -> (Option<Quote>, Option<Quote>) {
+        match self {
+            Event::Top(top) => (top.bid, top.ask),
+            Event::Book(change) => (change.bid, change.ask),
+            _ => (None, None),
+        }
+    }
+
+    /// Number of the message on its bus; a definition and the connection have none.
+    pub fn sequence(&self) -> Option<u64> {
+        of_message!(self, event => Some(event.sequence), None)
+    }
+
+    /// Times of the message; a definition and the connection have none.
+    pub fn times(&self) -> Option<Times> {
+        of_message!(self, event => Some(event.times), None)
+    }
+
     /// Whether this is the last event of its venue packet that this reader is given, whichever kinds and symbols it joined
     /// for.
     pub fn end_of_batch(&self) -> bool {
         match self {
-            Event::Top(event) => event.end_of_batch,
-            Event::Trade(event) => event.end_of_batch,
-            Event::Book(event) => event.end_of_batch,
-            Event::Orders(event) => event.end_of_batch,
-            Event::Statistic(event) => event.end_of_batch,
-            Event::Quotes(event) => event.end_of_batch,
-            Event::Status(event) => event.end_of_batch,
-            Event::State(event) => event.end_of_batch,
-            Event::Channel(event) => event.end_of_batch,
             Event::Defined(event) => event.end_of_batch,
-            Event::Connection(_) => false,
+            _ => of_message!(self, event => event.end_of_batch, false),
         }
     }
 
@@ -408,17 +449,8 @@ impl Event {
     #[inline]
     pub(crate) fn mark_end_of_batch(&mut self) {
         match self {
-            Event::Top(event) => event.end_of_batch = true,
-            Event::Trade(event) => event.end_of_batch = true,
-            Event::Book(event) => event.end_of_batch = true,
-            Event::Orders(event) => event.end_of_batch = true,
-            Event::Statistic(event) => event.end_of_batch = true,
-            Event::Quotes(event) => event.end_of_batch = true,
-            Event::Status(event) => event.end_of_batch = true,
-            Event::State(event) => event.end_of_batch = true,
-            Event::Channel(event) => event.end_of_batch = true,
             Event::Defined(event) => event.end_of_batch = true,
-            Event::Connection(_) => {}
+            _ => of_message!(self, event => event.end_of_batch = true, {}),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::pickle::{Happening, numbers};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use touchline_client::names::{STATISTICS, TRADE_ACTIONS};
-use touchline_client::{Connection, Event as Happened, Price, Quantity, Quote, State, Times};
+use touchline_client::{Connection, Event as Happened, Price, Quantity, State};
 
 /// An event of a bus.
 #[pyclass(frozen, module = "touchline")]
@@ -46,29 +46,6 @@ impl Event {
         }
     }
 
-    fn times(&self) -> Option<Times> {
-        Some(match &self.happened {
-            Happened::Top(event) => event.times,
-            Happened::Trade(event) => event.times,
-            Happened::Book(event) => event.times,
-            Happened::Orders(event) => event.times,
-            Happened::Quotes(event) => event.times,
-            Happened::Statistic(event) => event.times,
-            Happened::Status(event) => event.times,
-            Happened::State(event) => event.times,
-            Happened::Channel(event) => event.times,
-            _ => return None,
-        })
-    }
-
-    fn quotes(&self) -> (Option<Quote>, Option<Quote>) {
-        match &self.happened {
-            Happened::Top(top) => (top.bid, top.ask),
-            Happened::Book(change) => (change.bid, change.ask),
-            _ => (None, None),
-        }
-    }
-
     fn as_price<'py>(&self, py: Python<'py>, price: Option<Price>) -> PyResult<Bound<'py, PyAny>> {
         self.form.price_object(py, price.unwrap_or(Price::NULL))
     }
@@ -103,47 +80,39 @@ impl Event {
     /// State of the book: `live`, `gapped`, `recovering`, `natural`, `stale`, `closed`.
     #[getter]
     fn state(&self) -> Option<&'static str> {
-        let state = match &self.happened {
-            Happened::Top(event) => event.state,
-            Happened::Book(event) => event.state,
-            Happened::Orders(event) => event.state,
-            Happened::Quotes(event) => event.state,
-            Happened::State(event) => event.state,
-            _ => return None,
-        };
-        Some(State::name(state))
+        self.happened.state().map(State::name)
     }
 
     #[getter]
     fn bid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.as_price(py, self.quotes().0.map(|quote| quote.price))
+        self.as_price(py, self.happened.quotes().0.map(|quote| quote.price))
     }
 
     #[getter]
     fn bid_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.as_size(py, self.quotes().0.map(|quote| quote.quantity))
+        self.as_size(py, self.happened.quotes().0.map(|quote| quote.quantity))
     }
 
     #[getter]
     fn ask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.as_price(py, self.quotes().1.map(|quote| quote.price))
+        self.as_price(py, self.happened.quotes().1.map(|quote| quote.price))
     }
 
     #[getter]
     fn ask_size<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.as_size(py, self.quotes().1.map(|quote| quote.quantity))
+        self.as_size(py, self.happened.quotes().1.map(|quote| quote.quantity))
     }
 
     /// Book of the best bid: `direct`, `implied`, or `merged` if both have the price.
     #[getter]
     fn bid_book(&self) -> Option<&'static str> {
-        self.quotes().0.map(|quote| quote.source.name())
+        self.happened.quotes().0.map(|quote| quote.source.name())
     }
 
     /// Book of the best ask, likewise.
     #[getter]
     fn ask_book(&self) -> Option<&'static str> {
-        self.quotes().1.map(|quote| quote.source.name())
+        self.happened.quotes().1.map(|quote| quote.source.name())
     }
 
     /// Price of a trade or a statistic.
@@ -208,30 +177,19 @@ impl Event {
     /// Number of the message on its bus.
     #[getter]
     fn sequence(&self) -> Option<u64> {
-        match &self.happened {
-            Happened::Top(event) => Some(event.sequence),
-            Happened::Trade(event) => Some(event.sequence),
-            Happened::Book(event) => Some(event.sequence),
-            Happened::Orders(event) => Some(event.sequence),
-            Happened::Quotes(event) => Some(event.sequence),
-            Happened::Statistic(event) => Some(event.sequence),
-            Happened::Status(event) => Some(event.sequence),
-            Happened::State(event) => Some(event.sequence),
-            Happened::Channel(event) => Some(event.sequence),
-            _ => None,
-        }
+        self.happened.sequence()
     }
 
     /// Time of the venue, nanoseconds since 1970; `None` if it states none.
     #[getter]
     fn exchange_ns(&self) -> Option<u64> {
-        stated(self.times()?.exchange_ns)
+        stated(self.happened.times()?.exchange_ns)
     }
 
     /// Time of reception, nanoseconds since 1970; `None` if unknown.
     #[getter]
     fn receive_ns(&self) -> Option<u64> {
-        stated(self.times()?.receive_ns)
+        stated(self.happened.times()?.receive_ns)
     }
 
     /// Whether it is the last event of its venue packet that this reader is given.

@@ -28,14 +28,7 @@ pub fn damaged() -> PyErr {
 
 /// A connection event as numbers.
 pub fn numbers(what: &Connection) -> Happening {
-    let (one, other) = match *what {
-        Connection::CaughtUp { instruments } => (instruments.into(), 0),
-        Connection::Overrun { messages, bytes } => (messages, bytes),
-        Connection::Restarted { generation } => (generation, 0),
-        Connection::Corrupt { sequence } => (sequence, 0),
-        Connection::Incompatible { layout } => (layout, 0),
-        _ => (0, 0),
-    };
+    let [one, other] = what.counts();
     (what.kind() as i8, one, other)
 }
 
