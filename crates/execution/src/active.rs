@@ -1,8 +1,9 @@
 //! The right to be the one active engine: the locks of the drop copy's bus and of the journal.
 //!
-//! Both are locks of open files, which the system releases when the last thread of the process has ended. The
-//! engine that holds them knows that no other engine of this journal can send anything: not one that died, and not one that
-//! is frozen and wakes later, because a frozen process still has its locks. Nobody takes them from a living process.
+//! Both are locks of open files, which the system releases when the last thread of the process has ended. The engine
+//! that holds them knows that no other engine of this journal can send anything: neither an engine that died nor one
+//! that is frozen and wakes later, because a frozen process still holds its locks. The locks are never taken from a
+//! living process.
 
 use crate::config::{Config, SyncMode};
 use crate::error::Error;
@@ -11,7 +12,7 @@ use touchline_journal::{Journal, Mode, Options};
 use touchline_transport::bus::Holder;
 use touchline_transport::clock::wall_ns;
 
-/// What only the active engine has.
+/// Resources that only the active engine holds.
 pub(crate) struct Active {
     pub journal: Journal,
     pub drop_copy: DropCopy,
@@ -21,7 +22,7 @@ impl Active {
     /// Takes both locks, and ends the journal of the run before.
     ///
     /// # Errors
-    /// [`Error::Active`]: another engine has them. Nothing was changed then.
+    /// [`Error::Active`]: another engine holds them. The files are unchanged then.
     pub fn take(config: &Config) -> Result<Active, Error> {
         // Before anything is tried, for the better message; the locks decide.
         if let Some(error) = other(config) {

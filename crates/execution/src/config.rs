@@ -311,7 +311,7 @@ impl Config {
         }
     }
 
-    /// Adds what is wrong, with its key.
+    /// Adds each mistake to `wrong`, with its key.
     fn check(&self, wrong: &mut Vec<String>) {
         if self.prefix.len() > PREFIX_BYTES_MAX {
             wrong.push(format!("prefix: give at most {PREFIX_BYTES_MAX} bytes"));
@@ -409,7 +409,7 @@ impl ReportConfig {
         }
     }
 
-    /// Adds what is wrong, with its key.
+    /// Adds each mistake to `wrong`, with its key.
     fn check(&self, wrong: &mut Vec<String>) {
         for (place, client) in self.clients.iter().enumerate() {
             let name = &client.target;

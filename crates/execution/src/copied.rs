@@ -16,25 +16,26 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// The journal in a directory, of which this much was read; `None`: it is not a copy.
+    /// Reads the copy status of the journal in a directory, of which `position` bytes were read; `None`: the journal is
+    /// not a copy.
     pub fn read(journal: &Path, position: u64) -> Option<Copied> {
         let source = SourceStatus::read(journal)?;
         Some(Copied { source, position })
     }
 
-    /// The journal that a start continued; `None`: it was no copy.
+    /// Copy status of the journal that a start continued; `None`: the journal was not a copy.
     pub fn of_start(start: &StartReport) -> Option<Copied> {
         let source = start.copied.clone()?;
         let position = start.found_position;
         Some(Copied { source, position })
     }
 
-    /// Bytes that the source had as of its last status, and the copy has not.
+    /// Bytes that the source had at its last status and that the copy lacks.
     pub fn missing(&self) -> u64 {
         self.source.missing(self.position)
     }
 
-    /// Whether it has everything that its source had as of its last status.
+    /// Whether the copy has every byte that its source had at its last status.
     pub fn is_complete(&self) -> bool {
         self.source.is_heard() && self.missing() == 0
     }

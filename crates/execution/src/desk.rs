@@ -41,16 +41,16 @@ pub(crate) struct Ring {
     logged: Option<String>,
     kill_file: KillFile,
     gate: Gate,
-    /// What was in the ring when the engine started is still being read.
+    /// Whether commands that were in the ring when the engine started are still being read.
     is_behind: bool,
-    /// Commands of it that no engine has seen.
+    /// Commands in the ring that no engine has handled.
     missed: u64,
 }
 
 /// A command that was in the ring before the engine started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Old {
-    /// An engine before has it in its journal, executed or refused, or it is not a command.
+    /// An earlier engine has the command in its journal, executed or refused, or the message is not a command.
     Recorded,
     /// No engine has seen it.
     Missed,
@@ -110,9 +110,9 @@ pub(crate) enum Unfit {
 pub(crate) enum Notify {
     /// Journal, log and client.
     All,
-    /// The client alone: as many of the last second were refused as may be admitted.
+    /// The client alone: the limit of refused commands in the journal and log for the last second is reached.
     Client,
-    /// Neither: no program that waits for its answers sends so many.
+    /// Neither: the number of refused commands shows that the sender does not wait for its answers.
     None,
 }
 
@@ -149,7 +149,8 @@ impl Ring {
             Some(directory) => Root::at(directory),
             None => root.clone(),
         };
-        // The user of the configuration alone, or this one: whatever a directory's name or the environment states.
+        // The owner is the user of the configuration, else the user of this process, not the name of a directory or the
+        // environment.
         let own = || Root::of_this_user().owner();
         let root = root.owned_by(client.user.unwrap_or_else(own));
         let bus = ring_name(engine, &client.name);
@@ -338,7 +339,8 @@ impl Gate {
         })
     }
 
-    /// A cancel of this run is executed whatever its number, age and rate: it can be repeated without harm.
+    /// Checks a cancel, which is executed at any number, age and rate if it was sent in this run: repeating it does no
+    /// harm.
     fn check_cancel(&self, request: u64) -> Result<(), Unfit> {
         check_new(request, self.known.last)?;
         match request < self.began_ns {
@@ -370,7 +372,8 @@ impl Gate {
     }
 }
 
-/// A kill is executed whatever its number, age and rate, unless a run before has executed it: it may have been lifted since.
+/// Checks a kill, which is executed at any number, age and rate, unless an earlier run executed it: it may have been
+/// lifted since.
 fn check_new(request: u64, known: u64) -> Result<(), Unfit> {
     match request {
         0 => Err(Unfit::Malformed),
@@ -534,8 +537,8 @@ mod tests {
         assert_eq!((again.why, again.notify), (Unfit::Replayed, Notify::All));
     }
 
-    /// A kill and a cancel are admitted whatever their number, age and rate; a kill of before the start, too, unless the journal
-    /// knows it, and then it is not set again.
+    /// A kill and a cancel are admitted at any number, age and rate; also a kill sent before the start, unless the
+    /// journal has it: then it is not set again.
     #[test]
     fn a_kill_and_a_cancel_are_not_refused_for_age_number_or_rate() {
         let now_ns = 100 * SECOND_NS;

@@ -1,5 +1,5 @@
-//! The edge of the engine: journal and drop copy, which it writes, and the connection of each bank. What is decided,
-//! written and sent does not depend on what stands behind the edge: files and sockets, or their simulation.
+//! The edge of the engine: journal and drop copy, which the engine writes, and the connection of each bank. Decisions,
+//! records and messages do not depend on the implementation behind the edge: files and sockets, or their simulation.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
@@ -110,13 +110,14 @@ pub(crate) trait Link {
     fn connect(&mut self, until_ns: u64) -> Result<(), Lost>;
     /// Whether the connection is made; with TLS, the bank is verified then.
     fn is_connected(&mut self, now_ns: u64) -> Result<bool, Lost>;
-    /// Receives what came; 0 bytes: nothing now.
+    /// Receives bytes that have arrived; 0 bytes: none have arrived.
     fn receive(&mut self, room: &mut [u8]) -> Result<usize, Lost>;
-    /// Sends as much as it takes; 0 bytes: nothing now.
+    /// Sends as many bytes as the connection accepts; 0 bytes: none at present.
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Lost>;
-    /// Whether bytes that came wait in it and not in the socket, whose readiness says nothing of them.
+    /// Whether received bytes wait in the connection and not in the socket, so that the socket's readiness does not
+    /// show them.
     fn has_unread(&self) -> bool;
-    /// Whether bytes that it took wait in it: the next call of receive or send passes them on.
+    /// Whether accepted bytes wait in the connection: the next call of receive or send passes them on.
     fn has_unsent(&self) -> bool;
     /// Ends the connection, made or not.
     fn close(&mut self);

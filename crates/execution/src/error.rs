@@ -26,7 +26,7 @@ pub enum Error {
         /// Its process id.
         pid: u32,
     },
-    /// The standby has not read what the engine before wrote.
+    /// The standby lacks records that the previous engine wrote.
     #[error(
         "{journal}: the standby read {read} of {written} records; run `touchline journal verify`, then start `touchline fx run`"
     )]

@@ -62,11 +62,12 @@ pub enum Said {
     Invalid(String),
     /// A message of the bank is longer than the limit; it was skipped.
     TooLong(MessageTooLong),
-    /// Messages of the bank are missing, and asked for.
+    /// Messages of the bank are missing, and were requested again.
     Gap(Gap),
     /// The bank skipped numbers: no messages arrive for them.
     Skipped(Gap),
-    /// Number of times that bytes of the bank were no message, or one with a wrong length or checksum; they were skipped.
+    /// Number of times that bytes of the bank were not a FIX message, or a message with a wrong length or checksum;
+    /// they were skipped.
     Garbled(u64),
 }
 
@@ -205,25 +206,25 @@ impl<L: Link> OrderSession<L> {
         self.session.store().both().0
     }
 
-    /// Numbers that the journal has not, if our own has changed, or the bank's began again: those of its messages are in the records
-    /// of reports.
+    /// Sequence numbers that the journal lacks, if our own changed or the bank reset its numbers; the journal has the
+    /// bank's other numbers in the records of its reports.
     pub fn unjournaled(&self) -> Option<(u64, u64)> {
         let numbers = self.numbers();
         let is_changed = numbers.0 != self.journaled.0 || numbers.1 < self.journaled.1;
         is_changed.then_some(numbers)
     }
 
-    /// The journal has these numbers.
+    /// Notes that the journal has these numbers.
     pub fn note_journaled(&mut self, numbers: (u64, u64)) {
         self.journaled = numbers;
     }
 
-    /// The host's wall clock was set by this much: times of later calls have the step.
+    /// Applies a step of the host's wall clock: times of later calls contain the step.
     pub fn wall_stepped(&mut self, step_ns: i64) {
         self.session.wall_stepped(step_ns);
     }
 
-    /// Reads what came. Call [`OrderSession::poll`] until it says nothing. True: the socket may have more.
+    /// Reads received bytes. Call [`OrderSession::poll`] until it returns `None`. True: the socket may have more.
     pub fn read(&mut self, time: ReceiveTime) -> bool {
         if self.state != Connection::Made {
             return false;
@@ -360,20 +361,20 @@ impl<L: Link> OrderSession<L> {
             || timeout_ns.is_some_and(|due_ns| due_ns <= mono_ns)
     }
 
-    /// Begins to log out; it does not connect again.
+    /// Starts to log out; the session does not connect again.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.is_stopping = true;
         self.session.log_out("", time);
     }
 
-    /// Logs out, and reads nothing of what is left: the next [`OrderSession::poll`] closes the connection. The next one follows after
-    /// the longest pause.
+    /// Logs out and ignores unread messages: the next [`OrderSession::poll`] closes the connection. The next connection
+    /// follows after the longest pause.
     pub fn cut(&mut self, why: &'static str, time: ReceiveTime) {
         self.cut = Some(why);
         self.session.log_out(why, time);
     }
 
-    /// Whether messages of the time before the Logon are still asked for.
+    /// Whether a resend of messages from before the Logon is still outstanding.
     pub fn is_catching_up(&self) -> bool {
         self.session.is_catching_up()
     }

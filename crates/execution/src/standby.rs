@@ -1,8 +1,9 @@
 //! A warm standby: applies the records of the active engine's journal to a core of its own as they are written, and
 //! becomes the active engine when a person says so.
 //!
-//! Promotion is a start: the same locks, the same end of the journal, the same state. It is fast because almost every
-//! record has been applied before. A standby has no lock of the engine and writes nothing of it: it may be killed.
+//! Promotion is a start: the same locks, the same end of the journal, the same state. It is fast because the standby
+//! has already applied almost every record. A standby holds no lock of the engine and writes none of its files: it may
+//! be killed.
 
 use crate::active::{Active, other};
 use crate::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
@@ -117,7 +118,7 @@ impl Standby {
         Ok(Step::Standby(count))
     }
 
-    /// What it has applied, and who is active.
+    /// Line for `state`: the records that the standby has applied, and the active engine.
     pub fn state(&self) -> String {
         let recovered = self.reading.as_ref().map(Reading::recovered);
         let (records, orders) = recovered.map_or((0, 0), |all| (all.records, all.orders));
@@ -134,7 +135,7 @@ impl Standby {
         )
     }
 
-    /// The journal, if it is a copy, up to what was applied.
+    /// Copy status of the journal up to the applied position, if the journal is a copy.
     pub fn copied(&self) -> Option<Copied> {
         Copied::read(&self.config.run.journal, self.follow.position())
     }
@@ -296,7 +297,7 @@ impl Standby {
 }
 
 impl Promotion {
-    /// Answers when all order sessions are up, or have not come up for five seconds: the answer, for the log.
+    /// Returns the answer, for the log, when all order sessions are up or five seconds have passed.
     pub fn poll(&mut self, trader: &Trader) -> Option<String> {
         let (up, all) = trader.sessions();
         let took_ns = boot_ns() - self.began_ns;

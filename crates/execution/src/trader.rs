@@ -87,7 +87,7 @@ pub struct Trader {
     round_ns: u64,
     start: StartReport,
     recovered: (u64, u64),
-    /// Banks that the run before had not, and those that are not configured any more.
+    /// Banks added since the last run, and banks of it that are no longer configured.
     banks_changed: [Vec<String>; 2],
     directory: Directory,
 }
@@ -105,8 +105,8 @@ struct Timers {
 }
 
 impl Timers {
-    /// Whether positions and the scorecard are to be published: soon after the first order of the run, so that a report made then has it,
-    /// then with pauses that double up to [`SCORES_NS`].
+    /// Whether positions and the scorecard are due: soon after the first order of the run, so that a report made then
+    /// contains them, then with pauses that double up to [`SCORES_NS`].
     fn are_scores_due(&mut self, now_ns: u64, orders: u64) -> bool {
         if self.scores_pause_ns == 0 && orders > 0 {
             self.scores_pause_ns = SCORES_FIRST_NS;
@@ -144,7 +144,8 @@ impl Trader {
         Trader::start_from(config, access, active, reading.finish())
     }
 
-    /// Continues what was recovered, as the one active engine. `access` has what each bank's session needs from files.
+    /// Continues the recovered state, as the one active engine. `access` has the secrets and certificates of each
+    /// bank's session.
     pub(crate) fn start_from(
         config: &Config,
         access: Vec<Access>,
@@ -226,7 +227,8 @@ impl Trader {
         self.recovered
     }
 
-    /// Banks that the run before had not, and those of it that are not configured any more; both empty without a run before.
+    /// Banks added since the last run, and banks of it that are no longer configured; both empty if there was no
+    /// earlier run.
     pub fn banks_changed(&self) -> [&[String]; 2] {
         self.banks_changed.each_ref().map(Vec::as_slice)
     }

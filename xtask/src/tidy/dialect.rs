@@ -63,7 +63,7 @@ const MOST: &[(&str, usize)] = &[
     ("competitors", 8),
     ("compose", 11),
     ("credentials", 2),
-    ("execution", 108),
+    ("execution", 3),
     ("feed", 54),
     ("fuzz", 14),
     ("fx", 83),

@@ -282,7 +282,7 @@ impl Client {
                 None => {}
             }
             if let Some((msg_type, number)) = unsupported {
-                // A client that floods us gets no answer to what does not fit.
+                // Best effort: a client that floods us gets no reject if the session has no room for the message.
                 let _ = self.session.send(b"j", time, |encoder| {
                     encoder
                         .unsigned(tag::REF_SEQ_NUM, number)

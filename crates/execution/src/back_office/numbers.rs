@@ -61,7 +61,7 @@ pub enum OpenError {
         "{0}: is not a file of sequence numbers; remove it, and let the client log on with ResetSeqNumFlag"
     )]
     Damaged(PathBuf),
-    /// They are of another journal, and it is no later one of the same engine.
+    /// The numbers belong to another journal, which is not a later journal of the same engine.
     #[error(
         "{}: it is the journal of another engine: it has id {}, these numbers are of {}, and were used after it began; give the \
          directory of this engine's journal (run.journal), or remove the file, and let the client log on with ResetSeqNumFlag",
@@ -97,11 +97,11 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Opens or makes the file. Numbers whose report the journal has not any more are never sent again, and the reports
-    /// after the last known one are sent next.
+    /// Opens or makes the file. Numbers whose report the journal no longer contains are never sent again, and the
+    /// reports after the last known one are sent next.
     ///
     /// # Errors
-    /// It cannot be used, or is of another engine's journal: nothing is changed then.
+    /// The file cannot be used, or belongs to another engine's journal: the file is unchanged then.
     pub fn open(
         path: &Path,
         settings: &Settings,
@@ -238,7 +238,7 @@ impl Numbers {
         self.file.write_all_at(&head, 0)
     }
 
-    /// Forgets, from the end, which report a number was that the journal has not: it is another journal, or lost its end.
+    /// Clears trailing numbers whose report is not in the journal.
     fn forget_lost(&mut self) {
         let reports = self.reports.borrow();
         let is_known = |sent: &Sent| {

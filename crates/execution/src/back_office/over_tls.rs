@@ -74,7 +74,7 @@ impl Port {
         }
     }
 
-    /// Works until a line was said that is not taken, and takes it.
+    /// Works until the acceptor reports a line, and returns the oldest line not yet returned.
     #[track_caller]
     fn line(&mut self) -> String {
         let start = Instant::now();

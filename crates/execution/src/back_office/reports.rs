@@ -32,11 +32,11 @@ pub struct Report {
 #[derive(Debug, Default)]
 pub struct Reports {
     all: Vec<Report>,
-    /// Id of the journal, if it is there.
+    /// Id of the journal, if there is a journal.
     journal: Option<[u8; 16]>,
     /// Time of the journal's first entry.
     began_ns: Option<u64>,
-    /// A reversed fill whose alarm or correction has not come yet.
+    /// A reversed fill whose alarm or correction follows in a later event.
     reversed: Option<FillLine>,
 }
 
@@ -160,8 +160,8 @@ impl Reports {
         self.push(at_ns, body);
     }
 
-    /// A late original: the fill known from a status or the desk is corrected to what is left of it, and the rest has its own ExecID and
-    /// price.
+    /// Reports a late original: the fill known from a status or from the desk is corrected to its remaining quantity,
+    /// and the rest is reported with its own ExecID and price.
     fn named(&mut self, at_ns: u64, order: &OrderRow, fill: &FillLine) {
         let of = fill.part_of.and_then(|of| order.executed.derived(of));
         let Some(of) = of.filter(|of| of.named > 0) else {
@@ -246,8 +246,8 @@ impl Reports {
     }
 }
 
-/// Fields of a report of an order, with what was executed then; of a fill also its parent and value date, which a correction may
-/// change.
+/// Fields of an order's report, with the quantities executed at that time; for a fill also its parent and value date,
+/// which a correction may change.
 fn body(
     order: &OrderRow,
     executed: &Executed,
@@ -306,7 +306,7 @@ fn leaves(order: &OrderRow, executed: &Executed) -> i64 {
     }
 }
 
-/// OrdStatus (39): what was busted is not traded again, so a filled order with a bust is a canceled one.
+/// OrdStatus (39). A busted quantity is not traded again, so a filled order with a bust is reported as canceled.
 fn status(order: &OrderRow, executed: &Executed) -> char {
     let is_whole = order.terms.quantity == executed.net;
     match order.state {

@@ -194,8 +194,8 @@ fn each_report_comes_once_whenever_a_client_connects() {
     assert_eq!(ids(&received), [""; 0]);
 }
 
-/// What was lost with a connection is asked for by the client and sent again with PossDup, word for word, from the journal
-/// of a process that was started since.
+/// Reports that were lost with a connection are requested by the client and sent again with PossDup, byte for byte,
+/// from the journal by a process started since.
 #[test]
 fn lost_reports_are_sent_again_from_the_journal() {
     let mut office = Office::open("again", events().len());
@@ -203,7 +203,7 @@ fn lost_reports_are_sent_again_from_the_journal() {
     assert_eq!(ids(&all), IDS);
     let next_out = store.next_out();
     office.restart(events().len());
-    // The client has lost what it received, and knows its own number alone.
+    // The client has lost the reports it received, and knows only its own next number.
     let mut store = Memory::default();
     for _ in 1..next_out {
         store.add(b"").expect("memory");
@@ -214,7 +214,7 @@ fn lost_reports_are_sent_again_from_the_journal() {
         assert!(again.1 && !again.2, "{again:?}");
         assert_eq!(again.3, first.3);
     }
-    // Cut in the middle: each comes, and what comes twice says so.
+    // The connection is cut in the middle: each report arrives, and a repeated report is marked with PossDup.
     let mut office = Office::open("cut", events().len());
     let (store, first) = office.session(Memory::default(), PASSWORD, false, 2);
     let (_, second) = office.session(store, PASSWORD, false, 99);
@@ -326,7 +326,7 @@ fn the_journal_of_another_engine_does_not_continue_the_numbers() {
     assert_eq!(id(&file), other);
 }
 
-/// Who has no session, another password or another address is refused, and the log says why.
+/// A client without a session, with another password or from another address is refused, and the log states the reason.
 #[test]
 fn strangers_are_refused_with_one_line() {
     let mut office = Office::open("strangers", events().len());

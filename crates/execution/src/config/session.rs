@@ -60,20 +60,20 @@ pub struct SessionConfig {
     pub reset: Reset,
 }
 
-/// When the numbers of an order session begin again at 1: our Logon has MsgSeqNum 1 and ResetSeqNumFlag (141=Y) then.
+/// Policy of the sequence reset of an order session: our Logon then has MsgSeqNum 1 and ResetSeqNumFlag (141=Y).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reset {
-    /// Only if the bank resets them: what was missed is requested.
+    /// Sequence numbers are reset only if the bank resets them: missing messages are requested.
     #[default]
     Never,
     /// With the first Logon of a run that the bank accepts.
     Start,
-    /// With each Logon: for a bank whose numbers begin again at its end of day without a word.
+    /// With each Logon: for a bank that resets its numbers at its end of day without notice.
     Logon,
 }
 
-/// What an order session needs from files.
+/// Secrets and certificates that an order session reads from files.
 #[derive(Debug)]
 pub(crate) struct Access {
     pub tls: Option<Client>,
@@ -106,7 +106,7 @@ impl SessionConfig {
         }
     }
 
-    /// What is wrong, each with its key.
+    /// Mistakes of the section, each with its key.
     pub(super) fn wrong(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         if !is_comp_id(&self.sender) || !is_comp_id(self.target()) {

@@ -1,27 +1,27 @@
-//! What a client sent: a command, or bytes that are none.
+//! A message of a client: a command, or bytes that cannot be read as one.
 
 use crate::config::CommandKind;
 use touchline_fx::command::Command;
 use touchline_fx::encoding::NoCommand;
 
-/// Bytes of a message that are kept if it is no command; a command is shorter.
+/// Bytes of an unreadable message that are recorded; every command is shorter.
 const EVIDENCE_BYTES: usize = 2 << 10;
 
-/// What a client sent.
+/// A message of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// Its number; 0 if the message is too short to have one.
+    /// Request number; 0 if the message is too short to contain one.
     pub request: u64,
     /// The command.
     pub command: Result<Command, Unread>,
 }
 
-/// A message that is no command.
+/// A message that cannot be read as a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unread {
-    /// Why.
+    /// The reason.
     pub why: NoCommand,
-    /// Its begin, for the journal.
+    /// First bytes of the message, for the journal.
     pub bytes: Vec<u8>,
 }
 

@@ -46,14 +46,14 @@ impl Attempts {
         self.told = None;
     }
 
-    /// There is no connection. A bank that cannot be reached may be back at any time.
+    /// Notes that a connection failed. A bank that cannot be reached may be back at any time.
     pub fn failed(&mut self, why: Error, time: ReceiveTime) {
         self.wait(time, self.longest_ns);
         self.failed = Some(why);
     }
 
-    /// A session that was up for this time has ended, cut by us or not. Returns how often it ended for this reason in a row, if
-    /// that is to be reported.
+    /// Notes that a session that was up for this time has ended, by us or by the bank. Returns how often it ended for
+    /// this reason in a row, if the log must report this.
     ///
     /// A bank that accepts and soon closes would otherwise cost a handshake after each of the shortest pauses.
     pub fn ended(

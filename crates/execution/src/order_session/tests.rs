@@ -534,8 +534,8 @@ fn a_message_that_is_too_long_is_told_and_skipped() {
     assert_eq!(*missing, gap(2, 2, false));
 }
 
-/// A bank that refuses some Logons, as in its pause, and then accepts one: its Logouts are no lost messages of the session before, which
-/// would make open orders unknown.
+/// A bank that refuses some Logons, as during its pause, and then accepts one: its Logouts do not count as lost
+/// messages of the session before, which would make open orders unknown.
 #[test]
 fn refused_logons_leave_no_gap() {
     let mut rig = Rig::open();

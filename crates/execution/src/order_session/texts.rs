@@ -38,7 +38,8 @@ pub(super) fn withheld(text: String, password: Option<&Secret>) -> String {
     }
 }
 
-/// Text of a Reject (35=3), and the fields that say what is rejected: the number and type of our message, the tag, the reason.
+/// Text of a Reject (35=3), with the fields that identify the rejected message: its number and type, the tag, the
+/// reason.
 pub(super) fn reject_of(message: &Message<'_>) -> String {
     let mut text = text_of(message);
     for field in message.fields().map_while(Result::ok) {

@@ -152,7 +152,7 @@ impl State {
         Ok(())
     }
 
-    /// A parent of the run as it is configured now.
+    /// Restores a parent, with the pairs of the present configuration.
     fn parent(
         &mut self,
         labels: &Labels,

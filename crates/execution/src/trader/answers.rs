@@ -174,8 +174,8 @@ fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
     }
 }
 
-/// A command beyond the rate of refused ones is answered as those before it, on the drop copy alone; one of a flood that nobody waits for
-/// is counted.
+/// A refused command beyond the rate is answered like those before it, but on the drop copy alone; a command of a flood
+/// whose sender does not wait for answers is only counted.
 #[test]
 fn a_command_of_a_flood_is_answered_and_not_recorded() {
     let (mut core, time) = engine(&[]);
@@ -196,7 +196,7 @@ fn a_command_of_a_flood_is_answered_and_not_recorded() {
     assert_eq!(core.totals.refused, 3);
 }
 
-/// A client that must give limits sends no order without one, by whatever program.
+/// A client that must give limits cannot send an order without one, from any program.
 #[test]
 fn a_client_that_must_give_limits_is_refused_without_one() {
     let (mut core, time) = engine(&[]);

@@ -16,7 +16,7 @@ pub(super) enum Cause<'a> {
     Session(Bank, bool),
     /// A command.
     Command(Commanded<'a>),
-    /// Nobody's command was refused.
+    /// A client's ring was refused, so its commands are not read.
     Answer(Answer<'a>),
 }
 

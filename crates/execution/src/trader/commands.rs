@@ -299,8 +299,8 @@ impl<O: Output, L: Link> Core<O, L> {
         })
     }
 
-    /// The person who has asked to lift the kill, if this client is of the same Unix user: two names of one user are not two persons,
-    /// unless the configuration says so.
+    /// The person who first asked to lift the kill, if this client is of the same Unix user: two names of one user do
+    /// not count as two persons, unless the configuration allows it.
     fn first_lifter_of_user(&self, client: &ClientConfig) -> Option<Id> {
         if self.engine.setup().risk.lift_by_one_user {
             return None;
@@ -315,8 +315,8 @@ impl<O: Output, L: Link> Core<O, L> {
         (is_other && is_same_user).then_some(first)
     }
 
-    /// A command that a restart handles again. What is refused changes nothing, so that a restart takes each one in its journal for
-    /// permitted, even if its client has lost the permission since.
+    /// Executes a command that a restart handles again. A refused command changes nothing, so a restart treats each
+    /// command in its journal as permitted, even if its client has lost the permission since.
     fn decide(&mut self, time: ReceiveTime, desk: Desk) -> Result<Done, Refused> {
         let is_void = match &desk {
             Desk::Cancel { id } => {

@@ -1,4 +1,4 @@
-//! The directory of the journal: whether what is written there can be found again.
+//! The directory of the journal: whether its files can be found again under the configured path.
 
 use std::path::{Path, PathBuf};
 use touchline_journal::format::segment_name;
@@ -7,7 +7,7 @@ use touchline_journal::{FileId, Journal};
 /// Directory of the journal.
 pub(super) struct Directory {
     pub path: PathBuf,
-    /// The segment that was looked at last, and its path.
+    /// The segment that was checked last, and its path.
     segment: Option<(u64, PathBuf)>,
 }
 
@@ -25,8 +25,8 @@ impl Directory {
         about.is_ok_and(|about| FileId::of(&about) == journal.directory())
     }
 
-    /// The first segment since the last look that is not the file that the journal made, or not as long: none if all are. The one that is
-    /// written is compared with the file as it was made, however early it was changed. Allocates for a new one.
+    /// The first segment since the last check whose file is missing, replaced or too short; `None` if all are sound.
+    /// The segment being written is compared with the file that the journal made. Allocates for a new segment.
     pub fn lacks(&mut self, journal: &Journal) -> Option<u64> {
         let number = journal.segment();
         let seen = match self.segment.take() {

@@ -71,14 +71,14 @@ pub enum Incident {
     Foreign {
         /// Bank.
         bank: String,
-        /// How many, since the last incident of this kind and bank.
+        /// Number of reports since the last incident of this kind and bank.
         count: u64,
     },
-    /// Bytes of a bank were no message, or one with a wrong length or checksum.
+    /// Bytes of a bank were not a FIX message, or a message with a wrong length or checksum.
     Garbled {
         /// Bank.
         bank: String,
-        /// How often, since the last incident of this kind and bank.
+        /// Number of times since the last incident of this kind and bank.
         count: u64,
     },
     /// A message of a bank is longer than the limit.
@@ -207,10 +207,11 @@ impl Incident {
         }
     }
 
-    /// Urgent ones that are in the log alone: the drop copy has each of these reports, the kill, and the answer to the command.
+    /// Urgent incidents that are in the log alone: the drop copy has each of these reports, the kill, and the answer to
+    /// the command.
     pub const OF_LOG: [&str; 3] = ["foreign_reports", "kill", "refused"];
 
-    /// Its alarm; otherwise the word of what is in the log alone.
+    /// The incident's alarm, or else the name of an incident that is in the log alone.
     fn alarm(&self) -> Result<Alarm, &'static str> {
         Ok(Alarm::Run(match self {
             Incident::SessionUp { is_restarted, .. } => match is_restarted {

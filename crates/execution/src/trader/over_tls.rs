@@ -407,7 +407,8 @@ fn a_connection_that_is_not_made_is_a_line_with_the_reason() {
     );
 }
 
-/// A bank that asks for a certificate gets ours; without one the line says what is missing.
+/// A bank that requires a client certificate gets ours; without a configured certificate the log line names the missing
+/// one.
 #[test]
 fn a_bank_that_asks_gets_our_certificate() {
     let (issuer, firm) = (Issuer::new("an issuer"), Issuer::new("the firm"));

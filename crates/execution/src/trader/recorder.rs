@@ -1,7 +1,7 @@
-//! The record of what the core decides: written, appended to the journal, then published on the drop copy.
+//! The record of the core's decisions: written, appended to the journal, then published on the drop copy.
 //!
-//! Invariants: an entry of the journal has its own number; what the journal refused is published without one, and nothing is appended
-//! behind it.
+//! Invariants: an entry of the journal has its own number; an entry that the journal refused is published without a
+//! number, and is the last entry.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
@@ -143,7 +143,7 @@ impl<O: Output> Recorder<O> {
         Ok(())
     }
 
-    /// Appends a record that is no batch.
+    /// Appends a record other than a batch.
     ///
     /// # Errors
     /// The journal does not have it.

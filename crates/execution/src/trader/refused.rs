@@ -21,13 +21,13 @@ use touchline_types::ReceiveTime;
 struct LastSegment {
     room: Rc<Cell<usize>>,
     records: Rc<RefCell<Vec<Stored>>>,
-    /// Number and contents of what was published.
+    /// Number and contents of each published record.
     published: Rc<RefCell<Vec<(u64, Stored)>>>,
     is_given_up: Rc<Cell<bool>>,
     is_failure_recorded: Rc<Cell<bool>>,
 }
 
-/// What is kept of a record.
+/// The parts of a record that the tests compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stored {
     length: usize,

@@ -30,7 +30,7 @@ const LEGS_ROOM: usize = 1_024;
 const READS_MAX: usize = 4;
 
 impl<O: Output, L: Link> Core<O, L> {
-    /// The core of a run that continues what was recovered; `links` has one link for each bank.
+    /// Makes the core of a run that continues the recovered state; `links` has one link for each bank.
     pub fn new(
         config: &Config,
         out: O,
@@ -114,7 +114,7 @@ impl<O: Output, L: Link> Core<O, L> {
             };
             self.handle(last, &Input::Desk(Desk::Restart));
         }
-        // What is due since is done before, so that the records have the order of their times.
+        // Timers that became due since are handled first, so that the records are in the order of their times.
         self.wake(time);
         self.begin_boot(epoch, now_ns)?;
         let desk = match self.boot.lacks {

@@ -1,6 +1,6 @@
-//! Simulation of the whole in one process, by one seed and one clock: the core with its real recovery, the journal on a
-//! disk that tears, reorders and loses sectors, order sessions over a network that delays, cuts and loses, the simulated
-//! banks, and a desk. `docs/design/execution.md` says what is simulated and what is not.
+//! Simulation of the whole engine in one process, from one seed and one clock: the core with its real recovery, the
+//! journal on a disk that tears, reorders and loses sectors, order sessions over a network that delays, cuts and loses,
+//! the simulated banks, and a desk. `docs/design/execution.md` lists the simulated and the omitted parts.
 //!
 //! `cargo xtask simulate --seed 7` repeats a seed and prints its trace, `--seeds 100000` runs that many from it on.
 

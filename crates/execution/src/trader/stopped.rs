@@ -113,7 +113,7 @@ impl Output for Host {
     }
 }
 
-/// A bank without a connection: what is handed to its session is not sent.
+/// A bank without a connection: messages given to its session are not sent.
 pub(super) struct Nothing;
 
 impl Link for Nothing {

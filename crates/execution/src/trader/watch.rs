@@ -40,7 +40,8 @@ impl<O: Output, L: Link> Core<O, L> {
         self.kill("auto:journal", time);
     }
 
-    /// The state of the journal thread, also when there is nothing to write, and a record that was refused without an order to stop.
+    /// Checks the state of the journal thread, also when there is nothing to write, and a record that was refused
+    /// without an order to stop.
     pub fn watch_journal(&mut self, time: ReceiveTime) {
         let watched = self.recorder.watch();
         match watched.failure {

@@ -168,8 +168,8 @@ fn a_client_has_a_largest_order() {
     assert_eq!(rig.bank.count("D"), 0);
 }
 
-/// A number that was used is refused whatever the command says. It is in the journal, and the next run
-/// knows the numbers of this one.
+/// A command whose number was used before is always refused. The refusal is in the journal, and the next run knows the
+/// numbers of this run.
 #[test]
 fn a_replayed_command_is_answered_and_in_the_journal() {
     let mut rig = Rig::open(SMALL, "");
@@ -211,8 +211,8 @@ fn a_replayed_command_is_answered_and_in_the_journal() {
     assert!(answers[3].contains("\"replayed\""), "{answers:?}");
 }
 
-/// Commands that were sent while no engine ran are answered and in the journal. For the log they are one line that nobody must read, and
-/// they count as no refused ones; a kill among them is executed.
+/// Commands that were sent while no engine ran are answered and in the journal. The log reports them as one incident
+/// that is not urgent, and they do not count as refused; a kill among them is executed.
 #[test]
 fn commands_that_found_no_engine_are_one_incident() {
     let mut rig = Rig::open(SMALL, "");

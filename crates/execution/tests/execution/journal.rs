@@ -105,7 +105,7 @@ fn a_journal_that_is_removed_is_a_kill() {
     assert_eq!(rig.bank.count("D"), 0, "{:?}", rig.bank.received);
 }
 
-/// So is one whose present segment is removed, or cut short: what is written there is gone with the process.
+/// The removal or truncation of the present segment is a kill as well: its records would be lost with the process.
 #[test]
 fn a_segment_that_is_removed_or_truncated_is_a_kill() {
     let name = touchline_journal::format::segment_name(1);
@@ -143,8 +143,8 @@ fn files_of(journal: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
     files
 }
 
-/// The journal of another engine has orders that this one must not ask for, and names that it must not use. Nothing of it is changed:
-/// its own engine would take a start without a run for a lost end.
+/// The journal of another engine has orders that this engine must not request, and names that it must not use. None of
+/// its files is changed: its own engine would take a start record without a run for a lost end.
 #[test]
 fn the_journal_of_another_engine_is_refused() {
     let mut rig = Rig::open(SMALL, "");
@@ -273,7 +273,7 @@ fn a_tail_without_bytes_is_refused_with_its_cure() {
     rig.start();
 }
 
-/// A journal whose runs had other banks is continued, and the start names what has changed since the last run.
+/// A journal of runs with other banks is continued, and the start names the banks added or removed since the last run.
 #[test]
 fn a_start_names_the_banks_that_were_added_or_removed() {
     let none: [&[String]; 2] = [&[]; 2];
@@ -325,8 +325,8 @@ fn a_directory_of_the_journal_that_others_can_change_is_refused() {
     assert!(refused.contains("it is a symlink"), "{refused}");
 }
 
-/// When the segment is full and the next cannot be made, the order that is not in the journal is not sent, and its parent ends
-/// with the kill. What was out is still asked for and canceled.
+/// When the segment is full and the next cannot be made, the order that the journal lacks is not sent, and its parent
+/// ends with the kill. Orders sent before are still requested and canceled.
 #[test]
 fn an_order_that_the_journal_refuses_is_not_sent() {
     let mut rig = Rig::open("segment_bytes = 65536\ntail_bytes = 65536", "");
@@ -380,8 +380,9 @@ fn an_order_that_the_journal_refuses_is_not_sent() {
     }
 }
 
-/// The journal of an engine with the same account, prefix and banks adds its position, and its numbers are of other sessions. It is told by
-/// its sessions on any host, and by its bus where that is still there. A bank that gave one session another name is no other engine.
+/// The journal of an engine with the same account, prefix and banks would add its position, and its numbers are of
+/// other sessions. It is recognized by its sessions on any host, and by its bus if the bus is still there. An engine
+/// with one renamed session is still the same engine.
 #[test]
 fn the_journal_of_an_engine_like_this_one_is_refused() {
     let mut rig = Rig::open(SMALL, "");

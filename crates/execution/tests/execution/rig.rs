@@ -230,13 +230,13 @@ impl Rig {
         self.bank.take("D")
     }
 
-    /// The process dies: nothing is ended in order.
+    /// Ends the process without an orderly stop.
     pub fn crash(&mut self) {
         self.trader = None;
         self.bank.is_on = false;
     }
 
-    /// The host is started again: its shared memory is lost, and the engine's part of it in particular.
+    /// Starts the host again: its shared memory is lost, and with it the engine's part.
     pub fn reboot(&mut self) {
         self.crash();
         let bus = self.folder.join("buses").join("fx-run");
@@ -324,12 +324,12 @@ impl Bank {
         sent.expect("a session that takes messages");
     }
 
-    /// Fills an order as it was ordered.
+    /// Fills an order completely, at its own quantity.
     pub fn fill(&mut self, order: &Fields, exec_id: &str) {
         self.report(order, exec_id, ("F", "2"), value(order, 38));
     }
 
-    /// A report of an order, of this ExecType and OrdStatus, with this CumQty.
+    /// Sends a report of an order, with this ExecType, OrdStatus and CumQty.
     pub fn report(
         &mut self,
         order: &Fields,

@@ -83,7 +83,7 @@ fn field<'a>(report: &'a Report, tag: &str) -> Option<&'a str> {
         .map(|(_, value)| value)
 }
 
-/// Each execution is one report, with totals that leave out what was reversed; the rest of a busted order is dead.
+/// Each execution is one report, whose totals leave out reversed fills; the rest of a busted order is closed.
 #[test]
 fn executions_become_reports() {
     let (_, reports) = reports_of(&events());
@@ -107,8 +107,8 @@ fn executions_become_reports() {
     assert_eq!(field(&reports.all[0], "64"), Some("20260107"));
 }
 
-/// A late original corrects the fill known from a status to what is left of it, and is a trade of its own; the last part corrects it
-/// away. A trade of the desk is a report without an order.
+/// A late original corrects the fill known from a status to the remaining quantity, and is reported as a trade of its
+/// own; the last part corrects that fill to zero. A trade of the desk is a report without an order.
 #[test]
 fn late_originals_and_trades_of_the_desk_become_reports() {
     let named = |exec_id, quantity, price| FillLine {

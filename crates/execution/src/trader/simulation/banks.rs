@@ -83,12 +83,12 @@ impl Bank {
         self.priced.push_back((at_ns, now_ns, priced));
     }
 
-    /// The engine's wall clock was set: its quotes count again when they are new, as a bus's do.
+    /// Notes that the engine's wall clock was set: quotes made before it no longer count, as on a bus.
     pub fn doubt(&mut self, now_ns: u64) {
         self.doubted_ns = Some(now_ns);
     }
 
-    /// What has arrived at the engine.
+    /// Next update of the bank that has arrived at the engine.
     pub fn priced(&mut self, now_ns: u64) -> Option<Priced> {
         loop {
             let (at_ns, made_ns, _) = self.priced.front()?;
@@ -109,13 +109,13 @@ impl Bank {
         }
     }
 
-    /// Nothing is wrong with it any more.
+    /// Ends all faults of the bank.
     pub fn heal(&mut self) {
         (self.set_ns, self.quiet_ns) = (0, 0);
         self.unquoted_ns.fill(0);
     }
 
-    /// A turn of the bank.
+    /// Lets the bank work once.
     pub fn work(&mut self, config: &Config, mids: &[i64], is_sound: bool, at: ReceiveTime) {
         if self.quote_ns <= at.mono_ns {
             self.quote(config, mids, at.mono_ns);

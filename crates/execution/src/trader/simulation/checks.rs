@@ -1,4 +1,4 @@
-//! What must be true when everything is settled: the engine and the banks agree, and nothing was traded twice. Limits hold
+//! Checks of a settled simulation: the engine and the banks agree, and no order was traded twice. Limits are checked
 //! before as well.
 
 use super::watch::parent_of;
@@ -114,8 +114,8 @@ pub fn limits(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// While killed, the bank of each order that may live was asked to cancel it on the connection that is up, whatever the order's
-/// state.
+/// While killed: the bank of each order that may be live was asked to cancel it on the present connection, in every
+/// state of the order.
 pub fn cancels(world: &World) -> Result<(), String> {
     let Some(core) = world.awake() else {
         return Ok(());
@@ -127,7 +127,7 @@ pub fn cancels(world: &World) -> Result<(), String> {
     for at in engine.trading().orders().live() {
         let terms = &engine.trading().orders().get(*at).terms;
         let session = &core.banks[terms.bank].session;
-        // What has no room in the kernel waits.
+        // A cancel for which the kernel has no room waits.
         let is_up = engine.trading().is_order_session_up(terms.bank) && session.is_up();
         let is_up = is_up && !session.has_unsent();
         let id = terms.id.as_str();
@@ -166,7 +166,7 @@ fn again(world: &mut World) -> Result<(), String> {
     same_orders(world, &before, &recovered.engine)?;
     match world.counts.power_losses + world.counts.journal_failures {
         0 => readers(world, &parts),
-        // What was published is lost with the end of the journal.
+        // Published events are lost with the end of the journal.
         _ => Ok(()),
     }
 }

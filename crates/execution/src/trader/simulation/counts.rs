@@ -38,7 +38,8 @@ counts! {
     power_losses,
     /// Orders that a loss of power took from the journal, and that were adopted.
     adopted,
-    /// Banks that the desk released, as they had not listed their orders, and those that named an order which the engine lacked.
+    /// Banks that the desk released because their orders were not listed, and banks that named an order which the
+    /// engine lacked.
     released,
     released_with_lost,
     journal_failures,

@@ -1,4 +1,4 @@
-//! A network that delays, stalls, cuts, and loses what was on its way.
+//! A network that delays, stalls and cuts connections, and loses bytes in transit.
 
 use super::machine::{Call, Machine};
 use crate::edge::{Link, Lost};
@@ -64,7 +64,7 @@ struct Connection {
     made_ns: u64,
     up: Pipe,
     down: Pipe,
-    /// What is sent from now on does not arrive.
+    /// Bytes sent from now on do not arrive.
     is_cut: bool,
     engine_lost_ns: u64,
     bank_lost_ns: u64,
@@ -76,12 +76,12 @@ pub struct Line {
     connections: Vec<Connection>,
     engine: Option<usize>,
     bank: Option<usize>,
-    /// Connections that the bank has not seen yet begin here.
+    /// Index of the first connection that the bank does not know.
     unseen: usize,
-    /// Nothing arrives before.
+    /// Nothing arrives before this time.
     stalled_until_ns: u64,
     pub cuts: u64,
-    /// What the bank sent, for a trace.
+    /// Bytes that the bank sent, for a trace.
     pub said: Option<Vec<u8>>,
 }
 
@@ -137,7 +137,7 @@ impl Line {
         connection.down.lose(random);
     }
 
-    /// The engine's process is gone: the bank gets what was sent, unless the host died with it.
+    /// Ends the engine's process: the bank receives the sent bytes, unless the host died as well.
     pub fn engine_died(&mut self, now_ns: u64, with_host: bool) {
         let Some(at) = self.engine.take() else {
             return;

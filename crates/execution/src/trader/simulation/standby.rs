@@ -19,7 +19,7 @@ impl Standby {
         }
     }
 
-    /// Applies what was written since.
+    /// Applies the records written since the last call.
     pub fn follow(&mut self, journal: &mut SimulatedJournal) -> Result<(), String> {
         let (mut place, mut failed) = (0, None);
         let read = journal.read(|entry| {

@@ -83,7 +83,7 @@ impl Traders {
         }
     }
 
-    /// What is no command, is one of another version, or has no good terms.
+    /// Sends bytes that are not a command, a command of another version, or one with bad terms.
     fn mistake(&mut self, now_ns: u64) {
         let order = Order::new(Id::EMPTY, Id::EMPTY, Side::Bid, 0);
         let mut bytes = Vec::new();
@@ -115,7 +115,7 @@ impl Traders {
         self.waiting.len()
     }
 
-    /// Whether a kill waits that the journal has not: `known` has the number of each client's last kill in it.
+    /// Whether a kill waits that the journal lacks: `known` has the number of each client's last kill in it.
     pub fn is_kill_waiting(&self, known: [u64; 2]) -> bool {
         let in_ring = |(client, command): &(usize, Received)| {
             is_kill(command) && command.request > known[*client]
@@ -124,7 +124,7 @@ impl Traders {
         self.waiting.iter().any(in_ring) || in_file(0) || in_file(1)
     }
 
-    /// Says what became of an order, as its bank has it. The desk of the bank trades at the order's price.
+    /// Resolves an order to the outcome that its bank has. The desk of the bank trades at the order's price.
     pub fn resolve_as<'a>(
         &mut self,
         now_ns: u64,
@@ -168,7 +168,7 @@ impl Traders {
         }
     }
 
-    /// Both send each booking again, whatever became of it.
+    /// Sends each booking again from both clients, after any outcome of it.
     pub fn book_all(&mut self, now_ns: u64) {
         for (booking, ..) in self.bookings.clone() {
             for client in [0, 1] {

@@ -1,4 +1,4 @@
-//! What is watched from outside the engine: the orders on the wire, the lines for readers, and what the desk wanted.
+//! The observer outside the engine: the orders on the wire, the lines for readers, and the wishes of the desk.
 
 use super::machine::BEGIN_NS;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -39,16 +39,16 @@ pub type Pairs = Vec<(String, u8)>;
 pub struct Watch {
     pub pairs: Pairs,
     pub parents: HashMap<String, Parent>,
-    /// Whether the kill switch was set after the last thing that the engine did.
+    /// Whether the kill switch was set after the last action of the engine.
     pub is_killed: bool,
-    /// A kill is being executed: it holds whatever happens to the process.
+    /// A kill is being executed: it holds even if the process dies.
     pub is_killing: bool,
     pub failure: Option<String>,
     pub orders: u64,
     sent: HashSet<String>,
-    /// Orders that were asked to be canceled on the present connection, by bank.
+    /// Orders for which a cancel was sent on the present connection, by bank.
     canceled: Vec<HashSet<String>>,
-    /// Bytes of a message that is not whole yet, by bank.
+    /// Bytes of an incomplete message, by bank.
     rest: Vec<Vec<u8>>,
     /// Orders of the last second, and their limit, by bank.
     rates: Vec<(VecDeque<Sent>, usize)>,

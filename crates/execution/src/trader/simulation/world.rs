@@ -508,7 +508,7 @@ impl World {
         }
     }
 
-    /// Whether nothing will happen any more. After a while the desk resolves what is still in doubt.
+    /// Whether no more events will follow. After a while the desk resolves the orders that are still unknown.
     fn is_settled(&mut self, calm_ns: u64) -> bool {
         if self.now_ns < calm_ns || self.unsettled_banks() > 0 {
             return false;

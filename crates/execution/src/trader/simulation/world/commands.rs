@@ -36,7 +36,7 @@ impl World {
                 Some(Command::Enable { bank, .. }) => bank.as_str() == format!("LP{}", at + 1),
                 _ => false,
             };
-            // Nobody enables a bank for which the desk was called, before it was asked.
+            // A bank that waits for the desk is not enabled before the desk asked the bank.
             let is_asked = self.asked.contains(&(received.request, epoch));
             if waits.iter().any(is_enable) && !is_asked {
                 continue;
@@ -147,11 +147,11 @@ impl World {
         }
     }
 
-    /// The desk asks a bank for its orders: it cancels each parent of which the bank has an order that the engine lacks, does not
-    /// send it again, and enables the bank.
+    /// Lets the desk ask a bank for its orders: the desk cancels each parent of which the bank has an order that the
+    /// engine lacks, does not send the parent again, and enables the bank.
     fn ask(&mut self, core: &Engine, bank: usize, epoch: u64) {
         let dealer = &self.banks[bank];
-        // Not even the bank knows what is under way on a connection of a run before.
+        // Even the bank does not know messages in transit on a connection of an earlier run.
         if dealer.line.borrow().has_older() {
             return;
         }

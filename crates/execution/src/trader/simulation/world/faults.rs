@@ -144,7 +144,7 @@ impl World {
         self.is_failure_open |= machine.journal.state().0 == State::Failed;
         if with_host {
             machine.journal.lose_power();
-            // What was not on the disk is lost, also a kill.
+            // Records that were not on the disk are lost, also a kill.
             (machine.watch.is_killed, machine.watch.is_killing) = (false, false);
             self.counts.power_losses += 1;
             self.standby = None;

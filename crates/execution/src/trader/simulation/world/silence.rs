@@ -187,7 +187,7 @@ impl World {
         }
     }
 
-    /// The process is given what has arrived of the banks' pricing sessions.
+    /// Gives the process the arrived updates of the banks' pricing sessions.
     pub(super) fn price(&mut self, process: &mut Process, wall_ns: u64) {
         let (mono_ns, pairs) = (self.now_ns, self.mids.len());
         let Process { core, given, .. } = process;
@@ -195,7 +195,7 @@ impl World {
         for (place, bank) in self.banks.iter_mut().enumerate() {
             while let Some(priced) = bank.priced(mono_ns) {
                 let time = core.time(mono_ns, wall_ns);
-                // What is due by itself comes first.
+                // Due timers run first.
                 core.wake(time);
                 let checked = given.check_orders(engine, core, mono_ns);
                 given.note(place, pairs, &priced, mono_ns);
@@ -221,7 +221,7 @@ impl World {
         }
     }
 
-    /// The process took all sessions as down. What was due by itself came first.
+    /// Marks all pricing sessions of the process as down. Due timers ran before.
     pub(super) fn all_down(&mut self, process: &mut Process) {
         let Process { core, given, .. } = process;
         let checked = given.check_orders(&self.scenario.engine, core, self.now_ns);
