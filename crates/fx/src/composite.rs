@@ -121,7 +121,7 @@ impl Composites {
         self.references.clear();
     }
 
-    /// Whether the reference of a pair is to be made again.
+    /// Whether the reference of a pair is due to be computed.
     pub fn is_reference_due(&self, pair: Pair, now_ns: u64) -> bool {
         self.references
             .get(pair)
@@ -210,12 +210,12 @@ impl Composites {
         &self.held[slot]
     }
 
-    /// Whether the composite of a pair is to be computed again.
+    /// Whether the composite of a pair is out of date.
     pub fn is_dirty(&self, pair: Pair) -> bool {
         self.pairs[pair].is_dirty != [false; 2]
     }
 
-    /// Computes the composite of a pair again where offers that it depends on changed.
+    /// Computes the composite of a pair again if offers that it depends on changed.
     pub fn refresh(&mut self, setup: &Setup, pair: Pair) {
         for side in Side::BOTH {
             if std::mem::take(&mut self.pairs[pair].is_dirty[side.index()]) {

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 /// Reads a TOML file.
 ///
 /// # Errors
-/// The line and what is wrong with it.
+/// The line and the mistake in it.
 pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));

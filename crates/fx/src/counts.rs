@@ -1,4 +1,4 @@
-//! Usable quotes: the session is up and within its feed timeout, the pair is not stale, the quote is firm and has not
+//! Usable quotes: the session is up and within its feed timeout, the pair is not stale, the quote is firm and not
 //! expired, and the bank is not inverted.
 
 use crate::plan::Offer;

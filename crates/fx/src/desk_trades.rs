@@ -44,7 +44,7 @@ impl DeskTrades {
         self.0.get(id).is_some_and(|proposal| proposal.is_booked)
     }
 
-    /// Keeps what was judged.
+    /// Stores the verdict on a proposal or a confirmation.
     pub fn apply(&mut self, state: BookState, by: Id, trade: &DeskTrade) {
         let proposal = self.0.get_mut(&trade.id);
         match (state, proposal) {

@@ -66,7 +66,7 @@ struct Section<'a> {
 /// One text that names all that are missing.
 pub fn check(text: &str, scope: Scope) -> Result<(), String> {
     let Ok(file) = text.parse::<Table>() else {
-        // Its parser says what is wrong.
+        // The parser of the configuration reports the mistake.
         return Ok(());
     };
     let sections = sections(&file, scope);

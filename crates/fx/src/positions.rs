@@ -48,7 +48,7 @@ impl Positions {
         self.book(pair, side, quantity, to);
     }
 
-    /// Keeps a proposal or a confirmation of the desk as it was judged. True if that books the trade.
+    /// Stores the verdict on a proposal or a confirmation of the desk. True if the trade is booked by it.
     pub fn book_desk_trade(&mut self, state: BookState, by: Id, of: &DeskTrade) -> bool {
         self.desk_trades.apply(state, by, of);
         let is_booked = state == BookState::Booked;

@@ -131,7 +131,7 @@ impl Quotes {
         self.changes.taken_up_ns = Some(quoted_ns);
     }
 
-    /// The last message was no quote message of the bank.
+    /// Notes that the last message of the bank was not a quote message.
     pub fn unquote(&mut self) {
         self.changes.quoted.clear();
     }

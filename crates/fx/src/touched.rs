@@ -28,7 +28,7 @@ pub fn map<K: Hash + Eq, V: Clone>(
 mod tests {
     use super::*;
 
-    /// What was there stays, and there is room for more.
+    /// Existing values stay, and there is room for more.
     #[test]
     fn existing_values_stay_and_capacity_is_added() {
         let mut values = vec![1, 2];

@@ -1,4 +1,4 @@
-//! Trading: parents of the desk, orders for them at the banks, and what follows from the banks' reports.
+//! Trading: parents of the desk, orders for them at the banks, and the effects of the banks' reports.
 //!
 //! ```text
 //!   desk ──► Gate ──► Parents ──► Router ──► Orders ──► order sent
@@ -20,8 +20,8 @@
 //! | `Positions` | positions, bookings of the desk | a position is the sum of its fills and bookings |
 //! | `Conduct` | cool-downs, penalties, scorecard | no more orders end than were sent |
 //!
-//! A part changes no other one, and reads of others what it is given. What needs several is here: [`Trading`] reads prices, passes values
-//! between the parts, and writes events.
+//! A part changes no other part, and reads of others only its arguments. [`Trading`] does the work that needs several
+//! parts: it reads prices, passes values between the parts, and writes events.
 
 mod adopt;
 mod conduct;
@@ -156,18 +156,18 @@ impl Trading {
         !self.sessions.inquiry(bank).is_open()
     }
 
-    /// Whether no order leaves because a bank has not said which orders it has.
+    /// Whether all orders wait because a bank's list of its orders is missing.
     pub fn is_asking(&self) -> bool {
         self.sessions.is_asking()
     }
 
-    /// Whether no order leaves before the desk has asked this bank and enables a pair of it: the desk was called, and the bank has
-    /// not answered.
+    /// Whether orders to this bank wait until the desk has asked the bank and enables a pair of it: the desk was called
+    /// because the bank did not answer.
     pub fn waits_for_desk(&self, bank: Bank) -> bool {
         self.sessions.inquiry(bank).waits_for_desk()
     }
 
-    /// The user who has asked to lift the kill switch, and waits for a second one.
+    /// The user who requested first to lift the kill switch, which a second user must confirm.
     pub fn first_lifter(&self) -> Option<Id> {
         self.gate.first_lifter()
     }

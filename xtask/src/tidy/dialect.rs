@@ -66,7 +66,7 @@ const MOST: &[(&str, usize)] = &[
     ("execution", 3),
     ("feed", 54),
     ("fuzz", 14),
-    ("fx", 83),
+    ("fx", 4),
     ("fx-desk", 21),
     ("fx-events", 19),
     ("fx-sessions", 1),

@@ -22,12 +22,13 @@ pub(super) struct PairOffers {
     pub composite: Composite,
     /// Changes of the levels so far, by side.
     pub revisions: [u64; 2],
-    /// Whether the composite is to be computed again, by side.
+    /// Whether the composite is out of date, by side.
     pub is_dirty: [bool; 2],
 }
 
 impl PairOffers {
-    /// Replaces what a bank has on a side behind its first offers, which stay. True if any of them changed.
+    /// Replaces a bank's offers of a side after its first `ahead` offers, which stay. True if any of the replaced
+    /// offers changed.
     pub fn replace(&mut self, side: Side, old: &[Offer], ahead: usize, new: &[Offer]) -> bool {
         // Most messages change few offers, and leave the rest at their places.
         let gone = &old[ahead..];
@@ -36,7 +37,8 @@ impl PairOffers {
         let gone = &gone[..gone.len() - behind];
         let come = &new[..new.len() - behind];
         for at in 0..gone.len().max(come.len()) {
-            // At this moment the bank has what it had, without what left and this one, and what came before this one.
+            // At this step the bank has its old offers, less the removed offers including this one, plus the offers
+            // added before this one.
             let has_other = |price| {
                 let left = &gone[..gone.len().min(at + 1)];
                 let came = &come[..come.len().min(at)];

@@ -142,7 +142,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever changes, the reference is the median of the mids, rounded down, from three banks on.
+        /// After any changes the reference is the median of the mids, rounded down, from three banks on.
         #[test]
         fn the_reference_is_the_median(
             changes in prop::collection::vec((0_usize..6, prop::option::of(200_i64..260)), 1..80),

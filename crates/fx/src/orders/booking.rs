@@ -63,7 +63,7 @@ pub struct Bookings {
     pub fills: [Option<Booking>; 2],
     /// A trade that CumQty contains already: it names a part of an earlier fill, or is a contradiction.
     pub late: Option<LateOriginal>,
-    /// The report contradicts itself, or what is booked.
+    /// Whether the report contradicts itself or the booked quantities.
     pub is_contradiction: bool,
 }
 
@@ -149,7 +149,7 @@ fn of_state(order: &Order, report: &Report<'_>, precision: u8) -> Bookings {
     }
 }
 
-/// Whether a report of an order that has not ended contradicts itself or what is booked, in its quantities.
+/// Whether a report of an order that has not ended contradicts itself or the booked quantities.
 pub fn contradicts(order: &Order, report: &Report<'_>) -> bool {
     let cum = report.cum().unwrap_or(order.cum());
     let leaves = report.leaves();

@@ -13,13 +13,13 @@ use touchline_types::{Id, Price};
 pub struct Execution {
     /// Order of the fill.
     pub order: usize,
-    /// The fill; its quantity is what was neither reversed nor named by a late original.
+    /// The fill; its quantity leaves out reversed units and units named by a late original.
     pub booking: Booking,
-    /// CumQty of the order before it, units; its part of CumQty ends `whole` units later.
+    /// CumQty of the order before the fill, units; the fill's part of CumQty ends `whole` units later.
     from: i64,
-    /// Units as booked.
+    /// Units when the fill was booked.
     whole: i64,
-    /// The order's fill before it.
+    /// Index of the order's previous fill.
     before: Option<usize>,
 }
 
@@ -34,9 +34,9 @@ enum Owner {
 /// Fills of an order.
 #[derive(Debug, Clone, Copy, Default)]
 struct Chain {
-    /// The last one.
+    /// Index of the latest fill.
     last: Option<usize>,
-    /// Their quantities, less what was reversed.
+    /// Sum of the fills' quantities without reversed units.
     units: i64,
 }
 

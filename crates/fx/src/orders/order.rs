@@ -108,7 +108,7 @@ impl Order {
         }
     }
 
-    /// Whether the desk or a kill wants it canceled, and it has not ended.
+    /// Whether the order is live and the desk or a kill wants it canceled.
     pub fn is_cancel_wanted(&self) -> bool {
         self.is_cancel_wanted && !self.state.is_end()
     }
@@ -158,12 +158,13 @@ impl Order {
         }
     }
 
-    /// A part of what is booked has another price.
+    /// Changes the price of a part of the booked quantity.
     pub fn reprice(&mut self, quantity: i64, from: Price, to: Price) {
         self.cost += i128::from(quantity) * (i128::from(to.0) - i128::from(from.0));
     }
 
-    /// Counts a reversed fill, or with a negative quantity its correction. CumQty stays: nothing is traded again by itself.
+    /// Counts a reversed fill, or with a negative quantity its correction. CumQty stays: the engine does not trade the
+    /// quantity again.
     pub fn reverse(&mut self, quantity: i64) {
         self.reversed += quantity;
         assert!(

@@ -234,20 +234,23 @@ impl<'a> Report<'a> {
             .or(other.then_some(Dispute::Other))
     }
 
-    /// Why a report without a trade books nothing of an order that has ended: of an adopted one the bank said another quantity.
+    /// Why a report without a trade books nothing of an ended order: the bank stated another quantity of an adopted
+    /// order.
     pub fn dispute_of_growth(&self, order: &Order) -> Option<Dispute> {
         let grows = self.is_cum_beyond(order.cum());
         (grows && self.is_of_other_size(order)).then_some(Dispute::Quantity)
     }
 
-    /// An adopted order is known from the bank's reports only: a report that differs contradicts.
+    /// Whether an adopted order has another quantity in this report: such an order is known from the bank's reports
+    /// only.
     fn is_of_other_size(&self, order: &Order) -> bool {
         let is_other_size = |text| ticks::size(text) != Some(order.terms.quantity);
         // mutant: fx: reports describe an adopted order each in its way
         order.is_adopted() && self.order_qty.is_some_and(is_other_size)
     }
 
-    /// Another pair, the other side, or a total beyond the order and what is booked.
+    /// Dispute of a report of another pair, of the other side, or with a total beyond the order's quantity and its
+    /// fills.
     fn is_elsewhere(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
         let terms = &order.terms;
         let side: &[u8] = match terms.side {

@@ -16,7 +16,7 @@ pub(super) struct Publication {
 }
 
 impl Publication {
-    /// Nothing is published.
+    /// Makes a publication without any published composite.
     pub fn new(composites: &Composites, pairs: usize) -> Publication {
         let empty = |pair| (composites.of(pair).clone(), false);
         Publication {

@@ -15,7 +15,7 @@ pub struct Logged {
     pub action: QuoteAction,
     /// Number of the entry among those of the book, until it is removed.
     pub place: u32,
-    /// The entry after the change; a removed one as it was before.
+    /// The entry after the change, or the last state of a removed entry.
     pub entry: Option<Entry>,
 }
 
@@ -91,7 +91,7 @@ impl Book {
         self.find(key).map(|at| &self.entries[at])
     }
 
-    /// Sets an entry. False if the book is full; entries that the present snapshot has not set are not counted.
+    /// Sets an entry. False if the book is full; entries that are missing from the present snapshot are not counted.
     pub fn set(&mut self, key: Key, entry: Entry) -> bool {
         let is_full = self.entries.len() - self.leaving_count >= ENTRIES_MAX;
         if let Some(at) = self.find(&key) {

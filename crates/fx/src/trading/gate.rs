@@ -53,7 +53,7 @@ impl Gate {
         self.kill.is_killed()
     }
 
-    /// The user who has asked to lift the kill switch, and waits for a second one.
+    /// The user who requested first to lift the kill switch, which a second user must confirm.
     pub fn first_lifter(&self) -> Option<Id> {
         self.kill.first_lifter()
     }

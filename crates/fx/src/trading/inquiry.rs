@@ -1,4 +1,5 @@
-//! Each bank is asked for all its orders after a start that may lack some; before all have answered, no order leaves.
+//! Request to each bank for all its orders, after a start that may lack some; no order is sent before all banks have
+//! answered.
 
 use super::{Step, Trading};
 use crate::event::Alarm;
@@ -8,18 +9,18 @@ use crate::setup::{Bank, ns};
 /// Oldest command of the desk that is executed, ns.
 pub const COMMAND_AGE_MAX_NS: u64 = 2_000_000_000;
 
-/// The question to a bank for its orders.
+/// The request to a bank for its orders.
 #[derive(Debug, Clone, Copy)]
 pub struct Inquiry {
-    /// It has not answered.
+    /// Whether the bank's answer is missing.
     is_open: bool,
-    /// When the desk was called for it.
+    /// Time at which the desk was called for the bank.
     called_ns: Option<u64>,
-    /// The desk has asked it.
+    /// Whether the desk has asked the bank itself.
     is_released: bool,
-    /// The desk is called then.
+    /// Time at which the desk is called.
     call_ns: u64,
-    /// It is asked again then: a question may be lost in a resend that covers it.
+    /// Time at which the bank is asked again: the request may be lost in a resend that covers it.
     again_ns: u64,
 }
 
@@ -36,7 +37,7 @@ impl Default for Inquiry {
 }
 
 impl Inquiry {
-    /// A question that the desk is called for at a time, unless it is answered.
+    /// Makes a request for which the desk is called at `call_ns`, unless the bank answers first.
     pub fn open(call_ns: u64) -> Inquiry {
         Inquiry {
             is_open: true,
@@ -45,17 +46,17 @@ impl Inquiry {
         }
     }
 
-    /// Whether the bank must be asked.
+    /// Whether the bank's answer is missing.
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Whether no order leaves because of it.
+    /// Whether orders wait for the bank's answer.
     pub fn is_waiting(&self) -> bool {
         self.is_open && !self.is_released
     }
 
-    /// Whether the desk was called, and has not asked the bank.
+    /// Whether the desk was called and still has to ask the bank.
     pub fn waits_for_desk(&self) -> bool {
         self.called_ns.is_some() && self.is_waiting()
     }

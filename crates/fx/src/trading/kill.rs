@@ -16,12 +16,12 @@ impl KillSwitch {
         self.is_killed
     }
 
-    /// The user who has asked to lift it, and waits for a second one.
+    /// The user who requested first to lift the kill switch, which a second user must confirm.
     pub fn first_lifter(&self) -> Option<Id> {
         self.first
     }
 
-    /// Sets it. Requests to lift it are forgotten, also if it was set already.
+    /// Sets the kill switch. Requests to lift it are dropped, also if it was set already.
     pub fn kill(&mut self) {
         *self = KillSwitch {
             is_killed: true,

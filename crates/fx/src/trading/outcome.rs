@@ -65,8 +65,8 @@ impl Trading {
         self.wake_at(due_ns);
     }
 
-    /// Sets the kill switch: every parent ends, every order is canceled. A person's kill while killed repeats what is unanswered; one by
-    /// itself does nothing then.
+    /// Sets the kill switch: every parent ends, every order is canceled. While the switch is set, a person's kill
+    /// repeats unanswered cancels; an automatic kill does nothing.
     pub(super) fn kill_by(&mut self, by: Option<Id>, step: &mut Step<'_>) {
         if !self.gate.kill(by) {
             return;
@@ -96,7 +96,8 @@ impl Trading {
         self.ask_cancel(at, step);
     }
 
-    /// Asks the bank to cancel an order that is to be canceled, in whatever state, if its session is up and no request is out.
+    /// Asks the bank to cancel an order whose cancel is wanted, in any state, if the bank's session is up and no
+    /// request is outstanding.
     pub(super) fn ask_cancel(&mut self, at: usize, step: &mut Step<'_>) {
         let (order, now_ns) = (self.orders.get(at), step.now_ns);
         let terms = order.terms;

@@ -138,7 +138,7 @@ impl Trading {
         }
     }
 
-    /// Books a report. Whether it contradicts itself, or what is booked.
+    /// Books a report. True if the report contradicts itself or the booked quantities.
     fn book_all(
         &mut self,
         at: usize,
@@ -162,8 +162,8 @@ impl Trading {
         bookings.is_contradiction || !is_named
     }
 
-    /// Handles a report that contradicts itself, or what is booked: nothing is freed, the desk decides, and the bank is asked once for
-    /// the record. An order that has ended stays so.
+    /// Handles a report that contradicts itself or the booked quantities: no quantity becomes free, the desk decides,
+    /// and the bank is asked once for the state of the order. An ended order stays ended.
     fn contradiction(&mut self, at: usize, step: &mut Step<'_>) {
         let is_open = self.set_disputed(at);
         self.order_line(at, OrderEvent::Report, None, None, step);
@@ -260,7 +260,8 @@ impl Trading {
         }
     }
 
-    /// j: the bank's session rejected the order message. An order with fills was not rejected: the report contradicts what is booked.
+    /// j: the bank's session rejected the order message. An order with fills cannot have been rejected: the report
+    /// contradicts the fills.
     fn business_reject(&mut self, bank: Bank, report: &Report<'_>, step: &mut Step<'_>) {
         if report.ref_msg_type == Some(b"AF") {
             self.mass_status_refused(bank, step);

@@ -137,7 +137,7 @@ impl Router {
         let collar2 = 2 * setup.pairs[pair].config.collar_ticks;
         let weight = setup.router.weight[terms.urgency];
         let offers = pricing.composites().offers(pair, takes);
-        // They are in the order of their prices, and no plan uses what is beyond the limit.
+        // Offers are in the order of their prices, and no plan uses offers beyond the limit.
         let within = offers.partition_point(|offer| is_within(takes, offer.price, terms.limit));
         let mut banks = BankSet::default();
         for offer in &offers[..within] {

@@ -15,7 +15,8 @@ pub struct Sessions {
     status: u64,
     /// Number of the last mass status request of the run.
     mass_status: u64,
-    /// A bank has not said yet which orders it has: none leaves, as it may be of a parent whose orders are lost.
+    /// Whether a bank's list of its orders is missing: no order is sent then, because it may belong to a parent whose
+    /// orders are lost.
     is_asking: bool,
 }
 
@@ -141,7 +142,7 @@ impl Sessions {
         result
     }
 
-    /// Whether no order leaves because a bank has not said which orders it has.
+    /// Whether all orders wait because a bank's list of its orders is missing.
     pub fn is_asking(&self) -> bool {
         self.is_asking
     }

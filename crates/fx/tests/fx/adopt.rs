@@ -42,7 +42,7 @@ fn no_order_leaves_before_each_bank_has_said_which_orders_it_has() {
         );
         world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
         assert_eq!(world.sent(), 0);
-        // What was asked on a session that is lost is asked again.
+        // A request on a lost session is sent again on the next one.
         world.at(30).line("A.o !down").line("A.o !up");
         no_orders(&mut world, "A", "T-M2");
         assert_eq!(
@@ -85,7 +85,7 @@ fn an_adopted_order_of_two_quantities_is_disputed() {
     let other = AT.replace("38=1000000", "38=1001000");
     for (more, status, state) in [
         (AT, ("0", "0", 0), "New"),
-        // What is traded is within both.
+        // The traded quantity is within both order quantities.
         (&*other, ("0", "0", 0), "Disputed"),
         (&*other, ("8", "8", 1_001_000), "Disputed"),
     ] {
@@ -274,7 +274,7 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     world.execution("A", "Te2-P9-2", ("E1", "4", "4", 0), &more);
     assert_eq!(world.alarms(), ["adopted"]);
     assert_eq!(world.order(0), ("Canceled".into(), 0, 0));
-    // "Unknown order" is no order.
+    // The bank's answer "unknown order" (103=5) does not make the engine adopt an order.
     let more = "|55=EUR/USD|54=1|103=5";
     world.execution("A", "Te2-P8-1", ("0", "I", "8", 0), more);
     assert_eq!((world.alarms(), world.sent()), (vec![], 1));

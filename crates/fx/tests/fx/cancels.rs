@@ -1,4 +1,4 @@
-//! A kill and a cancel reach every order that may live at a bank, in whatever state.
+//! A kill and a cancel reach every order that may be live at a bank, in any state.
 
 use crate::world::{World, values};
 
@@ -29,7 +29,7 @@ fn cancels(world: &mut World) -> Vec<String> {
     values(&sent, &["state"])
 }
 
-/// Whatever the order's state: one request, which changes the state of an order that was not in doubt.
+/// In each state of the order: one request, which changes the state unless the order was unknown.
 #[test]
 fn every_order_that_has_not_ended_is_canceled() {
     type Before = fn(&mut World);
@@ -158,7 +158,7 @@ fn a_repeated_kill_forgets_the_first_lift() {
     assert_eq!(values(&kills, &["by"]), ["ann", "ann"]);
 }
 
-/// A cancel that is refused after the order's end gives its line, and changes nothing: whatever the end and the reason.
+/// A refused cancel of an ended order gives its line and changes nothing, for each end and each reason.
 #[test]
 fn a_refused_cancel_of_an_ended_order_gives_its_line() {
     let ends = [

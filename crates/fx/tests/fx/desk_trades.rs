@@ -67,7 +67,7 @@ fn a_proposal_stays_through_a_restart() {
     assert_eq!(values(&world.fills(), &["bank"]), ["A"]);
 }
 
-/// What is no booking is refused with its state.
+/// A malformed booking is refused with its state.
 #[test]
 fn bad_bookings_are_refused() {
     let long = "x".repeat(63);

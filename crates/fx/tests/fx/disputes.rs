@@ -1,4 +1,5 @@
-//! Reports that contradict themselves, what was ordered or what is booked: nothing is freed, and no fill is lost without a word.
+//! Reports that contradict themselves, the order or the booked quantities: no quantity becomes free, and no fill is
+//! lost without an alarm.
 
 use crate::world::{World, values};
 
@@ -31,8 +32,8 @@ fn partly_filled() -> World {
     world
 }
 
-/// Each report that contradicts itself or what is booked: the order is disputed and asked for once, nothing is freed or sent
-/// elsewhere, and what comes then is not booked until the desk resolves it.
+/// Each report that contradicts itself or the booked quantities: the order is disputed and asked for once, no quantity
+/// becomes free or is sent to another bank, and later reports are not booked until the desk resolves the order.
 #[test]
 fn a_contradiction_frees_nothing_and_is_asked_for_once() {
     let trade = "|32=600000|31=1.10002";
@@ -113,8 +114,8 @@ fn a_contradiction_frees_nothing_and_is_asked_for_once() {
     }
 }
 
-/// A business reject of an order with fills contradicts them: nothing is freed, and the status is asked once; also of an unknown order.
-/// When all of them were busted it is an end.
+/// A business reject of an order with fills contradicts the fills: no quantity becomes free, and the status is
+/// requested once; also for an unknown order. If all fills were busted, the reject ends the order.
 #[test]
 fn a_business_reject_of_an_order_with_fills_frees_nothing() {
     let reject = "35=j|372=D|379=T-P1-1|380=0";
@@ -145,7 +146,7 @@ fn a_business_reject_of_an_order_with_fills_frees_nothing() {
     assert_eq!(world.order(0), ("Rejected".to_owned(), 400_000, 0));
 }
 
-/// A CumQty that is absent or no whole number counts as what is booked.
+/// A CumQty that is absent or not a whole number counts as the booked quantity.
 #[test]
 fn a_trade_without_a_whole_cum_qty_contradicts_itself() {
     for cum in ["", "|14=1000.5", "|14=-1", "|14=x"] {
@@ -158,7 +159,7 @@ fn a_trade_without_a_whole_cum_qty_contradicts_itself() {
     }
 }
 
-/// Old states that are sent again, a choice price of one tick, and a rest that is open are no contradictions.
+/// Repeated old states, a choice price of one tick, and an open rest are not contradictions.
 #[test]
 fn what_is_explained_is_no_contradiction() {
     for (kind, status, cum, more) in [
@@ -181,7 +182,8 @@ fn what_is_explained_is_no_contradiction() {
     assert_eq!(world.order(0).0, "Disputed");
 }
 
-/// After its end an order stays as it is: a trade that nothing explains, and an average beyond its price, are alarms alone.
+/// An ended order stays unchanged: an unexplained trade, and an average price beyond the order's limit, are alarms
+/// alone.
 #[test]
 fn a_contradiction_after_the_end_is_an_alarm_alone() {
     for (kind, cum, more) in [
@@ -369,10 +371,10 @@ fn late_originals_name_what_a_status_told_of() {
         ["600000 -660008", "600000 -660006"]
     );
     assert!(world.alarms().is_empty());
-    // Nothing is left for a third one: it was told of nowhere.
+    // No unnamed quantity is left for a third trade: the report is a contradiction.
     world.execution("A", ID, ("E3", "F", "1", 300_000), "|32=100000|31=1.1|43=Y");
     assert_eq!(world.alarms(), ["contradiction"]);
-    // A bust finds what was named, also of a disputed order.
+    // A bust finds a named fill, also of a disputed order.
     world.execution("A", ID, ("E4", "H", "1", 400_000), "|19=E1");
     world.execution("A", ID, ("E5", "H", "1", 400_000), "|19=E1");
     assert_eq!(world.alarms(), ["bust", "unknown_exec"]);
@@ -388,7 +390,7 @@ fn a_fill_behind_a_bust_is_not_dropped_without_a_word() {
     let mut world = partly_filled();
     world.execution("A", ID, ("E2", "H", "0", 0), "|19=E1|151=1000000");
     assert_eq!(world.alarms(), ["bust"]);
-    // The total without the bust is what the bank says; it is no contradiction.
+    // The bank's total without the busted fill is expected; it does not contradict the booked fills.
     world.execution("A", ID, ("E3", "0", "0", 0), "|151=1000000");
     assert_eq!(world.order(0).0, "New");
     world.execution(

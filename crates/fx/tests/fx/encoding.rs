@@ -1,4 +1,4 @@
-//! Batches as bytes: what is decoded has the same lines, in the order of a journal, whatever the parts.
+//! Batches as bytes: decoded batches have the same lines, in the order of a journal, for any division into parts.
 
 use crate::random::banks::Banks;
 use crate::random::seeds;
@@ -105,7 +105,8 @@ fn what_is_decoded_has_the_same_lines() {
     assert!(parents > 0, "a session without parents proves nothing");
 }
 
-/// A long batch is in several parts, and nothing of it is read before its last one. What the run before did not end is dropped.
+/// A long batch is in several parts, and is read only with its last part. An incomplete batch of an earlier run is
+/// dropped.
 #[test]
 fn a_batch_is_read_with_its_last_part() {
     let labels = Labels::default();

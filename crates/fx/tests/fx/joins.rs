@@ -139,7 +139,7 @@ fn a_withdrawal_does_not_make_old_quotes_fresh() {
             ([None; 2], false)
         );
         assert_eq!(world.engine.score(0, 0).quotes, 2, "{withdrawal}");
-        // A quote message does, and what was withdrawn is gone.
+        // A quote message makes the pair live, without the withdrawn quotes.
         world.quote(1_600, &increment(Side::Ask, "c", "1.3"));
         world.pass_on(1_600);
         assert_eq!(world.tops(), [Some(110_000), Some(130_000)]);
@@ -193,7 +193,7 @@ fn a_composer_that_joins_makes_no_pair_fresh() {
     world.check_replay(2_000);
 }
 
-/// A bank is not live in a pair that it has not quoted since its logon.
+/// A bank is live in a pair only after a quote of the pair since its logon.
 #[test]
 fn a_pair_without_a_quote_message_is_not_live() {
     let mut world = World::new("");

@@ -60,7 +60,7 @@ fn a_message_that_is_not_an_order_is_rejected() {
     assert_eq!(verdict(&mut world), "accepted");
 }
 
-/// The first mistake of an order is named with what was given and what may be.
+/// The first mistake of an order is reported with the given value and the permitted ones.
 #[test]
 fn the_mistake_in_an_order_is_named() {
     let setup = Setup::parse(&config("", &[A])).expect("a configuration");
@@ -257,8 +257,8 @@ fn parents_are_refused_for_the_first_limit_that_they_break() {
     assert_eq!(verdict(&mut world), "accepted", "no duplicate any more");
 }
 
-/// A fill after the end of an order, whose quantity is out at another bank: what is filled beyond the parent does not make the worst
-/// case of its other orders smaller.
+/// A fill after the end of an order whose quantity was sent again to another bank: the quantity filled beyond the
+/// parent does not reduce the worst case of the parent's other orders.
 #[test]
 fn fills_beyond_a_parent_do_not_make_its_worst_case_smaller() {
     let config = config("", &[A, ("B", ""), ("C", "")]).replacen(

@@ -223,8 +223,8 @@ fn trades_that_are_not_as_ordered_are_refused() {
     }
 }
 
-/// A status or a change of state of another pair, of the other side, value date or currency, or beyond the order: nothing is booked, no
-/// quantity is free, and the desk decides.
+/// A status or a change of state of another pair, side, value date or currency, or beyond the order: nothing is booked,
+/// no quantity becomes free, and the desk decides.
 #[test]
 fn a_report_without_a_trade_that_contradicts_its_order_books_nothing() {
     for (reason, more, cum) in [

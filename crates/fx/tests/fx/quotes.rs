@@ -53,7 +53,7 @@ fn an_increment_keeps_what_it_leaves_out_and_deletes() {
     );
 }
 
-/// What is legal, and was counted as an error.
+/// Legal messages that were once counted as errors.
 #[test]
 fn a_side_of_zero_and_an_increment_without_entries_are_no_errors() {
     let mut world = World::up("", &[("A", "stale_ms = 100")]);

@@ -118,7 +118,7 @@ impl Watch {
 }
 
 impl Watch {
-    /// A kill cancels every order that may live at a bank whose session is up, in whatever state.
+    /// Checks that a kill cancels every order that may be live at a bank whose session is up, in any state.
     fn look_for_cancels(&mut self, replay: &Replay) {
         let events = &replay.batch().events;
         let is_kill = |(_, event): &(u64, Event)| matches!(event, Event::Kill { .. });

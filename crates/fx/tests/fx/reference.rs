@@ -99,7 +99,7 @@ fn a_bank_off_the_market_is_left_out() {
     world.book("D", &[(-41, 5000)], &[(1, 5000)]);
     assert_eq!(plan(&mut world, "P2"), Some(("1.1".into(), "B".into())));
     world.book("D", &[(-100, 5000)], &[(-90, 5000)]);
-    // D is no third bank that sells.
+    // D does not count as a third bank that sells.
     world.book("C", &[(-4, 5000)], &[]);
     assert_eq!(plan(&mut world, "P3"), None);
     world.book("C", &[(-4, 5000)], &[(4, 5000)]);

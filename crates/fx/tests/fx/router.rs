@@ -352,8 +352,8 @@ fn an_end_that_was_unknown_or_asked_for_cools_nothing_down() {
     assert_eq!(values(&world.decisions(), &["event"]), ["settled"]);
 }
 
-/// A bank that is silent or refuses while a cancel is out costs as any other; one that cancels as it was asked to costs nothing, and
-/// what one bank did counts once.
+/// A bank that is silent or refuses while a cancel is outstanding is penalized as usual; a bank that cancels as
+/// requested is not, and each failure of a bank counts once.
 #[test]
 fn a_bank_is_judged_while_a_cancel_is_out() {
     // The report after the cancel, the cool-down that follows, and the penalty of the bank's next order: 2 ticks a bad one of five.

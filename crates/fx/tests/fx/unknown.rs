@@ -233,8 +233,8 @@ fn a_restart_is_a_crash_as_everybody_outside_sees_it() {
     assert_eq!(events(&mut world), ["down unknown"]);
 }
 
-/// An order that nobody explains takes its bank out of its own pair alone, once the desk was called; a lost session or a new one
-/// takes it out of all pairs again.
+/// An order that stays unknown takes its bank out of the order's pair alone, once the desk was called; a lost session
+/// or a new unknown order takes the bank out of all pairs again.
 #[test]
 fn the_desk_s_call_ends_the_doubt_of_other_pairs() {
     let mut world = with_order("answer_ms = 100\nstatus_ms = 50\nstatus_tries = 1");

@@ -1,4 +1,4 @@
-//! Banks that quote, freeze, disconnect and come back, in virtual time: what is void is in no composite, at no instant.
+//! Banks that quote, freeze, disconnect and come back, in virtual time: a void quote is in no composite, at no instant.
 //!
 //! `SEEDS=500 cargo test -p touchline-fx voids` runs 500 seeds.
 
@@ -19,7 +19,7 @@ const TICK: i64 = 10_000;
 /// Of each bank: silence, staleness and life, milliseconds; 0 is never.
 const TIMES: [[u64; 3]; BANKS] = [[50, 0, 0], [0, 40, 0], [0, 0, 30], [60, 50, 40]];
 
-/// What is known of a bank, by plain bookkeeping.
+/// Expected state of a bank, by plain bookkeeping.
 #[derive(Default, Clone)]
 struct Bank {
     is_up: bool,
@@ -138,7 +138,7 @@ impl World {
         let known = &mut self.banks[bank];
         if known.is_up {
             known.heard_ns = self.now_ns;
-            // The end of all quotes of a pair is no quote message of it.
+            // The removal of all quotes of a pair does not count as a quote message of it.
             if action != QuoteAction::Clear {
                 known.quoted_ns[pair] = Some(self.now_ns);
             }
@@ -177,7 +177,7 @@ impl World {
             && known.quoted_ns[pair].is_some_and(|quoted_ns| self.now_ns < after(quoted_ns, stale))
     }
 
-    /// Best price and amount of a side, of what is not void now; by search.
+    /// Best price and amount of a side among the quotes that are usable now; by search.
     fn best(&self, pair: usize, side: Side) -> Option<(i64, i64)> {
         let price_of = |quote: &Quote| quote.price.0 / TICK;
         let of_bank = |bank: usize| -> Vec<Quote> {
@@ -240,7 +240,7 @@ fn void_quotes_are_in_no_composite() {
             }
         }
     }
-    // A run in which nothing is shown, or nothing ends, finds nothing.
+    // A run without published tops, or without dead banks, would test nothing.
     let seeds = seeds().len();
     assert!(shown > 50 * seeds && dead > 10 * seeds, "{shown} {dead}");
 }

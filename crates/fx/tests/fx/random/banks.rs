@@ -66,7 +66,7 @@ pub struct Banks {
     pub contradictions: BTreeMap<u32, u64>,
 }
 
-/// Tags in which reports contradict themselves, the order or what is booked.
+/// Tags in which reports contradict themselves, the order or the booked quantities.
 pub const CONTRADICTED: [u32; 8] = [14, 17, 31, 32, 38, 39, 64, 151];
 
 const NAMES: [&str; 5] = ["W", "X", "S", "I", "F"];
