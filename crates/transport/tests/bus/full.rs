@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use touchline_testing::{Folder, with_role};
 use touchline_transport::shm::{Activity, Join, Publisher, Root, Settings, Subscriber};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
 use touchline_types::{
@@ -14,36 +15,29 @@ use touchline_types::{
     Validity,
 };
 
-const FOLDER: &str = "TOUCHLINE_TEST_FOLDER";
 const INSTRUMENTS: u32 = 600;
 
 /// Runs itself on a small file system, in a mount namespace.
 #[test]
 fn refused_books_return_whole_and_no_joiner_sees_a_part_of_one() {
-    if let Some(folder) = std::env::var_os(FOLDER) {
-        return on_a_small_file_system(Path::new(&folder));
+    const TEST: &str = "full::refused_books_return_whole_and_no_joiner_sees_a_part_of_one";
+    if let Some((_, folder)) = touchline_testing::role() {
+        return on_a_small_file_system(&folder);
     }
-    let folder = std::env::temp_dir().join(format!("touchline-full-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let namespace = |script: &str| {
-        let mut command = Command::new("unshare");
-        command
-            .args(["-rm", "sh", "-c", script])
-            .env(FOLDER, &folder);
-        command
-    };
-    let mounted = format!("mount -t tmpfs -o size=4m,mode=700 tmpfs \"${FOLDER}\"");
-    let probe = namespace(&mounted).output();
+    let folder = Folder::new("full");
+    let place = folder.to_str().expect("a plain path");
+    let mounted = format!("mount -t tmpfs -o size=4m,mode=700 tmpfs {place}");
+    let probe = Command::new("unshare")
+        .args(["-rm", "sh", "-c", &mounted])
+        .output();
     if !probe.is_ok_and(|output| output.status.success()) {
         println!("not run: this user cannot make a mount namespace");
         return;
     }
-    let again = "--exact full::refused_books_return_whole_and_no_joiner_sees_a_part_of_one";
-    let output = namespace(&format!("{mounted} && exec \"$0\" {again} --nocapture"))
-        .arg(std::env::current_exe().expect("this program"))
-        .output()
-        .expect("unshare");
-    let _ = std::fs::remove_dir_all(&folder);
+    let script = format!("{mounted} && exec \"$0\" \"$@\"");
+    let before = ["unshare", "-rm", "sh", "-c", &script];
+    let output = with_role(&before, TEST, "small", &folder).output();
+    let output = output.expect("unshare");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && text.contains("1 passed"),

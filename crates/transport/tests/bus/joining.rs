@@ -308,7 +308,7 @@ fn books_that_were_never_published_are_live_after_a_reset() {
     let joined = || {
         let mut reader = Reader::new(buses.join(Join::default()));
         reader.take(usize::MAX);
-        reader.mirror
+        reader.seen.mirror
     };
     gateway.market.assert_equal(&joined(), "before a reset");
     assert_eq!(orders_of(&joined()), [Validity::Recovering]);

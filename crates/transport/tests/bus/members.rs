@@ -5,14 +5,15 @@ use crate::guests::{self, ONE, OTHER, as_user, is_root, of_owner, shared};
 use crate::lossless::{lossless, named};
 use crate::world::{Buses, Market, counts, mirror};
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use touchline_testing::{Process, with_role};
 use touchline_transport::shm::{
     Error, Join, Overview, Publisher, Root, SegmentError, Subscriber, reader_in, readers,
 };
@@ -384,13 +385,12 @@ fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
     drop((first, other));
 }
 
-const ROOT: &str = "TOUCHLINE_TEST_MEMBER";
 const READY: &str = "the member has its place";
 
 /// A reader of another user in a child process of this program; it ends with its input.
 #[test]
-fn role() {
-    let Ok(folder) = std::env::var(ROOT) else {
+fn play() {
+    let Some((_, folder)) = touchline_testing::role() else {
         return;
     };
     let _subscriber = Subscriber::join(&Root::at(folder).owned_by(0), "test", named()).unwrap();
@@ -409,27 +409,15 @@ fn a_killed_reader_of_another_user_is_not_waited_for() {
     let mut publisher = Publisher::open(&shared(&buses), "test", &settings).unwrap();
     let mut market = Market::new(1, 6);
     market.define(&mut publisher);
-    let mut child = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "members::role", "--nocapture"])
-        .env(ROOT, buses.root().path())
-        .uid(ONE)
-        .gid(guests::GROUP)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    thread::scope(|scope| {
-        let ready = scope.spawn(|| lines.any(|line| line.expect("text").contains(READY)));
-        while !ready.is_finished() {
-            publisher.check().unwrap();
-            thread::sleep(Duration::from_millis(1));
-        }
-        assert!(ready.join().unwrap(), "it ended early");
+    let mut command = with_role(&[], "members::play", "reader", buses.root().path());
+    command.uid(ONE).gid(guests::GROUP).stdin(Stdio::piped());
+    let mut child = Process::start(&mut command);
+    child.wait_for("its place", |child| {
+        publisher.check().unwrap();
+        child.out().contains(READY).then_some(())
     });
     assert_eq!(files_of(&buses, ONE).len(), 1);
-    child.kill().expect("it lives");
-    child.wait().expect("it ends");
+    child.kill();
     let begun = Instant::now();
     (0..4_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();

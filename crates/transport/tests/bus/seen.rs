@@ -1,12 +1,13 @@
 //! Named readers as seen from outside: position, losses, latencies, and whether they live.
 
-use crate::world::{Buses, Market, mirror, small};
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use crate::world::{Buses, mirror, small};
+use std::io::Read;
+use std::path::Path;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_shm::segment::WriterLock;
+use touchline_testing::{Process, until, with_role};
 use touchline_transport::Publish;
 use touchline_transport::shm::{
     Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderCounters,
@@ -42,14 +43,11 @@ fn drain(subscriber: &mut Subscriber) {
 #[test]
 fn a_named_reader_is_shown_with_its_lag() {
     let buses = Buses::new();
-    let mut publisher = buses.publisher();
-    let mut market = Market::new(1, 4);
-    market.define(&mut publisher);
+    let mut gateway = buses.gateway(1, 4);
     assert!(seen(&buses).is_empty());
     let (mut quick, idle) = (named(&buses, "quick"), named(&buses, "an-idle.one"));
     let unseen = buses.join(Join::default());
-    (0..100).for_each(|_| market.event(&mut publisher));
-    publisher.commit();
+    gateway.events(100);
     drain(&mut quick);
     let readers = seen(&buses);
     let names: Vec<_> = readers.iter().map(|reader| reader.name.as_str()).collect();
@@ -62,7 +60,7 @@ fn a_named_reader_is_shown_with_its_lag() {
         let process = reader.process.as_ref().expect("it lives");
         assert_eq!(process.pid, std::process::id());
     }
-    let counters = publisher.counters();
+    let counters = gateway.counts();
     let (idle_seen, quick_seen) = (&readers[0], &readers[1]);
     assert_eq!((quick_seen.lag_bytes, idle_seen.counters.batches), (0, 0));
     let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
@@ -141,12 +139,9 @@ fn latencies_are_measured_by_both_clocks() {
 #[test]
 fn an_overrun_reader_is_shown_with_its_loss() {
     let buses = Buses::new();
-    let mut publisher = buses.publisher();
-    let mut market = Market::new(3, 6);
-    market.define(&mut publisher);
+    let mut gateway = buses.gateway(3, 6);
     let mut subscriber = named(&buses, "slow");
-    (0..4_000).for_each(|_| market.event(&mut publisher));
-    publisher.commit();
+    gateway.events(4_000);
     let behind = seen(&buses)[0].lag_bytes;
     assert!(
         behind > small().ring_bytes,
@@ -156,7 +151,7 @@ fn an_overrun_reader_is_shown_with_its_loss() {
     let reader = seen(&buses).pop().expect("it lives");
     assert_eq!((reader.counters.overruns, reader.lag_bytes), (1, 0));
     let lost = reader.counters.overrun_messages;
-    let published = publisher.counters().messages_published;
+    let published = gateway.counts().messages_published;
     assert_eq!(
         lost + reader.counters.messages,
         published,
@@ -273,11 +268,10 @@ fn a_reader_follows_its_bus_into_another_directory() {
     std::fs::remove_dir_all(buses.root().path().join("test")).expect("our folder");
     let _publisher = buses.publisher();
     assert!(seen(&buses).is_empty());
-    let start = std::time::Instant::now();
-    while seen(&buses).is_empty() {
-        assert!(start.elapsed().as_secs() < 20, "it looks every 100 ms");
+    until("the next look", Duration::from_secs(20), || {
         drain(&mut subscriber);
-    }
+        !seen(&buses).is_empty()
+    });
     assert_eq!(seen(&buses)[0].counters.restarts, 1);
 }
 
@@ -328,13 +322,13 @@ fn a_hostile_counters_file_is_reported_and_affects_no_other_reader() {
 fn a_killed_reader_is_reported_as_dead_until_another_takes_its_name() {
     let buses = Buses::new();
     let _publisher = buses.publisher();
-    let player = Player::start(buses.root().path());
+    let process = killed_reader(buses.root().path());
     let reader = seen(&buses).pop().expect("it lives");
     assert_eq!(
         reader.process.map(|process| process.pid),
-        Some(player.child.id())
+        Some(process.id())
     );
-    player.kill();
+    drop(process);
     let reader = seen(&buses).pop().expect("its counters file is left");
     assert!(reader.process.is_none());
     assert_eq!(
@@ -347,12 +341,12 @@ fn a_killed_reader_is_reported_as_dead_until_another_takes_its_name() {
     assert!(seen(&buses).iter().all(|reader| reader.process.is_some()));
     drop((next, other));
 
-    Player::start(buses.root().path()).kill();
+    drop(killed_reader(buses.root().path()));
     age(&buses.root().path().join("test/boards/killed/counters"));
     drop(named(&buses, "other"));
     assert!(seen(&buses).is_empty(), "an hour is over");
 
-    Player::start(buses.root().path()).kill();
+    drop(killed_reader(buses.root().path()));
     age(&buses.root().path().join("test/boards/killed/counters"));
     drop(_publisher);
     let _publisher = buses.publisher();
@@ -390,43 +384,23 @@ fn age(file: &Path) {
     std::fs::write(file, bytes).expect("our file");
 }
 
-const ROOT: &str = "TOUCHLINE_TEST_ROOT";
 const READY: &str = "the reader is there";
 
-/// A reader called `killed` in a child process of this program.
-struct Player {
-    child: Child,
+/// A reader called `killed` in a process of its own.
+fn killed_reader(root: &Path) -> Process {
+    let mut command = with_role(&[], "seen::play", "reader", root);
+    let mut process = Process::start(command.stdin(Stdio::piped()));
+    process.wait_for_line(READY);
+    process
 }
 
-impl Player {
-    fn start(root: &Path) -> Player {
-        let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "seen::role", "--nocapture"])
-            .env(ROOT, root)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let ready = lines.any(|line| line.expect("text").contains(READY));
-        assert!(ready, "it ended early");
-        Player { child }
-    }
-
-    /// SIGKILL, and the process is gone when this returns.
-    fn kill(mut self) {
-        self.child.kill().expect("it lives");
-        self.child.wait().expect("it ends");
-    }
-}
-
-/// Entry of the child process; without effect in the run of all tests.
+/// Entry of that process; without effect in the run of all tests.
 #[test]
-fn role() {
-    let Some(root) = std::env::var_os(ROOT) else {
+fn play() {
+    let Some((_, root)) = touchline_testing::role() else {
         return;
     };
-    let root = Root::at(PathBuf::from(root));
+    let root = Root::at(root);
     let join = seen_as(&root, "killed").expect("the name is free");
     let _reader = Subscriber::join(&root, "test", join).expect("the bus is there");
     println!("{READY}");

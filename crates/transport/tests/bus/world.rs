@@ -1,5 +1,6 @@
 //! Buses in a temporary folder, a gateway that publishes a random market, and a reader that keeps its books.
 
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use touchline_book::{PriceBook, PriceBooks};
@@ -167,6 +168,15 @@ impl Gateway {
         self.market.state_channel(&mut self.publisher);
     }
 
+    /// It states its activity, and is not stalled.
+    pub fn state(&mut self) {
+        state(&mut self.publisher, 0);
+    }
+
+    pub fn stall(&mut self) {
+        stall(&mut self.publisher);
+    }
+
     pub fn counts(&self) -> PublisherCounters {
         counts(&self.publisher)
     }
@@ -177,26 +187,86 @@ impl Gateway {
     }
 }
 
-/// A subscriber, its books and its events.
-pub struct Reader {
-    pub subscriber: Subscriber,
+/// What a subscriber has: its books and its events. No book may be live while the publisher is stalled.
+pub struct Seen {
     pub mirror: Mirror,
     pub events: Vec<SubscriptionEvent>,
+    is_stalled: bool,
+}
+
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen {
+            mirror: mirror(),
+            events: Vec::new(),
+            is_stalled: false,
+        }
+    }
+}
+
+impl Subscribe for Seen {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        self.mirror.update(envelope);
+        let validity = match envelope.update {
+            Update::Book(update) => update.validity,
+            Update::BookSnapshot(snapshot) => snapshot.validity,
+            Update::Orders(update) => update.validity,
+            Update::OrdersSnapshot(snapshot) => snapshot.validity,
+            Update::State(state) => state.validity,
+            _ => return,
+        };
+        let is_live = validity == Validity::Live;
+        assert!(!(self.is_stalled && is_live), "{:?}", envelope.update);
+    }
+
+    fn top(&mut self, sequence: u64, top: &TopOfBook) {
+        self.mirror.top(sequence, top);
+        let is_live = top.validity == Validity::Live;
+        assert!(!(self.is_stalled && is_live), "{top:?}");
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.mirror.event(event);
+        self.is_stalled |= *event == SubscriptionEvent::PublisherStalled;
+        self.is_stalled &= !matches!(
+            event,
+            SubscriptionEvent::PublisherResumed | SubscriptionEvent::Restarted { .. }
+        );
+        self.events.push(*event);
+    }
+}
+
+/// A subscriber and what it has.
+pub struct Reader {
+    pub subscriber: Subscriber,
+    pub seen: Seen,
+}
+
+impl Deref for Reader {
+    type Target = Seen;
+
+    fn deref(&self) -> &Seen {
+        &self.seen
+    }
+}
+
+impl DerefMut for Reader {
+    fn deref_mut(&mut self) -> &mut Seen {
+        &mut self.seen
+    }
 }
 
 impl Reader {
     pub fn new(subscriber: Subscriber) -> Reader {
         Reader {
             subscriber,
-            mirror: mirror(),
-            events: Vec::new(),
+            seen: Seen::default(),
         }
     }
 
     /// Reads at most this number of items, and returns how many there were.
     pub fn take(&mut self, items: usize) -> usize {
-        let mut both = Both(&mut self.mirror, &mut self.events);
-        self.subscriber.drain(items, &mut both)
+        self.subscriber.drain(items, &mut self.seen)
     }
 
     /// Reads all there is.
@@ -230,24 +300,6 @@ impl Reader {
     /// Validity of a price book.
     pub fn validity(&self, instrument: u32) -> Validity {
         self.mirror.validity(Instrument(instrument))
-    }
-}
-
-/// Keeps books and events.
-struct Both<'a>(&'a mut Mirror, &'a mut Vec<SubscriptionEvent>);
-
-impl Subscribe for Both<'_> {
-    fn update(&mut self, envelope: &Envelope<'_>) {
-        self.0.update(envelope);
-    }
-
-    fn top(&mut self, sequence: u64, top: &TopOfBook) {
-        self.0.top(sequence, top);
-    }
-
-    fn event(&mut self, event: &SubscriptionEvent) {
-        self.0.event(event);
-        self.1.push(*event);
     }
 }
 

@@ -6,22 +6,22 @@ use crate::Publish;
 use crate::shm::{Publisher, Root, Settings};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use touchline_testing::Folder;
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, ReferenceData, State, Timestamps, Update, Validity,
 };
 
 /// A bus with one instrument, in a temporary folder.
 struct Bus {
-    folder: PathBuf,
+    folder: Folder,
     /// Keeps the bus published; it publishes nothing.
     _publisher: Publisher,
 }
 
 impl Bus {
     fn new(name: &str) -> Bus {
-        let folder = std::env::temp_dir().join(format!("touchline-{name}-{}", std::process::id()));
+        let folder = Folder::new(name);
         let settings = Settings {
             ring_bytes: 1 << 16,
             instruments_max: 4,
@@ -74,12 +74,6 @@ impl Bus {
         let stamp = word(at) + 1;
         file.write_all_at(&stamp.to_le_bytes(), at)
             .expect("our file");
-    }
-}
-
-impl Drop for Bus {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

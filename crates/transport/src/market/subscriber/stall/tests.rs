@@ -3,22 +3,13 @@
 use super::super::{Item, Join, Step, Subscriber};
 use crate::shm::{Activity, Publisher, Root, Settings};
 use crate::{Publish, SubscriptionEvent, boot_ns};
-use std::path::PathBuf;
+use touchline_testing::Folder;
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, OrderAction, OrderChange, OrderRow, OrdersSnapshot,
     OrdersUpdate, Price, Quantity, ReferenceData, Side, Timestamps, Update, Validity,
 };
 
 const INSTRUMENT: Instrument = Instrument(0);
-
-/// A temporary folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Reports to a subscriber about the order book and the subscription.
 #[derive(Debug, PartialEq)]
@@ -68,7 +59,7 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
         instruments_max: 4,
         ..Settings::default()
     };
-    let root = Root::at(&folder.0);
+    let root = Root::at(folder);
     let mut publisher = Publisher::open(&root, "test", &settings).expect("nobody else has it");
     let depth = Depth {
         direct: 10,
@@ -108,8 +99,7 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
 /// live before that.
 #[test]
 fn messages_before_an_activity_statement_are_read_before_a_book_is_live() {
-    let name = format!("touchline-before-statement-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(name));
+    let folder = Folder::new("stall");
     let (mut publisher, mut subscriber) = begun(&folder);
     // A timeout that has passed already.
     state(&mut publisher, 2, 1);
@@ -143,8 +133,7 @@ fn messages_before_an_activity_statement_are_read_before_a_book_is_live() {
 /// The bus goes on in other files: what was published in the old ones between the last read and the check is read before the move.
 #[test]
 fn messages_before_a_move_to_other_files_are_read_first() {
-    let name = format!("touchline-before-move-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(name));
+    let folder = Folder::new("stall");
     let (mut publisher, mut subscriber) = begun(&folder);
     // The two halves of a step, as above.
     assert!(matches!(subscriber.reading.ring.read(|_| ()), Ok(None)));
@@ -160,7 +149,7 @@ fn messages_before_a_move_to_other_files_are_read_first() {
         instruments_max: 4,
         ..Settings::default()
     };
-    let _next = Publisher::open(&Root::at(&folder.0), "test", &larger).expect("it has ended");
+    let _next = Publisher::open(&Root::at(&folder), "test", &larger).expect("it has ended");
     subscriber.look_again();
     let mut seen = Vec::new();
     if let Step::Given(first) = subscriber.nothing(&mut told) {
