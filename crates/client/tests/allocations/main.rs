@@ -1,16 +1,16 @@
 //! A client allocates nothing after joining. A program of its own, because its allocator counts.
 
-#[path = "../client/stage.rs"]
+#[path = "../client/world.rs"]
 #[allow(
     dead_code,
     reason = "the fixture of the other tests, of which this uses a part"
 )]
-mod stage;
+mod world;
 
-use stage::{Stage, bid, define, trade, whole};
 use touchline_client::{Bus, Connection, Event, Events, Side};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_transport::Publish;
+use world::{World, bid, define, trade, whole};
 
 #[global_allocator]
 static ALLOCATOR: Frozen = Frozen;
@@ -44,8 +44,8 @@ fn read(bus: &mut Bus, told: &mut [u64; 3]) -> Count {
 
 #[test]
 fn polling_allocates_nothing_after_the_join() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let world = World::new();
+    let mut publisher = world.publisher();
     for index in 0..8 {
         define(
             &mut publisher,
@@ -57,7 +57,7 @@ fn polling_allocates_nothing_after_the_join() {
     }
     publisher.commit();
     let mut buses = [Events::TOPS | Events::TRADES, Events::ALL]
-        .map(|events| (stage.join(stage.options().events(events)), [0; 3]));
+        .map(|events| (world.join(world.options().events(events)), [0; 3]));
     for round in 1..=6 {
         for (bus, told) in &mut buses {
             assert_eq!(read(bus, told), Count::default(), "round {round}");
@@ -66,7 +66,7 @@ fn polling_allocates_nothing_after_the_join() {
         let messages = if round == 3 { 1_500 } else { 40 };
         if round == 4 {
             drop(publisher);
-            publisher = stage.publisher();
+            publisher = world.publisher();
             for index in 0..8 {
                 define(
                     &mut publisher,

@@ -1,6 +1,6 @@
 //! `end_of_batch` is on the last event that a reader is given of each batch, for each choice of kinds and symbols.
 
-use crate::stage::{Stage, bid, define, quotes, timestamps, trade, whole, word};
+use crate::world::{World, bid, define, quotes, timestamps, trade, whole, word};
 use touchline_client::{Bus, Event, Events, Next, Options};
 use touchline_lab::random::{Random, seeds};
 use touchline_transport::{Envelope, Local, Publish, Subscribe};
@@ -106,13 +106,13 @@ fn check(bus: &Bus, events: &[Event], context: &str) -> usize {
 
 fn run(options: impl Fn() -> Options, seed: u64, context: &str) -> usize {
     let mut random = Random::from_seed(seed);
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let world = World::new();
+    let mut publisher = world.publisher();
     let symbols = SYMBOLS.iter().zip(0..);
     symbols
         .for_each(|(symbol, index)| define(&mut publisher, index, symbol, 100 + i64::from(index)));
     publisher.commit();
-    let mut joined = stage.join(options());
+    let mut joined = world.join(options());
     while let Next::Event(_) = joined.next_within(std::time::Duration::ZERO) {}
     let reader = Reader {
         bus: Bus::local(&options(), "test", 64, 1_024),

@@ -1,6 +1,6 @@
 //! Order of events at join and within a packet, and kept values at each event.
 
-use crate::stage::{Stage, bid, define, drain, small, trade, whole, word, words};
+use crate::world::{World, bid, define, drain, small, trade, whole, word, words};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -11,13 +11,11 @@ use touchline_types::Timestamps;
 
 #[test]
 fn joining_gives_definition_top_and_book_of_each_instrument_then_caught_up() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
-    define(&mut publisher, 1, "NQU4", 101);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
     whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::TOPS | Events::BOOKS));
+    let mut bus = world.join(world.options().events(Events::TOPS | Events::BOOKS));
     assert_eq!(
         words(&mut bus),
         [
@@ -32,14 +30,13 @@ fn joining_gives_definition_top_and_book_of_each_instrument_then_caught_up() {
 
 #[test]
 fn a_top_precedes_its_book_change_and_the_last_event_of_a_packet_is_marked() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
     publisher.commit();
-    let mut all = stage.join(stage.options().events(Events::ALL));
-    let mut tops = stage.join(stage.options());
-    let mut tops_alone = stage.join(stage.options().events(Events::TOPS).keep_books(false));
+    let mut all = world.join(world.options().events(Events::ALL));
+    let mut tops = world.join(world.options());
+    let mut tops_alone = world.join(world.options().events(Events::TOPS).keep_books(false));
     for bus in [&mut all, &mut tops, &mut tops_alone] {
         drain(bus);
     }
@@ -79,13 +76,11 @@ fn a_top_precedes_its_book_change_and_the_last_event_of_a_packet_is_marked() {
 /// Later messages of a packet are not in the kept values before an earlier event is returned.
 #[test]
 fn kept_values_are_as_of_the_last_returned_event() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::ALL));
-    drain(&mut bus);
+    let mut bus = world.reading(Events::ALL);
     let es = bus.instrument("ESU4").expect("it was defined");
     bid(&mut publisher, 0, 450_025, 13);
     trade(&mut publisher, 0, 450_050, 3);
@@ -123,14 +118,12 @@ fn kept_values_are_as_of_the_last_returned_event() {
 
 #[test]
 fn prices_are_in_display_format_and_convert_back() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
     trade(&mut publisher, 0, 450_050, 3);
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::ALL));
-    drain(&mut bus);
+    let mut bus = world.reading(Events::ALL);
     trade(&mut publisher, 0, 450_050, 4);
     bid(&mut publisher, 0, 450_025, 13);
     publisher.commit();
@@ -166,9 +159,8 @@ fn prices_are_in_display_format_and_convert_back() {
 /// A late joiner has the last trade as a kept value, not as an event.
 #[test]
 fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     trade(&mut publisher, 0, 450_050, 3);
     publisher.commit();
     // The trade is then older than the next reader's start position.
@@ -176,7 +168,7 @@ fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
         whole(&mut publisher, 0, (450_025, quantity), (450_050, 7));
         publisher.commit();
     }
-    let mut bus = stage.join(stage.options());
+    let mut bus = world.join(world.options());
     let events = drain(&mut bus);
     assert!(
         !events.iter().any(|event| matches!(event, Event::Trade(_))),
@@ -188,7 +180,7 @@ fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
         (last.price, last.quantity),
         (Price(4_500_500_000_000), 3.into())
     );
-    let mut snapshot = stage.options().snapshot("test").expect("it is there");
+    let mut snapshot = world.options().snapshot("test").expect("it is there");
     let es = snapshot.instrument("ESU4").expect("it was defined");
     let seen = snapshot
         .last_trade(es)
@@ -200,17 +192,17 @@ fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
 /// Skipped messages do not end a poll: a reader of few kinds gets its next event from the same poll.
 #[test]
 fn a_poll_skips_messages_without_an_event() {
-    let stage = Stage::new();
+    let world = World::new();
     let settings = Settings {
         ring_bytes: 1 << 20,
         ..small()
     };
-    let mut publisher = stage.publisher_with("test", &settings);
+    let mut publisher = world.publisher_with("test", &settings);
     define(&mut publisher, 0, "ESU4", 100);
     whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
     publisher.commit();
-    let options = || stage.options().events(Events::TRADES);
-    let mut buses = [options(), options().keep_books(false)].map(|options| stage.join(options));
+    let options = || world.options().events(Events::TRADES);
+    let mut buses = [options(), options().keep_books(false)].map(|options| world.join(options));
     buses.iter_mut().for_each(|bus| drop(drain(bus)));
     for quantity in 1..=1_000 {
         bid(&mut publisher, 0, 450_025, quantity);
@@ -228,15 +220,15 @@ fn a_poll_skips_messages_without_an_event() {
 /// A poll is bounded: behind a publisher without pause a program still looks at its stop and its time.
 #[test]
 fn a_poll_ends_after_a_bounded_number_of_messages_without_an_event() {
-    let stage = Stage::new();
+    let world = World::new();
     let settings = Settings {
         ring_bytes: 1 << 26,
         ..small()
     };
-    let mut publisher = stage.publisher_with("test", &settings);
+    let mut publisher = world.publisher_with("test", &settings);
     define(&mut publisher, 0, "ESU4", 100);
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::TRADES).keep_books(false));
+    let mut bus = world.join(world.options().events(Events::TRADES).keep_books(false));
     drain(&mut bus);
     for quantity in 1..=60_000 {
         bid(&mut publisher, 0, 450_025, quantity);
@@ -261,21 +253,20 @@ const FIRST_MESSAGE: u64 = 4096;
 #[test]
 fn messages_of_a_newer_schema_are_passed_over_and_counted() {
     const TEMPLATE: u64 = 8 + 2;
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
     publisher.commit();
-    let path = stage.root().path().join("test/ring");
+    let path = world.path("ring");
     let ring = File::options().write(true).open(path).expect("our file");
     let alter = |at: u64, bytes: &[u8]| ring.write_all_at(bytes, at).expect("our file");
     alter(8 * SCHEMA_WORD, &99_u64.to_le_bytes());
-    let mut bus = stage.join(stage.options());
+    let mut bus = world.join(world.options());
     assert_eq!(
         words(&mut bus).last().map(String::as_str),
         Some("caught up, 1 instrument")
     );
-    let next = Overview::of(&stage.root(), "test")
+    let next = Overview::of(&world.root(), "test")
         .expect("the bus is there")
         .position;
     publisher.heartbeat(&Timestamps::default());
@@ -289,11 +280,10 @@ fn messages_of_a_newer_schema_are_passed_over_and_counted() {
 /// A program that waits in slices, or has read the event itself, is ready when the books are.
 #[test]
 fn a_bus_is_ready_whoever_read_that_it_caught_up() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     publisher.commit();
-    let mut bus = stage.join(stage.options());
+    let mut bus = world.join(world.options());
     let slice = Duration::from_millis(5);
     let early = bus.ready(slice).expect_err("it has no book");
     assert!(early.to_string().contains("1 book of 1"), "{early}");
@@ -307,21 +297,21 @@ fn a_bus_is_ready_whoever_read_that_it_caught_up() {
 /// An attempt does not wait for a publisher that starts: it comes within a second, or has ended or hangs.
 #[test]
 fn a_publisher_that_starts_is_no_reason_to_wait_in_an_attempt() {
-    let stage = Stage::new();
-    drop(stage.publisher());
+    let world = World::new();
+    drop(world.publisher());
     // The table is assigned to no publisher.
-    let table = stage.root().path().join("test/definitions");
+    let table = world.path("definitions");
     let table = std::fs::OpenOptions::new().write(true).open(table);
     let table = table.expect("a file of the bus");
     table.write_all_at(&[0; 8], 16 * 8).expect("written");
     let start = Instant::now();
-    let early = stage.options().try_join("test", Duration::ZERO);
+    let early = world.options().try_join("test", Duration::ZERO);
     assert!(early.expect("it may come").is_none());
     assert!(start.elapsed() < Duration::from_millis(500));
-    let late = stage.options().try_join("test", Duration::from_secs(1));
+    let late = world.options().try_join("test", Duration::from_secs(1));
     let late = late.map(drop).expect_err("it does not come");
     assert!(matches!(late, Error::HalfStarted { .. }), "{late}");
-    let joined = stage.options().join("test").map(drop);
+    let joined = world.options().join("test").map(drop);
     assert!(matches!(joined, Err(Error::HalfStarted { .. })));
     assert!(start.elapsed() > Duration::from_secs(1), "a join waits");
 }
@@ -329,11 +319,11 @@ fn a_publisher_that_starts_is_no_reason_to_wait_in_an_attempt() {
 /// Waiting is for a bus and for its publisher; a mistake is refused at once.
 #[test]
 fn a_wait_ends_with_a_publisher_or_a_mistake() {
-    let stage = Stage::new();
-    let options = || stage.options().wait(Duration::from_secs(60));
+    let world = World::new();
+    let options = || world.options().wait(Duration::from_secs(60));
     let none = options().try_join("test", Duration::ZERO);
     assert!(none.expect("it may come").is_none());
-    drop(stage.publisher());
+    drop(world.publisher());
     let old = options().try_join("test", Duration::ZERO);
     assert!(old.expect("a publisher may come").is_none());
     let last = options().try_join("test", Duration::from_secs(60));
@@ -346,7 +336,7 @@ fn a_wait_ends_with_a_publisher_or_a_mistake() {
             .to_string()
             .contains("/(/")
     );
-    let publisher = stage.publisher();
+    let publisher = world.publisher();
     let live = options().try_join("test", Duration::ZERO);
     assert!(live.expect("it is there").is_some());
     drop(publisher);

@@ -1,6 +1,6 @@
 //! A bus without shared memory gives the events of one in shared memory, after the same updates.
 
-use crate::stage::{Stage, bid, define, quotes, timestamps, trade, whole, word, words};
+use crate::world::{World, bid, define, quotes, timestamps, trade, whole, word, words};
 use touchline_client::{Bus, Events, Options};
 use touchline_transport::shm::Publisher;
 use touchline_transport::{Envelope, Local, Publish, Subscribe};
@@ -60,9 +60,9 @@ impl Publish for Both {
 #[test]
 fn events_and_values_are_those_of_a_bus_in_shared_memory() {
     for events in [Events::ALL, Events::TOPS, Events::TRADES | Events::BOOKS] {
-        let stage = Stage::new();
-        let shared = stage.publisher();
-        let mut joined = stage.join(stage.options().events(events));
+        let world = World::new();
+        let shared = world.publisher();
+        let mut joined = world.join(world.options().events(events));
         let mut both = Both {
             shared,
             local: Local::new(Program::new(&Bus::options().events(events))),

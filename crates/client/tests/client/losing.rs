@@ -1,6 +1,6 @@
 //! Overrun readers, and publishers with messages unknown to this client.
 
-use crate::stage::{Stage, bid, define, drain, whole, word};
+use crate::world::{World, bid, define, drain, whole, word};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -10,15 +10,12 @@ use touchline_transport::Publish;
 
 #[test]
 fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
-    define(&mut publisher, 1, "NQU4", 101);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     whole(&mut publisher, 1, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::TOPS | Events::BOOKS));
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::BOOKS);
     let es = bus.instrument("ESU4").expect("defined");
     for quantity in 1..=2_000 {
         bid(&mut publisher, 0, 450_025, quantity);
@@ -64,12 +61,10 @@ fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
 /// Messages of an instrument without a definition are skipped and counted.
 #[test]
 fn messages_of_undefined_instruments_are_counted() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::ALL));
-    drain(&mut bus);
+    let mut bus = world.reading(Events::ALL);
     whole(&mut publisher, 5, (450_025, 1), (450_050, 7));
     publisher.commit();
     assert_eq!(drain(&mut bus), []);
@@ -84,15 +79,14 @@ fn a_reader_of_an_overwritten_ring_ends_each_call_and_follows_the_next_publisher
     let limit = Duration::from_secs(10);
     for seed in seeds(30) {
         let mut random = Random::from_seed(seed);
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
-        define(&mut publisher, 0, "ESU4", 100);
+        let world = World::new();
+        let mut publisher = world.publishing(&["ESU4"]);
         whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
         publisher.commit();
         let kinds = [Events::TOPS, Events::TRADES, Events::ALL];
         let events = kinds[random.below(3) as usize];
-        let mut bus = stage.join(
-            stage
+        let mut bus = world.join(
+            world
                 .options()
                 .events(events)
                 .keep_books(random.chance(0.5)),
@@ -105,11 +99,9 @@ fn a_reader_of_an_overwritten_ring_ends_each_call_and_follows_the_next_publisher
         if random.chance(0.5) {
             // Its start is lost with the ring.
             drop(publisher);
-            publisher = stage.publisher();
+            publisher = world.publisher();
         }
-        let ring = File::options()
-            .write(true)
-            .open(stage.root().path().join("test/ring"));
+        let ring = File::options().write(true).open(world.path("ring"));
         let ring = ring.expect("our file");
         let begin = if random.chance(0.5) { 4_096 } else { 64 };
         let length = ring.metadata().expect("our file").len() - begin;
@@ -133,7 +125,7 @@ fn a_reader_of_an_overwritten_ring_ends_each_call_and_follows_the_next_publisher
         );
         drop(publisher);
         let restarts = bus.stats().restarts;
-        let mut publisher = stage.publisher();
+        let mut publisher = world.publisher();
         define(&mut publisher, 3, "ESU4", 100);
         let start = Instant::now();
         let mut quantity = 0;

@@ -10,6 +10,6 @@ mod refused;
 mod restarting;
 mod several;
 mod snapshots;
-mod stage;
 #[cfg(feature = "async")]
 mod streaming;
+mod world;

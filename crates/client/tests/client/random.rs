@@ -1,7 +1,7 @@
 //! Seeded sequences of publishing, overruns and restarts: the client's books equal the publisher's.
 
 use crate::fold::Fold;
-use crate::stage::{Stage, definition, small, timestamps};
+use crate::world::{World, definition, small, timestamps};
 use std::time::Duration;
 use touchline_book::{OrderBooks, PriceBooks};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, State, Top, TouchSource};
@@ -409,10 +409,10 @@ impl Own {
 /// Returns how many lists of folded books were emptied.
 fn run(seed: u64) -> u64 {
     let mut cleared = 0;
-    let stage = Stage::new();
+    let world = World::new();
     let mut market = Market::new(seed);
     let mut random = Random::from_seed(seed ^ 0x5EED);
-    let mut publisher = stage.publisher_with("test", &small());
+    let mut publisher = world.publisher_with("test", &small());
     market.begin(&mut publisher);
     let kinds = [
         Events::TOPS | Events::TRADES,
@@ -427,7 +427,7 @@ fn run(seed: u64) -> u64 {
                 has_books: kinds.has(Events::BOOKS),
                 ..Own::default()
             };
-            (stage.join(stage.options().events(kinds)), own)
+            (world.join(world.options().events(kinds)), own)
         })
         .collect();
     for round in 0..30 {
@@ -436,7 +436,7 @@ fn run(seed: u64) -> u64 {
             0 => (0..1_200).for_each(|_| market.step(&mut publisher)),
             1 => {
                 drop(publisher);
-                publisher = stage.publisher_with("test", &small());
+                publisher = world.publisher_with("test", &small());
                 market.begin(&mut publisher);
             }
             _ => (0..random.below(60)).for_each(|_| market.step(&mut publisher)),

@@ -1,6 +1,6 @@
 //! Errors: each is a sentence that says what to do.
 
-use crate::stage::{Stage, define, drain, small};
+use crate::world::{World, drain, small};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -17,14 +17,14 @@ fn refused(options: Options, bus: &str) -> Error {
 
 #[test]
 fn the_error_for_a_missing_bus_lists_existing_ones() {
-    let stage = Stage::new();
-    let none = refused(stage.options(), "cme-31");
+    let world = World::new();
+    let none = refused(world.options(), "cme-31");
     assert!(
         none.to_string()
             .starts_with("no bus is called cme-31; there is none in "),
         "{none}"
     );
-    let _publishers = ["cme-310", "cme-318"].map(|bus| stage.publisher_with(bus, &small()));
+    let _publishers = ["cme-310", "cme-318"].map(|bus| world.publisher_with(bus, &small()));
     // The ring of an engine's client has no market data, and a file is no bus.
     let ring = Layout {
         ring_bytes: 1 << 16,
@@ -35,28 +35,26 @@ fn the_error_for_a_missing_bus_lists_existing_ones() {
         huge_pages: false,
         lock: Lock::No,
     };
-    let ring = Publication::open(&stage.root(), "cme-desk", &ring);
+    let ring = Publication::open(&world.root(), "cme-desk", &ring);
     let (_ring, []) = ring.expect("no other process writes it");
-    fs::write(stage.root().path().join("cme-32"), "").expect("our folder");
-    let error = refused(stage.options(), "cme-31");
+    fs::write(world.root().path().join("cme-32"), "").expect("our folder");
+    let error = refused(world.options(), "cme-31");
     let text = "no bus is called cme-31; buses here: cme-310, cme-318";
     assert_eq!(error.to_string(), text);
     // A `main` that returns the error prints the sentence.
     assert_eq!(format!("{error:?}"), text);
     assert_eq!(
-        stage.options().list().expect("it can be read"),
+        world.options().list().expect("it can be read"),
         ["cme-310", "cme-318"]
     );
 }
 
 #[test]
 fn the_error_for_an_unknown_instrument_suggests_the_nearest() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
-    define(&mut publisher, 1, "NQU4", 101);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
     publisher.commit();
-    let mut bus = stage.join(stage.options());
+    let mut bus = world.join(world.options());
     let early = bus.instrument("ESU4").expect_err("nothing was read yet");
     assert_eq!(
         early.to_string(),
@@ -77,9 +75,9 @@ fn the_error_for_an_unknown_instrument_suggests_the_nearest() {
 
 #[test]
 fn a_bus_that_does_not_wait_refuses_a_lossless_reader() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let error = refused(stage.options().name("recorder").lossless(), "test");
+    let world = World::new();
+    let _publisher = world.publisher();
+    let error = refused(world.options().name("recorder").lossless(), "test");
     assert_eq!(
         error.to_string(),
         "bus test is not lossless: it waits for no reader; drop .lossless(), or add `[publication.lossless]` at the gateway"
@@ -88,21 +86,21 @@ fn a_bus_that_does_not_wait_refuses_a_lossless_reader() {
 
 #[test]
 fn a_reader_name_cannot_be_used_twice() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let _reader = stage.join(stage.options().name("recorder"));
-    let error = refused(stage.options().name("recorder"), "test");
+    let world = World::new();
+    let _publisher = world.publisher();
+    let _reader = world.join(world.options().name("recorder"));
+    let error = refused(world.options().name("recorder"), "test");
     assert!(matches!(error, Error::NameTaken { .. }), "{error}");
     assert!(error.to_string().contains("recorder"), "{error}");
 }
 
 #[test]
 fn a_bus_that_others_may_write_is_not_trusted() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let folder = stage.root().path().join("test");
+    let world = World::new();
+    let _publisher = world.publisher();
+    let folder = world.root().path().join("test");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("ours");
-    let error = refused(stage.options(), "test");
+    let error = refused(world.options(), "test");
     assert!(matches!(error, Error::NotYours { .. }), "{error}");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("ours");
 }
@@ -110,26 +108,26 @@ fn a_bus_that_others_may_write_is_not_trusted() {
 #[test]
 fn the_error_for_another_layout_has_both_versions() {
     use std::io::{Seek, SeekFrom, Write};
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let ring = stage.root().path().join("test").join("ring");
+    let world = World::new();
+    let _publisher = world.publisher();
+    let ring = world.root().path().join("test").join("ring");
     let mut file = fs::OpenOptions::new().write(true).open(ring).expect("ours");
     // The second word of a ring is the number of its layout.
     file.seek(SeekFrom::Start(8)).expect("a file");
     file.write_all(&99_u64.to_le_bytes()).expect("a file");
-    let error = refused(stage.options(), "test");
+    let error = refused(world.options(), "test");
     assert!(matches!(error, Error::Incompatible { .. }), "{error}");
     assert!(error.to_string().contains("format 99"), "{error}");
 }
 
 #[test]
 fn an_invalid_pattern_and_a_missing_bus_are_errors() {
-    let stage = Stage::new();
-    let publisher = stage.publisher();
-    let error = refused(stage.options().symbols(["/(/"]), "test");
+    let world = World::new();
+    let publisher = world.publisher();
+    let error = refused(world.options().symbols(["/(/"]), "test");
     assert!(matches!(error, Error::Option(_)), "{error}");
     drop(publisher);
-    let mut bus = stage.join(stage.options().events(Events::TOPS));
+    let mut bus = world.join(world.options().events(Events::TOPS));
     let error = bus
         .ready(Duration::from_millis(20))
         .expect_err("nothing publishes");
@@ -137,7 +135,7 @@ fn an_invalid_pattern_and_a_missing_bus_are_errors() {
         error.to_string(),
         "bus test is not ready: nothing publishes on it, so no book is live: its gateway has ended; start it again"
     );
-    let late = refused(stage.options().wait(Duration::from_millis(50)), "other");
+    let late = refused(world.options().wait(Duration::from_millis(50)), "other");
     assert!(matches!(late, Error::NoBus { .. }), "{late}");
     assert!(
         Bus::options()

@@ -1,10 +1,11 @@
 //! Restarts of the publisher: handles stay, and no book of the previous one is shown as live.
 
-use crate::stage::{
-    Stage, bid, define, definition, drain, quotes, small, timestamps, trade, whole, words,
+use crate::world::{
+    World, bid, define, definition, drain, quotes, small, timestamps, trade, whole, words,
 };
 use std::time::{Duration, Instant};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, Side, State};
+use touchline_testing::{PATIENCE, until};
 use touchline_transport::shm::{Activity, Settings};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
@@ -18,11 +19,8 @@ fn state(bus: &Bus, instrument: Instrument) -> State {
 
 #[test]
 fn handles_stay_when_the_next_publisher_assigns_other_indexes() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
-    define(&mut publisher, 1, "NQU4", 101);
-    define(&mut publisher, 2, "ZNU4", 102);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4", "ZNU4"]);
     for index in 0..3 {
         whole(
             &mut publisher,
@@ -33,13 +31,12 @@ fn handles_stay_when_the_next_publisher_assigns_other_indexes() {
     }
     trade(&mut publisher, 0, 450_050, 3);
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::TOPS | Events::TRADES));
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     let [es, nq, zn] = ["ESU4", "NQU4", "ZNU4"].map(|name| bus.instrument(name).expect("defined"));
     assert_eq!([es, nq, zn].map(Instrument::index), [0, 1, 2]);
 
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     // The other order, and one instrument does not return.
     define(&mut publisher, 0, "NQU4", 101);
     define(&mut publisher, 1, "ESU4", 100);
@@ -87,16 +84,14 @@ fn handles_stay_when_the_next_publisher_assigns_other_indexes() {
 /// Between the restart and the books of the new publisher, no old book is shown.
 #[test]
 fn books_are_empty_and_recovering_when_the_restart_is_reported() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options());
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     let es = bus.instrument("ESU4").expect("defined");
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     define(&mut publisher, 3, "ESU4", 100);
     whole(&mut publisher, 3, (450_025, 2), (450_050, 7));
     publisher.commit();
@@ -118,13 +113,11 @@ fn books_are_empty_and_recovering_when_the_restart_is_reported() {
 
 #[test]
 fn the_end_of_a_publisher_is_reported_within_a_tenth_of_a_second_with_stale_books() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options());
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     let es = bus.instrument("ESU4").expect("defined");
     assert_eq!(state(&bus, es), State::Live);
     drop(publisher);
@@ -155,16 +148,14 @@ fn the_end_of_a_publisher_is_reported_within_a_tenth_of_a_second_with_stale_book
 /// another id.
 #[test]
 fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_own() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options());
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     let old = bus.instrument("ESU4").expect("defined");
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     define(&mut publisher, 0, "NQU4", 100);
     define(&mut publisher, 1, "ESU4", 200);
     whole(&mut publisher, 1, (450_000, 2), (450_050, 7));
@@ -180,7 +171,7 @@ fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_o
     assert_eq!(state(&bus, es), State::Live);
     // Before its definition an instrument has an id and no symbol: it keeps its handle when the symbol arrives.
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     define(&mut publisher, 0, "", 200);
     whole(&mut publisher, 0, (450_000, 3), (450_050, 7));
     publisher.commit();
@@ -195,13 +186,11 @@ fn an_id_with_another_symbol_and_a_symbol_with_another_id_get_handles_of_their_o
 /// An id that names another contract: the books of the one before are empty, and so are those that a program folds.
 #[test]
 fn the_books_of_a_displaced_handle_are_emptied_step_by_step() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options().events(Events::BOOKS | Events::ORDERS));
-    drain(&mut bus);
+    let mut bus = world.reading(Events::BOOKS | Events::ORDERS);
     define(&mut publisher, 0, "NQU4", 100);
     publisher.commit();
     let told = [
@@ -217,8 +206,8 @@ fn the_books_of_a_displaced_handle_are_emptied_step_by_step() {
 #[test]
 fn each_live_book_has_its_event_when_a_publisher_ends_and_when_the_next_one_starts() {
     for events in [Events::TOPS, Events::ALL, Events::TRADES] {
-        let stage = Stage::new();
-        let mut publisher = stage.publisher();
+        let world = World::new();
+        let mut publisher = world.publisher();
         for index in 0..3 {
             define(
                 &mut publisher,
@@ -230,21 +219,23 @@ fn each_live_book_has_its_event_when_a_publisher_ends_and_when_the_next_one_star
         whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
         whole(&mut publisher, 2, (450_025, 1), (450_050, 7));
         publisher.commit();
-        let mut bus = stage.join(stage.options().events(events));
-        drain(&mut bus);
+        let mut bus = world.reading(events);
         drop(publisher);
         let mut told = Vec::new();
-        let start = Instant::now();
-        while told.len() < 3 && start.elapsed() < Duration::from_secs(20) {
+        until("three events", PATIENCE, || {
             told.extend(words(&mut bus));
-        }
+            match told.len() {
+                3.. => Ok(()),
+                _ => Err(told.clone()),
+            }
+        });
         let ended = [
             "ESU4 state stale",
             "ZNU4 state stale",
             "publisher gone; books are stale",
         ];
         assert_eq!(told, ended, "NQU4 was not live");
-        let mut publisher = stage.publisher();
+        let mut publisher = world.publisher();
         define(&mut publisher, 0, "NQU4", 101);
         publisher.commit();
         let started = words(&mut bus);
@@ -260,13 +251,13 @@ fn each_live_book_has_its_event_when_a_publisher_ends_and_when_the_next_one_star
 #[test]
 fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_later() {
     for (is_stalled, has_channel) in [(false, true), (false, false), (true, true)] {
-        let stage = Stage::new();
+        let world = World::new();
         // So large that the ring has everything when the reader joins.
         let settings = Settings {
             ring_bytes: 1 << 20,
             ..small()
         };
-        let mut publisher = stage.publisher_with("test", &settings);
+        let mut publisher = world.publisher_with("test", &settings);
         define(&mut publisher, 0, "EUR/USD", 100);
         whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
         if has_channel {
@@ -285,7 +276,7 @@ fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_
             false => drop(publisher.take()),
         }
         let wanted = Events::TOPS | Events::QUOTES;
-        let mut bus = stage.join(stage.options().events(wanted));
+        let mut bus = world.join(world.options().events(wanted));
         let mut told = words(&mut bus);
         if let Some(publisher) = &mut publisher {
             // It continues with old packets, and has not caught up.
@@ -313,7 +304,7 @@ fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_
                 timeout_ns: u64::MAX / 4,
             }),
             None => {
-                let publisher = publisher.insert(stage.publisher_with("test", &settings));
+                let publisher = publisher.insert(world.publisher_with("test", &settings));
                 define(publisher, 0, "EUR/USD", 100);
                 publisher.commit();
             }
@@ -335,15 +326,12 @@ fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_
 /// The state events of a message of all books come first: the message's own event still ends its packet.
 #[test]
 fn a_change_of_all_books_is_an_event_of_each_and_its_own_ends_the_packet() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
-    define(&mut publisher, 1, "NQU4", 101);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     whole(&mut publisher, 1, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options());
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     let gap = Gap {
         first: 5,
         last: 6,
@@ -389,9 +377,8 @@ fn a_change_of_all_books_is_an_event_of_each_and_its_own_ends_the_packet() {
 /// A publisher that was stopped and works again with the same top: the top is live again by an event of its state.
 #[test]
 fn a_top_that_did_not_change_in_a_stall_is_an_event_behind_it() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
     let activity = |ago_ns, timeout_ns| Activity {
@@ -399,8 +386,7 @@ fn a_top_that_did_not_change_in_a_stall_is_an_event_behind_it() {
         timeout_ns,
     };
     publisher.state_activity(activity(0, u64::MAX / 4));
-    let mut bus = stage.join(stage.options());
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     publisher.state_activity(activity(2, 1));
     bus.look_again();
     let stalled = ["ESU4 state stale", "publisher stalled; books are stale"];
@@ -421,16 +407,14 @@ fn a_top_that_did_not_change_in_a_stall_is_an_event_behind_it() {
 /// A publisher that has started names an instrument by its id before the venue has defined it again.
 #[test]
 fn symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut bus = stage.join(stage.options());
-    drain(&mut bus);
+    let mut bus = world.reading(Events::TOPS | Events::TRADES);
     let es = bus.instrument("ESU4").expect("defined");
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     let unknown = InstrumentDefinition {
         defined: false,
         symbol: Symbol::new(b""),
@@ -456,7 +440,7 @@ fn symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again() {
     define(&mut publisher, 0, "ESU4", 100);
     publisher.commit();
     assert_eq!(words(&mut bus), ["ESU4 defined."]);
-    let mut snapshot = stage.options().snapshot("test").expect("it is there");
+    let mut snapshot = world.options().snapshot("test").expect("it is there");
     snapshot.refresh().expect("it is there");
     assert_eq!(
         snapshot
@@ -470,10 +454,10 @@ fn symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again() {
 /// A reader that joins at the start of a gateway, or reads its restart, has caught up when the instruments are known.
 #[test]
 fn a_reader_has_caught_up_when_the_instruments_are_known() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
+    let world = World::new();
+    let mut publisher = world.publisher();
     publisher.commit();
-    let mut bus = stage.join(stage.options());
+    let mut bus = world.join(world.options());
     assert_eq!(words(&mut bus), [""; 0], "nothing is known");
     define(&mut publisher, 0, "ESU4", 100);
     define(&mut publisher, 1, "NQU4", 101);
@@ -481,7 +465,7 @@ fn a_reader_has_caught_up_when_the_instruments_are_known() {
     let known = ["ESU4 defined", "NQU4 defined.", "caught up, 2 instruments"];
     assert_eq!(words(&mut bus), known);
     drop(publisher);
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     publisher.publish(&Update::Download(Phase::Begun), &Timestamps::default());
     define(&mut publisher, 0, "ESU4", 100);
     publisher.commit();
@@ -501,7 +485,7 @@ fn a_reader_has_caught_up_when_the_instruments_are_known() {
     ];
     assert_eq!(words(&mut bus), known);
     // A selection without an instrument has caught up with all of them.
-    let mut none = stage.join(stage.options().symbols(["ZZ*"]));
+    let mut none = world.join(world.options().symbols(["ZZ*"]));
     let told = words(&mut none);
     assert_eq!(
         told.last().map(String::as_str),

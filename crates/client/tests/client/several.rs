@@ -1,18 +1,18 @@
 //! Several buses in one loop.
 
-use crate::stage::{Stage, define, small, whole, word};
+use crate::world::{World, define, small, whole, word};
 use touchline_client::{Buses, Error};
 use touchline_transport::Publish;
 
 #[test]
 fn buses_are_polled_in_turn_and_a_handle_belongs_to_one_bus() {
-    let stage = Stage::new();
-    let mut publishers = ["one", "two"].map(|bus| stage.publisher_with(bus, &small()));
+    let world = World::new();
+    let mut publishers = ["one", "two"].map(|bus| world.publisher_with(bus, &small()));
     let mut buses = Buses::new();
     for (publisher, name) in publishers.iter_mut().zip(["one", "two"]) {
         define(publisher, 0, "ESU4", 100);
         publisher.commit();
-        buses.add(stage.options().join(name).expect("it is there"));
+        buses.add(world.options().join(name).expect("it is there"));
     }
     let mut seen = Vec::new();
     while let Some((bus, event)) = buses.poll() {
@@ -68,9 +68,9 @@ fn buses_are_polled_in_turn_and_a_handle_belongs_to_one_bus() {
 /// A bus that was stopped has nothing more to say, and a loop over such buses ends.
 #[test]
 fn a_loop_ends_when_each_of_its_buses_has_stopped() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let (first, second) = (stage.join(stage.options()), stage.join(stage.options()));
+    let world = World::new();
+    let _publisher = world.publisher();
+    let (first, second) = (world.join(world.options()), world.join(world.options()));
     let stoppers = [first.stopper(), second.stopper()];
     let mut buses = Buses::new();
     buses.add(first);
@@ -83,13 +83,13 @@ fn a_loop_ends_when_each_of_its_buses_has_stopped() {
 /// One bus is stopped alone: the loop goes on with the other, and gives nothing more of it.
 #[test]
 fn a_bus_that_was_stopped_alone_gives_no_more_events() {
-    let stage = Stage::new();
-    let mut publishers = ["one", "two"].map(|bus| stage.publisher_with(bus, &small()));
+    let world = World::new();
+    let mut publishers = ["one", "two"].map(|bus| world.publisher_with(bus, &small()));
     let mut buses = Buses::new();
     for (publisher, name) in publishers.iter_mut().zip(["one", "two"]) {
         define(publisher, 0, "ESU4", 100);
         publisher.commit();
-        buses.add(stage.options().join(name).expect("it is there"));
+        buses.add(world.options().join(name).expect("it is there"));
     }
     while buses.poll().is_some() {}
     buses.all()[0].stopper().stop();

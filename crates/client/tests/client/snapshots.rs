@@ -1,19 +1,17 @@
 //! Snapshots: reads of a bus without its stream.
 
-use crate::stage::{Stage, define, whole};
+use crate::world::{World, define, whole};
 use touchline_client::monitor::Monitor;
 use touchline_client::{Error, Price, SecurityId, Side, State};
 use touchline_transport::Publish;
 
 #[test]
 fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
-    define(&mut publisher, 1, "NQU4", 101);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
     whole(&mut publisher, 1, (450_025, 12), (450_050, 7));
     publisher.commit();
-    let mut snapshot = stage.options().snapshot("test").expect("it is there");
+    let mut snapshot = world.options().snapshot("test").expect("it is there");
     let book = snapshot.book("NQU4").expect("it was published");
     assert_eq!((book.symbol(), book.state()), ("NQU4", State::Live));
     let best = book.best(Side::Bid).expect("a bid");
@@ -44,7 +42,7 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
         snapshot.book(nq).expect("as it was left").state(),
         State::Stale
     );
-    let mut publisher = stage.publisher();
+    let mut publisher = world.publisher();
     define(&mut publisher, 0, "NQU4", 101);
     whole(&mut publisher, 0, (450_000, 1), (450_050, 7));
     publisher.commit();
@@ -61,11 +59,10 @@ fn a_snapshot_shows_books_as_they_are_and_keeps_its_handles_over_a_restart() {
 /// A changed definition is seen at the next refresh, and books use it.
 #[test]
 fn a_changed_definition_is_seen_at_the_next_refresh() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&[""]);
     publisher.commit();
-    let mut snapshot = stage.options().snapshot("test").expect("it is there");
+    let mut snapshot = world.options().snapshot("test").expect("it is there");
     let es = snapshot
         .instrument(SecurityId(100))
         .expect("its id is known");
@@ -82,11 +79,10 @@ fn a_changed_definition_is_seen_at_the_next_refresh() {
 
 #[test]
 fn a_monitor_lists_buses_and_their_publishers() {
-    let stage = Stage::new();
-    let mut publisher = stage.publisher();
-    define(&mut publisher, 0, "ESU4", 100);
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
     publisher.commit();
-    let monitor = Monitor::new(Some(stage.root().path()));
+    let monitor = Monitor::new(Some(world.root().path()));
     assert_eq!(monitor.buses().expect("it can be read"), ["test"]);
     let (overview, readers) = monitor.overview("test").expect("it is there");
     assert_eq!((overview.definitions, readers.len()), (1, 0));

@@ -1,13 +1,14 @@
 //! A bus as an asynchronous stream, with a minimal executor.
 
-use crate::stage::{Stage, bid, define, small, trade, whole};
+use crate::world::{World, bid, define, small, trade, whole};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_client::{Connection, Event, Streamed};
+use touchline_testing::{PATIENCE, until};
 use touchline_transport::Publish;
 use touchline_transport::shm::Settings;
 
@@ -32,17 +33,17 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 #[test]
 fn a_stream_conflates_tops_and_reports_dropped_trades() {
-    let stage = Stage::new();
+    let world = World::new();
     // Room for everything: the thread must not be overrun on a busy host.
     let settings = Settings {
         ring_bytes: 1 << 20,
         ..small()
     };
-    let mut publisher = stage.publisher_with("test", &settings);
+    let mut publisher = world.publisher_with("test", &settings);
     define(&mut publisher, 0, "ESU4", 100);
     whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
     publisher.commit();
-    let mut stream = stage.join(stage.options()).into_stream(10);
+    let mut stream = world.join(world.options()).into_stream(10);
     let mut events = Vec::new();
     while let Some(Streamed::Event(event)) = block_on(stream.next()) {
         events.push(event);
@@ -70,15 +71,12 @@ fn a_stream_conflates_tops_and_reports_dropped_trades() {
         trade(&mut publisher, 0, 450_050, quantity);
         publisher.commit();
     }
-    let patience = Instant::now() + Duration::from_secs(20);
-    while stream.conflated() < 499 {
-        assert!(
-            Instant::now() < patience,
-            "{} conflated",
-            stream.conflated()
-        );
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("499 conflated updates", PATIENCE, || {
+        match stream.conflated() {
+            499.. => Ok(()),
+            conflated => Err(conflated),
+        }
+    });
     // When the thread reports the end of its publisher it has read the trades too.
     drop(publisher);
     std::thread::sleep(Duration::from_millis(500));
@@ -111,9 +109,9 @@ fn a_stream_conflates_tops_and_reports_dropped_trades() {
 /// Dropping the stream ends its thread.
 #[test]
 fn a_stream_that_is_dropped_ends_its_thread() {
-    let stage = Stage::new();
-    let _publisher = stage.publisher();
-    let stream = stage.join(stage.options()).into_stream(10);
+    let world = World::new();
+    let _publisher = world.publisher();
+    let stream = world.join(world.options()).into_stream(10);
     let stopper = stream.stopper();
     drop(stream);
     assert!(stopper.is_stopped());

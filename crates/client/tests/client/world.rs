@@ -1,9 +1,9 @@
 //! Fixture: a temporary bus and messages to publish on it.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use touchline_client::{Bus, Event, Next, Options};
+use touchline_client::{Bus, Event, Events, Next, Options};
+use touchline_testing::Folder;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
@@ -13,23 +13,17 @@ use touchline_types::{
     Trade, Update, UpdateAction, Validity,
 };
 
-/// A temporary folder, removed with its buses.
-pub struct Stage {
-    folder: PathBuf,
-}
+/// A folder with buses; the one of most tests is `test`.
+pub struct World(Folder);
 
-impl Stage {
-    pub fn new() -> Stage {
-        static STAGES: AtomicU32 = AtomicU32::new(0);
-        let number = STAGES.fetch_add(1, Ordering::Relaxed);
-        let folder =
-            std::env::temp_dir().join(format!("touchline-client-{}-{number}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        Stage { folder }
+impl World {
+    pub fn new() -> World {
+        World(Folder::new("client"))
     }
 
+    /// Their directory, which the first publisher makes.
     pub fn root(&self) -> Root {
-        Root::at(&self.folder)
+        Root::at(self.0.join("buses"))
     }
 
     pub fn publisher(&self) -> Publisher {
@@ -40,20 +34,35 @@ impl Stage {
         Publisher::open(&self.root(), bus, settings).expect("no other process writes it")
     }
 
+    /// A publisher in whose open batch these instruments are defined, with ids from 100.
+    pub fn publishing(&self, symbols: &[&str]) -> Publisher {
+        let mut publisher = self.publisher();
+        for (symbol, index) in symbols.iter().zip(0..) {
+            define(&mut publisher, index, symbol, 100 + i64::from(index));
+        }
+        publisher
+    }
+
+    /// A file of bus `test`.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.root().path().join("test").join(file)
+    }
+
+    /// A client that has all there is of these events.
+    pub fn reading(&self, events: Events) -> Bus {
+        let mut bus = self.join(self.options().events(events));
+        drain(&mut bus);
+        bus
+    }
+
     /// Options with the folder.
     pub fn options(&self) -> Options {
-        Bus::options().directory(&self.folder)
+        Bus::options().directory(self.root().path())
     }
 
     pub fn join(&self, options: Options) -> Bus {
-        let joined = options.directory(&self.folder).join("test");
+        let joined = options.directory(self.root().path()).join("test");
         joined.expect("the bus is there")
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
