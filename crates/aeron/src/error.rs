@@ -62,7 +62,7 @@ const MIB: u64 = 1024 * 1024;
 const TEMPORARY: i32 = -10;
 
 impl Error {
-    /// Whether the same call succeeds later: the driver is still closing what was closed before.
+    /// Whether a retry of the same call can succeed: the driver is still closing a resource that was closed before.
     pub fn is_passing(&self) -> bool {
         matches!(self, Error::Aeron { code, .. } if *code == TEMPORARY)
     }
@@ -113,7 +113,7 @@ pub enum Refused {
     /// No subscriber is connected. Not an error for a sender.
     #[error("no subscriber is connected")]
     NotConnected,
-    /// Back pressure: a receiver is slow, or the driver has not run.
+    /// Back pressure: a receiver is slow, or the driver did not run between two calls.
     #[error("back pressure: the receivers' window is full")]
     BackPressured,
     /// The log rotates to its next term; retry the same message at once.

@@ -1,6 +1,6 @@
 //! Aeron's C client and C media driver behind a small safe interface: reliable UDP, unicast and multicast, and IPC.
 //!
-//! Without the feature `aeron` the crate is empty, and nothing of Aeron is fetched or compiled. With it the sources of Aeron
+//! Without the feature `aeron` the crate is empty, and Aeron is neither fetched nor compiled. With it the sources of Aeron
 //! come from the package that `source/Cargo.lock` pins, and a C compiler builds them; see `docs/design/aeron.md`.
 //!
 //! Everything runs on the thread that calls: `Client::do_work` steps the media driver (if it is embedded), and the client.
@@ -40,13 +40,13 @@
 //! # Path
 //! Out: `ExclusivePublication::try_claim` or `ExclusivePublication::offer` writes into the log of a stream, and the next
 //! `Client::do_work` sends it. In: `Client::do_work` receives datagrams, and `Subscription::poll` gives each message
-//! to a closure, in order and without gaps. Nothing is allocated after a stream is open.
+//! to a closure, in order and without gaps. An open stream does not allocate.
 //!
 //! # Tests
 //! `tests/aeron`, with the feature: streams over IPC, unicast and multicast on the loopback; back pressure; loss by Aeron's
-//! own interceptors; a driver that dies; folders of other drivers; channels that are no channels.
+//! own interceptors; a driver that dies; folders of other drivers; malformed channels.
 
-// Without the feature nothing of the crate is left.
+// Without the feature the crate is empty.
 #![cfg(feature = "aeron")]
 #![allow(unsafe_code, reason = "Aeron's C interface")]
 

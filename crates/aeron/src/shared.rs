@@ -168,7 +168,7 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // SAFETY: nothing of the client is left: each publication, subscription and pending one holds the core. The context is
+        // SAFETY: no object of the client is left: each publication, subscription and pending one holds the core. The context is
         // closed after the client that used it.
         unsafe {
             raw::aeron_close(self.raw.as_ptr());

@@ -51,12 +51,11 @@ const WORDS: &[&str] = &[
     "witness",
 ];
 
-/// What the phrase "is no" may follow.
+/// Word before which "is no" is plain English: "there is no".
 const BEFORE_NO: &str = "there ";
 
 /// Phrases in the comments of each crate or folder. These numbers may only fall.
 const MOST: &[(&str, usize)] = &[
-    ("aeron", 9),
     ("book", 6),
     ("capi", 14),
     ("client", 37),

@@ -10,7 +10,7 @@ use touchline_testing::free_port;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Whatever the umask is: other users of the host open nothing of a driver, neither what it made at its start nor later.
+/// With any umask, other users of the host cannot open a file of a driver, neither those of its start nor later ones.
 #[test]
 fn the_folder_of_a_driver_is_of_its_user_alone() {
     use rustix::fs::Mode;
