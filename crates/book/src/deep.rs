@@ -413,7 +413,7 @@ mod tests {
                 (New, 10, 1),
                 (New, 9, 1),
                 (New, 8, 1),
-                (New, 11, 1),    // 8 goes: from there on nothing is known
+                (New, 11, 1),    // 8 is dropped: levels behind 9 are unknown
                 (Delete, 11, 0), // there is room again
                 (Change, 8, 5),
                 (New, 7, 1),
@@ -490,7 +490,7 @@ mod tests {
             let applied = fresh().apply(action, entry(price, 5), &mut |_, _, _| {});
             assert_eq!(applied, result, "{action:?} {price}");
         }
-        // A level of named quotes comes with its number, and replaces what was there.
+        // A level of named quotes carries its order count, and replaces the level at its price.
         assert_eq!(
             fresh().apply(Overlay, level(10, 5), &mut |_, _, _| {}),
             Expected

@@ -69,8 +69,8 @@ impl OrderBooks {
         self.len() > CACHED_MAX
     }
 
-    /// Reads the first order of the chain of each of the first eight events. One by one each event would wait for
-    /// two lines of memory in turn; these reads wait together. Reading the order's neighbours too is no faster.
+    /// Reads the first order of the chain of each of the first eight events. A loop over the events would wait for
+    /// two cache lines for each event in turn; these reads wait together. Reading the order's neighbours too is no faster.
     #[inline]
     pub fn read_ahead<'a>(&self, events: impl Iterator<Item = &'a OrderEvent>) {
         let mut heads = [NONE; READ_AHEAD_MAX];

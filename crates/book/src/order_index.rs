@@ -1,8 +1,8 @@
 //! Index of the orders of all instruments: from order id and instrument to the node of the pool.
 //!
 //! A table of chains that run through the nodes themselves. The hash is keyed with a secret of this table, so a venue
-//! cannot choose ids that share a chain, and the length of a chain is limited, so its cost is bounded. A removed order
-//! leaves nothing behind, and nothing is moved.
+//! cannot choose ids that share a chain, and the length of a chain is limited, so its cost is bounded. Removing an order
+//! moves no other entry and leaves no tombstone.
 
 use crate::order_pool::{NONE, NodeIndex, OrderPool};
 use touchline_types::hash::HashKeys;
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Few orders are removed one by one, many with the whole table; later ones find nothing of them.
+    /// A few orders are removed one by one, many with the whole table; in both cases later look-ups find no removed order.
     #[test]
     fn an_emptied_index_has_no_entry_of_few_or_many_orders() {
         for orders in [1, 100, 4_096] {

@@ -1,7 +1,7 @@
 //! Pool of the orders of all books: the orders of an instrument are an unordered list.
 //!
-//! The path needs no ranks, so none are kept: inserting and removing an order touches the order and its neighbours,
-//! whatever the size of the book. A ranked book is sorted on request.
+//! The path needs no ranks, so none are kept: inserting and removing an order touches only the order and its neighbours,
+//! in a book of any size. A ranked book is sorted on request.
 
 use touchline_types::{OrderRow, Price, Quantity, Side};
 
