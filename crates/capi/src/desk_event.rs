@@ -202,7 +202,7 @@ mod tests {
         text.to_str().expect("it is ours").to_owned()
     }
 
-    /// No sentence is cut, whatever number is in it.
+    /// A sentence with the longest numbers fits, so none is cut.
     #[test]
     fn every_sentence_of_the_bus_fits() {
         let most = u64::MAX;

@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Rows stand where the caller's struct has them, whatever this library's has, and nothing is written behind the room.
+    /// The distance of rows is the size of the caller's struct, not of this library's; no byte behind the caller's buffer is written.
     #[test]
     fn rows_have_the_distance_of_the_callers_struct() {
         let size = size_of::<Later>();

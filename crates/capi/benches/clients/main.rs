@@ -39,7 +39,7 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// Drains what was published in each pause, one reader after another.
+/// Drains the messages published in each pause, one reader after another.
 fn rates(folder: &Path, root: &Root, publisher: &mut Publisher) {
     let joined = |kinds| {
         let join = Join {

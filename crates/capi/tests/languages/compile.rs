@@ -26,7 +26,7 @@ pub fn program(compiler: &str, language: Language, source: &str, to: &Path) -> P
     with_options(&[], compiler, language, source, to)
 }
 
-/// Options of a program that fails at its end if it has not freed everything, and before if it uses memory that it must not.
+/// Options of a sanitized program: it fails at a use of memory that is not its own, and at its end if memory is not freed.
 pub const SANITIZED: [&str; 2] = ["-fsanitize=address", "-fno-omit-frame-pointer"];
 
 /// The same with further options.
@@ -119,7 +119,7 @@ fn what_is_exported_is_what_the_header_declares() {
     assert_eq!(exported, functions);
 }
 
-/// With the address sanitizer, which also finds what was not freed.
+/// The address sanitizer also finds memory that is not freed.
 #[test]
 fn mistakes_are_refused_and_nothing_leaks() {
     if !has("gcc") {
@@ -163,7 +163,7 @@ fn waits_and_values_of_cpp_are_told_apart() {
     std::fs::remove_dir_all(folder).expect("our folder");
 }
 
-/// A compiler that is told an older standard says which one the header needs.
+/// A compiler set to an older standard says which one the header needs.
 #[test]
 fn an_older_standard_is_refused_with_the_one_that_is_needed() {
     if !has("g++") {

@@ -1,4 +1,4 @@
-//! Readers in Python in bad moments: nothing is lost or given twice, and no program is aborted. And times that are not there.
+//! Readers in Python in bad moments: no message is lost or given twice, and no program is aborted. Also times that are absent.
 
 use crate::compile::tempfile;
 use crate::publisher::{BUS, Kind, Process};

@@ -36,7 +36,7 @@ pub const BUS: &str = "test";
 /// A running publisher.
 pub struct Process {
     child: Child,
-    /// `None` once it has been told to end.
+    /// Standard input of the process; `None` after it was closed, which ends the process.
     steps: Option<ChildStdin>,
     done: BufReader<std::process::ChildStdout>,
 }

@@ -61,8 +61,8 @@ pub fn readers(folder: &Path) -> Vec<Reader> {
             arrays
                 .environment
                 .push(("TOUCHLINE_TEST_ARRAYS", "yes".into()));
-            // An array has no definitions and no events of the channel, and is all that was there: nothing is left to lag behind. A stranger may not
-            // start this interpreter.
+            // An array has no definitions and no events of the channel, and it holds all rows at once, so its reader has no lag. Another user may not
+            // start this interpreter, so the case of a bus of another user is left out.
             arrays.silent = &["defined ", "lag ", "channel ", "error not_yours"];
             readers.push(arrays);
         }
