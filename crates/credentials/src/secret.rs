@@ -229,7 +229,7 @@ const PLACE_ENDINGS: [&str; 2] = ["_file", "_env"];
 /// Refuses a text that contains a secret, before any of it can be shown in an error.
 ///
 /// # Errors
-/// The line, and the right place of a secret. The text contains nothing of the value.
+/// The line, and the right place of a secret. The text leaves out the value.
 pub(super) fn refuse_written(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Some((line, key)) = written(text) else {
         return Ok(());

@@ -55,7 +55,7 @@ const SHOWN_MAX: usize = 64;
 /// parser that reads it.
 ///
 /// # Errors
-/// The line and the key; nothing of the value.
+/// The line and the key, without the value.
 pub fn check_text(path: &Path, text: &str) -> Result<(), ConfigError> {
     refuse_written(path, text)?;
     let Ok(document) = DeTable::parse(text) else {

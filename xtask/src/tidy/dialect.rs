@@ -61,7 +61,6 @@ const MOST: &[(&str, usize)] = &[
     ("client", 37),
     ("competitors", 8),
     ("compose", 11),
-    ("credentials", 2),
     ("execution", 3),
     ("feed", 54),
     ("fuzz", 14),
