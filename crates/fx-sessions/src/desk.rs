@@ -132,7 +132,7 @@ fn name(fields: &Map<String, Value>, key: &str) -> Option<Id> {
     Id::new(fields.get(key)?.as_str()?.as_bytes())
 }
 
-/// A text field that may be absent or `null`; the outer `None`: it is no text.
+/// A text field that may be absent or `null`. The outer `None`: the field is not a text.
 fn optional_name(fields: &Map<String, Value>, key: &str) -> Option<Option<Id>> {
     match fields.get(key) {
         None | Some(Value::Null) => Some(None),

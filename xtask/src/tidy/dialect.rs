@@ -67,7 +67,6 @@ const MOST: &[(&str, usize)] = &[
     ("fx", 4),
     ("fx-desk", 21),
     ("fx-events", 19),
-    ("fx-sessions", 1),
     ("gateway", 37),
     ("journal", 57),
     ("lab", 64),
