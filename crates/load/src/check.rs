@@ -35,7 +35,7 @@ pub struct Checker {
     received: Received,
     /// First measured message.
     measured_from: u64,
-    /// Ranges of numbers that have not arrived.
+    /// Gaps: ranges of sequence numbers that did not arrive.
     gaps: Vec<(u64, u64)>,
     latency_ns: Histogram<u64>,
 }

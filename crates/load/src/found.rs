@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(sentence(&[], &[]), "No subject has a rate.");
     }
 
-    /// Without limits nothing is sustained: every message arrived, or not.
+    /// Without limits a rate is complete if every message arrived, and never "sustained".
     #[test]
     fn without_limits_a_rate_is_complete() {
         let rows = [

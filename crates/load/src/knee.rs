@@ -13,7 +13,7 @@ pub struct Knee {
     pub rate: u64,
     /// For 0: why it did not sustain the first rate; otherwise empty.
     pub why: String,
-    /// For 0: whether the host has fewer processors than the processes need, so that nothing is known of the subject.
+    /// For 0: whether the host has fewer processors than the processes need, so that the rate says nothing about the subject.
     pub is_short: bool,
 }
 

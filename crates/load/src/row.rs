@@ -26,7 +26,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the subject did what was asked for.
+    /// Whether the subject met its limits, or without limits delivered every message.
     pub fn is_met(self) -> bool {
         matches!(self, Verdict::Sustained | Verdict::Complete)
     }

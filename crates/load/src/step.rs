@@ -204,7 +204,7 @@ fn measure(
 struct Started {
     /// The publisher, then the readers.
     processes: Vec<Process>,
-    /// The driver, and what is between publisher and readers.
+    /// The media driver, and the processes between publisher and readers.
     helpers: Vec<Process>,
 }
 
@@ -582,7 +582,7 @@ pub fn made_up_row(subject: &str, rate: u64, round: u32, verdict: Verdict) -> Ro
 mod tests {
     use super::*;
 
-    /// A relay over Aeron may lose what was sent while its link was silent for too long; one over TCP loses nothing.
+    /// A relay over Aeron may lose messages that were sent while its link was silent for too long; a relay over TCP loses none.
     #[test]
     fn a_silent_link_excuses_a_loss_over_aeron_alone() {
         let mut row = made_up_row("relay", 10, 1, Verdict::NotSustained);

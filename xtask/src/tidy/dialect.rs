@@ -70,7 +70,7 @@ const MOST: &[(&str, usize)] = &[
     ("gateway", 37),
     ("journal", 57),
     ("lab", 64),
-    ("load", 7),
+    ("load", 1),
     ("net", 33),
     ("python", 24),
     ("relay", 34),
