@@ -308,7 +308,7 @@ pub struct ReferenceData {
     pub settlement_currency: Code,
     /// From the venue's price to the price that traders quote; `None` if not stated: then both are the same.
     pub display_factor: Option<DisplayFactor>,
-    /// Fractions that prices are quoted in; `None` where they are quoted as decimals, or nothing is stated.
+    /// Fractions that prices are quoted in; `None` if prices are quoted as decimals, or the venue states no fraction.
     pub price_fraction: Option<PriceFraction>,
     /// Contract size, or multiplier of the price, in 1e-9 of its unit.
     pub multiplier: Price,
@@ -340,7 +340,7 @@ pub struct ReferenceData {
 }
 
 impl ReferenceData {
-    /// Nothing is stated.
+    /// Reference data of an instrument for which the venue states no field.
     pub const NULL: ReferenceData = ReferenceData {
         venue: Code::EMPTY,
         security_type: None,

@@ -80,7 +80,7 @@ const MOST: &[(&str, usize)] = &[
     ("testing", 13),
     ("touchline", 127),
     ("transport", 59),
-    ("types", 19),
+    ("types", 1),
     ("wire", 38),
     ("xtask", 30),
 ];

@@ -1,9 +1,9 @@
 //! Native messages for another program to read, and what they say: the Rust half of `cargo xtask sbe-oracle`.
 //!
-//! `write SEED COUNT STREAM DUMP` writes random messages of every template and what our decoder reads in them;
-//! `dump STREAM DUMP` writes what it reads in messages that another program has encoded.
+//! `write SEED COUNT STREAM DUMP` writes random messages of every template and the fields that our decoder reads in them;
+//! `dump STREAM DUMP` writes the fields that our decoder reads in messages that another program encoded.
 //!
-//! A stream is messages one behind the other, each behind its length, a little-endian 32-bit integer. A dump has a line
+//! A stream is a sequence of messages, each behind its length, a little-endian 32-bit integer. A dump has a line
 //! a message, in the words of the codecs that the official SBE tool generates: fields with their raw numbers, enums and
 //! sets by name, unsigned 64-bit integers as Java prints them.
 

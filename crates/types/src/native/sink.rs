@@ -2,11 +2,11 @@
 
 use zerocopy::{Immutable, IntoBytes};
 
-/// Takes the pieces of a message, one behind the other: bytes, or shared memory in place.
+/// Destination of the pieces of a message, written one after another: a byte buffer, or shared memory in place.
 ///
 /// The writer has reserved room for the whole message, so a piece cannot fail.
 pub trait Sink {
-    /// Writes a piece behind those that are written.
+    /// Writes a piece behind those written before.
     ///
     /// # Panics
     /// If there is no room for it.

@@ -52,7 +52,7 @@ fn holds(update: &Update<'_>, expected: &[&str]) {
     same(&bytes[..length], expected);
     read_again(&bytes[..length], update);
     if !matches!(update, Update::Definition(_)) {
-        // Nothing but the version differs from version 0 where nothing was added.
+        // A message without added fields differs from version 0 only in its version number.
         bytes[6] = 0;
         read_again(&bytes[..length], update);
     }

@@ -117,7 +117,7 @@ fn quotes() {
     assert!(view.quotes.iter().eq(quotes));
 }
 
-/// What was reserved in quotes: an older message reads as one of a quote message, without times of setting.
+/// Fields that were reserved in older quotes: an older message reads as a quote of a quote message, without set times.
 #[test]
 fn reserved_fields_of_older_quotes_have_their_defaults() {
     let stream = QuoteStream {

@@ -1,4 +1,4 @@
-//! Bytes that are no message are refused, whatever they are; nothing panics and nothing is half used.
+//! Bytes that are not a message are refused, without a panic and without a partly applied update.
 
 use crate::Reader;
 use touchline_lab::random::{Random, seeds};
@@ -162,7 +162,7 @@ fn a_message_of_an_instrument_without_an_index_is_refused() {
     }
 }
 
-/// Damage anywhere: refused, or a message whose update can be written and read again as it is.
+/// A damaged message is refused, or its update can be written and read again unchanged.
 #[test]
 fn damaged_messages_are_refused_or_completely_decoded() {
     let mut accepted = 0;
@@ -222,7 +222,7 @@ fn random_bytes_never_panic() {
     assert!(accepted > 500, "the test must see bytes that are a message");
 }
 
-/// What comes in another order than it was sent in is not put together.
+/// Parts that arrive in another order than they were sent in are not assembled.
 #[test]
 fn parts_that_do_not_belong_together_are_refused() {
     let mut updates = RandomUpdates::from_seed(5, 400);
@@ -285,7 +285,7 @@ fn parts_that_do_not_belong_together_are_refused() {
         "something in between"
     );
 
-    // What was refused leaves nothing behind.
+    // A refused message leaves no state in the reader.
     let mut reader = Reader::with_room(400);
     let parse = |bytes| Message::parse(bytes).unwrap();
     assert!(reader.update(&parse(&ours[0])).is_ok());

@@ -1,4 +1,4 @@
-//! The native format from outside: what is written is what is read, byte for byte as the schema says.
+//! The native format from outside: the decoder reads the update that was written, and the bytes are those of the schema.
 
 mod golden;
 mod golden_quotes;

@@ -1,4 +1,4 @@
-//! Quotes: what is written is what is read; bytes that are none are refused.
+//! Quotes: the decoder reads the quotes that were written; bytes that are not quotes are refused.
 
 use super::Reader;
 use touchline_lab::quotes::{quote_changes, quote_stream, quotes};

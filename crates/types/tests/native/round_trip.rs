@@ -1,4 +1,4 @@
-//! What is written is what is read, for every kind of update, whole and in parts.
+//! Round trip of every kind of update, whole and in parts: the decoder reads the update that was written.
 
 use crate::Reader;
 use touchline_lab::random::seeds;
