@@ -1,4 +1,4 @@
-//! Compiles the workspace for aarch64, which nobody runs here.
+//! Compiles the workspace for aarch64, without running it.
 
 use crate::cross::Cross;
 use anyhow::{Context, Result, bail};

@@ -188,7 +188,7 @@ impl Stage {
     }
 }
 
-/// A channel of this host whose port nobody has.
+/// A channel of this host with a free port.
 fn free_channel() -> String {
     format!("aeron:udp?endpoint={}", free_address())
 }

@@ -1,7 +1,7 @@
 //! Builds a release: tarballs, Debian packages and images of each program, the C library, the Python package, release
 //! notes and checksums.
 //!
-//! `touchline` is what is deployed: it links no simulator, no fault injection and no benchmark. `touchline-lab` has every
+//! `touchline` is the deployed program: it links no simulator, no fault injection and no benchmark. `touchline-lab` has every
 //! command. A program linked with glibc is for hosts, a static one (musl) for every Linux and for images:
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Everything is generated from the sources: man pages and completions from the definition of the arguments, licences
-//! and the bill of materials from cargo. The same commit and compiler give the same archives. Only what is for pip, and
-//! `--check`, need tools and a network; what is left out because one is missing is printed.
+//! and the bill of materials from cargo. The same commit and compiler give the same archives. Only the archives for pip, and
+//! `--check`, need tools and a network; an archive left out because a tool is missing is printed.
 
 mod check;
 mod debian;
@@ -94,7 +94,7 @@ impl Options {
 /// A program of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// What is deployed.
+    /// `touchline`, the deployed program.
     Deployed,
     /// Every command.
     Lab,

@@ -126,7 +126,7 @@ fn part_of(mutant: &Mutant) -> usize {
 /// Tries the chosen mutants.
 ///
 /// # Errors
-/// Names each mutant that was not noticed, with the reason; an empty choice and a text that is no commit's id are errors as well.
+/// Names each mutant that no test found, with the reason; an empty choice and a text that is not the id of a commit are errors as well.
 pub fn run(root: &Path, choice: Choice) -> Result<()> {
     let chosen = choice.of(all())?;
     if chosen.is_empty() {

@@ -30,7 +30,7 @@ const TRAINING: [&[&str]; 5] = [
     ],
 ];
 
-/// What is compared: the benchmark, and the subjects whose means are printed.
+/// Benchmarks that are compared, each with the subjects whose means are printed.
 const COMPARED: [(&[&str], [&str; 2]); 2] = [
     (
         &["event"],

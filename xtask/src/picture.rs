@@ -137,7 +137,7 @@ fn prompt(command: &[String]) -> String {
         .join(" ")
 }
 
-/// A word that a shell takes as it is.
+/// A word in the form that a shell reads as this word: quoted if it has special characters.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

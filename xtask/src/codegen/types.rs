@@ -21,7 +21,7 @@ pub struct Types<'a> {
 }
 
 impl<'a> Types<'a> {
-    /// The types below the given `<types>` elements. Nothing is read before it is asked for.
+    /// The types below the given `<types>` elements. A type is parsed at its first use.
     pub fn new(sections: impl Iterator<Item = Node<'a, 'a>>) -> Result<Self> {
         let mut nodes = HashMap::new();
         for node in sections.flat_map(children) {

@@ -38,7 +38,7 @@ pub fn number<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
     attribute(node, name).map(parse).transpose()
 }
 
-/// The text of an element, without the white space around it. `None` if nothing is left.
+/// The text of an element, without the white space around it. `None` if that is empty.
 pub fn text<'a>(node: Node<'a, '_>) -> Option<&'a str> {
     node.text().map(str::trim).filter(|text| !text.is_empty())
 }

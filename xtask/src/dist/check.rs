@@ -115,7 +115,7 @@ fn version(said: &str, report: &Report) -> Result<()> {
     Ok(())
 }
 
-/// What is deployed has no command of the workshop, and says where it is; the other program has them.
+/// The deployed program has no command of the workshop, and names the program that has them; `touchline-lab` has these commands.
 fn commands(program: &Path, of: Program, report: &Report) -> Result<()> {
     let output = Command::new(program)
         .args(["sim", "cme", "--help"])

@@ -114,7 +114,7 @@ pub fn files(usr: &Tree) -> Result<Tree> {
     Ok(tree)
 }
 
-/// The package of a program. Only what is deployed has a user and services.
+/// Control fields of a program's package. Only the package of the deployed program has a user and services.
 pub fn fields(of: Program, needs: &str) -> Fields<'static> {
     let (further, about, scripts): (_, _, &[_]) = match of {
         Program::Deployed => (

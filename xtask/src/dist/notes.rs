@@ -8,7 +8,7 @@ use std::path::Path;
 /// Name of the file.
 pub const FILE: &str = "RELEASE_NOTES.md";
 
-/// The notes of a release; those of a commit without a tag are what is not yet released.
+/// Notes of a release: its section of the changelog; for a commit without a tag, the unreleased section.
 ///
 /// # Errors
 /// The changelog has no such section: a tag without one is not released.

@@ -168,8 +168,8 @@ impl<'a> Programs<'a> {
 }
 
 /// The words behind `cargo test` that choose the programs of all `tests`. With all packages in view each is built with the
-/// features of the workspace, and the dependencies are those of its tests. Where the compiler has flags of its own nothing is
-/// shared, and only the packages of the tests are built.
+/// features of the workspace, and the dependencies are those of its tests. With compiler flags (a coverage build) no artefact
+/// is shared, and only the packages of the tests are built.
 fn choice<'a>(flags: &str, tests: &[Selection<'a>]) -> Vec<&'a str> {
     let packages: BTreeSet<&str> = tests.iter().filter_map(Selection::package).collect();
     let mut words = Vec::new();

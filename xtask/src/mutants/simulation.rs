@@ -9,7 +9,7 @@ const CRASHES: &str =
 /// The first 200 seeds of trading.
 const TRADING: &str =
     "FAILURES=1 -p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill";
-/// Seeds of trading behind these, for what is seldom found.
+/// Further seeds of trading, for faults that few seeds find.
 const TRADING_FROM_200: &str = "FAILURES=1 SEED=200 SEEDS=100 -p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill";
 const TRADING_FROM_1000: &str = "FAILURES=1 SEED=1000 SEEDS=100 -p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill";
 

@@ -1,8 +1,8 @@
 //! Many mutants in one build: each function that mutants change holds its broken bodies beside its own, and a variable
 //! of the environment chooses which one runs.
 //!
-//! To build a crate again for each mutant is nearly all that trying it costs. A function cannot be switched where Rust
-//! needs one body: a `const fn`, one that gives an `impl Trait`; nor can what stands in no function at all. Those mutants
+//! Building a crate again is most of the time that trying a mutant takes. A function cannot be switched where Rust
+//! needs one body: a `const fn`, one that returns an `impl Trait`; code outside functions cannot be switched either. Those mutants
 //! are tried one by one.
 
 use super::{

@@ -38,7 +38,7 @@ pub enum Outcome {
     Survived,
     /// There is no place, or not one, that it changes.
     DoesNotApply(NoPlace),
-    /// The change is not valid Rust, so nothing was tested.
+    /// The change is not valid Rust, so no test ran.
     DoesNotCompile { output: String },
 }
 
@@ -71,8 +71,8 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Copies the sources below `root` into `folder`, a folder in that of the workspace's build, with the switches of `plan`. What is there already and equal is left
-    /// alone, so that cargo does not build it again.
+    /// Copies the sources below `root` into `folder`, which is inside the build folder of the workspace, with the switches of
+    /// `plan`. Files that are equal already are left alone, so that cargo does not build them again.
     ///
     /// # Errors
     /// A file cannot be read or written.

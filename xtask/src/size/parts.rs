@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-/// What is needed to develop and to measure, and never deployed.
+/// Folders needed to develop and to measure, and never deployed.
 pub const WORKSHOP: &[&str] = &[
     "crates/chart/",
     "crates/lab/",

@@ -15,8 +15,8 @@ const COMMANDS: &[&str] = &["book", "follow", "metrics", "stat", "tail", "top"];
 /// The only crate of ours that they may use.
 const CLIENT: &str = "touchline_client";
 
-/// Modules that these commands share with the others, and the crates that these others need there. Remove what is not
-/// used any more.
+/// Modules that these commands share with the others, and the crates that these others need there. Entries that are not
+/// used any more must be removed.
 const SHARED: &[(&str, &[&str])] = &[
     // Rows of `replay` beside those of `follow`: out of the pipeline.
     (

@@ -82,7 +82,7 @@ const MOST: &[(&str, usize)] = &[
     ("transport", 59),
     ("types", 1),
     ("wire", 38),
-    ("xtask", 30),
+    ("xtask", 1),
 ];
 
 /// Phrases of comments, and lines with a comment, of a crate or folder.

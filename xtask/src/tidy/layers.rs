@@ -2,7 +2,7 @@
 
 use super::{Finding, Repository};
 
-/// A package, its layer, and every package of ours that it may depend on. What is not listed is refused: a new edge
+/// A package, its layer, and every package of ours that it may depend on. An edge outside this list is refused: a new edge
 /// is a change to the design and belongs in a review of its own.
 struct Package {
     name: &'static str,
@@ -204,7 +204,7 @@ const PACKAGES: &[Package] = &[
             LAB,
         ],
     ),
-    // What is below the client, its tests publish with.
+    // The tests publish with crates below the client.
     package(
         "touchline-capi",
         6,

@@ -136,7 +136,7 @@ fn differences(schema: &Schema) -> Vec<String> {
     found
 }
 
-/// A block of the schema against one of ours, as it is now and as version 0 had it.
+/// Compares a block of the schema with our block, in the current layout and in that of version 0.
 fn compare(
     body: &Body,
     (block_length, base_length): (usize, usize),

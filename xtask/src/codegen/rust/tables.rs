@@ -150,7 +150,7 @@ fn line(
     Ok(text)
 }
 
-/// The number below a field, which says what is null.
+/// The number type that encodes a field; its null value is the field's null value.
 fn null_of(encoding: &Encoding) -> Option<Number> {
     match encoding {
         Encoding::Number(number) => Some(*number),

@@ -179,8 +179,8 @@ pub fn once(received: &[Received]) -> Result<Vec<Received>> {
     Ok(all)
 }
 
-/// What was received are the executions, and the ends of orders; totals are those of the reports before, and every order
-/// has ended.
+/// Checks that the received reports are the executions and the ends of orders, that totals are those of the reports
+/// before, and that every order has ended.
 pub fn agree(executions: &[Execution], received: &[Received]) -> Result<Totals> {
     let expected = executions.iter().map(|one| (one.id.as_str(), one));
     let mut expected: BTreeMap<&str, &Execution> = expected.collect();

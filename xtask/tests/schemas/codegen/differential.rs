@@ -37,7 +37,7 @@ fn random_messages_of_every_template() {
     }
 }
 
-/// What is shorter than its template, cut off, or left over, is refused in every template.
+/// Every template refuses a message that is shorter than the template, cut off, or followed by further bytes.
 #[test]
 fn messages_with_a_wrong_size_are_refused() {
     let Some(schemas) = schemas("messages that lie about their size") else {
@@ -282,7 +282,7 @@ fn random_message(versions: &[Schema], template: u16, draw: &mut Draw) -> Vec<u8
 }
 
 fn dimension(group: &Group, length: u16, count: u8) -> Vec<u8> {
-    // Whatever lies between the two numbers has no meaning.
+    // Bytes between the two numbers have no meaning.
     let mut bytes = vec![0xa5; group.dimension.size];
     let (at, _) = group
         .dimension

@@ -28,7 +28,7 @@ fn conformance_schemas_are_accepted_or_refused() {
     }
 }
 
-/// Every schema at hand is read, whoever wrote it.
+/// Every schema of the folder is read, whichever tool wrote it.
 #[test]
 fn schemas_of_other_venues_are_read() {
     let Some(schemas) = schemas("schemas of other venues") else {
