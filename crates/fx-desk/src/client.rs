@@ -94,17 +94,18 @@ impl Client {
         Ok(Client { address, answers })
     }
 
-    /// Where its commands go.
+    /// Address of the client's ring, to which commands are sent.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// What is published from the join, or from the last command, on.
+    /// Entries that the engine publishes from the join, or from the last command, on.
     pub fn published(&mut self) -> &mut Tail {
         &mut self.answers
     }
 
-    /// Sends a command and waits for its answer, a word. The entries up to it are given to `each`; those of the command are among them.
+    /// Sends a command and waits for its answer, a word. The entries published up to the answer are given to `each`,
+    /// the entries of the command among them.
     ///
     /// # Errors
     /// Among others: the command is refused, or not answered.
@@ -138,7 +139,7 @@ impl Client {
         })
     }
 
-    /// Passes over what was published before the command.
+    /// Skips the entries that were published before the command.
     fn skip(&mut self, wait: &mut Wait<'_>) -> Result<(), Error> {
         for _ in 0..SKIPPED_MAX / SKIPPED_PART {
             if self.answers.skip(SKIPPED_PART) {

@@ -111,7 +111,7 @@ pub fn note(root: &Root, bus: &str, name: &str, path: &Path) {
     }
 }
 
-/// What is noted of an engine under a name.
+/// Path that the engine noted under a name.
 ///
 /// # Errors
 /// There is no such note.

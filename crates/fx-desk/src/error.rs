@@ -127,7 +127,7 @@ fn interrupted(is_sent: bool) -> &'static str {
     }
 }
 
-/// What has this bus, and the command that starts it.
+/// The kind of process that has this bus, and the command that starts it.
 fn what(bus: &str) -> (&'static str, &'static str) {
     match bus.ends_with(&standby_bus("")) {
         true => ("standby", "`touchline fx run --standby`"),

@@ -73,7 +73,8 @@ const ROUND_MAX: usize = 65_536;
 pub type Each<'e> = dyn FnMut(&PublishedEntry<'_>) + 'e;
 
 impl Batches {
-    /// Whether a part continues what was passed on. What the journal does not have always does.
+    /// Whether a part follows the entries already passed on. A part that is not in the journal (`first` 0) is always
+    /// passed on.
     fn is_next(&self, part: &Place) -> bool {
         let expected = match part.is_first {
             true => self.next,
@@ -96,7 +97,7 @@ impl Batches {
         Ok(Some(self.passed_on(part)))
     }
 
-    /// Passes on the entries of a record of the journal, if it has any that the drop copy had not. Returns the number of its entries.
+    /// Passes on the entries of a journal record that did not come over the drop copy before. Returns their number.
     fn read_record(
         &mut self,
         journal: &Path,
@@ -203,8 +204,8 @@ impl Follower {
     }
 
     /// Passes on the new entries of the journal, and as they are published composites and what an engine says after its
-    /// journal failed. Returns the number of journaled ones.
-    ///
+    /// Passes on the new entries of the journal, as well as composites and the entries that an engine publishes after
+    /// its journal failed, as they are published. Returns the number of journaled entries.
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn poll_live(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
@@ -212,7 +213,8 @@ impl Follower {
             self.drop_copy = Subscription::join(&self.root, &self.bus, [], false).ok();
             self.is_behind = true;
         }
-        // First what is older: a screen that joins after the journal failed shows the rest on top of it.
+        // Older entries come first: a screen that joins after the journal failed shows the unjournaled entries on top
+        // of them.
         let mut count = match self.is_behind || self.follow.journal().is_none() {
             true => self.read_journal(each)?,
             false => 0,
@@ -427,7 +429,7 @@ mod tests {
         assert_eq!(late, found);
     }
 
-    /// A poll ends while lines arrive without end: it leaves what is beyond its bound to the next one, and loses none of it.
+    /// A poll ends although lines keep arriving: lines beyond its bound are left to the next poll, and none is lost.
     #[test]
     fn a_poll_reads_at_most_so_many_messages() {
         const MORE: usize = 10;

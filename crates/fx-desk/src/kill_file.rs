@@ -44,13 +44,13 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
         })
         .and_then(|()| fs::rename(&part, &path));
     if written.is_err() {
-        // What is left of it is removed.
+        // Removes the incomplete file.
         let _ = fs::remove_file(&part);
     }
     written
 }
 
-/// The file of a client, as the engine sees it.
+/// The kill file of a client, as the engine reads it.
 pub struct KillFile {
     path: PathBuf,
     /// Its name from the moment in which the engine has taken it: a client that writes the next kill does not write this file.

@@ -1,7 +1,7 @@
 //! Ledger: parents, orders, fills, positions, banks and alarms of an engine, folded from its entries. Screens, reports and back
 //! offices share it.
 //!
-//! It keeps what works, and of what has ended the last 50 parents, fills and alarms. A ledger for back offices keeps
+//! The ledger keeps all live objects, and the last 50 ended parents, fills and alarms. A ledger for back offices keeps
 //! every order, about 250 bytes each, since a trade may be busted the whole day.
 
 mod order;
@@ -27,12 +27,12 @@ const LAST: usize = 50;
 /// Ended parents that are kept.
 const ENDED_MAX: usize = 50;
 
-/// What is known of an engine.
+/// State of an engine, folded from its entries.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     /// Positions by pair.
     pub pairs: BTreeMap<String, PairRow>,
-    /// Parents, in order of arrival; of ended ones the last.
+    /// Parents, in order of arrival; of the ended ones the last.
     pub parents: Vec<ParentRow>,
     /// Banks by name.
     pub banks: BTreeMap<String, BankRow>,
@@ -140,11 +140,12 @@ pub struct AlarmRow {
     pub order: Option<Id>,
 }
 
-/// A ledger for a screen: it also shows what the engine says after its journal failed, until the next run goes on.
+/// A ledger for a screen: after a failure of the journal it also shows unjournaled entries, until the next run
+/// continues.
 #[derive(Debug, Default)]
 pub struct LiveLedger {
     journaled: Ledger,
-    /// With what the journal does not have.
+    /// The journaled state plus the entries that the journal lacks.
     beyond: Option<Ledger>,
 }
 
@@ -171,7 +172,7 @@ impl LiveLedger {
         }
     }
 
-    /// What is known now.
+    /// The present state, with entries that the journal lacks.
     pub fn now(&self) -> &Ledger {
         self.beyond.as_ref().unwrap_or(&self.journaled)
     }
@@ -374,7 +375,7 @@ impl Ledger {
     fn fill(&mut self, labels: &Labels, at_ns: u64, fill: &FillLine) {
         self.fill_count += 1;
         let bank = fill.bank.map(|bank| labels.banks[bank].as_str());
-        // A late original names what was counted, and the desk's own bookings are of no order.
+        // A late original names units that were counted before, and the desk's own bookings belong to no order.
         let is_new = matches!(
             fill.kind,
             FillKind::Fill | FillKind::Status | FillKind::Manual

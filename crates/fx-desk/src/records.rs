@@ -200,7 +200,7 @@ impl Reader {
     }
 }
 
-/// What is left of a body.
+/// The unread bytes of a body.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

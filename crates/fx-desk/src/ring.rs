@@ -1,4 +1,5 @@
-//! Writing side of a client's ring: commands to the engine. The reading side, with what is admitted, is the engine's.
+//! Writing side of a client's ring: commands to the engine. The engine has the reading side and decides which commands
+//! to admit.
 
 use crate::bus_names::ring_name;
 use touchline_fx_events::command::Command;

@@ -27,10 +27,11 @@ impl Tail {
         })
     }
 
-    /// Gives the entries of the next message to `each`; false: there is none. Messages that are not a batch of this version is left out.
+    /// Gives the entries of the next message to `each`; false: there is no message. Messages other than a batch of this
+    /// version are skipped.
     ///
     /// # Errors
-    /// What happened to the bus; reading goes on.
+    /// An event of the bus; reading continues.
     pub fn poll(&mut self, mut each: impl FnMut(&PublishedEntry<'_>)) -> Result<bool, BusEvent> {
         let decoder = &mut self.decoder;
         let polled = self.subscription.poll(|message| {
@@ -40,7 +41,7 @@ impl Tail {
         self.outcome(polled)
     }
 
-    /// Passes the messages over that wait, at most this many; whether no other waits.
+    /// Skips waiting messages, at most this many; true if no message is left.
     pub fn skip(&mut self, messages_max: usize) -> bool {
         (0..messages_max).any(|_| {
             let polled = self.subscription.poll(|_| ());

@@ -65,7 +65,6 @@ const MOST: &[(&str, usize)] = &[
     ("feed", 54),
     ("fuzz", 14),
     ("fx", 4),
-    ("fx-desk", 21),
     ("fx-events", 19),
     ("gateway", 37),
     ("journal", 57),

@@ -1,4 +1,4 @@
-//! An order of the ledger, and what was executed of it.
+//! An order of the ledger, and its executions.
 
 use std::sync::Arc;
 use touchline_fx_events::event::FillLine;
@@ -21,15 +21,15 @@ pub struct OrderRow {
     pub cum: i64,
     /// Units that may still be filled.
     pub leaves: i64,
-    /// Number of times that its end was reported.
+    /// Number of reports of its end.
     pub ends: u32,
     /// Terms.
     pub terms: OrderTerms,
-    /// What was executed.
+    /// Executed quantities.
     pub executed: Executed,
 }
 
-/// Terms of an order with names and exact prices, whatever the run.
+/// Terms of an order with names and exact prices, so that they hold in every run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderTerms {
     /// Account.
@@ -65,7 +65,7 @@ pub struct Executed {
     derived: Vec<Derived>,
 }
 
-/// What is left of a fill known from a status or the desk.
+/// The remaining units of a fill known from a status or the desk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Derived {
     /// ExecID.

@@ -129,7 +129,7 @@ fn late_originals_and_bookings_are_no_fills_of_a_bank() {
     assert_eq!((ledger.banks.len(), ledger.fills.len()), (1, 3));
 }
 
-/// What has ended is dropped, but the last parents; a ledger for back offices keeps orders.
+/// Ended objects are dropped, except for the last parents; a ledger for back offices keeps orders.
 #[test]
 fn what_has_ended_is_dropped() {
     let mut ledgers = [Ledger::default(), Ledger::of_all_orders()];

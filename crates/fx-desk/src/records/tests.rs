@@ -22,7 +22,8 @@ fn samples() -> Vec<Record<'static>> {
     ]
 }
 
-/// A record is read as it was written; a body that is cut, or has a byte more where its length is fixed, is not.
+/// A decoded record equals the encoded one; a body that is truncated, or has a byte more where its length is fixed, is
+/// refused.
 #[test]
 fn a_record_is_read_as_it_was_written() {
     for record in samples() {
