@@ -9,7 +9,7 @@ pub enum Alarm {
     Manual,
     /// A trade was refused, with DKReason.
     DontKnow(char),
-    /// A report contradicts itself or what is booked.
+    /// A report contradicts itself or the booked quantities.
     Contradiction,
     /// A trade of another account was booked.
     Account,
@@ -25,15 +25,15 @@ pub enum Alarm {
     Bust,
     /// A trade was corrected.
     Correct,
-    /// A trade that is not known was reversed or corrected.
+    /// An unknown trade was reversed or corrected.
     UnknownExec,
     /// An order that the journal lost was taken over.
     Adopted,
-    /// A report of an order that the journal lost does not describe it: nothing is booked.
+    /// A report of an order that the journal lost lacks fields that describe the order: nothing is booked.
     NotAdopted,
-    /// A bank does not say which orders it has: no order leaves until it does, or the desk enables a pair of it.
+    /// A bank did not list its orders: no order is sent until it does, or until the desk enables a pair of the bank.
     NoMassStatus,
-    /// An alarm of the run, which no input of the core makes.
+    /// An alarm of the run, which does not come from an input of the core.
     Run(RunAlarm),
 }
 

@@ -42,7 +42,7 @@ pub enum Command {
     Standby,
 }
 
-/// A parent order, as it is requested.
+/// Request for a parent order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     /// Its name.
@@ -85,7 +85,7 @@ impl Order {
     }
 }
 
-/// A trade that no order explains, as it is requested.
+/// Request to book a trade that no order explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booking {
     /// Name of the booking.

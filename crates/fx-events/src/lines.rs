@@ -551,7 +551,7 @@ fn put_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Escapes what was appended from a place on; texts of banks and desks hardly ever need it.
+/// Escapes the text appended from a place on; texts of banks and desks hardly ever need it.
 fn escape(out: &mut String, from: usize) {
     if out[from..].contains(['"', '\\']) {
         let text = out.split_off(from);

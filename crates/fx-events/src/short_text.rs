@@ -7,7 +7,7 @@ use touchline_types::Id;
 /// Bytes of the longest one: prefix, parent and number of a ClOrdID are shorter, and so is every decimal.
 const BYTES: usize = 96;
 
-/// A text of printable ASCII. What does not fit is cut, as in an [`Id`].
+/// A text of printable ASCII. Bytes beyond its capacity are cut off, as in an [`Id`].
 #[derive(Clone, Copy)]
 pub struct ShortText {
     bytes: [u8; BYTES],
@@ -85,7 +85,7 @@ impl fmt::Write for ShortText {
 mod tests {
     use super::*;
 
-    /// Parts follow each other; what does not fit is cut.
+    /// Parts follow each other; bytes beyond the capacity are cut off.
     #[test]
     fn parts_follow_each_other_and_what_does_not_fit_is_cut() {
         let mut text = ShortText::new();

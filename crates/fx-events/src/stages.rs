@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(stages.spent(), &[0; STAGES]);
     }
 
-    /// Without a clock nothing is measured.
+    /// Without a clock no time is measured.
     #[test]
     fn without_a_clock_nothing_is_measured() {
         let mut stages = Stopwatch::default();

@@ -65,7 +65,7 @@ const MOST: &[(&str, usize)] = &[
     ("feed", 54),
     ("fuzz", 14),
     ("fx", 4),
-    ("fx-events", 19),
+    ("fx-events", 1),
     ("gateway", 37),
     ("journal", 57),
     ("lab", 64),

@@ -80,7 +80,7 @@ impl Put for Vec<u8> {
     }
 }
 
-/// What is left of a body.
+/// The unread bytes of a body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rest<'a>(pub &'a [u8]);
 

@@ -28,7 +28,7 @@ const VERSION: u8 = 1;
 /// Bytes of the longest command.
 pub const BYTES_MAX: usize = 384;
 
-/// Bytes that are no command of this version.
+/// Why bytes are not a command of this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoCommand {
     /// The first byte names another version.
@@ -109,7 +109,7 @@ impl Command {
         }
     }
 
-    /// Reads a command. Nothing is allocated.
+    /// Reads a command, without allocation.
     ///
     /// # Errors
     /// The bytes are of another version, or not those of a command.

@@ -70,22 +70,23 @@ pub enum Entry<'a> {
     Event(&'a Event, u64),
 }
 
-/// Reads the batches of a journal in their order: the names of its parents and orders are those that it has read.
+/// Decoder of the batches of a journal, in their order: the names of parents and orders come from earlier batches.
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     labels: Labels,
-    /// It began behind the first batch: entries of names that it has not read are left out.
+    /// Whether the decoder started after the first batch: entries with names from before are skipped.
     has_joined: bool,
     /// Bodies of kinds 1 and 23, by the parent's number.
     parents: Bodies,
     /// Bodies of kinds 7 and 22, by the order's number.
     orders: Bodies,
-    /// Parts of a batch whose last part has not come: of one that the journal has, and of one that it has not.
+    /// Parts of a batch whose last part is missing: of a journaled batch, and of an unjournaled one.
     held: [Vec<Vec<u8>>; 2],
     batch: Batch,
 }
 
-/// Bodies by their number. A reader that joins late has any numbers, and a damaged record too, so no list is made as long as a number.
+/// Bodies by their number. A reader that joins late meets any numbers, as does the reader of a damaged record, so no
+/// list is as long as a number.
 #[derive(Debug, Clone, Default)]
 struct Bodies {
     bytes: Vec<u8>,
@@ -168,7 +169,7 @@ impl Decoder {
             has_joined: true,
             ..Decoder::default()
         };
-        // Nothing is known of the names, and entries with names are left out.
+        // Names are unknown, and entries with names are skipped.
         let _ = decoder.read(run, |_, _, _, _| ());
         decoder
     }

@@ -9,7 +9,8 @@ use crate::parents::{Lifetime, ParentTerms};
 use crate::plan::Style;
 use std::fmt::Write;
 
-/// A command as a JSON object, as it stands in a session file; bytes that are no command as the text that they are, or else as digits.
+/// Text of a command: the JSON object that a session file has; bytes that cannot be read as a command are written as
+/// text, or else as digits.
 pub fn command_text(bytes: &[u8]) -> String {
     let mut out = String::new();
     match (Command::decode(bytes), std::str::from_utf8(bytes)) {

@@ -73,8 +73,8 @@ fn samples() -> Vec<(Command, &'static str)> {
     ]
 }
 
-/// A command is read as it was written. A part of it, or a byte more, is no command; with any byte changed it is another one, whose
-/// encoding that is, or none. Each has its text.
+/// A decoded command equals the encoded one. A truncated or longer encoding is refused; after a change of any byte it
+/// is refused or is the encoding of another command. Each command has its text.
 #[test]
 fn a_command_is_read_as_it_was_written_and_has_one_encoding() {
     for (command, text) in samples() {
@@ -122,7 +122,7 @@ fn the_bytes_of_this_version_are_fixed() {
     assert_eq!(bytes, [1, 3]);
 }
 
-/// Another version is told apart from bytes that are nothing. JSON text is what earlier releases sent.
+/// Another version is distinguished from malformed bytes. Earlier releases sent JSON text.
 #[test]
 fn another_version_is_named() {
     let json = br#"{"op":"kill"}"#;
