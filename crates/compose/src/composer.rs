@@ -455,7 +455,7 @@ impl<P: Publish> Core<P> {
             true => Validity::Live,
             false => Validity::Stale,
         };
-        // A conflated book changes with its composite, or when it is no longer live.
+        // A conflated book changes with its composite, or when its validity changes.
         let is_changed = is_said || validity != self.output.validity(pair);
         let is_withdrawn = self.is_withdrawal || self.is_ended(pair);
         // mutant: compose: a conflated composite keeps the quotes of a lost bank

@@ -105,12 +105,13 @@ impl Source {
         self.bank
     }
 
-    /// The wall clock is that much ahead of the clock of the inputs.
+    /// Sets how far the wall clock is ahead of the clock of the inputs.
     pub fn set_wall_ahead(&mut self, wall_ahead_ns: i64) {
         self.state.wall_ahead_ns = wall_ahead_ns;
     }
 
-    /// The wall clock was set: quotes count again when the bank has sent new ones, whose times are known.
+    /// Notes that the wall clock was set: quotes of the bank do not count before new ones arrive, whose times are
+    /// known.
     pub fn doubt_times(
         &mut self,
         now_ns: u64,
@@ -122,11 +123,11 @@ impl Source {
         self.state.not_before_ns = now_ns;
         let is_live = self.state.is_live || self.state.is_up;
         self.state.lose(counters, tell);
-        // The session is as it was: only its quotes are in doubt.
+        // The session is unchanged: only its quotes are in doubt.
         self.state.is_live = is_live;
     }
 
-    /// Whether the bank counts.
+    /// Whether the bank's quotes count.
     pub fn is_up(&self) -> bool {
         self.state.is_up
     }
@@ -157,7 +158,7 @@ impl Source {
         match Subscriber::join(root, &self.bus, join) {
             Ok(subscriber) => {
                 self.subscriber = Some(subscriber);
-                // What stands against it comes first.
+                // The first poll reports reasons against trust before any quotes.
                 self.state.is_trusted = true;
             }
             Err(_) => counters.buses_refused += 1,

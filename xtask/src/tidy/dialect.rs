@@ -60,7 +60,6 @@ const MOST: &[(&str, usize)] = &[
     ("capi", 3),
     ("client", 37),
     ("competitors", 8),
-    ("compose", 11),
     ("execution", 3),
     ("feed", 54),
     ("fuzz", 14),

@@ -1,9 +1,9 @@
 //! Inputs of a live process as lines of a session file: a replay of it gives the same composites.
 //!
-//! Quotes of a bus are written as equivalent snapshots (W) and increments (X), each entry under its number (278). A message
-//! without changes is written as an increment that deletes an absent entry. What was no quote message of the bank has a word
-//! before it: `!taken TIME` for a snapshot at which the reader took a pair up, with the time of the pair's last quote message, and
-//! `!withdrawn` for quotes that the bank withdrew singly.
+//! Quotes of a bus are written as equivalent snapshots (W) and increments (X), each entry under its number (278). A
+//! message without changes is written as an increment that deletes an absent entry. Changes without a quote message of
+//! the bank have a word before them: `!taken TIME` for a snapshot at which the reader joined a pair, with the time of
+//! the pair's last quote message, and `!withdrawn` for quotes that the bank withdrew singly.
 
 use std::fmt::Write;
 use touchline_fx::input::{Input, Session};

@@ -29,8 +29,8 @@ const LOOK_NS: u64 = 10_000_000;
 /// Longest time until all quotes have recovered on a loaded host.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whatever is killed, frozen, disconnected or paused, a reader sees no void quote as live. Once all parts work again,
-/// the quotes of every bank return.
+/// When processes are killed, frozen, disconnected or paused, a reader never sees a void quote as live. Once all parts
+/// work again, the quotes of every bank return.
 #[test]
 fn a_void_quote_is_never_shown_as_live() {
     let runs = at_once(4, seeds(20), |seed| {

@@ -11,7 +11,7 @@ use touchline_fx_sessions::Replay;
 use touchline_lab::random::{Random, at_once, seeds};
 use touchline_types::{Side, Validity};
 
-/// Whatever happens to the banks, the composite has the quotes of the connected ones only; without a live bank it is
+/// After any events at the banks, the composite has the quotes of the connected banks only; without a live bank it is
 /// not live; and a replay of the recording writes the same composites.
 #[test]
 fn the_composite_contains_the_connected_banks() {
@@ -47,7 +47,7 @@ fn the_composite_contains_the_connected_banks() {
     assert!(with_quotes > 100 && without_banks > 10 && lines > 100);
 }
 
-/// The book on the bus is the composite: its readers see the same prices, and after the end of the publisher nothing is
+/// The book on the bus is the composite: its readers see the same prices, and after the end of the publisher no pair is
 /// live.
 #[test]
 fn readers_of_the_bus_see_the_composite() {

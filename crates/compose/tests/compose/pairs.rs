@@ -145,7 +145,7 @@ fn ended_quotes_leave_a_conflated_composite_at_once() {
     assert_eq!(world.shown(0), (Validity::Live, None), "expired");
 }
 
-/// The group of the configuration may read the composite, and nobody else.
+/// Only the user and the group of the configuration may read the composite.
 #[test]
 fn the_bus_is_shared_with_the_configured_group() {
     let mode = |path: PathBuf| fs::metadata(path).expect("it is there").mode() & 0o777;

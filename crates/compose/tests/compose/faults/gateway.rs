@@ -25,11 +25,11 @@ pub struct Issue {
 /// How a quote became void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Its gateway reports it.
+    /// The gateway of the bank reported the end.
     Withdrawn,
-    /// Its gateway was killed or frozen.
+    /// The gateway of the bank was killed or frozen.
     Stopped,
-    /// Its bank sends nothing, and its gateway has not noticed yet.
+    /// The bank is silent, and its gateway still waits for the feed timeout.
     Silent,
 }
 
@@ -61,7 +61,7 @@ impl Issues {
 
     fn void(&mut self, price: i64, void_ns: u64, end: End) {
         let issue = self.0.get_mut(&price).expect("an issue");
-        // What was reported is reported.
+        // A reported end stays reported.
         let is_reported = issue.void_ns.is_some() && issue.end == End::Withdrawn;
         if !is_reported {
             (issue.void_ns, issue.end) = (Some(void_ns), end);
