@@ -1,18 +1,19 @@
-//! Distance of a copy from its journal: for the log, when the copy falls behind and when it has caught up; for the counters, how
-//! long it has been behind.
+//! Distance of a copy from its journal: the log reports when the copy falls behind and when it has caught up; the
+//! counters show how long it has been behind.
 
 use std::collections::VecDeque;
 
 /// Bytes above which a copy is behind; the alerts have the same number.
 const BEHIND_BYTES: u64 = 1 << 20;
-/// Bytes below which it has caught up. Between the two nothing changes, so that a copy at the limit is not a line each record.
+/// Bytes below which a copy has caught up. Between the two limits the state stays, so that a copy at the limit does not
+/// log a line for each record.
 const CAUGHT_UP_BYTES: u64 = 256 << 10;
 /// Resolution of ages.
 const GRAIN_NS: u64 = 10_000_000;
-/// Most marks, of ten minutes and more. An age beyond them is too small.
+/// Most marks: they cover ages of ten minutes and more. A greater age is reported too small.
 const MARKS_MAX: usize = 65_536;
 
-/// A change that the log gets.
+/// A change that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     FellBehind,
@@ -26,7 +27,7 @@ pub struct Lag {
 }
 
 impl Lag {
-    /// Takes the distance of now.
+    /// Updates the state with the present distance.
     pub fn change(&mut self, lag_bytes: u64) -> Option<Change> {
         let limit = if self.is_behind {
             CAUGHT_UP_BYTES
@@ -45,15 +46,15 @@ impl Lag {
     }
 }
 
-/// When the end of a journal passed positions.
+/// Times at which the end of a journal passed positions.
 #[derive(Debug, Default)]
 pub struct Ages {
-    /// Position, and when the first byte behind the mark before was seen; both ascend.
+    /// Position, and the time at which the first byte after the previous mark was seen; both ascend.
     marks: VecDeque<(u64, u64)>,
 }
 
 impl Ages {
-    /// The journal ends here now.
+    /// Notes the present end of the journal.
     pub fn seen(&mut self, end: u64, now_ns: u64) {
         match self.marks.back_mut() {
             Some((position, _)) if *position >= end => {}
@@ -67,7 +68,7 @@ impl Ages {
         }
     }
 
-    /// Time since the first byte behind a position was seen; 0: there is none. Positions ascend.
+    /// Time since the first byte after a position was seen; 0: there is no such byte. Positions ascend.
     pub fn age_ns(&mut self, position: u64, now_ns: u64) -> u64 {
         while self
             .marks
@@ -101,8 +102,8 @@ mod tests {
         assert_eq!(changes(&[u64::MAX]), [Change::FellBehind]);
     }
 
-    /// The age is that of the oldest byte that is missing: a copy a constant time behind a journal that grows has that age, and
-    /// not that of the first record.
+    /// The age is the age of the oldest missing byte: a copy at a constant delay behind a growing journal has that
+    /// delay as its age, not the age of the first record.
     #[test]
     fn an_age_is_that_of_the_oldest_missing_byte() {
         const MS: u64 = 1_000_000;
@@ -118,7 +119,7 @@ mod tests {
                 "{ms}: {age_ns}"
             );
         }
-        // It stands still.
+        // The journal does not grow.
         assert!(ages.age_ns(4_096 * 950, 2_000 * MS) >= 1_040 * MS);
         assert_eq!(ages.age_ns(4_096 * 1_000, 2_000 * MS), 0);
         assert!(ages.marks.is_empty());

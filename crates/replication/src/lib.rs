@@ -1,9 +1,10 @@
-//! Copies of a journal on other hosts, over TCP with or without TLS: the [`Port`] of the journal's host gives it to them, and a
-//! [`Receiver`] writes a copy. The messages and the verification of a copy are those of [`touchline_journal::replica`].
+//! Copies of a journal on other hosts, over TCP with or without TLS: the [`Port`] on the journal's host sends the
+//! journal, and a [`Receiver`] writes a copy. The messages and the verification of a copy are those of
+//! [`touchline_journal::replica`].
 //!
 //! # Never
-//! Reads a clock, waits or writes a log: a round gets the time, and what happened is taken as values. Touches the journal's
-//! writer.
+//! Reads a clock, waits or writes a log: the caller passes the time to a round, and takes events as values. Touches the
+//! journal's writer.
 //!
 //! # Path
 //! Records enter a [`Port::round`] from the files of the journal, and leave [`Receiver::round`] to the disk of the copy.

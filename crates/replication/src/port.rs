@@ -1,4 +1,4 @@
-//! The port of a journal: gives it to copies on other hosts.
+//! The port of a journal, which sends the journal to copies on other hosts.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use touchline_net::stream::Listener;
 use touchline_net::tls::Server;
 use touchline_types::ReceiveTime;
 
-/// Most copies at a time. A connection is a copy from its hello on, which follows the TLS handshake.
+/// Most copies at a time. A connection counts as a copy from its hello on, which follows the TLS handshake.
 const COPIES_MAX: usize = 8;
 /// Most connections without a hello.
 const PENDING_MAX: usize = 32;
@@ -24,44 +24,44 @@ const PENDING_PER_ADDRESS_MAX: usize = 4;
 const ACCEPTS_MAX: usize = 16;
 /// Longest wait for the hello, TLS handshake included.
 const HELLO_NS: u64 = 5_000_000_000;
-/// Bytes that may wait for a slow copy; it gets no more until they are sent.
+/// Bytes that may wait for a slow copy; no more frames are added until they are sent.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Bytes of an acknowledgement.
 const ACK_BYTES: usize = 8;
-/// Most frames in one look at the journal.
+/// Most frames that one poll of the journal adds.
 const FRAMES_MAX: usize = 256;
-/// The source says at this interval that it is alive.
+/// Interval at which the source sends its position, as a sign of life.
 const ALIVE_NS: u64 = 100_000_000;
-/// A copy that says nothing for this time is disconnected.
+/// Time after which a silent copy is disconnected.
 const SILENCE_NS: u64 = 5_000_000_000;
 
-/// What happened to a connection, for a log.
+/// Event of a connection, for a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceEvent {
     /// A copy connected, and continues at this position.
     Connected {
         /// Its address.
         copy: SocketAddrV4,
-        /// Position up to which it has the journal.
+        /// Position up to which the copy has the journal.
         position: u64,
     },
     /// The connection of a copy ended.
     Lost {
         /// Its address.
         copy: SocketAddrV4,
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// A connection of a host that may not have the journal.
+    /// A host without permission connected.
     NotAllowed {
         /// Its address.
         copy: SocketAddrV4,
     },
-    /// A connection was refused, or ended before it was that of a copy. Any host that reaches the port can cause many of these.
+    /// A connection was refused, or ended before its hello. Any host that reaches the port can cause many of these.
     Refused {
         /// Its address.
         copy: SocketAddrV4,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A copy fell behind.
@@ -83,7 +83,7 @@ pub enum SourceEvent {
 /// The listening port of a journal, and its connections.
 pub struct Port<'a> {
     directory: &'a Path,
-    /// Hosts of copies; any if empty.
+    /// Hosts from which copies may connect; any host if empty.
     allow: &'a [Ipv4Addr],
     tls: Option<Server>,
     listener: Listener,
@@ -100,24 +100,24 @@ struct Copy {
     from: SocketAddrV4,
     connection: Connection,
     received: Vec<u8>,
-    /// Known once it has said where it ends.
+    /// Reader of the journal for this copy, made after the copy's hello.
     source: Option<Source>,
     out: Vec<u8>,
-    /// Why it gets nothing.
+    /// Reason of a refusal.
     refusal: Option<String>,
     /// Deadline of the hello.
     hello_until_ns: u64,
     heard_ns: u64,
     alive_ns: u64,
-    /// Position up to which it is on the copy's disk.
+    /// Position up to which the journal is on the copy's disk.
     acknowledged: u64,
     ages: Ages,
     lag: Lag,
 }
 
 impl<'a> Port<'a> {
-    /// A port of the journal in a directory, which need not exist yet. Hosts that are not in `allow` are refused, unless it is
-    /// empty; with TLS each copy shows a certificate.
+    /// Opens a port for the journal in a directory, which need not exist yet. Hosts that are not in `allow` are
+    /// refused, unless it is empty; with TLS each copy shows a certificate.
     pub fn new(
         directory: &'a Path,
         allow: &'a [Ipv4Addr],
@@ -137,12 +137,12 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// What happened since it was asked last, in order.
+    /// Events since the last call, in order.
     pub fn take_events(&mut self) -> Vec<SourceEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// Counters as of a monotonic time.
+    /// Counters at a monotonic time.
     pub fn counters(&mut self, now_ns: u64) -> SourceCounters {
         let copies = self.copies.iter_mut().filter(|copy| !copy.is_pending());
         let (mut count, mut behind, mut behind_ns) = (0, 0, 0);
@@ -161,7 +161,7 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// Accepts connections, and works on each: whether there was something to do.
+    /// Accepts connections, and works on each. True if there was work.
     ///
     /// # Errors
     /// The journal is damaged or cannot be read.
@@ -196,7 +196,7 @@ impl<'a> Port<'a> {
         Ok(is_busy)
     }
 
-    /// Accepts connections of hosts that may have the journal, within the limits of those without a hello: whether there were
+    /// Accepts connections of permitted hosts, within the limits of connections without a hello. True if there were
     /// any.
     fn accept(&mut self, now_ns: u64) -> bool {
         for taken in 0..ACCEPTS_MAX {
@@ -239,7 +239,7 @@ impl<'a> Port<'a> {
         self.events.push(event);
     }
 
-    /// Why there is no place for one more connection of this host without a hello.
+    /// Why the limits permit no further connection of this host without a hello.
     fn shortage(&self, from: Ipv4Addr) -> Option<String> {
         let pending = self.copies.iter().filter(|copy| copy.is_pending());
         let of_address = pending.clone().filter(|copy| *copy.from.ip() == from);
@@ -253,19 +253,20 @@ impl<'a> Port<'a> {
     }
 }
 
-/// Why a round ends.
+/// Why the work on a connection ends.
 enum End {
     Connection(String),
     Journal(touchline_journal::Error),
 }
 
 impl Copy {
-    /// Whether it has not said yet where it ends, or is refused.
+    /// Whether the copy has no place in the journal: its hello is missing, or it was refused.
     fn is_pending(&self) -> bool {
         self.source.is_none()
     }
 
-    /// Reads, and sends what the copy lacks: whether there was something to do. `served` is the number of copies.
+    /// Reads acknowledgements, and sends the frames that the copy lacks. True if there was work. `served` is the number
+    /// of copies.
     fn work(&mut self, directory: &Path, served: usize, time: ReceiveTime) -> Result<bool, End> {
         let now_ns = time.mono_ns;
         let lost = |error: touchline_net::stream::Error| End::Connection(error.to_string());
@@ -301,7 +302,7 @@ impl Copy {
         end.saturating_sub(self.acknowledged)
     }
 
-    /// Adds what a round changed.
+    /// Notes events of a round.
     fn tell(&mut self, was_pending: bool, events: &mut Vec<SourceEvent>) {
         if self.is_pending() {
             return;
@@ -318,7 +319,7 @@ impl Copy {
         }
     }
 
-    /// The last position that the copy says it has on its disk.
+    /// Takes the last position that the copy has on its disk, as it acknowledged.
     fn take_acknowledgements(&mut self) -> Result<(), End> {
         let Some(source) = &self.source else {
             return Ok(());
@@ -338,7 +339,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Finds the place of the copy in the journal, once it has said where it ends.
+    /// Finds the position of the copy in the journal, after its hello.
     fn begin(&mut self, directory: &Path, served: usize) -> Result<(), End> {
         if self.refusal.is_some() {
             self.received.clear();
@@ -360,7 +361,7 @@ impl Copy {
             }
         };
         self.received.drain(..HELLO_BYTES);
-        // It tries again, and is not refused for good.
+        // The copy tries again; the refusal is not final.
         if served >= COPIES_MAX {
             return Err(End::Connection(format!(
                 "there are {COPIES_MAX} copies already"
@@ -376,13 +377,13 @@ impl Copy {
         Ok(())
     }
 
-    /// Says why it gets nothing, and ends when that is sent.
+    /// Sends the reason of a refusal; the connection ends when it is sent.
     fn refuse(&mut self, why: &str) {
         message::put(&mut self.out, Message::Refusal(why));
         self.refusal = Some(why.to_owned());
     }
 
-    /// Adds what was written meanwhile, behind the position of the journal's end: the number of frames.
+    /// Adds the frames that the journal gained, after its new end position. Returns the number of frames.
     fn fill(&mut self, time: ReceiveTime) -> Result<usize, End> {
         let Some(source) = &mut self.source else {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! The receiver of a copy: connects to the port of the journal's host, and connects again.
+//! The receiver of a copy: connects to the port of the journal's host, again after each loss.
 
 use crate::counters::CopyCounters;
 use crate::lag::{Change, Lag};
@@ -12,11 +12,11 @@ use touchline_net::{Backoff, Connection};
 const CONNECT_NS: u64 = 3_000_000_000;
 /// Wait before the next attempt.
 const RETRY_NS: u64 = 500_000_000;
-/// A source that says nothing for this time is gone.
+/// Time after which a silent source is disconnected.
 const SILENCE_NS: u64 = 3_000_000_000;
-/// Longest time for one message: a source that sends a byte now and then would hold the copy for ever.
+/// Longest time for one message: a source that sends single bytes could otherwise block the copy for ever.
 const MESSAGE_NS: u64 = 10_000_000_000;
-/// The copy says at this interval that it is alive.
+/// Interval at which the copy acknowledges its position, as a sign of life.
 const ALIVE_NS: u64 = 100_000_000;
 /// Bytes of one read.
 const READ_BYTES: usize = 256 << 10;
@@ -27,90 +27,90 @@ struct Link {
     received: Vec<u8>,
     out: Vec<u8>,
     has_begun: bool,
-    /// Whether the source has said where its journal ends.
+    /// Whether the source sent the position of its journal's end.
     is_heard: bool,
     heard_ns: u64,
     alive_ns: u64,
-    /// When the message that has come in part was begun.
+    /// Time since which a message is incomplete.
     begun_ns: Option<u64>,
 }
 
 /// Why a connection ends.
 enum End {
-    /// It is made again.
+    /// The receiver connects again.
     Connection(String),
-    /// Nothing can be done here.
+    /// The copy cannot continue.
     Copy(Error),
 }
 
-/// Why a copy cannot go on.
+/// Why a copy cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The copy cannot be read or written.
     #[error(transparent)]
     Journal(#[from] touchline_journal::Error),
-    /// The source does not give the journal to this copy.
+    /// The source refuses to send the journal to this copy.
     #[error("the source refuses this copy: {0}")]
     Refused(String),
 }
 
-/// What happened to the connection, for a log.
+/// Event of the connection, for a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopyEvent {
-    /// The source was heard.
+    /// The source answered.
     Connected {
         /// Position up to which the copy has the journal.
         position: u64,
-        /// Position behind the last record of the journal.
+        /// Position after the last record of the source's journal.
         source_position: u64,
     },
     /// The connection was lost, or cannot be made: one event for each new reason.
     Lost {
-        /// Why.
+        /// Reason.
         reason: String,
         /// Time between two attempts, milliseconds.
         retry_ms: u64,
     },
     /// The copy fell behind.
     Behind {
-        /// Bytes of the journal that are not on the disk here.
+        /// Bytes of the journal that are missing on the disk of the copy.
         lag_bytes: u64,
     },
     /// The copy was behind and has caught up.
     CaughtUp {
-        /// Bytes of the journal that are not on the disk here.
+        /// Bytes of the journal that are missing on the disk of the copy.
         lag_bytes: u64,
     },
 }
 
-/// A copy, its connection, and what is known of its source.
+/// A copy, its connection, and the last status of its source.
 pub struct Receiver<'a> {
     source: &'a str,
     tls: Option<Client>,
     copy: Replica,
     link: Option<Link>,
-    /// Of the attempts.
+    /// Backoff of the connection attempts.
     retry: Backoff,
     word: LastWord,
     connections: u64,
-    /// Reason of the last event of a lost connection, since the source was heard.
+    /// Reason of the last reported loss; cleared when the source answers.
     lost: Option<String>,
     lag: Lag,
     events: Vec<CopyEvent>,
 }
 
-/// What the source said last.
+/// Last status of the source.
 #[derive(Default)]
 struct LastWord {
     status: SourceStatus,
-    /// When it was received, or the start.
+    /// Time at which the status was received, or of the start.
     heard_ns: u64,
-    /// Whether it was received since it was noted in the directory.
+    /// Whether the directory of the copy lacks this status.
     is_new: bool,
 }
 
 impl<'a> Receiver<'a> {
-    /// The receiver of a copy, whose source is a host and port. `now_ns` is of the clock of its rounds.
+    /// Makes the receiver of a copy, whose source is a host and port. `now_ns` is of the clock of its rounds.
     pub fn new(
         source: &'a str,
         tls: Option<Client>,
@@ -136,7 +136,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Connects if it is not connected, and works on the connection: whether there was something to do.
+    /// Connects if necessary, and works on the connection. True if there was work.
     ///
     /// # Errors
     /// The source refuses this copy, or the copy cannot be written.
@@ -179,7 +179,7 @@ impl<'a> Receiver<'a> {
         });
     }
 
-    /// One event for each reason: it is tried twice a second.
+    /// Notes one event for each reason: there are two attempts a second.
     fn lose(&mut self, reason: String) {
         if self.lost.as_ref() == Some(&reason) {
             return;
@@ -200,7 +200,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Notes the last status of the source in the directory of the copy.
+    /// Writes the last status of the source to the directory of the copy.
     ///
     /// # Errors
     /// The copy cannot be written.
@@ -212,7 +212,7 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Notes the last status of the source, and syncs the copy.
+    /// Writes the last status of the source, and syncs the copy.
     ///
     /// # Errors
     /// The copy cannot be written.
@@ -221,7 +221,7 @@ impl<'a> Receiver<'a> {
         Ok(self.copy.sync()?)
     }
 
-    /// What happened since it was asked last, in order.
+    /// Events since the last call, in order.
     pub fn take_events(&mut self) -> Vec<CopyEvent> {
         std::mem::take(&mut self.events)
     }
@@ -231,22 +231,22 @@ impl<'a> Receiver<'a> {
         &self.copy
     }
 
-    /// What the source said last, also to an earlier receiver of this copy.
+    /// Last status of the source, also from an earlier receiver of this copy.
     pub fn source_status(&self) -> &SourceStatus {
         &self.word.status
     }
 
-    /// Bytes that the source had as of its last status, and that are not on the disk here.
+    /// Bytes that the source had at its last status and that are missing on the disk of the copy.
     pub fn behind(&self) -> u64 {
         self.word.status.missing(self.copy.position())
     }
 
-    /// Whether the source was heard on the connection.
+    /// Whether the source answered on this connection.
     pub fn is_connected(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.is_heard)
     }
 
-    /// Counters as of a time.
+    /// Counters at a time.
     pub fn counters(&self, now_ns: u64) -> CopyCounters {
         CopyCounters {
             journal_copy_connected: u64::from(self.is_connected()),
@@ -287,7 +287,7 @@ impl Link {
         })
     }
 
-    /// Reads and writes what is there: whether there was something.
+    /// Reads and writes available bytes. True if there were any.
     fn work(&mut self, copy: &mut Replica, word: &mut LastWord, now_ns: u64) -> Result<bool, End> {
         let lost = |error: touchline_net::stream::Error| End::Connection(error.to_string());
         if !self.connection.is_ready(now_ns).map_err(lost)? {
@@ -337,7 +337,7 @@ impl Link {
         Ok(count > 0 || sent > 0)
     }
 
-    /// Writes what has come whole: whether there was a message.
+    /// Writes complete messages to the copy. True if there was a message.
     fn apply(&mut self, copy: &mut Replica, word: &mut LastWord) -> Result<bool, End> {
         let mut at = 0;
         loop {
@@ -370,7 +370,7 @@ fn stop(error: touchline_journal::Error) -> End {
     End::Copy(error.into())
 }
 
-/// What does not hold may have been damaged on its way, and is asked for again.
+/// Data that fails verification may have been damaged in transit, and is requested again.
 fn refused(error: touchline_journal::Error) -> End {
     match error {
         touchline_journal::Error::Copy { .. } => End::Connection(error.to_string()),

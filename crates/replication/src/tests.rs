@@ -11,9 +11,9 @@ use touchline_net::stream::Listener;
 use touchline_testing::{Folder, PATIENCE};
 use touchline_types::ReceiveTime;
 
-/// Of a copy.
+/// Address of a copy.
 const LOCAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
-/// Of the source: no other test listens there when it is gone.
+/// Address of the source: no other test listens there after its end.
 const OURS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 78);
 const START_NS: u64 = 1 << 60;
 
@@ -130,7 +130,7 @@ fn both_sides_show_how_much_a_copy_lacks_while_it_reads() {
         "{ours:?}"
     );
     assert_eq!(ours.last(), Some(&0));
-    // The source knows what is on the copy's disk, and not more.
+    // The source counts only bytes on the copy's disk.
     assert!(
         theirs
             .iter()
@@ -162,8 +162,9 @@ fn both_sides_show_how_much_a_copy_lacks_while_it_reads() {
     assert_eq!((copy.copy().epoch(), copy.behind()), (1, 0));
 }
 
-/// The source is lost while the copy reads: what is missing stays known, over a restart of the copy, too. A source that cannot be
-/// reached is one event, and not one for each attempt; the copy is complete when it is back.
+/// The source is lost while the copy reads: the number of missing bytes stays known, also after a restart of the copy.
+/// A source that cannot be reached is one event, not one for each attempt; the copy is complete when the source is
+/// back.
 #[test]
 fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
     let place = Place::new("gone");

@@ -72,7 +72,6 @@ const MOST: &[(&str, usize)] = &[
     ("net", 33),
     ("python", 24),
     ("relay", 34),
-    ("replication", 9),
     ("session", 29),
     ("shm", 43),
     ("testing", 13),
