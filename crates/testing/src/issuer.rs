@@ -41,7 +41,7 @@ impl Issuer {
         })
     }
 
-    /// One whose time has not begun.
+    /// Issues a certificate that is not yet valid.
     pub fn not_yet(&self, host: &str) -> Issued {
         self.issue_with(host, |params| params.not_before = date_time_ymd(4000, 1, 1))
     }

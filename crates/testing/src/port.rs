@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const FIRST: u32 = 20_000;
 const PORTS: u32 = 12_000;
 
-/// The first of `count` ports in a row that nobody on this host has for UDP or TCP, and that this process is not given
-/// again; none if there are no such ports, or `count` is 0 or above 1,000.
+/// The first of `count` consecutive ports that are free on this host for UDP and TCP, and that this process is not
+/// given again; none if there are no such ports, or `count` is 0 or above 1,000.
 ///
 /// With its default settings (`ip_local_port_range`) Linux never chooses one of them for another socket, as it does with a
 /// port that was bound as 0 and closed again. Each process begins elsewhere.
@@ -30,7 +30,7 @@ pub fn free_ports(count: u32) -> Option<u16> {
     })
 }
 
-/// A port of this host that nobody has, and that this process is not given again.
+/// A free port of this host, which this process is not given again.
 ///
 /// # Panics
 /// All are in use.

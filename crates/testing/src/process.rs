@@ -14,7 +14,7 @@ pub struct Process {
     child: Child,
     /// Standard output and standard error, if captured.
     captured: Option<[File; 2]>,
-    /// Lines of standard output before position `read` that [`Process::next_line`] has not returned.
+    /// Lines of standard output before position `read` that [`Process::next_line`] still has to return.
     lines: VecDeque<String>,
     read: u64,
 }
@@ -95,7 +95,7 @@ impl Process {
     /// Waits for a whole line of standard output or standard error that contains `text`, and returns the first one.
     ///
     /// # Panics
-    /// There is none within [`PATIENCE`], or before the process ends.
+    /// No such line is printed within [`PATIENCE`], or before the process ends.
     #[track_caller]
     pub fn wait_for_line(&mut self, text: &str) -> String {
         self.wait_for(&format!("a line with {text:?}"), |process| {
@@ -119,7 +119,7 @@ impl Process {
         })
     }
 
-    /// The lines of standard output so far that [`Process::next_line`] has not returned.
+    /// Lines of standard output so far that [`Process::next_line`] still has to return.
     pub fn other_lines(&mut self) -> Vec<String> {
         self.read_lines();
         self.lines.drain(..).collect()
@@ -134,10 +134,10 @@ impl Process {
         self.lines.extend(text.lines().map(str::to_owned));
     }
 
-    /// Waits until `find` finds something in the output.
+    /// Waits until `find` returns a value from the output.
     ///
     /// # Panics
-    /// It does not within [`PATIENCE`], or before the process ends.
+    /// `find` returns none within the limit of [`Process::wait`], or before the process ends.
     #[track_caller]
     pub fn wait_for<T>(
         &mut self,
@@ -192,10 +192,10 @@ impl Process {
         self.child.wait().expect("our child");
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     ///
     /// # Panics
-    /// It runs for longer than [`PATIENCE`].
+    /// The process does not end within [`PATIENCE`].
     #[track_caller]
     pub fn wait(&mut self) -> ExitStatus {
         until("the end of the process", PATIENCE, || {
@@ -219,10 +219,10 @@ impl Process {
         self.child.id()
     }
 
-    /// Whether it has not ended; a stopped process is running.
+    /// Whether the process is running; a stopped process counts as running.
     ///
     /// # Panics
-    /// Its state is unknown to the system.
+    /// The state of the process is unknown to the system.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("our child").is_none()
     }

@@ -35,7 +35,7 @@ fn folder(variable: &str, what: &str) -> Option<PathBuf> {
 /// Reports that the test of this thread is skipped, or a part of it, with the reason.
 ///
 /// # Panics
-/// The file of `TOUCHLINE_SKIPPED` cannot be written: a skip that nobody sees is what this prevents.
+/// The file of `TOUCHLINE_SKIPPED` cannot be written: a skip must not remain unseen.
 pub fn skip(why: &str) {
     let line = line(std::thread::current().name(), why);
     // Not by `eprintln!`: the harness discards the output of a test that passes.

@@ -3,17 +3,17 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-/// Limit of a wait that only a hang exceeds: a loaded host needs seconds for what takes milliseconds.
+/// Limit of a wait that only a hang exceeds: on a loaded host, work of milliseconds may take seconds.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Result of one look.
+/// Result of one check of a condition.
 pub trait Condition {
-    /// What was waited for.
+    /// Value of a condition that holds.
     type Value;
-    /// What is there instead.
+    /// State seen while the condition does not hold.
     type Seen: Debug;
 
-    /// One of both.
+    /// The value, or the state seen instead.
     fn result(self) -> Result<Self::Value, Self::Seen>;
 }
 

@@ -74,7 +74,7 @@ const MOST: &[(&str, usize)] = &[
     ("relay", 34),
     ("session", 29),
     ("shm", 43),
-    ("testing", 13),
+    ("testing", 2),
     ("touchline", 127),
     ("transport", 59),
     ("types", 1),
