@@ -9,6 +9,7 @@ pub use send::{SendSettings, Sending};
 use crate::head::{Epoch, Source};
 use crate::link::{CarrierEvent, SendEvent};
 use crate::sender::Now;
+use std::borrow::Cow;
 use touchline_transport::clock::{STEP_NS, WallWatch, wall_offset_ns};
 use touchline_transport::shm::{Damage, Error};
 
@@ -95,7 +96,7 @@ pub enum RunEvent {
         /// Whether books are as reliable as at the sender.
         is_up: bool,
         /// Reason why the link is down, if known.
-        reason: Option<String>,
+        reason: Option<Cow<'static, str>>,
     },
     /// A stream is received.
     Stream {

@@ -6,6 +6,7 @@ use crate::head::{Epoch, HEAD_BYTES, Source};
 use crate::link::{LinkEvent, ReceiveLink};
 use crate::receiver::{Receiver, ReceiverSettings, Taken};
 use crate::sender::Now;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use touchline_transport::Publish;
 use touchline_transport::clock::{Clock, ticks};
@@ -150,8 +151,8 @@ impl<L: ReceiveLink> Receiving<L> {
         let (is_up, is_complete) = (receiver.is_up(), receiver.is_complete());
         if std::mem::replace(&mut self.was_up, is_up) != is_up {
             let reason = match receiver.is_lagging() {
-                true => Some(LAGS.to_owned()),
-                false => self.reason.take(),
+                true => Some(LAGS.into()),
+                false => self.reason.take().map(Cow::Owned),
             };
             self.events.push_back(RunEvent::Link { is_up, reason });
         }
@@ -222,7 +223,7 @@ impl<L: ReceiveLink> Work for Receiving<L> {
                 if !self.was_up {
                     self.events.push_back(RunEvent::Link {
                         is_up: false,
-                        reason,
+                        reason: reason.map(Cow::Owned),
                     });
                 }
             }

@@ -96,13 +96,17 @@ impl Buses {
         }
     }
 
-    pub fn receiving<L: ReceiveLink>(&self, bus: &str, link: L) -> Receiving<L> {
-        let settings = ReceiveSettings {
+    pub fn receive_settings(&self, bus: &str) -> ReceiveSettings {
+        ReceiveSettings {
             root: self.root(),
             bus: bus.to_owned(),
             publication: small(),
             receiver: receiver(),
-        };
+        }
+    }
+
+    pub fn receiving<L: ReceiveLink>(&self, bus: &str, link: L) -> Receiving<L> {
+        let settings = self.receive_settings(bus);
         Receiving::open(settings, link).expect("no other process writes the bus")
     }
 }

@@ -262,7 +262,7 @@ fn a_receiver_rejects_a_server_that_is_not_a_relay() {
             RunEvent::Link {
                 is_up: false,
                 reason,
-            } => reason.clone(),
+            } => reason.as_deref().map(str::to_owned),
             _ => None,
         },
     );

@@ -42,7 +42,7 @@ pub fn report(link: &str, what: RunEvent, log: &mut Log) {
             is_up: false,
             reason,
         } => {
-            fields.extend(reason.map(|reason| ("reason", reason.into())));
+            fields.extend(reason.map(|reason| ("reason", reason.into_owned().into())));
             &event::RELAY_DOWN
         }
         RunEvent::Stream { source, epoch } => {
