@@ -43,7 +43,7 @@ pub struct Bus {
 enum Source {
     /// Shared memory.
     Shared(Subscriber),
-    /// Updates given to [`Bus::take`] by the publisher of this process; what is left to do with the last one.
+    /// Updates given to [`Bus::take`] by the publisher of this process; the work left for the last one.
     Local(Option<Took>),
 }
 
@@ -87,9 +87,9 @@ impl Options {
         Bus::join_with(&self, bus)
     }
 
-    /// One attempt of [`join`](Options::join), for a program that waits in its own way, and has done so for `waited`. It does not
-    /// wait. `None`: the program tries again; there is no such bus, or one without a publisher, which may be an old one, or the publisher is
-    /// starting. After [`wait`](Options::wait) an old one is taken, and what is not there is refused.
+    /// One attempt of [`join`](Options::join), for a program that waits in its own way and has waited for `waited`. The call itself never
+    /// waits. `None`: the program should try again; the bus does not exist, or has no publisher (an old bus), or its publisher is
+    /// starting. After [`wait`](Options::wait) an old bus is joined, and a missing one is an error.
     ///
     /// # Errors
     /// As [`join`](Options::join).
@@ -193,7 +193,7 @@ impl Bus {
             false => |instruments, _| memory_of(instruments),
         };
         let subscriber = Subscriber::try_join(root, name, join).map_err(refused)?;
-        // Never for more than the bus has, for which there is memory: whatever number a program gives.
+        // At most the numbers of the bus, for which memory was reserved, even if a program gives larger ones.
         let at_most = |most: usize, wanted: Option<usize>| wanted.map_or(most, |n| n.min(most));
         let instruments_max = at_most(subscriber.instruments_max(), options.instruments_max);
         let orders_max = match has_orders {
@@ -282,7 +282,7 @@ impl Bus {
                 Step::Progress => {
                     self.idler.idle(1);
                     steps = steps.wrapping_add(1);
-                    // Messages that make no event are no reason to wait for longer.
+                    // A message that makes no event does not extend the wait.
                     if steps.is_multiple_of(STEPS_MAX) && Instant::now() >= until {
                         return Next::TimedOut;
                     }
@@ -572,7 +572,7 @@ const CHANGES_MAX: usize = 16_384;
 /// Maximum number of quotes in one message.
 const QUOTES_MAX: usize = 4_096;
 
-/// Bytes that a reader allocates at join, measured and rounded up: whatever the bus, for an instrument, and for an order.
+/// Bytes that a reader allocates at join, measured and rounded up: for any bus, for each instrument, and for each order.
 const READER_BYTES: usize = 8 << 20;
 const INSTRUMENT_BYTES: usize = 1_792;
 const ORDER_BYTES: usize = 320;

@@ -48,8 +48,8 @@ pub enum Connection {
     /// A file of the bus was truncated: nothing can be read until its publisher is started again. Books that were live
     /// are stale.
     Damaged,
-    /// This process was forked from the one that joined with a name or as a lossless reader, both of which stay there: nothing is read
-    /// here, and books that were live are stale. Join the bus again in the child.
+    /// This process was forked from the process that joined with a name or as a lossless reader, and the bus stays with that process: the
+    /// child reads no messages, and books that were live are stale. Join the bus again in the child.
     Forked,
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn root(directory: Option<&Path>) -> Root {
 /// Names of the buses of market data, sorted; those of a trading engine and its clients are left out.
 pub(crate) fn market_buses(root: &Root) -> Result<Vec<String>, SegmentError> {
     let mut buses = root.buses()?;
-    // One that cannot be read is listed: whoever opens it learns why.
+    // A bus that cannot be read is listed, so that opening it reports the error.
     buses.retain(|bus| schema_of(root, bus).map_or(true, |schema| schema < FOREIGN_SCHEMA));
     Ok(buses)
 }

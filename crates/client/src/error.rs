@@ -21,7 +21,7 @@ pub enum Error {
         /// Existing buses.
         buses: Vec<String>,
     },
-    /// The bus belongs to another user, who has not shared it with a group of this one; or others may write to it.
+    /// The bus belongs to another user and is not shared with a group of this user; or others may write to it.
     NotYours {
         /// Name of the bus; empty if the directory of the buses was refused.
         bus: String,

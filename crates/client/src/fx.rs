@@ -22,11 +22,11 @@
 //!
 //! - **The state is complete at join**: it is read from the engine's journal, and then from its bus. What the bus lost, and a run after a
 //!   crash, are read from the journal again; an event says so ([`Event::Bus`]).
-//! - **Who may do what** is decided by the engine: a command is that of the Unix user who owns the client's ring, within the `may` and the
+//! - **Permissions** are the engine's: a command is that of the Unix user who owns the client's ring, within the `may` and the
 //!   limits of `[[clients]]`. A refusal is [`Error::Refused`], in the words of `touchline fx`.
 //! - **The composite** is read as any other bus: [`Bus`](crate::Bus), with the name of the bus of `touchline fx compose`.
 //!
-//! [`Client`] sends without reading a journal; [`Tail`] gives every entry as it is published, [`Follower`] every entry of the journal.
+//! [`Client`] sends without reading a journal; [`Tail`] gives each entry when it is published, [`Follower`] every entry of the journal.
 
 mod desk;
 mod event;

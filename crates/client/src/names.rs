@@ -233,7 +233,7 @@ names! { StatisticKind, STATISTICS = "statistic" "TL_STATISTIC" "Kind of a stati
     Other = 14 "other" "A kind that the venue added after this version.",
 } }
 
-/// A value that is no variant of a type.
+/// Name of a value without a variant in a type.
 const fn name(word: &'static str, number: i64, about: &'static str) -> Name {
     Name {
         word,

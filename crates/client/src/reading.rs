@@ -50,7 +50,7 @@ pub(crate) struct Reading {
     download: Option<Phase>,
     /// The reader has caught up, and the instruments are not known yet.
     caught_up: bool,
-    /// That it has caught up was reported, and nothing was lost since.
+    /// The reader has reported that it caught up, and has lost no message since.
     has_caught_up: bool,
 }
 

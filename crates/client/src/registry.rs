@@ -136,7 +136,7 @@ impl Registry {
         self.definition(instrument).map_or(Slot::EMPTY, Slot::of)
     }
 
-    /// The publisher's index of an instrument; `None` if the present publisher has not defined it.
+    /// The publisher's index of an instrument; `None` without a definition by the present publisher.
     #[inline]
     pub fn publisher_index(&self, instrument: Instrument) -> Option<touchline_types::Instrument> {
         self.rows.get(instrument.index())?.publisher
@@ -262,7 +262,7 @@ fn is_same(old: &Definition, new: &Definition) -> bool {
 }
 
 /// The definition of a known instrument after a new one. A publisher that has started announces an instrument by its id
-/// alone before the venue defines it again: what is known stays until then, symbol and price scale included.
+/// alone before the venue defines it again: until then the old fields stay, symbol and price scale included.
 fn continued(old: &Definition, new: Definition) -> Definition {
     match old.is_defined && !new.is_defined {
         true => {

@@ -238,7 +238,7 @@ impl Snapshot {
     /// Present last trade of an instrument; `None` if none is known.
     ///
     /// # Errors
-    /// [`Error::OtherBus`], and [`Error::NotReady`] if the present publisher has not defined the instrument.
+    /// [`Error::OtherBus`], and [`Error::NotReady`] without a definition of the instrument by the present publisher.
     pub fn last_trade(&mut self, instrument: Instrument) -> Result<Option<Trade>, Error> {
         let publisher = self.published(instrument)?;
         let slot = self.registry.slot_of(instrument);

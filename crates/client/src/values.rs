@@ -29,7 +29,7 @@ struct Row {
     last_trade: Option<Trade>,
     book_times: Times,
     book_sequence: u64,
-    /// What was published before a change of all books, until the change is reported.
+    /// State before a change of all books, until the change is reported.
     before: Option<Before>,
 }
 
@@ -46,9 +46,9 @@ struct Before {
 /// Change of one book by a change of all books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// The top is empty, in whatever state.
+    /// The top is empty, in any state.
     NoTop,
-    /// The price book is empty, in whatever state.
+    /// The price book is empty, in any state.
     Emptied,
     /// Another state of the price book.
     State,
@@ -270,7 +270,7 @@ impl StoredValues {
         }
     }
 
-    /// Before a change of all books: notes what was published of each.
+    /// Stores the state of each instrument before a change of all books.
     pub fn begin_change(&mut self) {
         for (instrument, index) in self.registry.all().zip(0..self.rows.len()) {
             self.rows[index].before = Some(self.before(instrument));
@@ -323,7 +323,7 @@ impl StoredValues {
         None
     }
 
-    /// The next difference of an instrument's books from what was published before, which is then as published.
+    /// The next difference of an instrument's books from the state before the change; `before` is then updated by it.
     fn changed(
         &self,
         instrument: Instrument,

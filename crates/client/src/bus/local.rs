@@ -18,10 +18,10 @@ impl Bus {
         Bus::over(Source::Local(None), options, name, room)
     }
 
-    /// Takes an update of this process's publisher, on a [local](Bus::local) bus.
+    /// Applies an update of this process's publisher, on a [local](Bus::local) bus.
     ///
     /// # Panics
-    /// The bus is shared memory, or the events of the update before have not been polled.
+    /// The bus is shared memory, or the events of the update before were not polled.
     #[inline]
     pub fn take(&mut self, envelope: &Envelope<'_>) {
         if !self.reading.wants(envelope.update) {

@@ -20,7 +20,7 @@ impl Bus {
             }
             let left = until.saturating_duration_since(Instant::now());
             let is_event = matches!(self.next_within(left), Next::Event(_));
-            // Events without end are no reason to wait for longer.
+            // An endless sequence of events does not extend the wait.
             if !is_event || left.is_zero() {
                 return Err(self.not_ready());
             }

@@ -20,8 +20,8 @@ const EVENTS_MAX: usize = 65_536;
 
 /// A joined engine.
 ///
-/// The state is that of everything read so far; an event has its row as it was then. It has parents and orders that work, and the last 50
-/// ended parents, fills and alarms. It may be moved to another thread.
+/// The state includes every entry read so far; an event has a copy of its row at that entry. The state has working parents and orders, and
+/// the last 50 ended parents, fills and alarms. A desk may be moved to another thread.
 pub struct Desk {
     client: Client,
     follower: Follower,
@@ -147,7 +147,7 @@ impl Desk {
         self.after(answer)
     }
 
-    /// The state has what was published before an answer.
+    /// Reads the entries published before an answer into the state.
     fn after(&mut self, answer: Answered) -> Answered {
         if let Err(error) = self.read() {
             self.failed = Some(error);
@@ -268,7 +268,7 @@ struct State {
     ledger: LiveLedger,
     events: VecDeque<Event>,
     skipped: u64,
-    /// What was before the join is no event.
+    /// Entries before the join make no events.
     is_joined: bool,
 }
 

@@ -4,7 +4,7 @@ use super::{AlarmRow, BusEvent, Error, FillRow, OrderRow, PairRow, ParentRow};
 use crate::names::{DeskEventKind, ErrorKind};
 use touchline_types::Id;
 
-/// What has changed, with the row as it was after that.
+/// Change of the engine's state, with a copy of the row after it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -30,7 +30,7 @@ pub enum Event {
     },
     /// The kill switch is not set any more.
     Lifted,
-    /// The engine's bus: [`happened`](super::happened) is a sentence. What was lost there follows from the journal.
+    /// The engine's bus: [`happened`](super::happened) is a sentence. Entries that the bus lost follow from the journal.
     Bus(BusEvent),
     /// Events that this program did not read in time; the state has them.
     Skipped(u64),

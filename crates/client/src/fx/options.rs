@@ -34,7 +34,7 @@ impl Options {
         self
     }
 
-    /// Group of the client's ring, if `[[clients]]` names one: the engine is another user, who reads the ring as its member.
+    /// Group of the client's ring, if `[[clients]]` names one: the engine runs as another user and reads the ring as a member of this group.
     pub fn group(mut self, group: &str) -> Self {
         self.group = Some(group.to_owned());
         self

@@ -78,7 +78,7 @@ fn events_and_values_are_those_of_a_bus_in_shared_memory() {
             let program = &mut both.local.subscriber;
             let mut own = std::mem::take(&mut program.words);
             if step == 0 {
-                // The shared bus is joined here: what is kept of it belongs to no packet.
+                // The shared bus is joined here: the stored values that it reads belong to no packet.
                 own = own.iter().map(|word| word.replace('.', "")).collect();
             }
             assert_eq!(own, told, "step {step}");

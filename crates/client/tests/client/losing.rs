@@ -72,8 +72,8 @@ fn messages_of_undefined_instruments_are_counted() {
     assert_eq!(bus.stats().undefined, 2);
 }
 
-/// Whatever overwrites a ring, and wherever the reader is: a poll, a wait and a drain end, and the next publisher is
-/// followed.
+/// A ring overwritten in any way and at any position of the reader: a poll, a wait and a drain end, and the reader follows the next
+/// publisher.
 #[test]
 fn a_reader_of_an_overwritten_ring_ends_each_call_and_follows_the_next_publisher() {
     let limit = Duration::from_secs(10);
@@ -114,7 +114,7 @@ fn a_reader_of_an_overwritten_ring_ends_each_call_and_follows_the_next_publisher
         let start = Instant::now();
         let polls = (0..10_000).take_while(|_| bus.poll().is_some());
         assert!(polls.count() < 10_000, "seed {seed}: events without end");
-        // Its result is that of what was read before, if the next message was not overwritten.
+        // Its result reflects the messages read before, if the next message was not overwritten.
         let _ = bus.ready(Duration::from_millis(1));
         let waits = (0..10_000).take_while(|_| bus.next_within(Duration::ZERO) != Next::TimedOut);
         assert!(waits.count() < 10_000, "seed {seed}: events without end");

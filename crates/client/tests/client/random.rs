@@ -384,7 +384,7 @@ impl Own {
 }
 
 impl Own {
-    /// Tops and states, kept from events of instruments alone, are those of the bus: whatever its publishers did.
+    /// Tops and states that a program keeps from events of instruments alone equal those of the bus, after any publisher's actions.
     fn assert_equal(&mut self, bus: &Bus, context: &str) {
         if self.has_books {
             self.fold.check(bus, context);

@@ -25,7 +25,7 @@ fn the_error_for_a_missing_bus_lists_existing_ones() {
         "{none}"
     );
     let _publishers = ["cme-310", "cme-318"].map(|bus| world.publisher_with(bus, &small()));
-    // The ring of an engine's client has no market data, and a file is no bus.
+    // The ring of an engine's client has no market data, and a file is not a bus.
     let ring = Layout {
         ring_bytes: 1 << 16,
         message_bytes_min: 64,

@@ -279,7 +279,7 @@ fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_
         let mut bus = world.join(world.options().events(wanted));
         let mut told = words(&mut bus);
         if let Some(publisher) = &mut publisher {
-            // It continues with old packets, and has not caught up.
+            // The publisher continues with old packets, and is still behind.
             quotes(publisher, 0, 450_026);
             publisher.publish(&Update::Channel(&ChannelState::LIVE), &timestamps());
             publisher.commit();

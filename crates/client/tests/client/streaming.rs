@@ -62,7 +62,7 @@ fn a_stream_conflates_tops_and_reports_dropped_trades() {
             .as_str(),
         "ESU4"
     );
-    // Nothing is taken meanwhile: 500 tops become one, and ten of 25 trades are kept.
+    // The reader polls no event meanwhile: 500 tops become one, and ten of 25 trades are kept.
     for quantity in 1..=500 {
         bid(&mut publisher, 0, 450_025, 1 + quantity);
         publisher.commit();
