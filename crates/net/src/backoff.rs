@@ -27,7 +27,7 @@ impl Backoff {
         now_ns >= self.until_ns
     }
 
-    /// What is left of the pause, nanoseconds.
+    /// Rest of the pause, nanoseconds.
     pub fn left_ns(&self, now_ns: u64) -> u64 {
         self.until_ns.saturating_sub(now_ns)
     }

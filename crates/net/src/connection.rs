@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// Whether TLS has not verified the other side yet.
+    /// Whether TLS is still verifying the other side.
     pub fn is_handshaking(&self) -> bool {
         match self {
             Connection::Plain(_) => false,
@@ -89,8 +89,8 @@ impl Connection {
         }
     }
 
-    /// Whether it has decrypted bytes that no read took yet. The socket does not show them: a [`Readiness`](crate::stream::Readiness) says nothing of
-    /// them, however long they wait.
+    /// Whether it has decrypted bytes that no read took yet. The socket is not readable because of them: a
+    /// [`Readiness`](crate::stream::Readiness) does not report them, however long they wait.
     #[inline]
     pub fn has_unread(&self) -> bool {
         match self {

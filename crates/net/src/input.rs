@@ -100,7 +100,7 @@ fn wait_for_data(file: &File, deadline: Instant) -> Result<()> {
                 ),
             )),
             Ok(_) => Ok(()),
-            // A signal is no data.
+            // A signal interrupted the wait: wait again.
             Err(rustix::io::Errno::INTR) => continue,
             Err(error) => Err(error.into()),
         };

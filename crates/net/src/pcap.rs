@@ -5,7 +5,7 @@
 //! (several members too) or Zstandard (several frames too). Zeros behind the last record, block or member fill the last
 //! block of a tape or of a disk, and are skipped; other bytes there are an error.
 //!
-//! A file is hostile until read: nothing is allocated by a length that a file claims. Memory is one
+//! A file is hostile until read: a length that a file claims never sets the size of an allocation. Memory is one
 //! buffer of [`BLOCK_BYTES_MAX`] and the decompressor's window (at most 32 MiB), each block moves
 //! the reader forward, and a file that unpacks to more than 500 times its size is refused.
 //!

@@ -188,7 +188,7 @@ impl Skipped {
     }
 }
 
-/// What was skipped, and what to do, for the end of a sentence; nothing if no frame was.
+/// Skipped frames by reason, each with the remedy, for the end of a sentence; empty if no frame was skipped.
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (frames, why) in self.reasons() {

@@ -73,7 +73,7 @@ impl Tls {
         &self.stream
     }
 
-    /// Whether the handshake has not ended.
+    /// Whether the handshake is still in progress.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.session.is_handshaking()
     }

@@ -58,11 +58,11 @@ pub struct XdpSource {
     warnings: Vec<String>,
 }
 
-/// Calls after which the sockets are polled although the rings have packets. They hold what is rare, and each poll is a call
-/// of the kernel for each of them.
+/// Calls after which the sockets are polled although the rings have packets. The sockets receive rare packets only, and each poll is a
+/// call of the kernel for each socket.
 const SOCKETS_EACH: u32 = 512;
 
-/// Age of a poll of the sockets after which empty rings do not mean that nothing is there.
+/// Maximum age of the last poll of the sockets at which empty rings mean that no packet waits.
 const SOCKETS_WITHIN: Duration = Duration::from_micros(20);
 
 /// Discarded packets of a call, so that it ends.

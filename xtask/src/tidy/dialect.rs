@@ -68,7 +68,7 @@ const MOST: &[(&str, usize)] = &[
     ("journal", 57),
     ("lab", 64),
     ("load", 1),
-    ("net", 33),
+    ("net", 5),
     ("python", 24),
     ("relay", 34),
     ("session", 29),

@@ -21,7 +21,7 @@ impl Client {
     /// Reads and checks the settings.
     ///
     /// # Errors
-    /// A setting is invalid. The text contains nothing of a key.
+    /// A setting is invalid. The text leaves out keys.
     pub fn new(settings: &Settings<'_>) -> Result<Client, SetupError> {
         let name = ServerName::try_from(settings.server_name.to_owned());
         let name = name.map_err(|_| SetupError::NoName)?;

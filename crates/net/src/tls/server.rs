@@ -33,7 +33,7 @@ impl Server {
     /// Reads and checks the settings.
     ///
     /// # Errors
-    /// A setting is invalid. The text contains nothing of a key.
+    /// A setting is invalid. The text leaves out keys.
     pub fn new(settings: &ServerSettings<'_>) -> Result<Server, SetupError> {
         let provider = Arc::new(ring::default_provider());
         let chain = certificates(settings.certificates, SetupError::NoCertificate)?;

@@ -44,7 +44,7 @@ pub(super) struct Arrived<'a> {
 }
 
 // SAFETY: the pointers in `headers` lead to the heap memory of `beside` and `payloads`, which moves
-// with its owner without changing its address; nothing is shared with another value or thread.
+// with its owner without changing its address; no other value or thread shares this memory.
 unsafe impl Send for Slots {}
 
 impl Slots {
@@ -64,8 +64,8 @@ impl Slots {
             let (mut header, nothing) = unsafe { (zeroed::<mmsghdr>(), zeroed::<Beside>()) };
             slots.beside.push(nothing);
             // SAFETY: element `index` was pushed within the capacity, and `count * bytes_each`
-            // bytes of payloads exist; the pointers come from the vectors' own, so that what is
-            // read through those later sees what the kernel wrote through these.
+            // bytes of payloads exist; the pointers come from the vectors' own, so that later reads
+            // through the vectors see the bytes that the kernel wrote through these pointers.
             unsafe {
                 let own = beside.add(index);
                 (*own).buffer.iov_base = payloads.add(index * bytes_each).cast::<c_void>();

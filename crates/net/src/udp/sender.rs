@@ -115,7 +115,7 @@ impl Sender {
     #[cold]
     fn refused(&self, to: SocketAddrV4, error: std::io::Error) -> Error {
         match error.raw_os_error() {
-            // EINVAL: the source is no address of this host, or one that does not leave it.
+            // EINVAL: the source is not an address of this host, or packets with this source cannot leave the host.
             Some(libc::EINVAL | libc::ENETUNREACH) => Error::NoWay {
                 address: to,
                 source_address: *self.address.ip(),

@@ -39,8 +39,8 @@ pub(super) struct Attached {
 }
 
 impl Attached {
-    /// Opens a socket for each queue, and attaches the program, in the wanted mode or in the generic one. Waits during
-    /// `patience` for a queue that another process has.
+    /// Opens a socket for each queue, and attaches the program, in the wanted mode or in the generic one. A queue that another
+    /// process has is awaited for at most `patience`.
     pub fn new(
         interface: (String, u32),
         endpoints: &[Endpoint],

@@ -20,7 +20,7 @@ pub(super) struct Card {
     endpoints: Vec<Endpoint>,
     settings: Settings,
     wanted: Mode,
-    /// `None` while the interface is missing: the sockets receive what comes.
+    /// Program and queues; `None` while the interface is missing: the sockets then receive all packets.
     attached: Option<Attached>,
     /// The next queue to look at.
     turn: usize,

@@ -1,4 +1,4 @@
-//! Checksums of a plain packet (RFC 768, RFC 791): nobody else looks at them when the kernel does not see the packet.
+//! Checksums of a plain packet (RFC 768, RFC 791): the kernel, which checks them otherwise, does not see the packets of the rings.
 
 use std::ops::Range;
 

@@ -87,7 +87,7 @@ fn bpf<T>(command: c_long, attributes: &T) -> io::Result<c_int> {
 }
 
 fn owned(fd: c_int) -> OwnedFd {
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+    // SAFETY: the kernel has just made this descriptor for us, and no other owner has it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
@@ -240,7 +240,7 @@ pub(super) fn bind(
     }
 }
 
-/// Lets the driver work: it looks at the ring of free frames, and delivers what has arrived; with `SO_BUSY_POLL` it polls the
+/// Lets the driver work: it reads the ring of free frames, and delivers packets that have arrived; with `SO_BUSY_POLL` it polls the
 /// card, which `poll` does not. Never waits otherwise.
 pub(super) fn wake(socket: BorrowedFd<'_>) {
     let fd = socket.as_raw_fd();

@@ -378,7 +378,7 @@ mod tests {
             other[at] = byte;
             assert!(!is_taken(&program, &other), "{what}");
         }
-        // A tag: what was taken lies four bytes later.
+        // A tag moves the fields that the program compares by four bytes.
         let tagged = [&plain[..12], &[0x81, 0, 0, 5], &plain[12..]].concat();
         assert!(!is_taken(&program, &tagged));
         for len in 0..42 {

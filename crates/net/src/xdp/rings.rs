@@ -16,7 +16,7 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Bytes that the kernel leaves free before a packet (`XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: u32 = 256;
 
-/// Packets after which the kernel has their frames again, and the number of what was read.
+/// Packets after which their frames are returned to the kernel, and our read position is published to it.
 const BATCH: u32 = 16;
 
 /// Bytes of the header of Ethernet with a tag.
@@ -153,9 +153,9 @@ pub(super) struct Queue {
     frames: Mapping,
     received: Ring<xdp_desc>,
     free: Ring<u64>,
-    /// Where the kernel returns frames that we sent: none. Without it a socket is not bound.
+    /// Ring in which the kernel returns sent frames: always empty, but a socket is not bound without it.
     _sent: Ring<u64>,
-    /// The next place to read, and the first that the kernel had not written when we last looked.
+    /// The next place to read, and the first place that the kernel had not written at our last look.
     next: u32,
     written: u32,
     /// Frames given to the kernel, and those of which it knows.
@@ -167,8 +167,8 @@ pub(super) struct Queue {
     socket: OwnedFd,
 }
 
-// SAFETY: the pointers lead into mappings that move with their owner without changing their address; nothing is shared
-// with another value or thread of this process.
+// SAFETY: the pointers lead into mappings that move with their owner without changing their address; no other value or
+// thread of this process shares these mappings.
 unsafe impl Send for Queue {}
 
 /// A received frame.
@@ -284,7 +284,7 @@ impl Queue {
         self.given = self.given.wrapping_add(1);
     }
 
-    /// Lets the kernel know what was given and read.
+    /// Publishes the positions of given and read frames to the kernel.
     #[inline]
     fn share(&mut self) {
         // Its cache lines are the kernel's, too: they are touched only for news.

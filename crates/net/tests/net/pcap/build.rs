@@ -132,7 +132,7 @@ impl Bytes {
         self.block(2, &body.bytes)
     }
 
-    /// Sets a 32-bit field of what was built.
+    /// Sets a 32-bit field of the bytes built so far.
     pub fn with_u32(mut self, at: usize, value: u32) -> Self {
         let field = Self::new(self.order).u32(value).bytes;
         self.bytes[at..at + 4].copy_from_slice(&field);

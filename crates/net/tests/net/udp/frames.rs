@@ -40,7 +40,7 @@ pub(super) fn send_frame(network: &Network, frame: &[u8]) {
         let mut card: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         card.sll_family = libc::AF_PACKET as u16;
         card.sll_ifindex = index as i32;
-        // SAFETY: the storage is of the system's largest address, and the length that is given is that of what is written.
+        // SAFETY: the storage has room for the system's largest address, and the given length is that of the written address.
         let address = unsafe {
             SockAddr::try_init(|storage, len| {
                 storage.cast::<libc::sockaddr_ll>().write(card);

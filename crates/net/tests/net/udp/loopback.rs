@@ -81,7 +81,7 @@ fn another_source_is_counted_and_not_seen_where_the_group_is_joined_for_all() {
     }
 }
 
-/// Packets that are refused are no idle moment: behind them others may wait.
+/// A call that received only refused packets is not idle: packets may wait behind them.
 #[test]
 fn a_call_that_only_refused_packets_says_so() {
     for batch in BATCHES {

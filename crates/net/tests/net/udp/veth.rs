@@ -265,8 +265,8 @@ fn a_card_that_was_replaced_between_two_checks_is_joined() {
     assert_eq!(take(&mut source, 1)[0].payload, b"after");
 }
 
-/// A link that goes down and up, and a card that gets another address, keep their memberships: nothing is rejoined, and
-/// packets arrive.
+/// A link that goes down and up, and a card that gets another address, keep their memberships: packets
+/// arrive without another join.
 #[test]
 fn a_link_that_goes_down_and_up_again_keeps_its_groups() {
     let Some(network) = Network::new("flap") else {

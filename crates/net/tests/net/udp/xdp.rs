@@ -175,7 +175,7 @@ fn fragments_tags_and_options_come_by_the_sockets() {
         venue.send(GROUP, b"plain again").expect("it is sent");
         assert!(is_of_the_rings(&take(&mut source, 1)[0]));
 
-        // A loop that sleeps when nothing is there: one call finds what waits, in the sockets as in the rings.
+        // A loop that sleeps when a call finds no packet: one call finds a packet that waits in the sockets or in the rings.
         let each = [&b"plain"[..], &long].repeat(5);
         for payload in &each {
             venue.send(GROUP, payload).expect("it is sent");
@@ -213,7 +213,7 @@ fn a_reader_that_stands_still_loses_packets_and_counts_them() {
             assert!(start.elapsed() < PATIENCE, "{} and {lost} lost", all.len());
         };
         assert!(lost > 1_000, "there are 4,096 frames, and {lost} were lost");
-        // What is left is in order, and the ring works as before.
+        // The received packets are in order, and the ring works as before.
         assert!(all.is_sorted_by_key(|packet| packet.payload.clone()));
         venue.send(GROUP, b"after").expect("it is sent");
         assert_eq!(take(&mut source, 1)[0].payload, b"after");
