@@ -200,8 +200,8 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         let dropped = self.counters.packets_dropped_kernel;
         let has_paused = self.liveness.tick(boot_ns, dropped, is_empty);
         self.counters.stalls += u64::from(has_paused);
-        // While sockets or rings hold packets, an awaited packet may be among them, and the channel has not timed out. After a
-        // pause this round may have found them empty before it.
+        // While sockets or rings hold packets, an awaited packet may be among them, and the timeout of the channel does not apply. After a
+        // pause this round may have found them empty before the pause.
         let is_drained = |pause: &Pause| pause.is_drained;
         if is_empty && self.liveness.pause().is_none_or(is_drained) {
             // mutant: gateway: a live channel is not checked for silence

@@ -183,12 +183,12 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         noted.commit();
     }
 
-    /// Sets whether [`Pipeline::warm`] has an effect; the default is no. If so, each packet's instruments are noted.
+    /// Sets whether [`Pipeline::warm`] has an effect; the default is no. If so, the pipeline stores the instruments of each packet.
     pub fn set_keep_warm(&mut self, keep_warm: bool) {
         self.recent = keep_warm.then(Recent::new);
     }
 
-    /// Reads what a packet of one of the last instruments needs, so that it is in the caches when one comes after a pause.
+    /// Reads the memory that a packet of one of the last instruments needs, so that it is in the caches when one comes after a pause.
     /// Nothing changes. For a loop that has nothing else to do; it takes as long as a few dozen reads.
     pub fn warm(&mut self) {
         if let Some(instrument) = self.recent.as_mut().and_then(Recent::next) {

@@ -19,7 +19,7 @@ pub enum Speed {
     /// Without waiting.
     #[default]
     Max,
-    /// This many times as fast as it was captured.
+    /// Speed of the capture times this factor.
     Times(f64),
 }
 

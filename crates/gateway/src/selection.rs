@@ -7,7 +7,7 @@ use touchline_types::{Instrument, Timestamps, Update};
 
 /// Publisher of the configured symbols only.
 ///
-/// All books are kept, so that nothing is missing when a definition arrives late; an instrument
+/// All books are kept, so that a book is complete when its definition arrives late; an instrument
 /// without a definition has no symbol and is published only if all symbols are selected.
 #[derive(Debug)]
 pub struct Selected<P> {

@@ -64,7 +64,7 @@ const MOST: &[(&str, usize)] = &[
     ("fuzz", 14),
     ("fx", 4),
     ("fx-events", 1),
-    ("gateway", 37),
+    ("gateway", 2),
     ("journal", 57),
     ("lab", 64),
     ("load", 1),

@@ -28,7 +28,7 @@ pub struct EventChanges<T> {
     changes: Vec<T>,
     runs: Vec<Run>,
     touched: Vec<InstrumentChanges>,
-    /// Row of each instrument in `touched`; that of another one, or none, if the open event has not changed it.
+    /// Row of each instrument in `touched`. For an instrument that the open event has not changed: the row of another one, or none.
     rows: Vec<u32>,
     /// The changes by instrument, for an event in which an instrument has several runs.
     joined: Vec<T>,

@@ -158,7 +158,7 @@ fn orders_without_room_are_reported_to_the_feed_and_unknown_until_rebuilt() {
         "once"
     );
     bench.books.feedback().clear();
-    // In a later batch as well, whatever its events are.
+    // The report is not repeated in a later batch.
     let shown = bench.apply(&[order(5), END], false);
     assert_eq!(shown, ["orders recovering changes 1"]);
     let rebuilt = [

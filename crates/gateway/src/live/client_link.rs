@@ -97,11 +97,11 @@ pub struct ClientLink<F> {
     broken: Option<Broken>,
     /// Time at which the connection was established.
     up_ns: u64,
-    /// Time since which it is to be closed.
+    /// Time from which the link closes the connection.
     over_ns: Option<u64>,
     /// Pending incident for the log.
     incident: Option<Incident>,
-    /// A further one.
+    /// A second pending incident, logged after the first.
     behind: Option<Incident>,
     failures: Failures,
     bytes_received: u64,
@@ -112,7 +112,7 @@ pub struct ClientLink<F> {
 /// Maximum time to send the remaining output of a closing connection.
 const FLUSH_TIMEOUT_NS: u64 = 2_000_000_000;
 
-/// Maximum time for a venue to send data that was blocked while nothing was read: several round trips.
+/// Maximum time for a venue to send the data that was blocked while we did not read: several round trips.
 const SETTLE_NS: u64 = 500_000_000;
 
 /// Size of one read, bytes.

@@ -1,7 +1,7 @@
 //! Counters of a live gateway beside those of the path.
 
-/// Counters of the present moment: tools report them as 0 for a gateway that has ended or stalled, whatever it wrote
-/// last.
+/// Counters of the present moment: tools report them as 0 for a gateway that has ended or stalled, and ignore the values
+/// written last.
 pub const OF_A_LIVE_GATEWAY: [&str; 3] = ["ready", "books_live", "order_books_live"];
 
 touchline_types::counters! {

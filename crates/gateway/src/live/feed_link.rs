@@ -70,7 +70,7 @@ pub enum Work {
         /// Time between its timestamp and the poll, if it has a timestamp.
         waited_ns: Option<u64>,
         /// Whether its timestamp is later than that of every packet before it. Others may have been raised to the latest one, so
-        /// that receive times do not step back between sockets: they say nothing of when the packet arrived.
+        /// that receive times do not step back between sockets: such a timestamp is not the packet's arrival time.
         is_latest: bool,
     },
 }

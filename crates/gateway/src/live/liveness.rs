@@ -1,7 +1,7 @@
 //! Liveness: activity statements of the gateway, by which readers distinguish a quiet venue from a gateway that is
 //! stopped, stuck, or behind.
 //!
-//! Each timer of the duty cycle states that the bus is current. After a pause nothing is stated until the packets in
+//! Each timer of the duty cycle states that the bus is current. After a pause the gateway makes no statement until the packets in
 //! the sockets are processed: they are published in order, and readers treat them as stale.
 
 use crate::config::Duty;

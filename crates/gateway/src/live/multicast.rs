@@ -86,7 +86,7 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
     ) -> Result<Work, Error> {
         let packet = match self.source.receive()? {
             Received::Packet(packet) => packet,
-            // More may wait, so this is no idle moment; but a flood of strangers does not stop the timeouts.
+            // More packets may wait, so the call is not idle; but a flood of unknown sources does not stop the timeouts.
             Received::Refused if self.refused < REFUSED_MAX => {
                 self.refused += 1;
                 return Ok(Work::Done);
@@ -134,7 +134,7 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
         self.differing.take().map(Incident::CopiesDiffer)
     }
 
-    /// Whether the backlog is processed, and either nothing was dropped meanwhile, or the incremental feed has been
+    /// Whether the backlog is processed, and either no packet was dropped meanwhile, or the incremental feed has been
     /// received in sequence since.
     fn is_caught_up(&mut self, pause: &Pause) -> bool {
         if !pause.is_drained {

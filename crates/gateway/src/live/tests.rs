@@ -249,7 +249,7 @@ fn a_step_of_the_wall_clock_is_counted_logged_and_told_to_the_feed_first() {
             Some(Incident::ClockStepped { step_ns: told_ns })
         );
         assert_eq!(log.next(), None);
-        // Without the step until it was told, with it from then on.
+        // Times lack the step until the feed is notified, and include it afterwards.
         let of_before = |(_, told): &&(u64, usize)| *told < steps_ns.len();
         let (last_ns, _) = walls.iter().rfind(of_before).expect("a timeout");
         assert!(

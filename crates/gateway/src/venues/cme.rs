@@ -96,7 +96,7 @@ impl Venue for CmeVenue {
 
     fn check(config: &CmeConfig) -> Result<String, Vec<ConfigError>> {
         let venue = &config.venue;
-        // What is checked next is of this channel.
+        // Later checks depend on this channel, so its error is reported alone.
         let alone = |error| vec![error];
         let channel = ChannelConfig::read(&venue.config_xml, venue.channel).map_err(alone)?;
         let recovery = match Recovery::open(config, &channel).map_err(alone)? {

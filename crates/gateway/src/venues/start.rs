@@ -44,8 +44,8 @@ pub trait AnyConfig: fmt::Debug {
     /// All that is invalid.
     fn check(&self) -> Result<String, Vec<ConfigError>>;
 
-    /// What this host lacks of the interfaces, directories and processors that the configuration names, one sentence
-    /// each; nothing is created.
+    /// Interfaces, directories and processors that the configuration names and this host lacks, one sentence
+    /// each. Creates no file.
     fn missing_here(&self) -> Vec<String>;
 
     /// Identity among connections to the same venue: a name and a value, in each log line.
@@ -54,7 +54,7 @@ pub trait AnyConfig: fmt::Debug {
     /// Opens the venue, then takes over the bus. `log` receives each event of the start.
     ///
     /// # Errors
-    /// The part that failed; nothing was changed except possibly the bus.
+    /// The part that failed; only the bus may have been changed.
     fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError>;
 }
 

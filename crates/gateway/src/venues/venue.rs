@@ -86,7 +86,7 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     /// All that is invalid.
     fn check(config: &Config<Self>) -> Result<String, Vec<ConfigError>>;
 
-    /// What this host lacks of the interfaces and directories that the configuration names; nothing is created.
+    /// Interfaces and directories that the configuration names and this host lacks. Creates no file.
     fn missing_here(&self) -> Vec<String> {
         Vec::new()
     }

@@ -154,8 +154,8 @@ fn the_text_of_a_logout_is_reported_instead_of_the_disconnect() {
     assert_eq!(transport.counter("connections_lost"), 0);
 }
 
-/// A venue that refuses each Logon: the third refusal is told with the venue's message and without our password, then each time
-/// that there are twice as many; the pause grows beyond its configured maximum.
+/// A venue that refuses each Logon: the third refusal is reported with the venue's message and without our password, then each time
+/// that their number has doubled; the pause grows beyond its configured maximum.
 #[test]
 fn a_refusal_that_repeats_is_told_with_the_message_and_the_pause_grows() {
     let venue = listener();
@@ -201,8 +201,8 @@ fn a_refusal_that_repeats_is_told_with_the_message_and_the_pause_grows() {
     assert!(*longest <= 60_100, "{pauses:?}");
 }
 
-/// A venue that lets us in, sends, and closes without a word when the session has lasted longer than the longest pause: the third time
-/// is told with the last message that it sent, and the pause grows beyond its configured maximum.
+/// A venue that accepts the logon, sends, and closes without a message when the session has lasted longer than the longest pause: the
+/// third close is reported with the last message that it sent, and the pause grows beyond its configured maximum.
 #[test]
 fn a_venue_that_closes_again_and_again_is_told_with_its_last_message_and_the_pause_grows() {
     let venue = listener();

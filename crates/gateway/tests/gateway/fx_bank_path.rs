@@ -42,7 +42,7 @@ struct Reader {
     quotes: BTreeMap<u32, BTreeMap<u32, Quote>>,
     /// Number of updates of a pair's quotes or book.
     told: BTreeMap<u32, usize>,
-    /// State of each pair's book, and whether its last snapshot says that the bank has not quoted it.
+    /// State of each pair's book, and whether its last snapshot says that the bank does not quote it yet.
     books: BTreeMap<u32, Validity>,
     is_unquoted: BTreeMap<u32, bool>,
     /// Value date of each pair's last quotes.

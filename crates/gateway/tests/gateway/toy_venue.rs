@@ -115,7 +115,7 @@ fn sockets_and_retransmission_serve_any_venue() {
     );
 }
 
-/// Packets of strangers, without end.
+/// Endless source of packets that are refused.
 struct Strangers;
 
 impl PacketSource for Strangers {

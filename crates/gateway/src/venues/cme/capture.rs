@@ -71,7 +71,7 @@ impl<P: Publish> Capture<P> {
         Ok(self)
     }
 
-    /// Processes the next packet of the definitions, if they have not ended.
+    /// Processes the next packet of the definitions, until they end.
     #[cold]
     fn define(&mut self) -> Result<(), CaptureError> {
         let Some(source) = &mut self.definitions else {
@@ -95,7 +95,7 @@ impl<P: Publish> Capture<P> {
     /// Processes the next packet; false at the end, when waiting packets are released.
     ///
     /// # Errors
-    /// A damaged capture, or one of another channel. A capture that ends in the middle of a record is no error:
+    /// A damaged capture, or one of another channel. A capture that ends in the middle of a record is not an error:
     /// [`truncations`](Capture::truncations) has it.
     #[inline]
     pub fn step(&mut self) -> Result<bool, CaptureError> {
@@ -147,7 +147,7 @@ impl<P: Publish> Capture<P> {
 
 const NAMED_MAX: usize = 4;
 
-/// Why no packet of the captures belongs to the channel: names their channels, their tunnels, and what was skipped.
+/// Why no packet of the captures belongs to the channel: names their channels, their tunnels, and the skipped frames.
 pub fn other_channel(config: &CmeConfig, report: &CmeReport, skipped: &Skipped) -> String {
     let channel = config.venue.channel;
     let mut what = format!("no packet is for channel {channel}");

@@ -45,7 +45,7 @@ pub fn socket_settings(config: &CmeConfig) -> Settings {
     }
 }
 
-/// Opens what receives from these endpoints. The texts say what was only partly granted.
+/// Opens the source that receives from these endpoints. The texts are warnings about settings that the host granted only partly.
 ///
 /// # Errors
 /// The sockets cannot be opened, or the host has no AF_XDP and the configuration does not allow sockets in its place.

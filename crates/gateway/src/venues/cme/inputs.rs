@@ -1,11 +1,11 @@
-//! Files of a replay that were exchanged: what they are is said before they are read as what they are not.
+//! Swapped files of a replay: reports a capture given as configuration, and the reverse, before the file is parsed.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use touchline_net::pcap::is_capture;
 
-/// What a file looks like by its first bytes.
+/// Content of a file, guessed from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// A capture, or a packed file, as captures often are.
@@ -18,7 +18,7 @@ enum Content {
     Other,
 }
 
-/// Bytes that are looked at.
+/// Bytes read from the begin of a file.
 const BYTES: usize = 512;
 
 impl Content {
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(check_config(&toml, None), Ok(()));
         assert_eq!(check_config(&xml, Some(310)), Ok(()));
         assert_eq!(check_captures(&[&capture]), Ok(()));
-        // A pipe without a writer is not waited for, and nothing of one with a writer is taken.
+        // The check does not wait for the writer of a pipe, and takes no byte of a pipe with a writer.
         let pipe = folder.join("pipe");
         let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).expect("a pipe");
@@ -156,7 +156,7 @@ mod tests {
         both.write_all(b"text").expect("room");
         assert_eq!(check_captures(&[&pipe]), Ok(()));
         both.read_exact(&mut [0; 4]).expect("all of it");
-        // What is missing is said by who opens it.
+        // A missing file is reported by the code that opens it.
         assert_eq!(check_config(&folder.join("none"), None), Ok(()));
         assert_eq!(check_captures(&[folder.join("none")]), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! Silence of the session, and of any subset of its pairs, in virtual time: what is usable on the bus is never older than its bound.
+//! Silence of the session, and of any subset of its pairs, in virtual time: a usable quote on the bus is never older than its bound.
 
 use super::{BID, CONFIG, Stage, later, snapshot};
 use touchline_lab::random::{Random, at_once, seeds};
@@ -42,7 +42,7 @@ fn nothing_is_usable_beyond_the_bound_of_a_silence() {
         stale: sum.stale + run.stale,
     });
     println!("{seen:?}");
-    // A run in which nothing is usable, or nothing ends, finds nothing.
+    // The runs must reach usable pairs, and pairs beyond either bound; otherwise the test proves nothing.
     assert!(seen.usable > 100 && seen.silent > 100 && seen.stale > 100);
 }
 

@@ -171,7 +171,7 @@ fn a_negative_quantity_in_the_queue_is_never_in_a_live_book() {
     }
 }
 
-/// A definition that states no level has no depth: the book is not live and empty, whatever the venue sends.
+/// A definition without a level has no depth: no message of the venue makes the book live and empty.
 #[test]
 fn a_definition_without_a_depth_makes_no_live_empty_book() {
     let mut bench = Bench::defined_only();

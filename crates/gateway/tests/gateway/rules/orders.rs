@@ -80,7 +80,7 @@ fn a_negative_quantity_makes_the_orders_unknown() {
     for action in [NEW, CHANGE] {
         let mut bench = Bench::new();
         bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
-        // At once: nobody knows when the event ends.
+        // The state is published at once, because the end of the event is unknown.
         bench.take_published();
         bench.packet(2, &[open_orders(20, &[order(action, 1, 1, -5, 100)])]);
         bench.published(&["whole orders recovering 0"]);

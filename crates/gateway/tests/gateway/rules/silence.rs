@@ -189,7 +189,7 @@ fn a_channel_of_which_one_line_is_dead_is_not_silent() {
     }
 }
 
-/// Snapshots show whether the venue sends what does not arrive: if not, its own limit is the only one.
+/// Snapshots ahead of the incremental feed show that it is dead; without them only the venue's own limit applies.
 #[test]
 fn a_dead_incremental_feed_is_stale_as_soon_as_snapshots_are_ahead_of_it() {
     let mut bench = repeating();
@@ -212,7 +212,7 @@ fn a_dead_incremental_feed_is_stale_as_soon_as_snapshots_are_ahead_of_it() {
     );
 }
 
-/// A quiet market without snapshots: nothing can be told from an ended exchange, but by heartbeats.
+/// A quiet market without snapshots: only heartbeats distinguish it from an ended exchange.
 #[test]
 fn a_dead_incremental_feed_without_newer_snapshots_is_stale_after_the_limit_of_the_venue() {
     let mut bench = repeating();
