@@ -23,7 +23,7 @@ pub enum Refused {
     /// The kind belongs to the journal itself.
     #[error("records of kind {0} are written by the journal itself")]
     Kind(u16),
-    /// The journal thread has not cleared the place: the disk is one ring behind.
+    /// The journal thread still has to clear the place: the disk is one ring behind.
     #[error("the tail of the journal is full: the disk is {behind} bytes behind")]
     TailFull {
         /// Bytes that are committed and not durable.
@@ -138,7 +138,7 @@ impl<W: Words> Appender<W> {
     /// reached its end.
     ///
     /// # Errors
-    /// Nothing was appended, and the journal cannot be written: a kill.
+    /// The record was not appended, and the journal cannot be written: this sets the kill switch.
     #[inline]
     pub fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
         if record.kind == kind::BEGIN || record.kind == kind::END {
@@ -215,7 +215,7 @@ impl<W: Words> Appender<W> {
         if index != self.index + 1 {
             return Err(Refused::NoSegment);
         }
-        // `End`, the next header, `Begin` and the record fit, or nothing is done.
+        // All four must fit (`End`, the next header, `Begin` and the record), or the segment stays unchanged.
         let begin = self.alignment.round_up((HEAD_BYTES + Begin::BYTES) as u64);
         let needed = self.end_bytes() + HEADER_BYTES as u64 + begin + length;
         self.check_room(needed)?;

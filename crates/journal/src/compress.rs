@@ -23,12 +23,12 @@ pub struct CompressedSegment {
     pub compressed_bytes: u64,
 }
 
-/// Compresses every segment that is closed and has a used one behind it. The writer may be running. A kill leaves each
-/// segment in one form at least.
+/// Compresses every closed segment that has a later used segment. The writer may be running. A kill leaves each segment
+/// in at least one form.
 ///
 /// # Errors
-/// [`Error::Damaged`]: nothing was changed. [`Error::Locked`]: another process compresses this journal. The directory
-/// cannot be written.
+/// [`Error::Damaged`]: the files are unchanged. [`Error::Locked`]: another process compresses this journal. The
+/// directory cannot be written.
 pub fn compress(directory: &Path) -> Result<Vec<CompressedSegment>, Error> {
     let report = verify(directory)?;
     if report.verdict == Verdict::Damaged {
@@ -68,7 +68,7 @@ fn compress_segment(
     let file = open_unfinished(directory, &unfinished)?;
     let written = write_all(&bytes, &file);
     let compressed_bytes = written.map_err(Error::io("write", &unfinished))?;
-    // What was written is what will be read, before the only other copy goes.
+    // The written bytes are read back and compared before the only other form is removed.
     let is_equal = is_equal(&bytes, &file).map_err(Error::io("read", &unfinished))?;
     if !is_equal {
         let other = std::io::Error::new(ErrorKind::InvalidData, "it reads otherwise than written");

@@ -76,7 +76,7 @@ impl<D: Disk, W: Words> Core<D, W> {
         }
     }
 
-    /// From the next round on.
+    /// Sets the sync policy, from the next round on.
     pub fn set_sync(&mut self, sync: Sync) {
         self.sync = sync;
     }
@@ -149,7 +149,7 @@ impl<D: Disk, W: Words> Core<D, W> {
         }
     }
 
-    /// Syncs what was written, as the mode says, oldest segment first, and moves the durable position.
+    /// Syncs the written bytes as the mode requires, oldest segment first, and moves the durable position.
     fn sync(&mut self) -> Result<(), Error> {
         let is_open = self.dirty.last() == Some(&self.index);
         let is_left = is_open && self.sync == Sync::CompleteSegments;
@@ -177,7 +177,8 @@ impl<D: Disk, W: Words> Core<D, W> {
         Ok(())
     }
 
-    /// Gives the hot thread what the disk has, or may get, and half a ring behind: what is cleared survives the process.
+    /// Clears the ring for the hot thread up to half a ring behind the end of the file, only where the file has the
+    /// bytes and, in mode `disk`, where they are durable: cleared frames survive the process.
     fn clear(&mut self) {
         let behind = self
             .tail

@@ -51,10 +51,10 @@ pub enum Error {
     Locked {
         /// Directory.
         name: String,
-        /// Process id of the writer, 0 if it has not written it yet, or somebody removed the file `lock`.
+        /// Process id of the writer; 0 before it is written, or if the file `lock` was removed.
         pid: u32,
     },
-    /// A copy of a journal, and what it should continue, do not fit.
+    /// A copy of a journal does not fit the journal that it should continue.
     #[error("{name}: {what}")]
     Copy {
         /// Directory.
@@ -70,7 +70,7 @@ pub enum Error {
     Damaged {
         /// Directory.
         name: String,
-        /// What is damaged, with segment and position.
+        /// The damage, with segment and position.
         what: String,
     },
     /// A setting out of its range.

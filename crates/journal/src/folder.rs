@@ -21,7 +21,7 @@ const MADE: usize = 4;
 /// Bytes of one read past the page cache.
 const DIRECT_BYTES: usize = 1 << 20;
 
-/// A file or directory, whatever its name: no other has both numbers while this one exists.
+/// A file or directory, independent of its name: both numbers are unique while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
     /// Device.
@@ -40,7 +40,7 @@ impl FileId {
     }
 }
 
-/// A segment as it was made.
+/// Identity and length of a segment when it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentFile {
     /// Number of the segment.
@@ -132,8 +132,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Refuses a directory that another user owns or can look into, as a bus is, and a symlink: what is written there would be
-    /// somewhere else after the link was changed.
+    /// Refuses a directory that another user owns or can read, as for a bus, and a symlink: after a change of the link,
+    /// written files could not be found.
     fn verify(&self) -> io::Result<()> {
         if std::fs::symlink_metadata(&self.path)?.is_symlink() {
             return Err(io::Error::new(
@@ -230,17 +230,17 @@ impl Folder {
         self.remove(from)
     }
 
-    /// The directory, whatever has its name now.
+    /// Identity of the opened directory, even if its path now leads to another one.
     pub fn id(&self) -> io::Result<FileId> {
         Ok(FileId::of(&self.handle.metadata()?))
     }
 
-    /// The segments that this folder makes, also later.
+    /// Segments that this folder makes, also later ones.
     pub fn made(&self) -> MadeSegments {
         self.made.clone()
     }
 
-    /// Closes a file: the next access opens what has the name then.
+    /// Closes a file: the next access opens the file of that name again.
     pub fn close(&mut self, name: &str) {
         self.files.remove(name);
         self.compressed.remove(name);

@@ -1,8 +1,8 @@
 //! Follows a journal while it is written: every record once, in order, soon after it was appended.
 //!
-//! The writer's thread copies the tail to the files without waiting for the disk of more than one sync, so the files
-//! are enough, and a follower needs nothing of the writer. What does not hold at the end is not written yet. It is
-//! damage only if a later segment was started.
+//! The writer's thread copies the tail to the files without waiting for the disk for more than one sync, so a follower
+//! reads only the files, and needs no help of the writer. Bytes at the end that fail verification are not written yet.
+//! They are damage only if a later segment was started.
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -40,15 +40,15 @@ pub struct Follow {
 #[derive(Debug)]
 struct Open {
     header: SegmentHeader,
-    /// Known once its first frame is there.
+    /// `Begin` of the segment, known after its first frame.
     begin: Option<Begin>,
     cursor: Cursor,
 }
 
-/// The segment behind the last one that ended.
+/// The segment after the last one that ended.
 #[derive(Debug, Default, Clone, Copy)]
 struct Next {
-    /// 0: the oldest one that is there.
+    /// Index; 0: the oldest segment in the directory.
     index: u64,
     base: u64,
     first: u64,
@@ -71,7 +71,7 @@ impl Follow {
         }
     }
 
-    /// A follower of what is behind this end.
+    /// A follower of the records after this end.
     pub(crate) fn behind(directory: &Path, folder: Folder, end: &PrefixEnd) -> Follow {
         let header = end.header.clone();
         let mut follow = Follow {
@@ -389,7 +389,7 @@ impl Follow {
 impl Next {
     /// The `Begin` of this segment: it names the end of the segment before.
     fn check(&self, name: &str, begin: Option<Begin>) -> Result<Begin, Error> {
-        // Of the oldest one nothing is known.
+        // The predecessor of the oldest segment is unknown.
         let is_oldest = self.end_crc == 0 && self.base == 0;
         let begin = begin.filter(|begin| {
             let is_next = begin.base == self.base && begin.first == self.first;

@@ -360,7 +360,7 @@ impl FrameHead {
     }
 }
 
-/// Checksum of a head, as it is stored in bytes 4 to 8 of it.
+/// Checksum of a head, stored in its bytes 4 to 8.
 #[inline]
 pub fn head_crc(head: &[u8; HEAD_BYTES], salt: u64, offset: u64) -> u32 {
     let mut bound = [0; 44];

@@ -115,7 +115,7 @@ impl Journal {
     /// Opens a journal for writing, after the recovery of the run before. The tail is in the directory of the bus.
     ///
     /// # Errors
-    /// Among others [`Error::Locked`] and [`Error::Damaged`]; nothing was changed then.
+    /// Among others [`Error::Locked`] and [`Error::Damaged`]; the files are unchanged then.
     pub fn open(
         directory: &Path,
         bus: &WriterLock,
@@ -196,12 +196,12 @@ impl Journal {
         self.appender.segment()
     }
 
-    /// The directory as it was opened.
+    /// Identity of the opened directory.
     pub fn directory(&self) -> FileId {
         self.directory
     }
 
-    /// The segment that is written now, or one shortly before it, as this run made it.
+    /// The present segment, or one shortly before it, as this run made the file.
     pub fn made(&self, index: u64) -> Option<SegmentFile> {
         self.made.of(index)
     }
@@ -249,8 +249,8 @@ impl Journal {
         self.tail.set_failure_open(false);
     }
 
-    /// The writer acts from now on without records, so the journal has failed, also where its thread has not: it gets no `End`,
-    /// and the next start finds the failure, as long as the host lives.
+    /// Marks the journal as failed, also if its thread still works, because the writer acts from now on without
+    /// records: the journal gets no `End`, and the next start finds the failure unless the host was started again.
     pub fn give_up(&mut self) {
         if self.tail.state().0 == State::Running {
             self.tail.set_state(State::Failed, self.tail.alarm().max(1));

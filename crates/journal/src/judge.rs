@@ -15,7 +15,7 @@ use crate::walk::{Cursor, Frame, Place, SegmentBytes, is_unknown_and_required};
 /// Verdict on a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every record holds; behind the last one there is nothing.
+    /// Every record is valid; nothing follows the last one.
     Clean,
     /// The end was cut by a crash: the bytes behind the break were not durable.
     Cut,
@@ -26,19 +26,19 @@ pub enum Verdict {
 /// Kind of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentState {
-    /// Its `End` is there.
+    /// The segment has an `End`.
     Closed,
-    /// Its records end without `End`.
+    /// The records end without `End`.
     Open,
-    /// A header and no frame: prepared and not used.
+    /// A header without frames: prepared and unused.
     Prepared,
-    /// No header and only zeros: the preparation did not end.
+    /// Only zeros, without a header: the preparation did not finish.
     Unfinished,
-    /// Behind a break; its records do not count.
+    /// A segment after a break; its records do not count.
     Behind,
 }
 
-/// A segment, as a judgement found it.
+/// A segment, with the findings of a judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentInfo {
     /// Index.
@@ -107,13 +107,13 @@ pub(crate) struct Judgement {
 }
 
 impl Judgement {
-    /// Position behind the last record that counts.
+    /// Position after the last record that counts.
     pub fn position(&self) -> u64 {
         self.end.as_ref().map_or(0, PrefixEnd::position)
     }
 
-    /// What is damaged, as a sentence for a refusal: the segment, the place in it, the position. A damage that reaches many segments is
-    /// told by its first and its last sentence.
+    /// The damage, as a sentence for a refusal: the segment, the place in it, the position. A damage across many
+    /// segments is described by its first and last sentences.
     pub fn damage(&self) -> String {
         match self.reasons.as_slice() {
             [first, second, .., last] => format!("{first}; {second}; {last}"),
@@ -211,7 +211,7 @@ impl Walk {
                 return Ok(());
             }
         };
-        // Under another's name it says nothing of the segments before it.
+        // A header of another segment proves nothing about earlier segments.
         if header.index == index {
             self.note_first(index);
         }
@@ -232,7 +232,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Says that segments before the first one were removed.
+    /// Notes that segments before the first one were removed.
     fn note_first(&mut self, index: u64) {
         if self.segments.is_empty() && index > 1 {
             let sentence = format!("segments 1 to {} were removed (retention)", index - 1);
@@ -245,7 +245,7 @@ impl Walk {
         self.damage = true;
     }
 
-    /// A finding that a refusal names, if there is one.
+    /// Notes a finding that a refusal names.
     fn reason(&mut self, finding: String) {
         self.findings.push(finding.clone());
         self.reasons.push(finding);
@@ -292,7 +292,7 @@ impl Walk {
         }
     }
 
-    /// Whether the segment belongs at its place; other segments are behind a break.
+    /// Whether the segment belongs at its place; other segments count as being after a break.
     fn belongs(&mut self, name: &str, index: u64, header: &SegmentHeader, length: u64) -> bool {
         // A shorter file keeps the records before its end.
         if length != header.file_bytes {
@@ -389,7 +389,7 @@ impl Walk {
         Ok(info)
     }
 
-    /// A segment that does not continue the segment before: nothing of it counts.
+    /// Handles a segment that does not continue the segment before: none of its frames count.
     fn without_begin(&mut self, segment: &SegmentBytes<'_>, fault: &str) -> SegmentInfo {
         let base = self.chain.map_or(0, |chain| chain.base);
         if self.chain.is_none() && segment.header.index > 1 {
@@ -402,7 +402,7 @@ impl Walk {
         self.rest_of(segment, base, Cursor::FIRST, fault)
     }
 
-    /// What the next segment continues; behind a segment without its `End` the journal ends.
+    /// Sets the position that the next segment must continue; the journal ends after a segment without `End`.
     fn go_on_behind(&mut self, segment: &SegmentBytes<'_>, end: &PrefixEnd, fault: &str) {
         match end.end_crc {
             Some(end_crc) => {
@@ -465,7 +465,7 @@ impl Walk {
         let mut base = self.base_behind;
         let used = segment.used_from(offset);
         self.bytes_behind += used - offset;
-        // Heads that hold, and not bytes: a torn sector may be garbage beyond the end of its segment.
+        // Valid heads count, not bytes: a torn sector may leave garbage beyond the end of its segment.
         let mut next_base = base + offset;
         for (at, head) in segment.heads_from(offset) {
             if head.kind == kind::BEGIN && at == HEADER_BYTES as u64 {
@@ -532,7 +532,7 @@ impl Walk {
     }
 }
 
-/// A segment whose file has the name of another one.
+/// Fault of a segment whose file has the name of another segment.
 pub(crate) fn other_name(name: &str, header: &SegmentHeader) -> String {
     format!(
         "{name}: it is segment {}, under another name; rename the file to {}",

@@ -1,12 +1,13 @@
 //! Journal: framed records in segment files, for orders that must not be lost and for recordings.
 //!
 //! A record is appended to a ring in shared memory, the *tail*; a thread of the journal copies it to a segment file and
-//! syncs. Every frame has checksums of head and body that are bound to its place, and says how far behind it the disk
-//! was: the end that a crash leaves is distinguished from damage. A journal is always a prefix of what was appended.
+//! syncs. Every frame has checksums of head and body that are bound to its place, and states how many bytes before it
+//! were not yet durable: so the end left by a crash is distinguished from damage. A journal is always a prefix of the
+//! appended records.
 //!
 //! # Never
 //! Appends to the segment of an earlier run; makes a file shorter; uses a file again; syncs again after a sync that
-//! failed; knows what a record of a user means.
+//! failed; interprets the body of a user's record.
 //!
 //! # Path
 //! A record enters at [`Journal::append`] and leaves at [`read`].

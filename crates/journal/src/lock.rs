@@ -63,9 +63,9 @@ impl Lock {
 /// The process that writes a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Writer {
-    /// Process id, 0 if it has not written it yet.
+    /// Process id; 0 before it is written.
     pub pid: u32,
-    /// When it took the journal, seconds since 1970.
+    /// Time at which the process locked the journal, seconds since 1970.
     pub since_unix_s: u64,
 }
 
@@ -83,7 +83,7 @@ pub fn writer(directory: &Path) -> Option<Writer> {
     })
 }
 
-/// Process id of the writer, 0 if it has not written it yet; `None` if there is no writer.
+/// Process id of the writer, 0 before it is written; `None` if there is no writer.
 pub(crate) fn holder(directory: &Path) -> Option<u32> {
     let nonblock = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let mut options = OpenOptions::new();

@@ -1,8 +1,8 @@
 //! Crash model: runs of several lives, in which the process or the host dies at any change of the disk, also in a start.
 //!
-//! What must be true: the records are a prefix of what was appended; nothing that was durable is missing, and nothing
-//! that was committed after a mere death of the process; no crash is taken for damage; rot below a claim is damage.
-//! The mutants of the journal whose names begin with `simulation` break one rule each, and one of these with it.
+//! Properties: the records are a prefix of the appended records; no durable record is missing, and after a death of the
+//! process alone no committed record; no crash is taken for damage; a flipped bit below a claim is damage. The mutants
+//! of the journal whose names begin with `simulation` break one rule each, and with it one of these properties.
 
 use crate::appender::{Appender, Record, Refused};
 use crate::core::{Core, Sync};
@@ -31,13 +31,13 @@ struct Model {
     boot: u64,
     now_ns: u64,
     next_id: u64,
-    /// Records in their order: a prefix of them must be there.
+    /// Appended records in their order; the journal must have a prefix of them.
     appended: Vec<u64>,
-    /// Ends of those of this life.
+    /// End positions of the records of this life.
     ends: Vec<u64>,
-    /// Number of them that must survive a loss of power.
+    /// Number of records that must survive a loss of power.
     durable: usize,
-    /// Number of them that must survive the death of the process.
+    /// Number of records that must survive the death of the process.
     committed: usize,
     crashes: u64,
 }
@@ -47,7 +47,7 @@ struct Model {
 /// # Errors
 /// The violated property.
 fn run(seed: u64) -> Result<u64, String> {
-    // A device that garbles a sector that it writes again is not for packed frames.
+    // Packed frames are not for a device that garbles a sector while writing it again.
     match seed % 3 {
         0 => run_on(seed, Alignment::PACKED, false),
         _ => run_on(seed, Alignment::SECTOR_512, true),
@@ -100,7 +100,7 @@ impl Model {
                 }
             }
             if !has_failed && self.random.one_in(8) && appender.close(self.now_ns).is_ok() {
-                // The process may die in it.
+                // The process may die in this step.
                 let _ = core.step(self.now_ns);
             }
             self.durable = self.durable.max(self.durable_of(&appender));
@@ -174,7 +174,7 @@ impl Model {
         Ok(Some((core, appender)))
     }
 
-    /// What a start reads of the segments says the same as all of their frames.
+    /// Checks that a start that reads parts of the segments finds the same as a walk over all frames.
     fn compare_judgements(&mut self) -> Result<(), String> {
         let judged = |judged: Result<Judgement, Error>| {
             let judgement = judged?;
@@ -195,7 +195,7 @@ impl Model {
         }
     }
 
-    /// The records are a prefix, and none that must be there is missing.
+    /// Checks that the records are a prefix that contains every record which must survive.
     fn check(&mut self) -> Result<(), String> {
         let found = self.records()?;
         if found.len() > self.appended.len() || found != self.appended[..found.len()] {
@@ -259,14 +259,14 @@ impl Model {
         }
     }
 
-    /// Records of the journal that the writer knew to be durable.
+    /// Records that the writer knew to be durable.
     fn durable_of(&self, appender: &Appender<Memory>) -> usize {
         let durable = appender.durable();
         let before = self.appended.len() - self.ends.len();
         before + self.ends.iter().filter(|end| **end <= durable).count()
     }
 
-    /// A flipped bit below the claims is damage, and gives no wrong record.
+    /// Checks that a flipped bit below the claims is damage, and yields no wrong record.
     fn rot(&mut self) -> Result<(), String> {
         let judgement = judge(&mut self.disk).map_err(|error| error.to_string())?;
         let closed: Vec<_> = judgement
@@ -302,7 +302,7 @@ impl Model {
     }
 }
 
-/// Runs of this test: `SEEDS`, or the usual number.
+/// Number of runs of this test: `SEEDS`, or the default.
 fn seeds(usual: u64) -> u64 {
     let given = std::env::var("SEEDS")
         .ok()

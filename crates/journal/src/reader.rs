@@ -44,7 +44,7 @@ pub struct Report {
     pub segments: Vec<SegmentInfo>,
     /// Facts for a person, one sentence each.
     pub findings: Vec<String>,
-    /// What is damaged, with segment and position; empty: nothing is.
+    /// The damage, with segment and position; empty if the journal is undamaged.
     pub damage: String,
     /// Position behind the last record.
     pub position: u64,
@@ -228,7 +228,7 @@ pub(crate) fn damaged(directory: &Path, report: &Report) -> Error {
 /// Ends a journal whose writer died, as the next start would. A damaged one is cut only with `accept_loss`.
 ///
 /// # Errors
-/// [`Error::Locked`]: a writer is running. [`Error::Damaged`]: nothing was changed.
+/// [`Error::Locked`]: a writer is running. [`Error::Damaged`]: the files are unchanged.
 pub fn repair(directory: &Path, accept_loss: bool, now_ns: u64) -> Result<Repair, Error> {
     let name = directory.display().to_string();
     let mut folder = Folder::open_for_writing(directory).map_err(Error::io("open", &name))?;

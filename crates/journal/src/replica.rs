@@ -1,8 +1,9 @@
-//! A copy of a journal on another host, byte by byte: what a standby there follows, and what it continues when it is
+//! A copy of a journal on another host, byte by byte: a standby on that host follows the copy, and continues it when
 //! promoted.
 //!
-//! The copy says where it ends, and its [`Source`] sends what follows. Every frame is verified at its place before it is
-//! written, so a copy is always a prefix of the journal, and a journal itself. It has a writer's lock while it is written.
+//! The copy sends its end, and its [`Source`] sends the frames that follow. Every frame is verified at its place before
+//! it is written, so a copy is always a prefix of the journal, and a journal itself. The copy holds a writer's lock
+//! while it is written.
 
 pub mod message;
 mod source;
@@ -26,7 +27,7 @@ use crate::source_status;
 use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
 use std::path::{Path, PathBuf};
 
-/// Where a copy ends, and a checksum of its last segment up to there.
+/// End of a copy, with a checksum of its last segment up to there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaEnd {
     end: PrefixEnd,
@@ -47,7 +48,7 @@ pub struct Replica {
 }
 
 impl ReplicaEnd {
-    /// Bytes of its encoding.
+    /// Bytes of an encoded end.
     pub const BYTES: usize = HEADER_BYTES + 40;
 
     /// Position behind the last frame.
@@ -55,7 +56,7 @@ impl ReplicaEnd {
         self.end.position()
     }
 
-    /// Its bytes.
+    /// Encodes the end.
     pub fn encode(&self) -> Vec<u8> {
         let PrefixEnd {
             header,
@@ -75,7 +76,7 @@ impl ReplicaEnd {
         bytes
     }
 
-    /// Reads them; `None` if they are not of an end.
+    /// Decodes an end; `None` if the bytes are not one.
     pub fn decode(bytes: &[u8]) -> Option<ReplicaEnd> {
         let (header, rest) = bytes.split_at_checked(HEADER_BYTES)?;
         let (header, _) = SegmentHeader::decode(header).ok()?;
@@ -103,10 +104,11 @@ impl ReplicaEnd {
 }
 
 impl Replica {
-    /// Continues the copy in a directory, or begins one. What does not hold at its end is cleared; it comes again.
+    /// Continues the copy in a directory, or starts one. Invalid bytes at its end are cleared; the source sends them
+    /// again.
     ///
-    /// A closed journal may become a copy, such as the one of a host that comes back. One whose end does not hold may not: what
-    /// is there is in no other place.
+    /// A closed journal may become a copy, such as the journal of a host that comes back. A journal with an invalid end
+    /// may not: its last records exist in no other place.
     ///
     /// # Errors
     /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is not a copy must be repaired first; a file
@@ -139,8 +141,8 @@ impl Replica {
         })
     }
 
-    /// Where it ends, for a source that continues it; `None` if it has nothing. A segment that has no frame yet is sent again: a
-    /// run that began meanwhile made it again.
+    /// End of the copy, for a source that continues it; `None` if the copy is empty. A segment without a frame is sent
+    /// again: a run that started meanwhile made it again.
     ///
     /// # Errors
     /// The last segment cannot be read.
@@ -178,15 +180,15 @@ impl Replica {
         self.end.as_ref().map_or(0, PrefixEnd::next_sequence)
     }
 
-    /// Epoch of the last frame; 0: none.
+    /// Epoch of the last frame; 0 if there is no frame.
     pub fn epoch(&self) -> u64 {
         self.end.as_ref().map_or(0, |end| end.header.epoch)
     }
 
-    /// Begins the next segment with this header.
+    /// Starts the next segment with this header.
     ///
     /// # Errors
-    /// [`Error::Copy`]: it does not continue the copy; or the file cannot be made.
+    /// [`Error::Copy`]: the segment does not continue the copy; or the file cannot be made.
     pub fn segment(&mut self, header: &[u8]) -> Result<(), Error> {
         let header = match SegmentHeader::decode(header) {
             Ok((header, _)) if header.file_bytes <= SEGMENT_BYTES_MAX => header,
@@ -211,7 +213,7 @@ impl Replica {
     /// Writes the next frame, head and body without padding, after every check.
     ///
     /// # Errors
-    /// [`Error::Copy`]: it is not the next frame; or the file cannot be written.
+    /// [`Error::Copy`]: the bytes are not the next frame; or the file cannot be written.
     pub fn frame(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let (header, cursor) = match (&self.next, &self.end) {
             (Some(header), _) => (header.clone(), Cursor::FIRST),
@@ -254,7 +256,7 @@ impl Replica {
         Ok(())
     }
 
-    /// The end behind the `Begin` of a segment: it continues the segment before, which a copy that begins does not have.
+    /// The end after the `Begin` of a segment; a new copy lacks the segment before it.
     fn begun(&self, header: &SegmentHeader, body: &[u8]) -> Result<PrefixEnd, Error> {
         let begin = Begin::decode(body);
         let begin = begin.ok_or_else(|| self.refused("a Begin that cannot be read"))?;
@@ -274,7 +276,7 @@ impl Replica {
         })
     }
 
-    /// Everything to the disk.
+    /// Syncs the copy to the disk.
     ///
     /// # Errors
     /// The disk failed; the copy must not be written any more.
@@ -309,7 +311,7 @@ fn checksum(folder: &mut Folder, end: &PrefixEnd) -> Result<u32, Error> {
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = HEAD_BYTES + BODY_BYTES_MAX;
 
-/// Clears what is behind the end of a copy, and removes later segments: its source sends them again.
+/// Clears the bytes after the end of a copy, and removes later segments: the source sends them again.
 fn clear(folder: &mut Folder, judgement: &Judgement) -> Result<(), Error> {
     if judgement.verdict == Verdict::Clean {
         return Ok(());

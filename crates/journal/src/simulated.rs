@@ -174,7 +174,7 @@ impl SimulatedJournal {
         self.disk.arm(None, None);
     }
 
-    /// The host loses power: memory is lost, and of the disk what was not synced may be lost, torn or garbled.
+    /// The host loses power: memory is lost, and unsynced bytes on the disk may be lost, torn or garbled.
     pub fn lose_power(&mut self) {
         self.kill();
         self.tail = None;

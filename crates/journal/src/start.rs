@@ -32,31 +32,31 @@ pub struct StartReport {
     pub epoch: u64,
     /// Sequence of the first frame of this run.
     pub next_sequence: u64,
-    /// Frames of the run before that were in the tail and not in the file.
+    /// Frames of the last run that were in the tail and not in the file.
     pub frames_from_tail: u64,
-    /// Sectors that the disk did not have as the page cache showed them, and that were written again.
+    /// Sectors whose contents on the disk differed from the page cache, and that were written again.
     pub sectors_rewritten: u64,
     /// Bytes that were set aside.
     pub bytes_set_aside: u64,
-    /// Files that have them.
+    /// Files that contain them.
     pub cut_files: Vec<String>,
-    /// The host was started again since the run before, or that run was on another host: records may be lost.
+    /// Whether the host was started again since the last run, or the last run was on another host: records may be lost.
     pub is_other_boot: bool,
     /// Id of this boot of the host.
     pub boot: [u8; 16],
-    /// The run before could not write its journal to the end: what it did after that is not in it. It stays so for each start until
-    /// a run has called [`crate::Journal::failure_recorded`], as long as the host lives.
+    /// Whether a run could not write its journal to the end, so that its later actions are missing. This stays true for
+    /// each start until a run has called [`crate::Journal::failure_recorded`], or until the host is started again.
     pub had_failed: bool,
     /// Position behind the last record that was found.
     pub found_position: u64,
-    /// What the source of a copied journal had as of its last status; `None`: the journal was no copy.
+    /// Last status that a copied journal received from its source; `None`: the journal was not a copy.
     pub copied: Option<SourceStatus>,
 }
 
 /// Prepares a journal for a run. Returns the position and epoch that the new segment continues.
 ///
 /// # Errors
-/// Among others [`Error::Damaged`]: nothing was changed.
+/// Among others [`Error::Damaged`]: the files are unchanged.
 pub(crate) fn start<D: Disk, W: Words>(
     disk: &mut D,
     old_tail: Option<&Tail<W>>,
@@ -104,7 +104,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     let header = next_header(&judgement, journal, epoch, form, now_ns, random);
     make_segment(disk, &header)?;
     if is_copy {
-        // Before the mark: a copy that is made here later has another source.
+        // This precedes the removal of the mark: a copy that is made here later has another source.
         source_status::remove(disk)?;
         mark::remove(disk)?;
     }
@@ -119,7 +119,8 @@ pub(crate) fn start<D: Disk, W: Words>(
     Ok((starting, report))
 }
 
-/// Refuses a journal on the bus of another one. None: a new journal continues none, and a copy is of another host.
+/// Refuses a journal on the bus of another journal. `None`: a new journal continues no other one, and a copy comes from
+/// another host.
 fn check_bus<W: Words>(old_tail: Option<&Tail<W>>, journal: Option<[u8; 16]>) -> Result<(), Error> {
     let other = old_tail.map(|tail| tail.identity().journal);
     // mutant: journal: a journal is continued on the bus of another one
@@ -142,7 +143,7 @@ fn epoch_behind(epoch: u64, is_copy: bool) -> Result<u64, Error> {
     })
 }
 
-/// Header of the segment that the run begins; a first run names the journal.
+/// Header of the first segment of a run; a first run gives the journal its id.
 fn next_header(
     judgement: &Judgement,
     journal: Option<[u8; 16]>,
@@ -212,7 +213,7 @@ fn journal_of(judgement: &Judgement) -> Option<[u8; 16]> {
     headers.next().map(|header| header.journal)
 }
 
-/// Largest epoch of the segments that were set aside: the number of a run is never used twice.
+/// Largest epoch of the segments that were set aside: the number of a run must not be used twice.
 fn epoch_of_cuts<D: Disk>(disk: &mut D) -> Result<u64, Error> {
     let names = disk.names().map_err(Error::io("list", ""))?;
     let mut epoch = 0;
@@ -227,7 +228,7 @@ fn epoch_of_cuts<D: Disk>(disk: &mut D) -> Result<u64, Error> {
     Ok(epoch)
 }
 
-/// Appends the frames of the tail that continue the files: their number.
+/// Appends the frames of the tail that continue the files. Returns their number.
 fn continue_from<D: Disk, W: Words>(
     disk: &mut D,
     judgement: &Judgement,
@@ -285,7 +286,7 @@ fn next_segment(judgement: &Judgement, index: u64, begin: Begin) -> Option<Start
     })
 }
 
-/// The frame of the tail that belongs at a place, with its padding, if it holds there.
+/// The frame of the tail that belongs at a place, with its padding, if it is valid there.
 fn frame_in<W: Words>(tail: &Tail<W>, at: &StartingPoint) -> Option<(FrameHead, Vec<u8>)> {
     let position = at.position();
     let mut bytes = vec![0; HEAD_BYTES];

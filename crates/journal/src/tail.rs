@@ -1,8 +1,8 @@
 //! The tail: a ring in shared memory that has the frames before the file has them.
 //!
 //! The hot thread stores frames at their position modulo the size of the ring, the length last, with release. The
-//! journal thread copies them to the file and clears what is durable, half a ring behind the end of the file, so that
-//! the place of the next length is zero and followers find half a ring of history. The tail survives the process, and
+//! journal thread copies them to the file and clears durable frames, half a ring behind the end of the file, so that
+//! the place of the next length is zero and followers find half a ring of history. The tail survives the process, but
 //! not the host.
 
 use crate::format::{Alignment, HEAD_BYTES};
@@ -54,7 +54,7 @@ pub enum State {
     Closed,
 }
 
-/// Version of a tail that this program does not read; `None` if it reads it, or the memory is not a tail.
+/// Version of a tail that this program cannot read; `None` if it can, or if the memory is not a tail.
 pub(crate) fn unknown_version(memory: &impl Words) -> Option<u64> {
     let words = memory.words();
     let word = |at: usize| words.get(at).map(|word| word.load(Ordering::Acquire));
@@ -62,7 +62,7 @@ pub(crate) fn unknown_version(memory: &impl Words) -> Option<u64> {
     version.filter(|version| *version != VERSION)
 }
 
-/// Identity of a tail: which run of which journal it belongs to.
+/// Identity of a tail: the journal and the run to which it belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Id of the journal.
@@ -129,7 +129,7 @@ impl<W: Words> Tail<W> {
         is_tail.then_some(Self { memory, ring_words })
     }
 
-    /// Whose tail it is.
+    /// Identity of the tail.
     pub fn identity(&self) -> Identity {
         let id = |at: usize| {
             let mut id = [0; 16];
@@ -182,7 +182,7 @@ impl<W: Words> Tail<W> {
         (state, self.get(place::ERRNO))
     }
 
-    /// Whether a run before failed and no run since has recorded what follows from it.
+    /// Whether an earlier run failed and no run since has recorded the consequence.
     pub fn is_failure_open(&self) -> bool {
         self.word(place::FAILURE_OPEN).load(Ordering::Acquire) != 0
     }
@@ -192,8 +192,8 @@ impl<W: Words> Tail<W> {
             .store(u64::from(is_open), Ordering::Release);
     }
 
-    /// Error number of the last attempt to prepare a segment; 0: the next segment is there. An alarm: the journal ends
-    /// when the present segment is full.
+    /// Error number of the last attempt to prepare a segment; 0: the next segment is ready. Any other number is an
+    /// alarm: the journal ends when the present segment is full.
     pub fn alarm(&self) -> u64 {
         self.get(place::ALARM)
     }

@@ -21,11 +21,11 @@ pub struct Frame<'a> {
 /// Content of a segment at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place<'a> {
-    /// A frame that holds.
+    /// A valid frame.
     Frame(Frame<'a>),
-    /// Length zero: nothing was written here, or nothing that is left.
+    /// Length zero: the place is unused, or its bytes were lost.
     Empty,
-    /// Not a frame, or not the one that belongs here.
+    /// Not a frame, or a frame of another place.
     Bad(&'static str),
 }
 

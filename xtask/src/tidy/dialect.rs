@@ -65,7 +65,7 @@ const MOST: &[(&str, usize)] = &[
     ("fx", 4),
     ("fx-events", 1),
     ("gateway", 2),
-    ("journal", 57),
+    ("journal", 3),
     ("lab", 64),
     ("load", 1),
     ("net", 5),

@@ -1,8 +1,8 @@
-//! Judgement at a start: frame by frame only where records may be that the disk does not have.
+//! Judgement at a start: walks frame by frame only the segments with records that may be missing on the disk.
 //!
-//! A claim of a later segment says that a segment was durable as a whole. Of such a segment the header, `Begin` and
-//! `End` are read, so that the time of a start depends on the last segments and not on the size of the journal.
-//! Whatever is not as expected there makes the start walk every segment.
+//! A claim in a later segment states that a whole segment was durable. Of such a segment the start reads header,
+//! `Begin` and `End` only, so that its time depends on the last segments and not on the size of the journal. Any
+//! unexpected value there makes the start walk every segment.
 
 use super::{
     Chain, Judgement, PrefixEnd, SegmentInfo, SegmentState, Walk, judge_with, segment_indexes,
@@ -83,7 +83,7 @@ fn judge_from<D: Disk>(
 fn first_to_walk<D: Disk>(disk: &mut D, indexes: &[u64]) -> Result<u64, Error> {
     for index in indexes.iter().rev() {
         let name = segment_name(*index);
-        // What is wrong with a header is found by the walk, and a prepared segment is read there only.
+        // The walk finds faults of headers, and only the walk reads a prepared segment.
         let Some((header, begin)) = begun(disk, &name)? else {
             continue;
         };

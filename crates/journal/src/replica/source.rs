@@ -1,6 +1,8 @@
-//! What a copy of a journal lacks, from the journal's files: soon after it was written, without the writer.
+//! The frames that a copy of a journal lacks, from the journal's files: soon after they were written, without help of
+//! the writer.
 //!
-//! A second reader is ahead of what is sent, so that the copy receives the end of the journal before the records up to there.
+//! A second reader runs ahead of the sent frames, so that the copy receives the end of the journal before the records
+//! up to there.
 
 use super::message::{self, Message};
 use super::{ReplicaEnd, checksum};
@@ -20,9 +22,9 @@ pub struct Source {
     follow: Follow,
     /// Index of the segment whose header the copy has.
     segment: u64,
-    /// Reads to the end of the journal. `None` after an error, which `follow` meets when everything before it is sent.
+    /// Reader at the end of the journal. `None` after an error, which `follow` meets when everything before it is sent.
     ahead: Option<Follow>,
-    /// Position behind the last frame that was read by either.
+    /// Position after the last frame that either reader has read.
     end: u64,
     announced: Option<u64>,
 }

@@ -33,7 +33,7 @@ fn bodies_of_damaged(place: &Place) -> Vec<Vec<u8>> {
     found
 }
 
-/// A pipe under the name of a segment: opening it does not wait, and it is no empty journal.
+/// A pipe under the name of a segment: opening it does not wait, and it does not count as an empty journal.
 #[test]
 fn a_pipe_in_place_of_a_segment_is_refused() {
     let place = Place::new("pipe");

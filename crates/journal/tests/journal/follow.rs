@@ -1,4 +1,4 @@
-//! A follower gives what a reader gives, at every place of a torn end, and says what is damage.
+//! A follower returns the same records as a reader, at every place of a torn end, and reports damage.
 
 use crate::place::{Place, append, body, options};
 use std::fs::OpenOptions;

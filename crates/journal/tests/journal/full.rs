@@ -141,8 +141,8 @@ pub fn play_space(folder: &Path) {
     journal.close(2).expect("it closes");
 }
 
-/// The writer acted without records: there is no `End`, and each start says that the journal had failed until one has recorded what
-/// follows. One that was closed in order had not.
+/// The writer acted without records: there is no `End`, and each start reports that the journal had failed, until a run
+/// has recorded the consequence. A journal that was closed in order is not reported.
 #[test]
 fn a_journal_that_was_given_up_has_failed_for_the_next_start() {
     let place = Place::new("given-up");

@@ -129,7 +129,7 @@ fn lives(seed: u64, mode: Mode, kills: u64, met: &mut Met) {
             assert_ne!(report.verdict, Verdict::Damaged, "{:?}", report.findings);
             met.cuts += u64::from(report.verdict == Verdict::Cut);
         }
-        // What is confirmed in mode `disk` is there without the tail, too.
+        // Records confirmed in mode `disk` survive without the tail, too.
         if mode == Mode::Disk {
             // The writer may have died before it had one.
             let _ = std::fs::remove_file(place.path().join("bus/engine/tail"));

@@ -1,5 +1,5 @@
-//! A copy of a journal is the journal, byte by byte, wherever its source, its connection or itself ends; what does not belong to
-//! it is refused.
+//! A copy of a journal equals the journal, byte by byte, after any end of its source, its connection or itself; frames
+//! of another journal are refused.
 
 use crate::place::{Place, append, options, setting};
 use std::fs;
@@ -15,7 +15,8 @@ use touchline_testing::random::Random;
 /// Time of a source.
 const NOW_NS: u64 = 1 << 60;
 
-/// Sends what a copy lacks, at most this many bytes: whether it has everything. `spoil` changes what was sent.
+/// Sends frames that a copy lacks, at most `most` bytes. True if the copy has everything. `spoil` changes the sent
+/// bytes.
 fn send(
     journal: &Path,
     copy: &mut Replica,
@@ -335,8 +336,8 @@ fn a_promoted_copy_has_an_epoch_that_no_run_of_its_source_had() {
     assert!(report.is_other_boot, "{report:?}");
 }
 
-/// A host that had the journal before still has the tail of its own run. That tail does not show that nothing was lost on the
-/// host between.
+/// A host that had the journal before still has the tail of its own run. That tail does not show that the other host,
+/// which wrote since, lost no records.
 #[test]
 fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
     let place = Place::new("back");
@@ -362,7 +363,7 @@ fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
     assert_eq!(report.epoch, promoted.epoch + 1, "{report:?}");
 }
 
-/// Applies what was sent. Returns the distance of the copy from the last status, after each frame.
+/// Applies sent messages. Returns the distance of the copy from the last status, after each frame.
 fn lags(sent: &[u8], copy: &mut Replica, heard: &mut u64) -> Vec<u64> {
     let (mut rest, mut lags) = (sent, Vec::new());
     while let Some((message, length)) = message::take(rest).expect("messages") {
@@ -457,8 +458,8 @@ fn records_before_damage_are_sent() {
     assert!((29_000..=30_000).contains(&position), "{position}");
 }
 
-/// The start that continues a copy knows what its source had as of its last status, and what was found here. From then on the journal
-/// is no copy; what was heard is forgotten, and not taken for a word of a later source.
+/// The start that continues a copy reports the last status of its source, and the position found here. From then on the
+/// journal is not a copy; the status is removed, and not taken for that of a later source.
 #[test]
 fn the_start_of_a_copy_reports_what_its_source_had() {
     let place = Place::new("last-word");

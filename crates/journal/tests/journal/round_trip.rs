@@ -1,4 +1,4 @@
-//! What was appended is read, through segments, runs and modes.
+//! Appended records are read back, through segments, runs and modes.
 
 use crate::place::{Place, append, body, options};
 use crate::second_reader;
