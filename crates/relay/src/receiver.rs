@@ -400,8 +400,8 @@ impl Receiver {
         out.commit();
     }
 
-    /// Numbers of an earlier batch were wrong, since all others are far below them: the stream continues at `next`, and what was
-    /// between is lost.
+    /// Handles a return of the stream to much lower numbers: those of an earlier batch were wrong. The stream continues
+    /// at `next`, and the messages between are lost.
     #[cold]
     fn restart_numbers(&mut self, next: u64, now_ns: u64, out: &mut impl Publish) {
         if let Some(peer) = &mut self.peer {

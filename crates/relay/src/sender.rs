@@ -61,7 +61,7 @@ pub struct Sender {
     is_to_tell: bool,
     /// The batch that is being filled.
     open: Batch,
-    /// Batches that the link has not accepted.
+    /// Batches that wait until the link accepts them.
     waiting: VecDeque<(Batch, Kind)>,
     /// Free batches.
     spare: Vec<Batch>,

@@ -119,7 +119,8 @@ fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartE
 
 /// Runs a sending link over TCP or TLS.
 ///
-/// This and [`receive_tcp`] are not generic, so they are compiled with the optimization of this crate, whoever calls them.
+/// This and [`receive_tcp`] are not generic, so they are compiled with the optimization of this crate, for every
+/// caller.
 ///
 /// # Errors
 /// As for [`Sending::new`].

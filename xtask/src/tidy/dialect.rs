@@ -70,7 +70,7 @@ const MOST: &[(&str, usize)] = &[
     ("load", 1),
     ("net", 5),
     ("python", 24),
-    ("relay", 34),
+    ("relay", 3),
     ("session", 29),
     ("shm", 43),
     ("testing", 2),

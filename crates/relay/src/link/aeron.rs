@@ -391,7 +391,8 @@ impl AeronReceive {
         self.had_sender |= !self.senders.is_empty();
     }
 
-    /// Closes the subscription and adds it again; where the driver has not done the first, it is tried again in the next round.
+    /// Closes the subscription and adds it again; if the driver still has to close the old one, the next round tries
+    /// again.
     fn subscribe_again(&mut self, now_ns: u64) {
         self.subscription = None;
         self.had_sender = false;
@@ -434,7 +435,8 @@ impl ReceiveLink for AeronReceive {
             let polled = subscription.poll(DATAGRAMS_MAX, |fragment| {
                 let known = senders.iter().find(|(id, _)| *id == fragment.session_id());
                 if is_any || known.is_some_and(|(_, is_accepted)| *is_accepted) {
-                    // A malformed batch is counted, and is no sign of the sender; the next datagram is independent of it.
+                    // A malformed batch is counted, and is not a sign of life of the sender; the next datagram is
+                    // independent of it.
                     batches += usize::from(take(fragment.bytes()));
                 } else {
                     *refused += 1;

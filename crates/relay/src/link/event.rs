@@ -51,12 +51,11 @@ pub enum SendEvent {
         /// Age of its queue, nanoseconds.
         queued_ns: u64,
     },
-    /// A receiver on a link without connections is slow: it has not received what was sent a second ago, or reports
-    /// nothing.
+    /// A receiver on a link without connections is slow: it lacks messages sent a second ago, or sends no reports.
     Behind {
         /// Its address.
         address: SocketAddrV4,
-        /// Messages that it has not received.
+        /// Messages that the receiver lacks.
         messages: u64,
     },
     /// The client was rejected.

@@ -1,4 +1,5 @@
-//! What is sent to one receiver of a connection: the stream, rounds of refreshes, nothing while its queue is old, answers to its probes.
+//! Flow to one receiver of a connection: the stream, rounds of refreshes, no data while its queue is old, answers to
+//! its probes.
 
 use super::Kind;
 use super::window::{Change, Window};
@@ -97,7 +98,7 @@ impl Flow {
         self.window.answer(now_ns)
     }
 
-    /// Age of the oldest data that the receiver has not processed.
+    /// Age of the oldest data that the receiver still has to process.
     pub fn queued_ns(&self, now_ns: u64) -> u64 {
         self.window.queued_ns(now_ns)
     }

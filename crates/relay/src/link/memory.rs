@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 pub struct MemoryLink {
     /// Batches in transit.
     pub batches: VecDeque<Vec<u8>>,
-    /// Most batches in transit; the link is full beyond this. 0 is no limit.
+    /// Most batches in transit; the link is full beyond this. 0: unlimited.
     pub room: usize,
-    /// Requests that the sender has not read.
+    /// Unread requests to the sender.
     pub requests: u32,
     /// Time of the latest probe without an answer.
     pub probe_ns: Option<u64>,
-    /// What the receiver gets, as on a connection; everything if absent.
+    /// Flow to the receiver, as on a connection; without it the receiver gets everything.
     pub flow: Option<Flow>,
     /// Times that the stream was interrupted.
     pub held: u64,

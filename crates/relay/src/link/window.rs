@@ -1,7 +1,7 @@
-//! What a receiver of a connection has not processed yet, by the sender's clock: the queue in time.
+//! Age of the data that a receiver of a connection still has to process, by the sender's clock: the queue in time.
 //!
-//! The receiver's probes name the latest answer that it has processed. The oldest answer without this acknowledgement has the age of the
-//! queue, whoever has the queue: this process, either kernel, or a box of the network.
+//! The receiver's probes name the latest answer that it has processed. The oldest answer without this acknowledgement
+//! has the age of the queue, wherever the queue is: in this process, in either kernel, or in a device of the network.
 
 use crate::head::Head;
 use std::collections::VecDeque;
@@ -12,15 +12,15 @@ const ANSWERS_MAX: usize = 64;
 const ANSWER_NS_MIN: u64 = 5_000_000;
 /// Longest time after the begin or the end of a round of refreshes in which the queue may be long.
 const SETTLE_NS_MAX: u64 = 5_000_000_000;
-/// Time after which a receiver that acknowledges nothing is given up.
+/// Time after which the sender gives up a receiver without acknowledgements.
 const HELD_NS_MAX: u64 = 10_000_000_000;
 
 /// Change of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The receiver is behind: nothing more is sent to it.
+    /// The receiver is behind: the sender pauses its stream.
     Held,
-    /// It has caught up, and needs the state of now.
+    /// The receiver has caught up, and needs the present state.
     Resumed,
     /// It has acknowledged nothing for ten seconds.
     GivenUp,
@@ -43,7 +43,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Nothing was sent.
+    /// Makes a window before the first message.
     pub fn new(lag_ns_max: u64) -> Window {
         Window {
             lag_ns_max,
@@ -56,7 +56,7 @@ impl Window {
         }
     }
 
-    /// Whether nothing is sent to the receiver.
+    /// Whether the stream to the receiver is paused.
     #[inline]
     pub fn is_held(&self) -> bool {
         self.held_ns.is_some()

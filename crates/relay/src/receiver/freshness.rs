@@ -1,14 +1,16 @@
 //! Age of the books, by the clock of this host alone: probes that the sender answers in its stream.
 //!
-//! A probe has the time of this host. The sender answers it in the stream, once every message that its bus had then is before the
-//! answer. So with an answer, books contain all that the source had published at the time of the probe, however long the link, its
-//! queues and the buffers of both kernels are, and whatever the clocks of the other host do. An answer that does not come proves nothing.
+//! A probe contains the time of this host. The sender answers it in the stream, after every message that its bus had at
+//! that moment. So after an answer the books contain everything that the source had published at the time of the probe,
+//! independent of the length of the link, of its queues, of the buffers of both kernels, and of the clocks of the other
+//! host. A missing answer proves nothing.
 
 use std::collections::VecDeque;
 
 /// Probes within the longest allowed lag.
 const PROBES: u64 = 8;
-/// Probes without an answer that are stored: an answer that comes far too late proves nothing, but tells the sender of the queue.
+/// Probes without an answer that are stored: a very late answer no longer proves freshness, but informs the sender of
+/// its queue.
 const STORED_MAX: usize = 1_024;
 
 /// Probes on their way, and the latest answer.
@@ -25,7 +27,7 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// Nothing is answered: books lag.
+    /// Makes the state before the first answer: books lag.
     pub fn new(lag_ns_max: u64) -> Freshness {
         Freshness {
             lag_ns_max,
@@ -81,12 +83,12 @@ impl Freshness {
         Some((now_ns, self.answered_ns))
     }
 
-    /// Whether a probe of this time was sent after `since_ns`, and its answer has not arrived.
+    /// Whether a probe of this time was sent after `since_ns`, and still waits for its answer.
     pub fn is_due(&self, probe_ns: u64, since_ns: u64) -> bool {
         probe_ns > since_ns && self.sent.binary_search(&probe_ns).is_ok()
     }
 
-    /// The stream has the answer to the probe of this time. Answers to probes of other receivers are ignored.
+    /// Takes the answer to the probe of this time. Answers to probes of other receivers are ignored.
     pub fn answer(&mut self, probe_ns: u64, now_ns: u64) {
         // mutant: relay: any answer proves that books are fresh
         let Ok(at) = self.sent.binary_search(&probe_ns) else {

@@ -68,8 +68,8 @@ impl Progress {
         self.ask_at_ns = 0;
     }
 
-    /// Whether to send a request now. Receivers of one link wait for different times, and send none once a round of
-    /// refreshes has begun.
+    /// Whether to send a request now. Receivers of one link wait for different times, and send none after the start of
+    /// a round of refreshes.
     pub fn asks(&mut self, now_ns: u64, delay_ns_max: u64) -> bool {
         if !self.is_incomplete || now_ns < self.ask_at_ns {
             return false;
@@ -85,7 +85,8 @@ impl Progress {
         true
     }
 
-    /// A batch of a round arrived that began here: it has everything. The rest of another round has not.
+    /// Takes a batch of a round that this receiver has followed from its start: such a round is complete. The rest of
+    /// another round is not.
     fn hear(&mut self, now_ns: u64) {
         self.ask_at_ns = now_ns + ASK_AGAIN_NS;
     }
@@ -173,7 +174,7 @@ impl Receiver {
             }
         }
         if ends {
-            // The next unit is complete whatever this one was.
+            // The next unit is complete, even if this one was not.
             self.progress.unit = Unit::Between;
             out.commit();
         }

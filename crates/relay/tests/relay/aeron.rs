@@ -16,12 +16,12 @@ use touchline_types::{Instrument, Validity};
 /// Bytes of a term: a window is half of it.
 const TERM_BYTES: u32 = 1024 * 1024;
 
-/// A channel of the loopback whose port nobody has.
+/// A channel of the loopback with a free port.
 pub fn unicast() -> String {
     format!("aeron:udp?endpoint={}", free_address())
 }
 
-/// A group on the loopback whose port nobody has.
+/// A group on the loopback with a free port.
 pub fn group(last: u8) -> String {
     let port = free_port();
     format!("aeron:udp?endpoint=239.255.91.{last}:{port}|interface=127.0.0.1")

@@ -395,7 +395,7 @@ fn books_older_than_the_limit_are_stale_although_batches_arrive() {
     stand.wait_ms(501);
     stand.answer(head(2));
     assert!(stand.receiver.is_lagging(), "below the next number");
-    // While this process is stopped nothing is judged; the first thing behind it is.
+    // While this process is stopped the lag is not judged; the first check after that judges it.
     stand.answer(head(3));
     assert!(!stand.receiver.is_lagging());
     stand.now.mono_ns += 501 * MS;

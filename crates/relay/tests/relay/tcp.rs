@@ -315,7 +315,8 @@ fn requests_without_end_starve_nobody() {
     assert_eq!(buses.counter("b", "relay_gaps"), 0);
 }
 
-/// The group of the configuration reads the received bus, and not the one that is sent; a group that does not exist is said.
+/// The group of the configuration may read the received bus, but not the sent one; a group that does not exist is
+/// reported.
 #[test]
 fn the_received_bus_is_shared_with_the_configured_group() {
     let buses = Buses::new();

@@ -7,7 +7,8 @@ use crate::link::tcp::number;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// A receiver is slow if it has not received what was sent this long ago, or sends no reports.
+/// Delay, ns, above which a receiver is slow: it lacks data sent this long ago. A receiver without reports is slow,
+/// too.
 const BEHIND_NS: u64 = 1_000_000_000;
 /// Time without a report: several intervals of reports.
 const SILENT_NS: u64 = 2_000_000_000;

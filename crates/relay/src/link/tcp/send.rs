@@ -219,7 +219,8 @@ impl SendLink for TcpSend {
         true
     }
 
-    /// Not while a client that waits for a refresh has not processed the previous one; one that does not read delays no other.
+    /// Whether a refresh may be sent: every client that waits for one has processed the previous one. A client that
+    /// does not read delays no other.
     fn has_room(&self) -> bool {
         let now_ns = self.now_ns;
         let mut waiting = self

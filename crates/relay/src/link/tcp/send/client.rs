@@ -32,9 +32,9 @@ pub(super) struct Client {
     pub(super) held_reported_ns: Option<u64>,
     /// Since when bytes wait in the queue.
     pub(super) blocked_ns: Option<u64>,
-    /// Bytes that the socket has not accepted.
+    /// Bytes that wait until the socket accepts them.
     pub(super) queue: VecDeque<u8>,
-    /// Reason of its end.
+    /// Reason of the connection's end.
     pub(super) end: Option<SendEvent>,
 }
 
@@ -71,7 +71,7 @@ impl Client {
         self.queue.is_empty() && self.flow.has_room(now_ns)
     }
 
-    /// Whether it has not read for so long that others do not wait for it.
+    /// Whether the client has been blocked for so long that others no longer wait for it.
     pub(super) fn is_stuck(&self, now_ns: u64) -> bool {
         let blocked_ns = self.blocked_ns.map(|at_ns| now_ns.saturating_sub(at_ns));
         blocked_ns.is_some_and(|blocked_ns| blocked_ns > BLOCK_NS_MAX)
