@@ -71,7 +71,7 @@ const MOST: &[(&str, usize)] = &[
     ("net", 5),
     ("python", 24),
     ("relay", 3),
-    ("session", 29),
+    ("session", 3),
     ("shm", 43),
     ("testing", 2),
     ("touchline", 127),

@@ -160,7 +160,7 @@ impl<C> LoginQueue<C> {
 }
 
 impl<C> Unauthenticated<C> {
-    /// The claimed identity; `None` if it has not been sent yet.
+    /// The claimed identity; `None` before it is complete.
     ///
     /// # Errors
     /// The first message is not a Logon or has no CompIDs.

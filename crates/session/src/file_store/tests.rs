@@ -107,7 +107,7 @@ fn a_reset_that_cannot_remove_records_closes_the_store() {
     assert_eq!((store.next_out(), store.next_in()), (1, 1));
 }
 
-/// The session ends with its store: nothing is sent that is not stored, and nothing is counted.
+/// The session ends with its store: an unstored message is not sent, and no number is counted.
 #[test]
 fn a_session_ends_when_its_store_fails() {
     let time = ReceiveTime::at(1_767_571_200_000_000_000);

@@ -1,12 +1,12 @@
 //! CompIDs and further fields, as a configuration has them.
 
-/// Tags that a configuration must not set: the session sets them, or they have a secret.
+/// Tags that a configuration must not set: the session sets them, or their value is a secret.
 const OURS: [u32; 14] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 141, 554, 925];
 
 /// A field written as `9001=Y`.
 ///
 /// # Errors
-/// What is wrong, and what to write. The text has nothing of a value that may be a secret.
+/// The mistake, and the valid form. The text omits values that may be secret.
 pub fn extra_field(text: &str) -> Result<(u32, Vec<u8>), String> {
     let (tag, value) = text.split_once('=').unwrap_or((text, ""));
     let tag = tag.parse().ok().filter(|tag| *tag > 0);

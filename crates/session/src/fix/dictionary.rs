@@ -61,7 +61,7 @@ impl Tables {
 /// Error in a dictionary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// The file, as it was given.
+    /// Path of the file, as given.
     pub file: String,
     /// The line, from 1.
     pub line: u32,

@@ -152,7 +152,7 @@ impl Incoming {
             && !self.logons.is_resetting()
     }
 
-    /// Handles the first message of a connection. Nothing is sent before the peer is identified.
+    /// Handles the first message of a connection. No message is sent before the peer is identified.
     fn first<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -351,7 +351,7 @@ impl Incoming {
         Outcome::Gap(expected, number - 1)
     }
 
-    /// A request is served whatever its number is: otherwise two sides that both have a gap would wait for each other.
+    /// Serves a resend request with any number: otherwise two sides that both have a gap would wait for each other.
     fn resend_request<S: Store>(
         &mut self,
         link: &mut Link<S>,

@@ -126,7 +126,7 @@ impl<S: Store> Link<S> {
         self.liveness.heartbeat_s()
     }
 
-    /// Bytes that are to be sent.
+    /// Bytes that wait to be sent.
     pub fn rest(&self) -> &[u8] {
         self.output.rest()
     }

@@ -18,11 +18,11 @@ pub struct Liveness {
 /// Action after a silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// Nothing was sent for an interval.
+    /// No message was sent for an interval.
     Heartbeat,
-    /// Nothing was received for 1.2 intervals, or for the time after which a TestRequest is sent.
+    /// No message was received for 1.2 intervals, or for the time after which a TestRequest is sent.
     TestRequest,
-    /// Nothing was received for 2.4 intervals.
+    /// No message was received for 2.4 intervals.
     GiveUp,
 }
 

@@ -24,10 +24,10 @@ const HEARTBEAT_S_MAX: u64 = 86_400;
 pub const RESET_WITH_ANOTHER_NUMBER: &str =
     "ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1";
 
-/// HeartBtInt (108) of a Logon, seconds; `None` if it has none.
+/// HeartBtInt (108) of a Logon, seconds; `None` if the field is absent.
 ///
 /// # Errors
-/// It is no number from 0 to a day.
+/// The field is not a number from 0 to 86,400.
 pub fn heartbeat_s(message: &Message<'_>) -> Result<Option<u32>, &'static str> {
     let Some(text) = field(message, tag::HEART_BT_INT) else {
         return Ok(None);
@@ -70,7 +70,7 @@ impl Terms {
         // mutant: fix session: a reset by a Logon with another number is accepted
         let wrong_number = (is_reset && number != 1).then_some(RESET_WITH_ANOTHER_NUMBER);
         let refusal = heartbeat_s.err().or(is_encrypted).or(wrong_number);
-        // What is wrong in a value that was read here is answered, whatever the dictionary says of it.
+        // A wrong value of a field that was read here is answered, even if the dictionary finds a fault, too.
         let is_readable = refusal.is_some() || checks::dictionary(settings, message).is_none();
         is_readable.then_some(Terms {
             number,

@@ -158,8 +158,8 @@ impl<S: Store> Session<S> {
         Some(event(link, outcome, message, parsed))
     }
 
-    /// Whether the body of the last returned message is left to its application
-    /// ([`super::Applications::with_bodies_verified`]), which has not reported its result yet.
+    /// Whether the session still waits for the application's result on the body of the last returned message
+    /// ([`super::Applications::with_bodies_verified`]).
     #[inline]
     pub fn is_body_unverified(&self) -> bool {
         self.unverified.is_some()
@@ -179,8 +179,8 @@ impl<S: Store> Session<S> {
         self.link.received();
     }
 
-    /// The application has not read the whole body, or found a fault: the session checks it. `true`: the message is
-    /// rejected, and the application must undo its effects.
+    /// The application read only a part of the body, or found a fault: the session checks the body. `true`: the message
+    /// is rejected, and the application must undo its effects.
     ///
     /// # Panics
     /// No body was left to the application.
@@ -306,10 +306,11 @@ impl<S: Store> Session<S> {
         self.link.phase().reason()
     }
 
-    /// The message, or the bytes that are none, that ended the connection, as text for a log: without passwords, and shortened.
-    /// If none did, the last message that was received. Empty: there was none. It may contain text of the counterparty.
+    /// The message, or the malformed bytes, that ended the connection, as text for a log: without passwords, and
+    /// shortened. If none of them ended it, the last message that was received; empty if there was none. The text may
+    /// contain text of the counterparty.
     ///
-    /// To be called before [`Session::disconnected`], which wipes what was received.
+    /// Call this before [`Session::disconnected`], which wipes received bytes.
     pub fn evidence(&self) -> String {
         match self.evidence.is_empty() {
             true => self.last_message(),

@@ -27,7 +27,7 @@ pub trait Store {
     /// The number is unchanged.
     fn expect(&mut self, next_in: u64) -> Result<(), StoreError>;
 
-    /// Copies a message into `room`. 0: it is no longer stored, was empty, or does not fit.
+    /// Copies a message into `room`. Returns 0 if the message is no longer stored, was empty, or does not fit.
     ///
     /// # Errors
     /// The store cannot be read.

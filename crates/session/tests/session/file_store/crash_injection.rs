@@ -11,7 +11,7 @@ pub enum Point {
     AfterStore,
     AfterSend,
     AfterAcknowledgement,
-    /// The session has returned a message, and the application has not processed it yet.
+    /// The session has returned a message, and the application still has to process it.
     BeforeDelivery,
     /// The application has received a message.
     AfterDelivery,

@@ -185,8 +185,7 @@ fn an_incomplete_record_is_removed() {
     }
 }
 
-/// A start with this file continues as if the last message had not been stored, unless it is
-/// complete.
+/// A start with this file continues as if the last message were absent, unless it is complete.
 fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
     let old = case.bytes.len();
     let name = format!("{}, {} of {} bytes", case.name, left.len(), after.len());

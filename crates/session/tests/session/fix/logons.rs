@@ -1,4 +1,4 @@
-//! Logons of this session that cannot be agreed to, and what is shown of a connection that ends.
+//! Logons of this session whose terms are rejected, and the evidence of a connection that ends.
 
 use crate::fix::rules::{BEGIN_NS, session, settings};
 use touchline_session::fix::{
@@ -11,7 +11,7 @@ fn filled(text: &str) -> Vec<u8> {
 }
 
 /// A Logon of this session whose terms cannot be agreed to is answered with the reason, in either role, and no number is reset.
-/// A counterparty that the application has not accepted yet hears nothing.
+/// A counterparty that the application did not yet accept receives no message.
 #[test]
 fn a_logon_with_impossible_terms_is_answered_with_the_reason() {
     let heartbeat = "HeartBtInt (108) must be a number of seconds from 0 to 86400";
@@ -149,7 +149,7 @@ fn the_answer_to_a_reset_has_the_heart_bt_int_of_the_counterparty() {
     }
 }
 
-/// Bytes that are no message are shown as they came, up to a length.
+/// Malformed bytes are shown as received, up to a length.
 #[test]
 fn the_evidence_of_a_connection_that_ends_is_what_the_counterparty_sent() {
     let mut us = session(Role::Initiator);
@@ -163,7 +163,8 @@ fn the_evidence_of_a_connection_that_ends_is_what_the_counterparty_sent() {
     assert_eq!(us.evidence(), "");
 }
 
-/// A counterparty that just closes: the last message that it sent is shown, with whatever arrived behind it, and without passwords.
+/// A counterparty closes the connection without a fault: the last message that it sent is shown, with all bytes that
+/// arrived after it, and without passwords.
 #[test]
 fn the_evidence_of_a_connection_without_a_reason_is_the_last_message() {
     let mut us = session(Role::Initiator);

@@ -1,4 +1,5 @@
-//! A store that keeps numbers and no messages: nothing is sent again, and nothing that is sent may wait in it.
+//! A store that keeps numbers and no messages: messages are not sent again, and a sent message must not wait in the
+//! store.
 
 use touchline_lab::fix::scenario::filled;
 use touchline_session::fix::{Role, Session, Settings, Store, StoreError};
@@ -42,8 +43,8 @@ impl Store for NumbersOnly {
     }
 }
 
-/// Numbers were skipped after a crash: the counterparty asks for all of them, and what is sent at once arrives, with our
-/// own request for what we missed.
+/// Numbers were skipped after a crash: the counterparty requests all of them, and a message sent meanwhile arrives, as
+/// does our own request for the messages that we missed.
 #[test]
 fn a_message_behind_a_long_request_is_sent() {
     let now = ReceiveTime::at(BEGIN_NS);
