@@ -33,7 +33,7 @@
 //! after its acquire fence, the watermark stored before it.
 //!
 //! Step 2 of the writer makes every crash harmless. At each instant the ring is a chain of committed frames that ends
-//! in a zero header, whatever the memory behind it contains. The next writer walks to that zero and continues there; it
+//! in a zero header, with any content in the memory behind it. The next writer walks to that zero and continues there; it
 //! overwrites half-written frames.
 //!
 //! The writer never loads a word that readers write (a lossless publication does, once per block), and readers write

@@ -54,7 +54,7 @@ pub fn evict(words: &[AtomicU64], index: usize) {
 }
 
 /// Whether a writer gains from [`evict`]: on AMD's processors a line that a reader of another cache complex has read takes
-/// three times as long to be owned again as one that nobody has.
+/// three times as long to be owned again as a line in no cache.
 pub fn evicts() -> bool {
     #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
     {

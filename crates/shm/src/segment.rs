@@ -7,8 +7,8 @@
 //!
 //! The protocols over [`Words`](crate::Words) define the content of the files.
 //!
-//! A process that forks without `exec` while it holds a lock, and dies, leaves the lock to the child. As long as it lives, the child
-//! frees nothing of it.
+//! A process that forks without `exec` while it holds a lock, and dies, leaves the lock to the child. The lock stays held as long as
+//! the child lives; the child releases no lock of its parent.
 //!
 //! A process that may write the directory may remove a name while its file is in use. Two rules prevent two writers
 //! then: locks are also on the directory and on each written file, and the writer periodically checks that the names

@@ -72,7 +72,6 @@ const MOST: &[(&str, usize)] = &[
     ("python", 24),
     ("relay", 3),
     ("session", 3),
-    ("shm", 43),
     ("testing", 2),
     ("touchline", 127),
     ("transport", 59),

@@ -215,7 +215,7 @@ mod tests {
     use crate::broadcast::{Geometry, Reader, Writer};
     use crate::words::zeroed;
 
-    /// A stream whose lines are evicted ahead is read as it was written, over many laps of the smallest and a larger ring.
+    /// A stream whose cache lines are evicted ahead is read back unchanged, over many laps of the smallest and a larger ring.
     #[test]
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     fn eviction_changes_no_message() {

@@ -131,7 +131,7 @@ fn two_crashes(
         published += publish(&mut writer, LETTERS, || awake.read_all());
         crash_injection::lives()
     } else {
-        // Nothing was started, and no reader can have attached: the next writer starts from zero.
+        // The writer died before it created the ring, so no reader can have attached: the next writer starts from zero.
         let refused = Writer::resume(memory.clone()).map(drop);
         assert_eq!(refused, Err(Refused::Foreign));
         memory

@@ -75,7 +75,7 @@ pub enum Refused {
     Foreign,
     /// The memory contains an inconsistent ring.
     Corrupt,
-    /// The publication is lossless, and a registered reader has not read data that a new writer would overwrite.
+    /// The publication is lossless, and a new writer would overwrite data that a registered reader still needs.
     Full {
         /// The slowest reader's slot.
         slot: usize,

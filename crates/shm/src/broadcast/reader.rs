@@ -84,8 +84,8 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Registers the reader with a slot. It starts at the last join point again, because the writer has not waited for
-    /// it so far.
+    /// Registers the reader with a slot. It starts at the last join point again, because the writer did not wait for it
+    /// before.
     pub fn registered(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
         self.cursor = Some(Cursor {
             cursors,

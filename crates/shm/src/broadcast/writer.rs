@@ -58,7 +58,7 @@ pub enum NoRoom {
         /// The maximum, bytes.
         message_max: usize,
     },
-    /// The publication is lossless, and a registered reader has not read the data to be
+    /// The publication is lossless, and a registered reader still needs the data to be
     /// overwritten.
     Full {
         /// The slowest reader's slot.
@@ -209,7 +209,7 @@ impl<M: Words> Writer<M> {
     /// behind a zero header, as one that dies during a payload.
     ///
     /// # Errors
-    /// There is no room; then nothing is staged.
+    /// The message has no room; no message is staged then.
     ///
     /// # Panics
     /// A message is staged already.
@@ -337,7 +337,7 @@ impl<M: Words> Writer<M> {
     /// Provides room for a message of this size, in one piece and announced.
     #[inline(always)]
     fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
-        // The limit may be behind: then nothing is left. The frame ends at the next whole word, and no length wraps.
+        // The limit may be behind the position: the rest is 0 then. The frame ends at the next whole word, and no length wraps.
         let left = (self.limit.wrapping_sub(self.next.position) as i64).max(0) as u64;
         // mutant: ring: a frame ends behind its limit
         if (length as u64).saturating_add(WORD - 1) < left {

@@ -20,7 +20,7 @@ pub fn wall_ns() -> u64 {
 pub struct WallWatch {
     /// Wall clock less boot clock as of the last step or the start, nanoseconds.
     offset_ns: i64,
-    /// The same as of the last look: smaller changes are no steps.
+    /// Wall clock less boot clock as of the last look, nanoseconds: small changes are not steps, and stand only here.
     latest_ns: i64,
 }
 

@@ -14,9 +14,9 @@ pub enum Found {
         /// Position after its last change.
         position: u64,
     },
-    /// Empty: the present writer has not written it.
+    /// Empty slot: the present writer did not write it yet.
     Nothing,
-    /// A change is in progress, so nothing was copied. A running writer ends it within microseconds, a stopped one when
+    /// A change is in progress, so the reader copied no words. A running writer ends the change within microseconds, a stopped one when
     /// it continues, a dead one never.
     Busy(Change),
     /// The writer changed the slot during the copy, which was discarded.

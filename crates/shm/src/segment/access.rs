@@ -17,9 +17,9 @@ const NAME_OF_USER: &str = "touchline-";
 /// Longest entry of a group that is read.
 const ENTRY_BYTES_MAX: usize = 1 << 20;
 
-/// Owner that is stated for a directory of buses: by the environment, or else by its name.
+/// Stated owner of a directory of buses: by the environment variable, or else by the directory's name.
 ///
-/// What is stated and not a number is a user who owns nothing.
+/// A value of the variable that is not a number stands for a user who owns no file.
 pub fn stated_owner(path: &Path) -> Option<u32> {
     if let Some(stated) = std::env::var_os(OWNER) {
         let number = stated.to_str().and_then(|text| text.parse().ok());
@@ -35,7 +35,7 @@ pub fn stated_owner(path: &Path) -> Option<u32> {
 /// Number of a group, from its name or its number.
 pub fn group_of(name: &str) -> Result<u32, Error> {
     match name.parse() {
-        // The system's word for "leave the group as it is".
+        // The system reads this number as "do not change the group".
         Ok(u32::MAX) => Err(Error::NoGroup { name: name.into() }),
         Ok(number) => Ok(number),
         Err(_) => by_name(name).ok_or_else(|| Error::NoGroup {
@@ -71,7 +71,7 @@ fn by_name(name: &str) -> Option<u32> {
     }
 }
 
-/// Gives a file or directory to a group, if there is one, and sets its mode; changes only what is different. The handle
+/// Gives a file or directory to a group, if there is one, and sets its mode; changes only attributes that differ. The handle
 /// may be one opened with `PATH`.
 pub fn give(
     handle: BorrowedFd<'_>,

@@ -21,7 +21,7 @@ pub struct Root {
     owner: u32,
     /// Likewise if they are of this process's user.
     is_own_trusted: bool,
-    /// Group that may read what is created here.
+    /// Group that may read the files and directories created here.
     group: Option<u32>,
 }
 
@@ -51,8 +51,8 @@ impl Root {
         }
     }
 
-    /// Shares what is created here with a group, given by name or number, whose members may read it: directories 0750,
-    /// files 0640. Without one everything is private: 0700, 0600.
+    /// Shares the directories and files created here with a group, given by name or number, whose members may read them: directories 0750,
+    /// files 0640. Without a group all are private: 0700, 0600.
     ///
     /// A member of the group may hold up the next start of the writer, because it may put a read lock on its files.
     ///
@@ -409,7 +409,7 @@ impl Directory {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = open_beneath(self.handle(), file, flags, Mode::RUSR | Mode::WUSR)?;
-        // Whatever the umask is.
+        // The mode does not depend on the umask.
         rustix::fs::fchmod(&handle, Mode::RUSR | Mode::WUSR)?;
         Ok(handle)
     }

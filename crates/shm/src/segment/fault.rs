@@ -140,7 +140,7 @@ fn replace(entry: &Entry, address: usize) -> bool {
     // Before the zeros can be read: a reader of a zero that then loads the flag finds it set.
     // mutant: shm: a truncated file is not reported
     entry.damaged.store(true, Ordering::SeqCst);
-    // SAFETY: FIXED replaces what is mapped at `base..base + bytes`. That is exactly one mapping of
+    // SAFETY: FIXED replaces the mapping at `base..base + bytes`. That is exactly one mapping of
     // ours: `covering` gave base and length of one registration, and this registration is still valid,
     // because the faulting access borrows the mapping, which is released only when no borrow is left.
     // All accesses to it are atomic and expect any value, so none relies on the bytes that go. The call

@@ -1,8 +1,8 @@
-//! Files of readers of other users, in a folder beside those of the writer: the group of a shared bus may create files there, and
-//! nobody trusts them.
+//! Files of readers of other users, in a folder beside those of the writer: the group of a shared bus may create files there, so
+//! their content is not trusted.
 //!
 //! A file is `UID.NAME`, is read only if it belongs to that user, and is locked as long as its process lives. Where another user has put
-//! a file of this name it is `UID-KEY.NAME`, with a key that nobody guesses. The folder is sticky: only the owner of a file and the owner
+//! a file of this name it is `UID-KEY.NAME`, with a random key. The folder is sticky: only the owner of a file and the owner
 //! of the bus remove it. A file is all that one reader has, so that the owner of the bus can remove
 //! what dead readers of others left.
 
@@ -85,7 +85,7 @@ impl WriterLock {
         let bus = self.directory();
         let (path, group) = (bus.path_of(name), bus.group());
         if group.is_none() || !is_wanted {
-            // What cannot be removed is of no use to anybody, and in nobody's way.
+            // A folder that cannot be removed stays: it is unused, and blocks no other file.
             return self.remove_folder(name).map_or_else(|_| Ok(()), Ok);
         }
         match rustix::fs::mkdirat(bus.handle(), name, Mode::RWXU) {
@@ -113,7 +113,7 @@ impl WriterLock {
             Err(Error::Missing { .. }) => return Ok(()),
             opened => opened?,
         };
-        // From here on nobody creates anything there.
+        // From here on no user can create a file there.
         access::give_file(folder.handle(), None, 0o700, || path.clone())?;
         std::fs::remove_dir_all(&path).map_err(|error| {
             let error = Errno::from_io_error(&error).unwrap_or(Errno::IO);
@@ -154,7 +154,7 @@ impl Guests {
         self.0.page_bytes()
     }
 
-    /// Its files, by user and name, `most` at most of each user, whatever members of the group create there.
+    /// Its files, by user and name: at most `most` of each user, however many files members of the group create there.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -217,7 +217,7 @@ impl Guests {
         found
     }
 
-    /// Removes, as the owner of the bus, what is no reader's file among the next `most` entries of a pass. The file of a dead reader
+    /// Removes, as the owner of the bus, files that are not readers' among the next `most` entries of a pass. The file of a dead reader
     /// stays for a while: it has the reader's name.
     pub fn sweep_strangers(&self, pass: &mut Option<Pass>, most: usize) {
         for _ in 0..most {
@@ -245,7 +245,7 @@ impl Guests {
         None
     }
 
-    /// Removes an entry that a dead reader left, or that is no reader's; returns its reader otherwise.
+    /// Removes the file of a dead reader, and an entry that is not a reader's file; returns its reader otherwise.
     fn sweep_one(&self, entry: &CStr) -> Option<Guest> {
         let (is_owner, user) = (self.0.is_own(), this_user());
         let guest = self.guest(entry);
@@ -331,7 +331,7 @@ impl Guests {
     /// Maps the file of a reader, and whether its process lives.
     ///
     /// # Errors
-    /// The file belongs to another user than its name says, is no regular file, is open to others, or has another length than
+    /// The file belongs to another user than its name says, is not a regular file, is open to others, or has another length than
     /// its head states.
     pub fn open(&self, guest: &Guest, length: Length) -> Result<(Mapping, bool), Error> {
         let (file, of_user) = (guest.file(), self.0.clone().owned_by(guest.user));
@@ -468,7 +468,7 @@ impl Drop for GuestFile {
     fn drop(&mut self) {
         // Another reader of this user may have the name meanwhile, also this one after it was moved.
         let name = Name::new(self.guests.0.path_of(&self.file), &self.lock);
-        // A forked child removes nothing of its parent's.
+        // A forked child does not remove files of its parent.
         if self.owner.is_this() && name.is_ok_and(|name| !name.is_lost()) {
             let _ = self.guests.0.remove_file(&self.file);
         }

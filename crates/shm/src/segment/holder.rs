@@ -7,7 +7,7 @@ use std::time::SystemTime;
 /// Length of a signature, which is filled up with spaces.
 pub(super) const SIGNATURE_BYTES_MAX: usize = 512;
 
-/// Process that writes a bus, as stated by its signature. Zeros and empty if it has not signed: it
+/// Process that writes a bus, as stated by its signature. Zeros and empty without a signature: it
 /// started just now, or the bus is on `hugetlbfs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holder {

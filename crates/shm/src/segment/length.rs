@@ -59,7 +59,7 @@ impl Length {
     }
 }
 
-/// First words of a file, zeros behind its end. Read instead of mapped: that takes no memory of a hole.
+/// First words of a file, zeros behind its end. Read instead of mapped, because a mapping would allocate memory for unwritten pages.
 fn head(file: impl AsFd) -> Result<Vec<AtomicU64>, Errno> {
     let mut bytes = [0; HEAD_BYTES];
     rustix::io::pread(file, &mut bytes, 0)?;

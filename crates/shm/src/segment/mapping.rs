@@ -94,7 +94,7 @@ pub enum Warning {
     NotLocked {
         /// Size to be locked.
         needed_bytes: u64,
-        /// `RLIMIT_MEMLOCK`; `None` is no limit.
+        /// `RLIMIT_MEMLOCK`; `None`: unlimited.
         limit_bytes: Option<u64>,
     },
     /// The pages are of normal size.
@@ -127,7 +127,7 @@ impl fmt::Display for Warning {
 /// What a look at the name of a mapped file finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// The file, as long as it was mapped.
+    /// The file, with the length that was mapped.
     Whole,
     /// The file, longer or shorter; or it was shorter once.
     OtherLength,
@@ -241,7 +241,7 @@ impl Mapping {
         let path = directory.path_of(file);
         let length = stat.st_size as u64;
         space::check_size(directory.handle(), &path, length, "start its writer again")?;
-        // First: a file in use is that, whatever its length.
+        // First, so that a file in use is reported as in use, with any length.
         if access == Access::Write {
             lock_file(&handle, &path, options)?;
         }
@@ -294,7 +294,7 @@ impl Mapping {
     /// the memory is reserved already.
     ///
     /// # Errors
-    /// [`Error::NoSpace`]; nothing is changed.
+    /// [`Error::NoSpace`]; the file is unchanged.
     ///
     /// # Panics
     /// The range is not inside the mapping.

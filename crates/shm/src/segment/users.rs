@@ -9,8 +9,8 @@ pub const USERS: &str = "/proc/self/uid_map";
 /// Its groups.
 pub const GROUPS: &str = "/proc/self/gid_map";
 
-/// User of this process, as it is seen on its files. Users that its user namespace does not map all have one number, which
-/// says nothing.
+/// User of this process, as its files show it. All users that its user namespace does not map have one number, which
+/// identifies none of them.
 pub fn this_user() -> u32 {
     let user = rustix::process::geteuid().as_raw();
     match is_unmapped(user, USERS) {

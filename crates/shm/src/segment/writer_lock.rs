@@ -119,7 +119,7 @@ impl WriterLock {
     }
 
     /// Removes the directory with all its files, and releases the lock. Readers that have a file mapped keep it. A
-    /// process that takes the lock at this moment finds the directory removed. In a forked child nothing is removed: the directory is
+    /// process that takes the lock at this moment finds the directory removed. A forked child removes no file: the directory is
     /// that of the process that took the lock.
     ///
     /// # Errors

@@ -243,7 +243,7 @@ fn joining_a_lossless_publication() {
     });
 }
 
-/// No data that a registered reader has not read is overwritten; data that it has read may be.
+/// Data that a registered reader still needs is never overwritten; data that it has read may be.
 #[test]
 fn a_lossless_publication() {
     check("a lossless publication", || {

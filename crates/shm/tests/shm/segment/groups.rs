@@ -200,8 +200,8 @@ pub fn play_stranger(folder: &Path) {
     }
 }
 
-/// The next writer of a bus grants what its own settings say, whatever its predecessor granted; one that is refused
-/// changes nothing. The root stays shared: it may have other buses.
+/// The next writer of a bus grants the access that its own settings say, and withdraws other access that its predecessor granted;
+/// a writer that is refused changes no access. The root stays shared: it may have other buses.
 #[test]
 fn the_next_writer_grants_withdraws_and_changes_the_group() {
     if skipped() {

@@ -148,7 +148,7 @@ fn files_of_another_user_are_rejected() {
             );
             leaves_them_alone(&error);
         }
-        // What is not a file of a bus at all.
+        // A path of another type than a file or directory of a bus.
         let place = standing();
         let moved = place.folder().join("moved");
         let path: std::path::PathBuf = place.path_of(file).components().collect();

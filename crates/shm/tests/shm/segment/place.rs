@@ -59,7 +59,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Permission bits of a path, whatever its type.
+/// Permission bits of a path of any type.
 pub fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }
