@@ -74,7 +74,7 @@ const MOST: &[(&str, usize)] = &[
     ("session", 3),
     ("testing", 2),
     ("touchline", 127),
-    ("transport", 59),
+    ("transport", 3),
     ("types", 1),
     ("wire", 38),
     ("xtask", 1),

@@ -6,7 +6,7 @@ use touchline_shm::segment::{Look, Mapping};
 /// Reason why a publisher cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// A file is longer or shorter than this process made it: what was cut off is lost, and no reader opens a longer one.
+    /// A file is longer or shorter than this process made it: bytes that were cut off are lost, and readers refuse a longer file.
     #[error(
         "bus file truncated or extended: {0}; restart the publisher, which creates the bus again, and find the program that changed its length"
     )]

@@ -382,12 +382,12 @@ impl<const N: usize> Reading<N> {
     }
 
     /// Moves a registered reader to new cursors, which the publisher made because another process changed the length of the
-    /// old ones. It keeps its place. Nothing is lost by that alone: what the publisher overwrites before it sees the new
-    /// cursor is an overrun.
+    /// old ones. The reader keeps its position. The move itself loses no message: messages that the publisher overwrites before it sees
+    /// the new cursor are an overrun.
     pub fn renew_cursor(&mut self) {
         let is_lost = |cursors: &Cursors<Mapping>| {
             let memory = cursors.memory();
-            // One of another user has its cursor in a file of its own.
+            // A reader of another user has its cursor in a file of its own.
             memory.path().ends_with(CURSORS) && (!memory.intact() || memory.is_replaced())
         };
         if self.ring.cursors().is_some_and(is_lost)

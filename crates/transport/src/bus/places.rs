@@ -45,9 +45,9 @@ pub struct PlaceFile {
     cursors: Cursors<Mapping>,
     /// Slots that the bus gives.
     slots: u32,
-    /// Last number of the slot: its reader is waited for no more when that is to be reported.
+    /// Last number of the slot, kept for the report that the publisher does not wait for its reader any more.
     number: u64,
-    /// Removed with it.
+    /// Guard of the file: its drop removes the file.
     _file: GuestFile,
 }
 
@@ -99,7 +99,7 @@ impl PlaceFile {
     /// It gives none.
     pub fn await_slot(&self, is_published: impl Fn() -> bool) -> Result<(), Error> {
         let start = Instant::now();
-        // Without a publisher nothing is overwritten, and the next one begins with the places that there are.
+        // A bus without a publisher is not overwritten, and the next publisher begins with the places of the folder.
         while self.slot().is_none() && is_published() {
             if start.elapsed() >= SLOT_MAX {
                 return Err(self.refused()?);
@@ -165,13 +165,13 @@ pub enum Seen {
     Left,
     /// The slot has moved: try again.
     Moved,
-    /// The reader has not moved.
+    /// The reader stands at the same position.
     Same,
 }
 
 impl HeldPlaces {
-    /// The folder of a bus with this number of slots; `None` if it is shared with nobody. What dead readers left is removed, and each
-    /// living one has its slot at the position that it states.
+    /// The folder of a bus with this number of slots; `None` if the bus is private. Files of dead readers are removed, and each
+    /// living reader has its slot at the position that it states.
     ///
     /// # Errors
     /// The folder is not as the publisher makes it.
@@ -194,7 +194,7 @@ impl HeldPlaces {
         Ok(Some(places))
     }
 
-    /// Whether the process lives for which the publisher holds this slot; `None` if it holds it for nobody.
+    /// Whether the process of the reader of this slot lives; `None` if the publisher holds the slot for no reader.
     pub fn lives(&self, slot: usize) -> Option<bool> {
         let held = self.held.iter().find(|held| held.slot() == slot)?;
         Some(held.lives())
@@ -281,7 +281,7 @@ impl HeldPlaces {
     }
 }
 
-/// Words of a file that states a place. One that states none is not mapped: a look would fill a hole with memory of the publisher.
+/// Words of a file that states a place. A file without one is not mapped: reading it would allocate unwritten pages at the publisher's cost.
 fn stated_words(head: &[AtomicU64]) -> Option<usize> {
     let is_taken = Cursors::new(head).lease(OWN).is_some();
     Some(match is_taken {
@@ -350,7 +350,7 @@ impl Held {
         };
         let next = next.unwrap_or(stated);
         let now = cursors.position(self.slot()).unwrap_or(next);
-        // What is ahead of the stream is no position of a reader, and one that is behind was passed.
+        // A position ahead of the stream is not a reader's position, and the slot has passed a position behind it.
         // mutant: places: a reader states any position
         let moves = is_ahead(stated, now) && !is_ahead(stated, next);
         if !moves {

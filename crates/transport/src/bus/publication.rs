@@ -17,7 +17,7 @@ use touchline_shm::segment::{Guests, Look, Mapping, Pass, WriterLock};
 ///
 /// A message is written once, in place: [`stage`](Publication::stage) claims its room in the ring and writes it,
 /// [`release`](Publication::release) makes it visible. In between the tables are changed, with the message's position;
-/// a publisher that dies in between has not published the message.
+/// a publisher that dies in between did not publish the message.
 #[derive(Debug)]
 pub struct Publication {
     ring: broadcast::Writer<Mapping>,

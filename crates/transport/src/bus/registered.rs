@@ -1,4 +1,4 @@
-//! Registered readers of a lossless bus, as its writer has them: their cursors, and what it decides about one that blocks it.
+//! Registered readers of a lossless bus, as its writer has them: their cursors, and its decision about a reader that blocks it.
 
 use super::cursors::{CURSORS, cursor_options};
 use super::error::Error;
@@ -19,7 +19,7 @@ pub struct Registered {
     pub places: Option<HeldPlaces>,
 }
 
-/// Decides about the reader in a slot that blocks the writer, at position `next` if it has begun; `None` if its slot has moved.
+/// Decides about the reader in a slot that blocks the writer; `next`: the writer's position, once it has started. `None` if the slot has moved.
 pub fn judge(
     policy: &mut SlowReaderPolicy,
     places: &mut Option<HeldPlaces>,

@@ -289,7 +289,7 @@ impl<const N: usize> Subscription<N> {
                 bytes: lost.bytes,
             });
         }
-        // Its start is about to be written, or what was written is not there any more: no progress until then.
+        // The start of the next publisher is about to be written, or was overwritten: no progress until then.
         if self.reading.ring.generation() != generation {
             return self.nothing();
         }

@@ -61,8 +61,8 @@ impl Watch {
         self.damage_notified = false;
     }
 
-    /// Whether an event repeats the last one without any progress: the reader is where it was, and what stands there was written over.
-    /// Then there is nothing to read until a publisher writes again.
+    /// Whether an event repeats the last one without any progress: the reader has the same position, and its message was overwritten.
+    /// Then the reader has no message to read until a publisher writes again.
     #[cold]
     pub fn is_repeated(&mut self, event: &RingEvent) -> bool {
         match event {
@@ -88,7 +88,7 @@ impl Watch {
         self.looked = None;
     }
 
-    /// Whether something is to be reported once everything is read.
+    /// Whether an event is due once every message is read.
     pub fn is_any_seen(&self) -> bool {
         self.gone_seen || self.turn_seen || self.move_seen
     }

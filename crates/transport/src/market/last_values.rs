@@ -107,7 +107,7 @@ fn store(
     };
     match update {
         Update::Trade(trade) => {
-            // A correction or a bust refers to the last trade, or to one that is no longer kept.
+            // A correction or a bust refers to the last trade, or to a trade that the slot does not hold any more.
             let is_last = trade.trade_id != 0 && trade.trade_id == *last_trade;
             let codes = match trade.action {
                 UpdateAction::New => trade_codes(trade),
@@ -261,7 +261,7 @@ impl LastValueTable {
         stored.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
-    /// The next trade of its instrument is the last one, whatever it corrects or busts.
+    /// States that the next trade of its instrument is the last one, also if it corrects or busts another trade.
     pub fn expect_trade(&mut self, trade: &Trade) {
         let slot = slot_of(trade.instrument);
         if self.slots.has(slot) {

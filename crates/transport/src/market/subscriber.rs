@@ -504,7 +504,7 @@ impl Subscriber {
             return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Damaged)));
         }
         let due = self.watch.is_due();
-        // Nothing of them is read any more.
+        // The old files are not read any more.
         self.watch.move_seen = true;
         match due.then(|| self.look()).flatten() {
             Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),

@@ -157,7 +157,7 @@ impl Tables {
         }
     }
 
-    /// A trade that is kept next is the last one of its instrument, whatever it corrects or busts.
+    /// States that the next stored trade is the last one of its instrument, also if it corrects or busts another trade.
     pub fn expect_trade(&mut self, trade: &Trade) {
         self.last_values.expect_trade(trade);
     }

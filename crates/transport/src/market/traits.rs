@@ -112,7 +112,7 @@ pub enum SubscriptionEvent {
         /// Layout number; for a reader of tops alone also the version of the native format, if its tops are of the direct book.
         layout: u64,
     },
-    /// This process was forked from that of a reader with a name or a place, which lives on there: nothing is read here.
+    /// This process was forked from the process of a reader with a name or a place, which keeps the reader: the child reads no messages.
     Forked,
 }
 

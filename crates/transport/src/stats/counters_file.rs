@@ -83,7 +83,7 @@ impl CountersFile {
         };
         let mut writer = counters::Writer::create(file.clone(), &origin, counters, histograms)
             .map_err(|refused| Error::contents(file, refused))?;
-        // Nothing was counted yet, so zeros are valid.
+        // All counts are 0 at the start, so zeros are valid.
         writer.state_written(origin.start_unix_ns);
         let file = file.clone();
         Ok(CountersFile { writer, file })

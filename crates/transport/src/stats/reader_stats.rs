@@ -312,7 +312,7 @@ impl ReaderStats {
         if !self.counters_file.is_orphaned() {
             return;
         }
-        // Another process may have the name there: then this reader is no longer shown. Messages wait for nothing here.
+        // Another process may have the name there: then this reader is not listed any more. The call never waits for the name, so messages are not delayed.
         let (root, bus, name) = (&self.root, &self.bus, &self.name);
         if let Ok(mut new) = ReaderStats::create_within(root, bus, name, self.clock, 1) {
             new.counters = self.counters;
@@ -487,7 +487,7 @@ pub(crate) fn sweep_of(root: &Root, bus: &str) {
     }
 }
 
-/// Root of the counters files, whose "buses" are readers. Private, whatever the access to the bus.
+/// Root of the counters files, whose "buses" are readers. Private, also if the bus is shared.
 fn stats_of(root: &Root, bus: &str) -> Result<Root, Error> {
     Ok(Root::at(root.open(bus)?.path().join(FOLDER)))
 }

@@ -66,7 +66,7 @@ fn fill(folder: &Path) -> PathBuf {
     full
 }
 
-/// An order book without a slot is no empty one to a reader that joins: while the file system is full, after that, and until a
+/// An order book without a slot is unknown, not empty, to a reader that joins: while the file system is full, after that, and until a
 /// message has all of it. One with a slot has its orders.
 fn order_books(folder: &Path) {
     const NONE: [u64; 0] = [];
@@ -124,7 +124,7 @@ fn order_books(folder: &Path) {
     }
 }
 
-/// Publishes until the ring no longer has what is in it.
+/// Publishes until every earlier message of the ring is overwritten.
 fn lap(publisher: &mut Publisher) {
     let state = Update::State(State {
         instrument: Instrument(0),

@@ -1,5 +1,5 @@
-//! Named readers of other users: the group of a bus and its owner see them, none writes another one's file, and what they create harms
-//! nobody.
+//! Named readers of other users: the group of a bus and its owner see them, none writes another one's file, and the files that they create
+//! do no harm.
 
 use crate::world::{Buses, Market, mirror, small};
 use rustix::fs::{CWD, FileType, FlockOperation, Mode, fcntl_lock, mknodat};
@@ -100,7 +100,7 @@ fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
         all[0].lag_bytes > 0 && all[0].counters.messages > 0,
         "{all:?}"
     );
-    // Another user of the group has the same name, sees both, and changes nothing of the first.
+    // Another user of the group has the same name, sees both readers, and does not change the first.
     as_user(OTHER, || {
         let _same = named(&root, "strategy").expect("a name of its own");
         let all = readers(&root, "test").expect("the bus is shared");
@@ -123,7 +123,7 @@ fn a_reader_of_another_user_is_seen_with_its_lag_and_its_user() {
     drop(publisher);
     drop(subscriber);
     assert_eq!(names(&seen()), [""; 0]);
-    // Without a group nobody has a name, and the folder is gone.
+    // Without a group readers of other users have no name, and the folder is gone.
     let _publisher = Publisher::open(&buses.root(), "test", &small()).unwrap();
     assert!(!buses.root().path().join("test/guests").exists());
 }
@@ -287,14 +287,14 @@ fn a_member_that_takes_the_name_of_another_users_file_keeps_that_user_from_no_na
     }
 }
 
-/// A folder that only its user can empty keeps the bus as it is.
+/// A folder that only its user can empty leaves the bus unchanged.
 #[test]
 fn a_bus_whose_guests_cannot_be_removed_is_left_whole() {
     if !is_root() {
         return;
     }
     let buses = Buses::new();
-    // The owner of the bus is no root here, who removes everything.
+    // The owner of the bus is not root here, because root can remove every file.
     let owner = 64_102;
     fs::create_dir(buses.root().path()).unwrap();
     fs::set_permissions(buses.root().path(), fs::Permissions::from_mode(0o700)).unwrap();

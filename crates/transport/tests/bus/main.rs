@@ -1,5 +1,5 @@
-//! The bus: published messages reach the other side, whenever it joins and whatever happens to
-//! either.
+//! The bus: published messages reach the other side at any time of its join, and after restarts and crashes of
+//! either side.
 
 mod channel;
 mod deep;

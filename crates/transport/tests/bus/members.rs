@@ -214,7 +214,7 @@ fn a_reader_without_a_place_is_refused() {
     drop(lossy);
 }
 
-/// Whatever a member writes in its own file, and whatever it creates: another one's reader loses nothing, and the publisher goes on.
+/// A member writes anything into its own file and creates any file: readers of others lose no message, and the publisher continues.
 #[test]
 fn what_a_member_states_harms_itself_alone() {
     if !is_root() {
@@ -312,7 +312,7 @@ fn what_a_member_creates_among_the_places_stops_nobody() {
     drop((evil, honest));
 }
 
-/// The place of a reader with a name is that which the publisher holds for its user, whatever its own file states.
+/// The place of a reader with a name is the one that the publisher holds for its user, even if its own file states another.
 #[test]
 fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
     if !is_root() {

@@ -34,7 +34,7 @@ fn another_publisher_continues_the_numbers_and_starts_with_empty_books() {
     gateway
         .market
         .assert_equal(&reader.mirror, "after the restart");
-    // Sequence numbers continue: nothing of either publisher was lost.
+    // Sequence numbers continue: no message of either publisher was lost.
     let mut last = 0;
     gateway.events(1);
     while reader
@@ -396,8 +396,8 @@ fn a_subscriber_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
 /// Far more than a reader needs, on a host with other work.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A publisher that continues a ring whose end was overwritten may begin behind a reader. The reader does not wait until it
-/// is overtaken: its books would be live and old.
+/// A publisher that continues a ring whose end was overwritten may begin behind a reader. The reader does not wait until the publisher
+/// reaches its position: its books would be live and old meanwhile.
 #[test]
 fn a_reader_ahead_of_the_next_publisher_follows_it_at_once() {
     let buses = Buses::new();

@@ -66,7 +66,7 @@ fn a_named_reader_is_shown_with_its_lag() {
     let overview = Overview::of(&buses.root(), "test").expect("the bus is there");
     let position = overview.position;
     assert_eq!(idle_seen.lag_bytes, position - idle_seen.counters.position);
-    // It joined at the last join point, before which nothing is unread.
+    // It joined at the last join point, and counts no earlier message as unread.
     assert!(idle_seen.lag_bytes > counters.bytes_published / 2);
     assert_eq!(quick_seen.counters.position, position);
     assert_eq!(quick_seen.counters.messages, counters.messages_published);

@@ -88,7 +88,7 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
         reader.mirror.orders_validity(Instrument(0)),
         Validity::Stale
     );
-    // It continues with old packets, and has not caught up.
+    // The publisher continues with old packets, and is still behind.
     gateway.events(50);
     change_orders(&mut gateway, 0, 9, Validity::Live);
     change_orders(&mut gateway, 1, 8, Validity::Recovering);

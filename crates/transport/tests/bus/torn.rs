@@ -133,7 +133,7 @@ fn begun(instruments: u32) -> (Buses, Gateway) {
     (buses, gateway)
 }
 
-/// So many events that each instrument had some, and that the ring wrapped.
+/// Publishes enough events that each instrument had one, and that the ring wrapped.
 fn go_round(gateway: &mut Gateway) {
     gateway.events(2_000);
 }
@@ -223,7 +223,7 @@ fn a_partly_written_book_is_stale_after_the_ring_is_read() {
     assert_eq!(mirror.validity(Instrument(0)), Validity::Stale, "{told}");
 }
 
-/// A change that ends is retried over several polls, and nothing is lost: neither the channel's
+/// A change that ends is retried over several polls, and no state is lost: neither the channel's
 /// state, nor a definition, nor a book.
 #[test]
 fn a_slot_that_is_being_changed_is_read_by_a_later_poll() {

@@ -1,4 +1,4 @@
-//! A wait for readers of other users ends, whatever they state.
+//! A wait for readers of other users ends, with any position that they state.
 
 use super::*;
 use crate::bus::places::PlaceFile;
@@ -130,7 +130,7 @@ fn a_position_ahead_of_the_stream_is_none() {
     assert_eq!(held(&shared), Some(next));
 }
 
-/// A reader that moved just before the end of a wait has room for the message then, whoever used up the time.
+/// A reader that moved just before the end of a wait has room for the message then, even if another reader used up the time.
 #[test]
 fn after_a_wait_each_reader_that_moves_is_tried_once_more() {
     let mut shared = Shared::new("once-more");

@@ -69,7 +69,7 @@ enum Part {
     /// Download phase of the venue. A running download is reported before the definitions, a completed one after the
     /// last book: the receiver has everything then.
     Download(Phase),
-    /// What is live again after a stall.
+    /// Books and states that are live again after a stall.
     Resumed(Resumed),
 }
 
@@ -124,7 +124,7 @@ impl Joining {
         }
     }
 
-    /// Hands out what is live again after a stall.
+    /// Hands out the books and states that are live again after a stall.
     pub fn resumed() -> Joining {
         Joining {
             next: Part::Resumed(Resumed::Channel),
@@ -543,7 +543,7 @@ impl Subscriber {
         channel.unwrap_or(NOTHING_HAPPENED)
     }
 
-    /// Whether live books are to be handed out as stale.
+    /// Whether live books are handed out as stale.
     #[inline]
     pub(super) fn is_publisher_away(&self) -> bool {
         self.watch.is_gone || self.watch.is_stalled

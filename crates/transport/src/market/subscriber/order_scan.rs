@@ -1,9 +1,9 @@
 //! Order books from their tables as of one position of the stream: a fuzzy checkpoint.
 //!
 //! The rows are read one by one while the publisher continues, so together they belong to no single moment. The
-//! messages from the start position `P0` bring them to one: each sets an order, removes it, or empties a book, whatever
-//! was read before. An order that none of them names was unchanged meanwhile. So after the last of them, at `S1`, every
-//! book equals the publisher's. `S1` is the first end of a batch after everything that was read: within a batch a row
+//! messages from the start position `P0` bring them to one: each sets an order, removes it, or empties a book, and does not
+//! depend on the row that was read. An order that no message names was unchanged meanwhile. So after the last of them, at `S1`, every
+//! book equals the publisher's. `S1` is the first end of a batch after the last row was read: within a batch a row
 //! may be reused for another order before the message that removes the first one.
 
 use crate::market::channel_image::{ChannelImage, is_before};
@@ -279,7 +279,7 @@ impl OrderScan {
         self.ring.as_ref().map_or(0, |ring| ring.next().position)
     }
 
-    /// First instrument without whose message nothing is known of its order book, if there is one.
+    /// First instrument whose order book is unknown until its next message, if there is one.
     pub fn refused_from(&self) -> Option<usize> {
         (self.refused_from != usize::MAX).then_some(self.refused_from)
     }

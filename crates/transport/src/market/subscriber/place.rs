@@ -31,8 +31,8 @@ impl Subscriber {
         self.settings.reader_stats.as_ref()
     }
 
-    /// The process whose name or place this reader has, if this process was forked from it: there the reader lives on. Its child
-    /// frees and changes nothing of it, and reads nothing.
+    /// The process that owns the name or place of this reader, if this process was forked from it: the reader belongs to that process, and the
+    /// child neither frees, changes nor reads it.
     #[inline]
     pub fn forked_from(&self) -> Option<Process> {
         self.owner.filter(|owner| !owner.is_this())

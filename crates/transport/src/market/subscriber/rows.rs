@@ -46,7 +46,7 @@ pub struct Rows {
     order_images: bool,
     /// A book that is defined in the ring is new, so the receiver has it: empty.
     defined_held: bool,
-    /// Everything handed out is void: nothing of books and the channel is handed out until the restart is reported.
+    /// The handed-out state is void: books and the channel are handed out again only after the restart is reported.
     awaits_restart: bool,
     /// The publisher has ended or is stalled: no book is visible as live.
     is_away: bool,

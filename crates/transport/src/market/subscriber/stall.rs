@@ -1,11 +1,11 @@
-//! Stalled publisher: its messages are not handed out as live until it states that it is current. Messages of one that
-//! has ended never are.
+//! Stalled publisher: its messages are not handed out as live until it states that it is current. Messages of a publisher that
+//! has ended are never handed out as live.
 //!
 //! A publisher that continues after a pause first finds old packets in its sockets. It publishes them in order, and
 //! states no activity until it has caught up. So books are followed meanwhile as stale; when the statement arrives,
 //! everything published before it is read before any book is live.
 //!
-//! A reader that has followed each book needs no table then: the state as published of the channel and of each live book is
+//! A reader that has followed each book needs no table then: the published state of the channel and of each live book is
 //! handed out, and reading goes on with the next message, so that none is skipped. A reader of live books alone, which has not
 //! followed them, gets each from its slot.
 
@@ -21,7 +21,7 @@ use touchline_types::native::{Body, Message, mark_stale};
 use touchline_types::{Instrument, OrdersUpdate, Timestamps, Update, Validity};
 use zerocopy::IntoBytes;
 
-/// Next part of what is live again after a stall.
+/// Next state to hand out as live again after a stall.
 #[derive(Clone, Copy, Debug)]
 pub enum Resumed {
     /// State of the channel.
@@ -76,7 +76,7 @@ impl Subscriber {
         Some(verdict)
     }
 
-    /// Hands out the next part of what is live again: the contents of each book are those that the receiver has.
+    /// Hands out the next state that is live again: the receiver has the contents of each book already.
     pub(super) fn resume<T>(
         &mut self,
         part: Resumed,

@@ -1,4 +1,4 @@
-//! What becomes of a message, by what its receiver has.
+//! Treatment of a message, which depends on the state that its receiver has.
 
 use touchline_types::{Instrument, Validity};
 
@@ -11,7 +11,7 @@ pub enum Verdict {
     Skip,
     /// The receiver lacks the book that it refers to: hand out the slot instead.
     Image(Instrument),
-    /// The book is no longer live, and the subscriber wants live books only: report its state.
+    /// The book is not live any more, and the subscriber wants live books only: report its state.
     BookState(Instrument, Validity),
     /// The same for the order book.
     OrdersState(Instrument, Validity),

@@ -92,7 +92,7 @@ impl Subscriber {
         self.settings.last_values && self.settings.kinds.has_any(kinds)
     }
 
-    /// Reads a slot into the scratch content; nothing of another writer.
+    /// Reads a slot into the scratch content; [`Found::Nothing`] if another writer wrote it.
     fn read_last_values(&mut self, slot: usize) -> Found {
         let found = self.reading.tables[LAST_VALUES].read(slot, &mut self.scratch.last_values);
         match self.is_of_the_same_writer() {

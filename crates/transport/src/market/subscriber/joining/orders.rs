@@ -173,7 +173,7 @@ impl Subscriber {
             return self.leave_orders(scan);
         };
         let Some((length, is_batch_end)) = read else {
-            // The batch has not ended: its publisher is running, stopped or dead.
+            // The batch is incomplete: its publisher is running, stopped or dead.
             return match self.tries_later() {
                 true => Step::Nothing,
                 false => self.give_up_orders(scan),

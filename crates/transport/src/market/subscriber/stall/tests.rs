@@ -130,7 +130,7 @@ fn messages_before_an_activity_statement_are_read_before_a_book_is_live() {
     assert_eq!(seen, in_order);
 }
 
-/// The bus goes on in other files: what was published in the old ones between the last read and the check is read before the move.
+/// The bus goes on in other files: messages published in the old files between the last read and the check are read before the move.
 #[test]
 fn messages_before_a_move_to_other_files_are_read_first() {
     let folder = Folder::new("stall");
