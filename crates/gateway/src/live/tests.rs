@@ -217,8 +217,8 @@ fn each_timer_of_a_quiet_gateway_checks_for_silence() {
     );
 }
 
-/// A step either way is counted, an alarm, and told to the feed before any time has it; the times of the feed then are those of the
-/// wall clock.
+/// A step in either direction is counted, raises an alarm, and is reported to the feed before any later time; the times of the feed
+/// then are those of the wall clock.
 #[test]
 fn a_step_of_the_wall_clock_is_counted_logged_and_told_to_the_feed_first() {
     const HOUR_NS: i64 = 3_600_000_000_000;
