@@ -1,9 +1,9 @@
 //! FIX tag=value, as FIX 4.4 sessions carry it: `8=FIX.4.4|9=…|35=…|…|10=…|`, each `|` a byte 0x01.
 //!
-//! [`frame`] finds one message at the beginning of what was received and verifies its length and
-//! checksum; [`Message::fields`] walks it. Values are borrowed bytes with conversions that are exact or
-//! an error. [`Encoder`] writes messages into the caller's buffer. [`validate`] holds a message against a
-//! [`dictionary`], as a session has to before it acts.
+//! [`frame`] finds one message at the beginning of received bytes and verifies its length and checksum;
+//! [`Message::fields`] walks it. Values are borrowed bytes with conversions that are exact or an error. [`Encoder`]
+//! writes messages into the caller's buffer. [`validate`] checks a message against a [`dictionary`], as a session must
+//! before it acts.
 //!
 //! Source: FIX 4.4 with errata 20030618, volume 1 (tag=value syntax, data types) and volume 2 (session).
 

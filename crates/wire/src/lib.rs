@@ -5,8 +5,8 @@
 //! their messages, generated from the templates that CME publishes. [`fix`] is FIX tag=value.
 //!
 //! # Never
-//! Allocates, reads a clock, does I/O, or panics on input: `no_std` without `alloc` makes most of that provable. Knows
-//! nothing of books, feeds, or our own events.
+//! Allocates, reads a clock, does I/O, or panics on input: `no_std` without `alloc` makes most of that provable. Uses
+//! books, feeds, or our own events.
 //!
 //! # Path
 //! The bytes of a packet enter at [`mdp3::Packet::parse`]; messages leave through [`mdp3::Packet::messages`] and

@@ -76,7 +76,6 @@ const MOST: &[(&str, usize)] = &[
     ("touchline", 127),
     ("transport", 3),
     ("types", 1),
-    ("wire", 38),
     ("xtask", 1),
 ];
 

@@ -115,10 +115,10 @@ impl<'a> Encoder<'a> {
         self.bytes(tag, write_timestamp(ns, precision, &mut room))
     }
 
-    /// Writes length and checksum, and gives the message.
+    /// Writes length and checksum, and returns the message.
     ///
     /// # Errors
-    /// The buffer was too small; nothing of it is to be used.
+    /// The buffer was too small; its contents must not be used.
     pub fn finish(mut self) -> Result<&'a [u8], Full> {
         let mut digits = [0; 20];
         let length = decimal_digits((self.end - self.body) as u64, &mut digits);

@@ -122,8 +122,9 @@ pub fn frame_with<S: Scan>(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malf
     }
 }
 
-/// Length and MsgType of the message at the beginning of `bytes`, as its first three fields state them; the type has at most
-/// four bytes, and is empty if the third field is another one. `None`: bytes are missing, or it is no message.
+/// Length and MsgType of the message at the beginning of `bytes`, as its first three fields state them; the type has at
+/// most four bytes, and is empty if the third field is another one. `None`: bytes are missing, or they are not a
+/// message.
 pub fn stated(bytes: &[u8]) -> Option<(usize, &[u8])> {
     const MSG_TYPE_BYTES_MAX: usize = 4;
     let Ok(Head::Whole { body, end }) = head(bytes) else {
@@ -185,7 +186,8 @@ pub(super) fn head(bytes: &[u8]) -> Result<Head, Malformed> {
     Ok(Head::Whole { body, end })
 }
 
-/// The head of FIX 4.4 with a length of one to seven digits, zeros before it included; whatever else is there is for [`head`].
+/// The head of FIX 4.4 with a length of one to seven digits, zeros before it included; all other bytes are left to
+/// [`head`].
 #[inline]
 fn usual_head(bytes: &[u8]) -> Option<Head> {
     const USUAL: &[u8; 12] = b"8=FIX.4.4\x019=";

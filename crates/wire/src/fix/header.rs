@@ -135,7 +135,7 @@ impl<'a> Header<'a> {
         header
     }
 
-    /// The value of a field of the header, as it is written.
+    /// Text of a field's value in the header.
     pub fn text(&self, tag: u32) -> Option<&'a [u8]> {
         let mut fields = Fields::new(self.bytes).map_while(Result::ok);
         fields

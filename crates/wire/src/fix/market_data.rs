@@ -1,7 +1,7 @@
 //! Market data as typed entries: snapshots (`W`), incremental refreshes (`X`) and mass quotes (`i`).
 //!
-//! One pass over the bytes behind the header; nothing is copied. Only the fields that every venue means alike are
-//! typed. [`Entry::bytes`] has all fields of an entry, for those that a venue adds.
+//! One pass over the bytes after the header, without copies. Only fields with the same meaning at every venue are
+//! typed. [`Entry::bytes`] has all fields of an entry, for fields that a venue adds.
 
 use super::header_tags::is_header;
 use super::names::Name;
@@ -367,7 +367,7 @@ const QUOTE_ID: u32 = 1 << 9;
 const TIME: u32 = 1 << 10;
 const POSITION: u32 = 1 << 11;
 
-/// The tag of [`tag::DERIBIT_TRADE_ID`] as it is written.
+/// Bytes of [`tag::DERIBIT_TRADE_ID`] in a message.
 const DERIBIT_TRADE_ID: &[u8; 7] = b"100009=";
 
 /// The other fields of an entry: their types, and the bits that identify them.

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use std::format;
 
-    /// Whatever a field begins with, the table is right.
+    /// The table is right for any first bytes of a field.
     #[test]
     fn each_tag_has_its_name() {
         let mut plain = 0;

@@ -249,7 +249,7 @@ pub(super) fn digits(word: u64, count: usize) -> Option<i64> {
     if count.wrapping_sub(1) > 7 {
         return None;
     }
-    // The first digit is the lowest byte; what is behind the digits is shifted out, zeros come in before them.
+    // The first digit is the lowest byte; the shift drops the bytes after the digits and puts zeros before them.
     number((word ^ ZEROS) << (64 - 8 * count))
 }
 

@@ -85,12 +85,12 @@ impl RefTag<'_> {
     }
 }
 
-/// Why a message is to be rejected.
+/// Why a session must reject a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reject<'a> {
     /// SessionRejectReason (373).
     pub reason: SessionRejectReason,
-    /// The field it is about. MsgType (35) for a message that the dictionary does not have.
+    /// The field with the fault. MsgType (35) for a message that the dictionary does not contain.
     pub tag: RefTag<'a>,
 }
 

@@ -1,12 +1,12 @@
 //! Many bytes at a time: where separators are, and the sum of all.
 //!
-//! SSE2 is part of every x86-64 processor, so nothing is asked at run time; elsewhere, and in tests beside it, the same
-//! is done with 64-bit words.
+//! SSE2 is part of every x86-64 processor, so no check at run time is needed; other processors, and tests that compare,
+//! use 64-bit words.
 
 /// The separator behind each field, 0x01.
 pub const SOH: u8 = 0x01;
 
-/// A way to look at many bytes at a time.
+/// Way to search many bytes at a time.
 pub trait Scan: Copy + core::fmt::Debug + Default {
     /// One bit for each separator, the lowest for the first byte.
     fn separators(block: &[u8; 64]) -> u64;

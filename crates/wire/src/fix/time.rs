@@ -42,8 +42,8 @@ pub(super) fn timestamp_of(date: &[u8], time: &[u8]) -> Result<u64, Malformed> {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Nanoseconds since midnight of `HH:MM:SS`, with a point and digits of a second or without. What is finer than a nanosecond is cut off:
-/// no rule here needs it.
+/// Nanoseconds since midnight of `HH:MM:SS`, with or without a point and digits of a second. Digits below a nanosecond
+/// are cut off: no rule here needs them.
 fn time_of_day(text: &[u8]) -> Result<u64, Malformed> {
     let [h0, h1, b':', i0, i1, b':', s0, s1, rest @ ..] = text else {
         return Err(Malformed::Time);

@@ -70,18 +70,18 @@ pub struct Field {
 /// How the bytes of a field are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// Of so many bytes, as the others whose size is not their own.
+    /// The number of bytes, here and in the variants whose type does not fix the size.
     Unsigned(u8),
     Signed(u8),
     Char,
     Text(u8),
     TimeNs,
     Days,
-    /// Size, and the power of ten that the mantissa counts.
+    /// Size in bytes, and the power of ten that the mantissa counts.
     Decimal(u8, i8),
-    /// The names of its values.
+    /// Function that returns the name of a value.
     Enum(fn(u8) -> Option<&'static str>),
-    /// Size, and bit number and name of each choice.
+    /// Size in bytes, and bit number and name of each choice.
     Set(u8, &'static [(u8, &'static str)]),
     /// Not on the wire.
     Constant(Value<'static>),
@@ -256,7 +256,7 @@ impl<'a> Message<'a> {
     /// Shows every field and entry to `visitor`.
     ///
     /// # Errors
-    /// Whatever the visitor wants to stop for.
+    /// An error that the visitor returns to stop.
     pub fn visit(&self, visitor: &mut dyn Visitor) -> fmt::Result {
         for (field, value) in self.fields() {
             visitor.field(field.name, value)?;

@@ -34,7 +34,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Printable ASCII as it is, everything else as `\xNN`, so that no field can disturb a terminal or a line format.
+/// Prints printable ASCII unchanged, and every other byte as `\xNN`, so that no field can disturb a terminal or a line
+/// format.
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.bytes.iter().try_for_each(|&byte| write_byte(f, byte))

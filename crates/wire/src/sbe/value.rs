@@ -11,20 +11,20 @@ pub trait Visitor {
     /// A field of the root, or of the entry that was announced last. Composites come member by member, as `field.member`.
     ///
     /// # Errors
-    /// Whatever the visitor wants to stop for.
+    /// An error that the visitor returns to stop.
     fn field(&mut self, name: &'static str, value: Value<'_>) -> fmt::Result;
 
     /// An entry of `group` begins, the first with `index` 0.
     ///
     /// # Errors
-    /// Whatever the visitor wants to stop for.
+    /// An error that the visitor returns to stop.
     fn entry(&mut self, group: &'static str, index: usize) -> fmt::Result;
 }
 
 /// Value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Nothing: the null value was sent, or the field is not in this message.
+    /// No value: the null value was sent, or the field is not in this message.
     Null,
     /// An unsigned integer.
     Unsigned(u64),
@@ -62,7 +62,8 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// What is not negative: an integer, a character or choice by its code, a time or date. `None` otherwise.
+    /// A value that cannot be negative: an integer, a character or choice by its code, a time or date. `None`
+    /// otherwise.
     pub fn unsigned(&self) -> Option<u64> {
         match *self {
             Self::Unsigned(number) | Self::TimeNs(number) | Self::Set { raw: number, .. } => {

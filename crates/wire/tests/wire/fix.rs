@@ -56,7 +56,7 @@ fn real_messages(captures: &Path) -> Vec<Vec<u8>> {
     messages
 }
 
-/// Every real message is read, and written again as it was.
+/// Every real message is read, and written again byte for byte.
 #[test]
 fn recorded_messages_are_written_again_byte_for_byte() {
     let Some(captures) = touchline_testing::captures("real messages of FIX") else {

@@ -63,7 +63,7 @@ impl<'a, S: Scan> MassQuote<'a, S> {
     }
 }
 
-/// One entry of a quote set. What is missing has not changed, as aggregators mean it. Text that is missing is empty.
+/// One entry of a quote set. A missing value is unchanged, as aggregators define it. A missing text is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote<'a> {
     /// QuoteSetID (302).

@@ -170,8 +170,8 @@ fn zeros_before_every_other_number_are_read() {
     }
 }
 
-/// TagValue encoding, UTCTimestamp and UTCTimeOnly: 3, 6, 9 or 12 digits of a second, fewer by agreement, and no more. What is finer than
-/// a nanosecond is cut off, and must still be digits.
+/// TagValue encoding, UTCTimestamp and UTCTimeOnly: 3, 6, 9 or 12 digits of a second, fewer by agreement, and no more.
+/// Digits below a nanosecond are cut off, but still must be digits.
 #[test]
 fn up_to_twelve_digits_of_a_second_are_read() {
     let second_ns = timestamp(b"20240102-03:04:05").unwrap();

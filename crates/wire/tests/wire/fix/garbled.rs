@@ -1,4 +1,4 @@
-//! Bytes that are no message, and where the next one begins.
+//! Malformed bytes, and the beginning of the next message.
 
 use crate::fix::message;
 use touchline_wire::fix::{Frame, Malformed, frame, resync};

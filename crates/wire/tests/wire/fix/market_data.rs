@@ -16,7 +16,7 @@ fn whole(bytes: &[u8]) -> Message<'_> {
     }
 }
 
-/// What is read of entries by walking all fields: price and size by tag, an entry at each delimiter.
+/// Entries as read by a walk over all fields: price and size by tag, an entry at each delimiter.
 fn slow_entries(message: &Message<'_>) -> Vec<Vec<(u32, Vec<u8>)>> {
     let fields: Vec<_> = message.fields().map(|field| field.unwrap()).collect();
     let Some(count) = fields.iter().position(|field| field.tag == 268) else {
@@ -163,7 +163,7 @@ fn the_entry_of_the_recorded_update_is_typed() {
     assert!(entries[1].bytes.ends_with(b"58=end\x01"));
 }
 
-/// What is wrong with the entries of a message, if anything.
+/// The fault in the entries of a message, if there is one.
 fn wrong(body: &str) -> Option<Malformed> {
     let bytes = message("X", &format!("{HEAD}{body}"));
     let refresh = match refresh(&whole(&bytes)) {
@@ -216,7 +216,7 @@ fn wrong_group_counts_and_repeated_fields_are_errors() {
         ("268=1|279=0|a=1|".into(), Some(Malformed::Tag)),
         ("268=1|279=0|027=1|".into(), Some(Malformed::Tag)),
         ("268=1|279=0|5|".into(), Some(Malformed::Value)),
-        // Data by its length, in an entry and before the entries; what is inside is no entry.
+        // Data by its length, in an entry and before the entries; an entry inside the data does not count.
         (
             "354=8|355=x|279=0|268=1|279=0|354=5|355=279=0|58=x|"
                 .replace("354=8|355=x|279=0|", "354=7|355=x|279=0|"),

@@ -1,4 +1,4 @@
-//! What holds for any bytes: fast and slow say the same, and what is written is read.
+//! Properties for any bytes: the fast and the slow decoder agree, and encoded values are decoded again.
 
 use crate::fix::market_data::check;
 use crate::fix::{message, real_messages};
@@ -21,7 +21,7 @@ fn numbers() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Time stamps, and what is near one.
+/// Time stamps, and malformed ones close to them.
 fn times() -> impl Strategy<Value = String> {
     prop_oneof![
         "(19|20|22)[0-9]{2}[01][0-9][0-3][0-9]-[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{1,10})?",

@@ -1,4 +1,4 @@
-//! Messages against the dictionary of FIX 4.4: what is rejected, and with which reason.
+//! Messages against the dictionary of FIX 4.4: the rejected ones, each with its reason.
 
 use crate::fix::message;
 use touchline_wire::fix::{
@@ -346,7 +346,7 @@ fn configured_tolerances_accept_those_faults_only() {
     );
 }
 
-/// Data behind a tag without an equals sign is no data.
+/// A tag without an equals sign is not a data field.
 #[test]
 fn data_without_an_equals_sign_is_not_data() {
     let body = format!("{HEAD}{ORDER}354=7|355|79=0|5|58=x|");

@@ -39,7 +39,7 @@ impl Bytes {
         self.u16(block_length).raw(&[0; 5]).u8(count)
     }
 
-    /// What stands before a body: an SBE header of schema 1.
+    /// SBE header before a body, of schema 1.
     pub fn header(self, block_length: u16, template_id: u16, version: u16) -> Self {
         self.u16(block_length).u16(template_id).u16(1).u16(version)
     }

@@ -18,7 +18,7 @@ fn every_truncation_is_refused() {
                 "cut to {length}"
             );
         }
-        // With a size that fits what is left, so that only the body can tell.
+        // The stated size fits the remaining bytes, so that only the body shows the fault.
         for length in 8..message.0.len() {
             let cut = packet()
                 .raw(&Bytes(message.0[..length].to_vec()).sized().0)

@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 use touchline_wire::mdp3::Packet;
 use touchline_wire::sbe::Malformed::{self, *};
 
-/// A message in a packet, its size as it is.
+/// A packet with a message of the right size.
 fn one(message: Bytes) -> Bytes {
     packet().raw(&message.sized().0)
 }
 
-/// A message with this stated size, whatever its length.
+/// A packet with a message of this stated size, right or wrong.
 fn says(size: u16, message: &[u8]) -> Bytes {
     packet().u16(size).raw(message)
 }
 
-/// The root of message 46, and no group yet.
+/// The root of message 46, without groups.
 fn root(version: u16) -> Bytes {
     Bytes::default().header(11, 46, version).raw(&[0; 11])
 }

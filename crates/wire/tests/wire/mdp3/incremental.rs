@@ -185,7 +185,8 @@ fn trades_48() {
     }
 }
 
-/// A newer writer: longer blocks, and a group that no template here has. What is known is read, the rest is skipped.
+/// A newer writer: longer blocks, and a group that is missing in each template here. Known parts are read, the rest is
+/// skipped.
 #[test]
 fn known_parts_of_newer_versions_are_read() {
     let bytes = Bytes::default()
