@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 use std::collections::TryReserveError;
 use touchline_client::{Bus, Connection, Event as Happened, Events};
 
-/// Arrays of what was there, in the order of the bus; all of it happened before `connection`.
+/// Arrays of events that were available, in the order of the bus; all of them happened before `connection`.
 #[pyclass(frozen, module = "touchline")]
 #[derive(Debug)]
 pub struct Batch {
@@ -259,8 +259,8 @@ impl Filling {
         self.events
     }
 
-    /// Takes the event `next`, which the bus gave last, and then those that are there up to a connection event, until there are `limit` in
-    /// all. `next` is one that it has not taken.
+    /// Takes the event `next`, which the bus returned last, and then available events up to a connection event, until
+    /// the batch has `limit` in all. `next` is left with an event that the batch does not contain.
     ///
     /// # Errors
     /// Memory is exhausted: `next` is the event without room.
@@ -283,10 +283,10 @@ impl Filling {
         Ok(())
     }
 
-    /// Takes the event that the bus gave last.
+    /// Takes the event that the bus returned last.
     ///
     /// # Errors
-    /// Memory is exhausted; nothing of the event was taken.
+    /// Memory is exhausted; the batch does not contain any part of the event.
     #[inline]
     pub fn add(&mut self, bus: &Bus, event: &Happened) -> Result<(), TryReserveError> {
         let form = self.form;

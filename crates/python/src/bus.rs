@@ -1,6 +1,7 @@
-//! A bus as Python holds it: one call at a time, waits without the GIL, Ctrl-C at most 50 ms away.
+//! A bus of a Python program: one call at a time, waits without the GIL, Ctrl-C handled within 50 ms.
 //!
-//! What was read is in the state until Python has it: a handler of a signal that raises an exception within a call loses none of it.
+//! Events that were read stay in the state until Python has them: a signal handler that raises an exception within a
+//! call loses none.
 
 use crate::batch::{Batch, Filling, push};
 use crate::book::{Book, list_of};
@@ -223,7 +224,7 @@ impl Bus {
     fn ready(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         let until = until(timeout)?;
         self.held.with(py, |state, call| {
-            // What an interrupted call has read is older than what is read here.
+            // Events read by an interrupted call are older than those read here.
             state.next = None;
             state.rows = Filling::new(state.view.form);
             let result = loop {
@@ -381,10 +382,11 @@ impl State {
         }
     }
 
-    /// Waits for the next event without the GIL; it stays here until it is taken, whatever a handler raises.
+    /// Waits for the next event without the GIL; the event stays in the state until it is taken, even if a handler
+    /// raises.
     fn wait(&mut self, py: Python<'_>, call: &Call<'_>, until: Instant) -> PyResult<()> {
         if self.next.is_none() && !call.is_stopped() {
-            // What is there costs no change of the GIL.
+            // Available events are taken without a release of the GIL.
             self.next = self.bus.poll();
             self.unseen += 1;
             if self.next.is_some() && self.unseen < EVENTS_MAX {
@@ -411,7 +413,7 @@ impl State {
         }
     }
 
-    /// Fills the rows of a batch; they stay here, whatever a handler raises.
+    /// Fills the rows of a batch; they stay in the state, even if a handler raises.
     fn fill(
         &mut self,
         py: Python<'_>,

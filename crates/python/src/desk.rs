@@ -304,8 +304,8 @@ impl Desk {
     }
 }
 
-/// Sends without the GIL, and waits for the answer until a signal raises an exception. Its cause is the error that says what has become of
-/// the command.
+/// Sends without the GIL, and waits for the answer until a signal raises an exception. The cause of that exception is
+/// the error that states the outcome of the command.
 fn answered(
     py: Python<'_>,
     call: &Call<'_>,
@@ -326,7 +326,7 @@ fn answered(
 /// Signals during a wait.
 struct Signals {
     looked: Instant,
-    /// What a handler raised.
+    /// Exception of a handler.
     raised: Option<PyErr>,
 }
 
@@ -354,7 +354,7 @@ fn join(py: Python<'_>, options: Options, bus: &str) -> PyResult<fx::Desk> {
     let (send, mut joined) = channel();
     let bus = bus.to_owned();
     let thread = std::thread::Builder::new().spawn(move || {
-        // Nobody receives it after a signal.
+        // After a signal the receiver is gone.
         let _ = send.send(options.join(&bus));
     });
     thread.map_err(|error| {

@@ -17,11 +17,11 @@ pub struct Held<T> {
     name: String,
     client: Mutex<Option<T>>,
     stopper: Stopper,
-    /// It was closed: whoever has the client drops it.
+    /// Whether the object was closed: the call that has the client drops it.
     is_closed: AtomicBool,
-    /// Thread of the present call, as [`this_thread`] has it; 0: none.
+    /// Thread of the present call, as [`this_thread`] returns it; 0: no call.
     thread: AtomicU64,
-    /// The present call only waits, and gives way.
+    /// Whether the present call only waits, and gives way.
     gives_way: AtomicBool,
     /// Calls that wait for one that gives way.
     waiting: AtomicU32,

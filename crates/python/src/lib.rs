@@ -4,8 +4,8 @@
 //! bus.rs     Bus: joins, reads, looks up
 //! replay.rs  Replay: a capture through the path of a gateway, in this process
 //! held.rs    one call at a time, until it is stopped or closed
-//! view.rs    what is looked up between two reads of either
-//! batch.rs   read(): what was there, as rows
+//! view.rs    look-ups between two reads of either
+//! batch.rs   read(): available events, as rows
 //! numpy.rs   its import
 //! pickle.rs  batches between processes
 //! rows.rs    rows of arrays, their columns, and the memory that numpy sees

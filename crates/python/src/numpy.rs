@@ -10,11 +10,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What is made once, and then kept. Nothing is locked while it is made: a child that is forked meanwhile would wait for a thread that it
-/// does not have. Two threads may make it; one of the two is kept.
+/// Cache of an object that is made once. No lock is held while it is made: a child that is forked meanwhile would wait
+/// for a thread that it lacks. Two threads may make the object; one of the two is kept.
 pub type Stored = OnceLock<Py<PyAny>>;
 
-/// The kept one, which is made if there is none.
+/// The cached object, which is made if necessary.
 pub fn stored<'py>(
     py: Python<'py>,
     cell: &Stored,
@@ -47,8 +47,8 @@ pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     })
 }
 
-/// Imports numpy before a wait, once: the first import takes 20 ms and more, in which events would wait for their array. Without
-/// numpy a batch has its other fields, and its arrays say what is missing.
+/// Imports numpy before a wait, once: the first import takes 20 ms and more, during which events would wait for their
+/// array. Without numpy a batch has its other fields, and access to its arrays names the missing package.
 ///
 /// # Errors
 /// Ctrl-C during the import.
@@ -90,8 +90,8 @@ impl Drop for Parked {
 
 fn import<'py>(py: Python<'py>, name: &CStr) -> PyResult<Bound<'py, PyAny>> {
     let parked = Parked;
-    // SAFETY: the interpreter is attached, and the name a string. Nothing is borrowed or locked here, so a thread that stays in
-    // `parked` keeps nothing from others.
+    // SAFETY: the interpreter is attached, and the name a string. This function holds no borrow and no lock, so a
+    // thread that stays in `parked` blocks no other.
     let module = unsafe { PyImport_ImportModule(name.as_ptr()) };
     std::mem::forget(parked);
     // SAFETY: a new reference, or NULL with an exception, as the function states.

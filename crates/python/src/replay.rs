@@ -21,11 +21,11 @@ use touchline_transport::{Envelope, Local, Subscribe};
 
 /// Events of a batch.
 const LIMIT: usize = 65_536;
-/// Bytes that a replay allocates, measured and rounded up: whatever the configuration, for an instrument, and for an order.
+/// Bytes that a replay allocates, measured and rounded up: for any configuration, for an instrument, and for an order.
 const PATH_BYTES: usize = 192 << 20;
 const INSTRUMENT_BYTES: usize = 3_328;
 const ORDER_BYTES: usize = 320;
-/// Packets between two looks at signals.
+/// Packets between two checks for signals.
 const PACKETS: u32 = 4_096;
 
 /// A capture that is read from its beginning.
@@ -43,11 +43,11 @@ struct State {
     has_ended: bool,
 }
 
-/// The client of the replay, and the rows of its events that have not been read.
+/// The client of the replay, and the rows of its unread events.
 struct Collector {
     bus: Bus,
     rows: Filling,
-    /// Rows had no memory: what follows is incomplete.
+    /// Whether memory for rows was exhausted: the rows after that are incomplete.
     is_incomplete: bool,
     /// Whether a book was live, of those that events named.
     states: States,

@@ -30,7 +30,7 @@ pub(crate) trait Row: IntoBytes + Immutable + Send + Sync + Sized + 'static {
     /// Columns in the order of memory, in numpy's words.
     fn columns(form: Form) -> Vec<Column>;
 
-    /// Type of the array, numpy's `dtype`, once it is made. Nobody else gets it: a program can change one.
+    /// Type of the array, numpy's `dtype`, once it is made. It is never given to a program, which could change it.
     fn kind(form: Form) -> &'static Stored;
 }
 
@@ -53,10 +53,10 @@ impl Array {
         }
     }
 
-    /// Of the bytes of rows of this release.
+    /// Makes an array of the bytes of rows of this release.
     ///
     /// # Errors
-    /// They are no whole rows.
+    /// The length is not a multiple of a row.
     pub(crate) fn of_bytes<R: Row>(form: Form, bytes: &[u8]) -> Result<Array, PyErr> {
         Ok(Array {
             rows: Rows::of_bytes(bytes, size_of::<R>())?,

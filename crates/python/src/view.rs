@@ -1,4 +1,4 @@
-//! What is looked up between two reads, on a joined bus and on a replay alike.
+//! Look-ups between two reads, on a joined bus and on a replay alike.
 
 use crate::book::Book;
 use crate::errors::{check_room, exception};
@@ -157,7 +157,7 @@ pub enum Which {
     SecurityId(i64),
 }
 
-/// A symbol or an index, as it is given in Python.
+/// A symbol or an index, as a Python program gives it.
 #[derive(Debug, FromPyObject)]
 pub enum Named {
     /// A symbol.

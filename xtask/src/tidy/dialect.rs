@@ -69,7 +69,6 @@ const MOST: &[(&str, usize)] = &[
     ("lab", 64),
     ("load", 1),
     ("net", 5),
-    ("python", 24),
     ("relay", 3),
     ("session", 3),
     ("testing", 2),

@@ -37,10 +37,10 @@ impl Memory for Vec<u64> {
 }
 
 impl Rows {
-    /// Of a pickle: bytes of whole rows of this size.
+    /// Makes rows of a pickle: bytes of whole rows of this size.
     ///
     /// # Errors
-    /// They are no whole rows, or there is no memory for them.
+    /// The length is not a multiple of a row, or memory is exhausted.
     pub(super) fn of_bytes(bytes: &[u8], row_bytes: usize) -> PyResult<Rows> {
         if !bytes.len().is_multiple_of(row_bytes) {
             return Err(damaged());
