@@ -37,7 +37,7 @@ pub enum Bench {
 /// The command line.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What is measured.
+    /// The benchmark.
     pub bench: Bench,
     /// Bytes of one message, 16 or more: the number of the message stands in its first and in its last eight.
     pub payload: usize,
@@ -472,7 +472,7 @@ impl Reader {
         self.expected >= self.total
     }
 
-    /// Tells the publisher's process what was seen.
+    /// Reports the reader's counts to the publisher's process.
     ///
     /// # Errors
     /// When the last message came before the first that counts, or the pipe is closed.

@@ -27,13 +27,13 @@ const OPTIONS: &[(&str, &str)] = &[
     // Spins of its reader after it found nothing: a reader at the heels of the publisher slows both, one that lets
     // messages gather does not. Where readers share a CPU, each spin lets another run, and one is enough.
     ("gather", "best"),
-    // Pause of the driver when it has nothing to do; it moves the publisher's limit on and cleans what was read.
+    // Pause of the driver without work; it moves the publisher's limit on and clears consumed log.
     ("driver-pause", "best"),
-    // Where the driver runs: the reader has time to spare, the publisher has none.
+    // CPU of the driver: the reader has time to spare, the publisher has none.
     ("driver-cpu", "best"),
 ];
 
-/// What was best where it was tried: the option, for round trips, for throughput.
+/// Option, and its best value on the tested hosts, for round trips and for throughput.
 const BEST: &[(&str, &str, &str)] = &[
     ("term-mib", "16", "4"),
     ("publish", "offer", "claim"),

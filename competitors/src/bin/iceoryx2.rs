@@ -12,7 +12,7 @@ use std::{mem::MaybeUninit, process::ExitCode, thread, time::Duration};
 
 const SUBJECT: &str = "iceoryx2";
 
-/// The options and what was best where it was tried.
+/// Options, with the best values on the tested hosts.
 const OPTIONS: &[(&str, &str)] = &[
     // Samples that may wait for a reader of the throughput measurement.
     ("queue", "1024"),
@@ -56,7 +56,8 @@ fn node(request: &Request) -> Result<Node<Service>> {
     Ok(NodeBuilder::new().config(&config).create()?)
 }
 
-/// One way between processes. Nothing is overwritten: a full queue makes the publisher wait.
+/// A channel in one direction between processes. A full queue makes the publisher wait, so that no message is
+/// overwritten.
 fn service(
     request: &Request,
     node: &Node<Service>,

@@ -11,7 +11,7 @@ use tachyon_ipc::{Bus, TachyonError};
 
 const SUBJECT: &str = "tachyon";
 
-/// The options and what was best where it was tried.
+/// Options, with the best values on the tested hosts.
 const OPTIONS: &[(&str, &str)] = &[
     // KiB of a ring; `best`: 64 for round trips, 1024 for throughput.
     ("ring-kib", "best"),

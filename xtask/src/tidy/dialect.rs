@@ -58,7 +58,6 @@ const BEFORE_NO: &str = "there ";
 const MOST: &[(&str, usize)] = &[
     ("book", 1),
     ("capi", 3),
-    ("competitors", 8),
     ("execution", 3),
     ("feed", 54),
     ("fuzz", 14),

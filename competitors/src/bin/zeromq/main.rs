@@ -8,7 +8,7 @@ use std::{ffi::c_int, fs, process::ExitCode};
 use zmq::{Context, DONTWAIT, Error, Message, Socket, SocketType};
 use zmq_sys::{ZMQ_XPUB_NODROP, ZMQ_XPUB_VERBOSE};
 
-/// The options and what was best where it was tried.
+/// Options, with the best values on the tested hosts.
 const OPTIONS: &[(&str, &str)] = &[
     ("transport", "ipc"),
     // block: sleep in the kernel, and leave the CPU to ZeroMQ's own threads; spin: ask again and again.
