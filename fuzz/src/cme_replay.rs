@@ -1,6 +1,6 @@
-//! A session of CME's TCP replay: whatever the venue sends, in any pieces.
+//! A session of CME's TCP replay: any bytes of the venue, in any pieces.
 //!
-//! The first byte chooses the range that is asked for and the size of the pieces; the rest is what the venue sends.
+//! The first byte chooses the requested range and the size of the pieces; the rest is the venue's answer.
 
 use crate::{Target, seeds};
 use touchline_feed::cme::replay::{Credentials, Session, Step};

@@ -1,8 +1,8 @@
-//! A FIX session, of either role: whatever a counterparty sends, and whenever.
+//! A FIX session, of either role: any bytes of a counterparty, at any time.
 //!
-//! The first byte chooses the role and how the input is cut. Then a step a line: `w` and a byte lets time
-//! pass, `r` and bytes arrive as they are, `s` sends an order, `l` logs out, `c` is another connection; anything
-//! else is a message whose length and checksum are put right, so that mutations get past them.
+//! The first byte chooses the role and the cuts of the input. Then each line is a step: `w` and a byte lets time pass,
+//! `r` and bytes arrive unchanged, `s` sends an order, `l` logs out, `c` is another connection; any other line is a
+//! message whose length and checksum are corrected, so that mutations get past them.
 
 use crate::Target;
 use touchline_feed::ReceiveTime;
@@ -98,7 +98,7 @@ fn give(session: &mut Session<Memory>, bytes: &[u8], piece: usize, now: ReceiveT
     }
 }
 
-/// What is outgoing: whole messages, and no more than the buffer.
+/// Takes outgoing bytes: whole messages, and no more than the buffer holds.
 fn take(session: &mut Session<Memory>, said: &mut Vec<u8>) {
     let begin = said.len();
     while !session.poll_transmit().is_empty() {

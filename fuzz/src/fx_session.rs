@@ -1,4 +1,4 @@
-//! The FX core over lines of a session: whatever banks and desk say.
+//! The FX core over lines of a session: any input of banks and desk.
 
 use crate::Target;
 use touchline_fx::Setup;

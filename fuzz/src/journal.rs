@@ -48,7 +48,7 @@ fn segments(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     segments
 }
 
-/// Reads to the end or to the damage, and past it; what was read before the damage is the same.
+/// Reads to the end or to the damage, and past it; both times the records before the damage are the same.
 fn read(segments: &[Vec<u8>]) {
     let slices: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
     let mut before = Vec::new();

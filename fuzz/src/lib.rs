@@ -1,8 +1,8 @@
 //! Fuzz targets: one function each that takes any bytes and must neither panic, hang, nor grow.
 //!
-//! A target also holds properties beyond "no panic": what was decoded prints, what was read in pieces equals what was
-//! read at once. [`TARGETS`] is the list; [`exercise`] runs a target over its seeds and their mutations in plain Rust;
-//! the program `libfuzzer` lets coverage lead the way (`cargo xtask fuzz`).
+//! A target also checks properties beyond "no panic": decoded values print, and bytes read in pieces give the same
+//! result as bytes read at once. [`TARGETS`] is the list; [`exercise`] runs a target over its seeds and their mutations
+//! in plain Rust; the program `libfuzzer` lets coverage choose the inputs (`cargo xtask fuzz`).
 //!
 //! # Never
 //! Part of what we ship. A target never depends on anything but its bytes: no clock, no state between runs.

@@ -1,4 +1,4 @@
-//! Messages of the native format, one behind the other, through the check and the decoder.
+//! Consecutive messages of the native format through the check and the decoder.
 
 use crate::Target;
 use touchline_lab::quotes::{quote_changes, quote_stream};
@@ -46,7 +46,7 @@ fn run(bytes: &[u8]) {
     }
 }
 
-/// What was read, written and read once more.
+/// Writes a decoded update and reads it once more.
 fn holds(update: &Update<'_>, timestamps: &Timestamps, sequence: u64) {
     let mut bytes = vec![0; encoded_len(update)];
     let length = encode(update, sequence, Flags::NONE, timestamps, &mut bytes);

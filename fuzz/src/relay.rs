@@ -1,4 +1,4 @@
-//! What comes from a link: batches into a receiver, whatever they are.
+//! Batches of any content from a link into a receiver.
 
 use crate::Target;
 use touchline_relay::batch::{Batch, Received};

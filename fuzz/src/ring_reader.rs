@@ -1,4 +1,4 @@
-//! The memory of a broadcast ring, whatever is in it.
+//! The memory of a broadcast ring, with any contents.
 
 use crate::Target;
 use std::sync::{Arc, atomic::Ordering};
@@ -68,7 +68,7 @@ fn read(memory: &Memory) {
     }
 }
 
-/// What can be resumed can be written, and what is written then can be read.
+/// A ring that can be resumed can be written, and its new messages can be read.
 fn resume(memory: &Memory) {
     let can_resume = Writer::can_resume(memory);
     let writer = Writer::resume(memory.clone());

@@ -60,7 +60,6 @@ const MOST: &[(&str, usize)] = &[
     ("capi", 3),
     ("execution", 3),
     ("feed", 54),
-    ("fuzz", 14),
     ("fx", 4),
     ("fx-events", 1),
     ("gateway", 2),
