@@ -124,7 +124,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What a look at the name of a mapped file finds.
+/// Result of a look at the name of a mapped file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// The file, with the length that was mapped.
