@@ -71,7 +71,7 @@ const MOST: &[(&str, usize)] = &[
     ("session", 3),
     ("testing", 2),
     ("touchline", 127),
-    ("transport", 3),
+    ("transport", 2),
     ("types", 1),
     ("xtask", 1),
 ];

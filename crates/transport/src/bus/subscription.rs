@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use touchline_testing::Folder;
 
-    /// What was published in the old files between the last read and the check is read before the move.
+    /// Messages published in the old files between the last read and the check are read before the move.
     #[test]
     fn messages_before_a_move_to_other_files_are_read_first() {
         let folder = Folder::new("raw-before-move");
