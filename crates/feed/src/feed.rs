@@ -166,7 +166,7 @@ pub enum Warning {
     Rejected(String),
     /// It makes a book inconsistent again and again.
     BookFails {
-        /// The book, and what is wrong.
+        /// The book, and the error in it.
         reason: String,
         /// Times in a row.
         count: u32,

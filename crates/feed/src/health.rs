@@ -2,7 +2,7 @@
 
 use touchline_types::{ChannelState, Validity};
 
-/// Reasons why no book of a channel is live, whatever its own validity.
+/// Reasons why no book of a channel is live, even if its own validity is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Condition {

@@ -59,7 +59,7 @@ const MOST: &[(&str, usize)] = &[
     ("book", 1),
     ("capi", 3),
     ("execution", 3),
-    ("feed", 54),
+    ("feed", 2),
     ("fx", 4),
     ("fx-events", 1),
     ("gateway", 2),

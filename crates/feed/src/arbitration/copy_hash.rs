@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// A zero product would make what was before it meaningless.
+    /// A zero product would cancel the bytes before it.
     #[test]
     fn bytes_before_a_zero_product_count() {
         let hash = CopyHash::new(0);

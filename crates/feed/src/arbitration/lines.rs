@@ -175,7 +175,7 @@ impl Arbitration {
         }
     }
 
-    /// Processes a requested packet. `false` if it was not requested, or is no longer needed.
+    /// Processes a requested packet. `false` if it was not requested, or is not needed any more.
     pub fn accept_retransmitted(&mut self, offered: Offered<'_>) -> bool {
         let Offered {
             span,
@@ -239,7 +239,7 @@ impl Arbitration {
         self.window.finish();
     }
 
-    /// The requested packets that have not arrived yet: first and last number.
+    /// The requested packets that are still missing: first and last number.
     #[must_use]
     pub fn awaited(&self) -> Option<(u64, u64)> {
         let awaited = self.window.awaited()?;

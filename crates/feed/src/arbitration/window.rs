@@ -32,7 +32,7 @@ pub struct Awaited {
 /// State of a request that blocks the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing is awaited.
+    /// No packet is awaited.
     Nothing,
     /// All requested packets have arrived.
     Filled,
@@ -267,12 +267,12 @@ impl Window {
         }
     }
 
-    /// Requested packets that have not arrived yet.
+    /// Requested packets that are still missing.
     pub fn awaited(&self) -> Option<&Awaited> {
         self.awaited.as_ref().filter(|awaited| awaited.missing > 0)
     }
 
-    /// Processes a retransmitted packet. `false` if it was not requested or is no longer needed, or if it cannot be the
+    /// Processes a retransmitted packet. `false` if it was not requested or is not needed any more, or if it cannot be the
     /// lost packet, which was sent between its neighbours, the first of them at `processed_ns`.
     pub fn keep_retransmitted(
         &mut self,

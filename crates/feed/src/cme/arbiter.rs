@@ -1,8 +1,8 @@
 //! Arbitration of the two lines: each sequence number once, in order, from whichever line is
 //! first; packets behind a gap wait for it for a bounded time and within a bounded window.
 //!
-//! The lines are equal. A packet that contradicts what was processed, by its number or by its sending time, changes
-//! nothing by itself: it waits for confirmation ([`candidate`]), and while no other packet arrives the books are
+//! The lines are equal. A packet that contradicts the processed packets, by its number or by its sending time, has
+//! no effect by itself: it waits for confirmation ([`candidate`]), and while no other packet arrives the books are
 //! gapped.
 //!
 //! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of confirmation
@@ -54,7 +54,7 @@ pub enum Step {
     Joined {
         /// Its number.
         first: u32,
-        /// The number is 1, confirmed by a copy or by the next packet: nothing was missed.
+        /// The number is 1, confirmed by a copy or by the next packet: no packet was missed.
         whole: bool,
     },
     /// These numbers are lost on both lines.
@@ -70,7 +70,7 @@ pub enum Step {
     Restarted {
         /// First number that arrived.
         first: u32,
-        /// The number is 1, and none of the packets can be of the previous epoch: nothing was missed.
+        /// The number is 1, and none of the packets can be of the previous epoch: no packet was missed.
         whole: bool,
         /// Sending time of the first packet.
         sending_ns: u64,
@@ -308,7 +308,7 @@ impl Arbiter {
         self.window.capacity()
     }
 
-    /// Requested packets that have not arrived yet: first and last number.
+    /// Requested packets that are still missing: first and last number.
     pub fn awaited(&self) -> Option<(u64, u64)> {
         let awaited = self.window.awaited()?;
         Some((awaited.first, awaited.last))

@@ -62,7 +62,7 @@ impl Cycles {
         self.forget_unless(|_| false);
     }
 
-    /// Drops cycles with a start time that the venue's clock has not reached, since the clock was set back or the time
+    /// Drops cycles with a start time ahead of the venue's clock: the clock was set back, or the time
     /// was forged.
     pub fn forget_unless(&mut self, is_of_now: impl Fn(u64) -> bool) {
         for cycle in &mut self.0 {

@@ -26,7 +26,7 @@ impl Epoch {
         }
     }
 
-    /// The epoch starts with its first packet: nothing is lost.
+    /// The epoch starts with its first packet: no packet is lost.
     pub fn begin(&mut self) {
         self.lost = 0;
     }
@@ -43,7 +43,7 @@ impl Epoch {
         self.reset_ns = sending_ns;
     }
 
-    /// Unknown instruments are no longer known to be empty.
+    /// From now on unknown instruments may have a book.
     pub fn distrust(&mut self) {
         self.known_from = 0;
     }
@@ -62,7 +62,7 @@ impl Epoch {
         self.lost
     }
 
-    /// Whether the first packet of all has not come.
+    /// Whether the very first packet is still to come.
     pub fn is_before_all(&self) -> bool {
         self.lost == u32::MAX
     }

@@ -83,7 +83,7 @@ impl Channel {
             }
             apply(instrument, entry.work, Validity::Live, out);
         } else if entry.packet < price.snapshot_sequence {
-            // The entry is queued whatever its number: a reset may lie between it and the snapshot.
+            // The entry is queued with any number: a reset may lie between it and the snapshot.
             self.counters.entries_contained += 1;
         } else if entry.rpt_seq > price.last_rpt {
             self.open_gap(instrument, entry, out);
@@ -236,7 +236,7 @@ impl Channel {
     }
 }
 
-/// Whether an entry is to be replayed on top of a snapshot. Source: CME client systems wiki,
+/// Whether an entry must be replayed on top of a snapshot. Source: CME client systems wiki,
 /// "MBP and MBOFD Market Recovery".
 fn is_behind(entry: &Queued, snapshot: PriceSnapshot) -> bool {
     // mutant: feed: what the snapshot contains is replayed

@@ -238,7 +238,7 @@ fn main_fraction(value: Value<'_>) -> Option<PriceFraction> {
     })
 }
 
-/// MinTradeVol (562), MaxTradeVol (1140): 0 is no limit.
+/// MinTradeVol (562), MaxTradeVol (1140): 0 means unlimited.
 fn quantity(value: Value<'_>) -> Quantity {
     match value.unsigned() {
         None | Some(0) => Quantity::NULL,

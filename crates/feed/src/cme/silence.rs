@@ -15,7 +15,7 @@ const INTERVALS: u64 = 2;
 /// An interval is remembered for this many times its length, and at least for [`MEMORY_MIN_NS`].
 const MEMORY: u64 = 16;
 
-/// Longest cycle of which the pauses are remembered, whatever their length: a long burst comes between two of them.
+/// Longest cycle of which pauses of any length are remembered: a long burst comes between two of them.
 const MEMORY_MIN_NS: u64 = 120_000_000_000;
 
 /// Intervals that would raise the limit, of about the same length and each within the memory of the one before, which are the groups'
@@ -443,7 +443,7 @@ mod tests {
         }
     }
 
-    /// Losses beside the pauses of slow groups, and cycles that begin again, are no outages.
+    /// Losses beside the pauses of slow groups, and cycles that begin again, are not outages.
     #[test]
     fn pauses_beside_losses_are_learned() {
         let mut silence = channel(1_000 * MS);

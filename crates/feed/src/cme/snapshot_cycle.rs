@@ -40,7 +40,7 @@ impl SnapshotCycle {
         }
         if sending_ns > self.newest_ns {
             if sequence <= self.newest_sequence {
-                // The next cycle has begun and its packet 1 was lost: wait for the cycle after it.
+                // The next cycle has started and its packet 1 was lost: wait for the cycle after it.
                 self.active = false;
                 return false;
             }

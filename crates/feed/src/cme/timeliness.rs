@@ -8,7 +8,7 @@ use crate::ReceiveTime;
 pub enum Timeliness {
     /// The incremental feed has reached it.
     Due,
-    /// The incremental feed has not reached it.
+    /// The incremental feed is still behind it.
     Early,
     /// Impossible contents: of another epoch, or forged.
     Impossible,

@@ -30,7 +30,7 @@ impl EmptyLevels {
         at.map(|at| self.0.remove(at)).is_some()
     }
 
-    /// The change of the book for a change of a level; `None`: the book stays as it is.
+    /// The change of the book for a change of a level; `None`: the book is unchanged.
     #[inline]
     pub fn change(&mut self, level: LevelEvent) -> Option<LevelEvent> {
         let is_zero = level.quantity == Quantity::ZERO;

@@ -22,7 +22,7 @@ pub struct FixFeed<S: Store = Memory> {
 }
 
 impl FixFeed {
-    /// Allocates all memory; nothing is connected yet. Sequence numbers are lost with the process.
+    /// Allocates all memory, without a connection. Sequence numbers are lost with the process.
     pub fn new(settings: Settings) -> FixFeed {
         FixFeed::with_store(settings, Memory::default())
     }

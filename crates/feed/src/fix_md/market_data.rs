@@ -45,7 +45,7 @@ pub struct MarketData {
     is_catching_up: bool,
 }
 
-/// The rules for its messages. Requests are resent on a resend request, since the venue has not seen them.
+/// The rules for its messages. Requests are resent on a resend request, since they did not reach the venue.
 pub const APPLICATION: Application<'static> = Application {
     id: ApplicationId(0),
     receives: &[b"W", b"X", b"i", b"y", b"f", b"Y", b"j", b"Z"],
@@ -56,7 +56,7 @@ pub const APPLICATION: Application<'static> = Application {
 /// Message types whose bodies are verified here: an accepted increment or snapshot was read to its end, field by field.
 pub const VERIFIED: &[&[u8]] = &[b"W", b"X"];
 
-/// The same for a session whose numbers continue with the next connection. Requests that the venue has not seen are of
+/// The same for a session whose numbers continue with the next connection. Requests that did not reach the venue are of
 /// an earlier connection, and everything is requested again.
 pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
     resend: ResendPolicy::GapFill,
@@ -329,7 +329,7 @@ impl MarketData {
         self.subscriptions.begin(&mut request)
     }
 
-    /// Sends what is due, after all received messages were processed.
+    /// Sends the requests that are due, after all received messages were processed.
     #[inline]
     pub fn ask<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) {
         if self.is_catching_up || self.subscriptions.is_due() {
@@ -500,7 +500,7 @@ impl MarketData {
         }
     }
 
-    /// Whether the connection must be closed, whatever the session's state.
+    /// Whether the connection must be closed, in any state of the session.
     pub fn is_over(&self) -> bool {
         self.failure.cause().is_some()
     }

@@ -19,9 +19,9 @@ pub enum Decoded {
     Whole,
     /// Not usable here: no effect.
     Dropped,
-    /// The instrument's book is no longer reliable.
+    /// The instrument's book is not reliable any more.
     Inconsistent(Instrument, Malformed),
-    /// An unknown set of books is no longer reliable.
+    /// An unknown set of books is not reliable any more.
     AllInconsistent(Malformed),
 }
 

@@ -75,7 +75,7 @@ struct Security<'a> {
 /// become inconsistent.
 ///
 /// # Errors
-/// A field is unreadable; nothing is defined.
+/// A field is unreadable; no instrument of the list is defined.
 pub fn take(
     message: &Message<'_>,
     rows: &mut Rows,

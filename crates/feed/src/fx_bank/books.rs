@@ -14,7 +14,7 @@ pub struct Books {
     known: Vec<Known>,
 }
 
-/// What is known of a pair since the session logged on.
+/// Quote state of a pair since the session logged on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
     /// No quote message yet.

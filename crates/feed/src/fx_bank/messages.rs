@@ -38,7 +38,7 @@ pub(super) fn rejected_pair(requests: Requests, message: &Message<'_>) -> Option
     requests.pair_of(id?.value)
 }
 
-/// QuoteID of a mass quote that is to be acknowledged.
+/// QuoteID of a mass quote that asks for an acknowledgement.
 pub(super) fn quote_id(message: &Message<'_>) -> Option<Id> {
     let mut fields = message.fields().filter_map(Result::ok);
     let id = fields.find(|field| field.tag == tag::QUOTE_ID)?;

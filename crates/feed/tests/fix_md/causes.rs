@@ -112,7 +112,7 @@ fn the_log_has_the_venues_messages() {
     assert!(!message.contains(SECRET), "{message}");
 }
 
-/// A book that every snapshot makes inconsistent is requested less and less often, and the third time is told with the message.
+/// A book that every snapshot makes inconsistent is requested less and less often, and the third time is reported with the message.
 #[test]
 fn a_book_that_fails_again_and_again_is_told_and_requested_less_often() {
     let mut world = World::new(Dialect::Deribit);
@@ -204,8 +204,8 @@ fn an_invalid_message_has_a_reason_too() {
     assert_eq!(world.feed.reason(), format!("{why}{AGAIN}"));
 }
 
-/// A message that is longer than the limit is told from damaged bytes: with its type, its length, the limit, and what to set. The
-/// rest of it is not counted as garbage.
+/// A message that is longer than the limit is distinguished from damaged bytes: the report has its type, its length, the limit, and the setting to
+/// change. The rest of it is not counted as garbage.
 #[test]
 fn a_message_that_is_too_long_is_the_reason() {
     for piece in [1, 1_000, 60_000, usize::MAX] {

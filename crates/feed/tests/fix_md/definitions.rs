@@ -95,7 +95,7 @@ fn a_book_of_a_lost_connection_is_not_published_under_a_new_definition() {
         [emptied, ("defined", Validity::Recovering)]
     );
     assert_eq!(world.take_asked().len(), 2, "the list and the book, once");
-    // The same number, written differently, is no change.
+    // The same number, written differently, is not a change.
     let mut world = live();
     world.disconnect();
     world.connect();

@@ -62,8 +62,8 @@ fn request(world: &World) -> String {
 
 const BOTH: [Dialect; 2] = [Dialect::Standard, Dialect::Deribit];
 
-/// A size of zero is no level: in a snapshot and as New it is left out and counted, as Change it removes its level; a trade of
-/// size zero is none.
+/// A size of zero is not a level: in a snapshot and as New it is left out and counted, as Change it removes its level; a trade of
+/// size zero is left out.
 #[test]
 fn sizes_of_zero_are_no_levels() {
     for dialect in BOTH {
@@ -229,8 +229,8 @@ fn negative_prices_are_prices() {
     }
 }
 
-/// FIX 4.4, message X: MDEntryType is required of a new entry; a change names its entry by its id, and what is left out keeps its
-/// value.
+/// FIX 4.4, message X: MDEntryType is required of a new entry; a change names its entry by its id, and omitted fields keep their
+/// values.
 #[test]
 fn a_change_by_id_needs_no_type() {
     use UpdateAction::{Delete, Overlay};

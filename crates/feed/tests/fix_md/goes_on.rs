@@ -120,7 +120,7 @@ fn request_numbers_continue_after_a_restart() {
     assert_eq!((seen.len(), different.len()), (3, 3), "{seen:?}");
 }
 
-/// The venue has not seen a request of the earlier process: it is replaced by a gap fill, and only the current request
+/// A request of the earlier process that did not reach the venue is replaced by a gap fill, and only the current request
 /// is open.
 #[test]
 fn an_old_request_is_not_resent() {

@@ -292,7 +292,7 @@ impl Comparison {
         }
     }
 
-    /// A message, whatever it is, as the next one.
+    /// Compares any message as the next one, then a change and a test request.
     fn message(&mut self, body: &[u8]) {
         let (change, test) = (raw("X", 5, UPDATE), raw("1", 6, "112=again|"));
         self.compare(&[&framed(body), &change, &test]);

@@ -1,5 +1,5 @@
-//! Market data and orders on one session: each message reaches its application, and each application decides what is
-//! resent.
+//! Market data and orders on one session: each message reaches its application, and each application decides which of its
+//! messages are resent.
 
 use crate::world::settings;
 use touchline_feed::fix_md::{APPLICATION, Dialect, MarketData, Step};

@@ -76,7 +76,7 @@ impl VenueClock {
         }
     }
 
-    /// Sets the clock to this packet, whatever it was before. If the clock was set back, earlier packets are ahead of
+    /// Sets the clock to this packet, from any earlier value. If the clock was set back, earlier packets are ahead of
     /// it: from now on it may be ahead by at most half of the step.
     pub fn set(&mut self, buffered: &BufferedPacket) {
         let back_ns = self.newest_ns.saturating_sub(buffered.sending_ns);

@@ -1,4 +1,4 @@
-//! Copies of a packet: what is known of the processed and of the buffered ones, and whether another one is the same.
+//! Copies of a packet: the stored facts of processed and of buffered packets, and whether another packet is the same.
 //!
 //! A copy has the number, the sending time and the length of the first one, and the same bytes if they are compared
 //! ([`Settings::compare_copies`](crate::cme::Settings::compare_copies)).
@@ -13,7 +13,7 @@ use crate::arbitration::Span;
 const HEADER_BYTES: usize = 12;
 
 impl Arbiter {
-    /// Result for a packet that is useless whatever its contents: a second copy. `None` if the contents must be
+    /// Result for a packet that is useless with any contents: a second copy. `None` if the contents must be
     /// examined.
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, payload: &[u8]) -> Option<Verdict> {
@@ -24,7 +24,7 @@ impl Arbiter {
         is_copy.then_some(Verdict::Duplicate)
     }
 
-    /// What is kept of a packet to compare it with others of its number.
+    /// Facts of a packet that are stored to compare it with others of its number.
     #[inline]
     pub(super) fn sent(&self, sending_ns: u64, payload: &[u8]) -> Sent {
         let messages = payload.get(HEADER_BYTES..).unwrap_or_default();

@@ -5,14 +5,14 @@ use super::clock::CLOCK_BACK_NS;
 /// Limit for a packet that arrives after the last processed one: it was sent at most this long before it.
 const LATE_NS_MAX: u64 = 1_000_000_000;
 
-/// What is kept of the last processed packets.
+/// Stored facts of the last processed packets, to recognize their copies.
 #[derive(Debug)]
 pub struct SentTimes {
     /// By number; a time of 0 for a lost number.
     slots: Vec<Sent>,
 }
 
-/// What is kept of a packet.
+/// Stored facts of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Sending time.

@@ -1,4 +1,4 @@
-//! Trades, volumes, statistics and limits. Their entries have a RptSeq like levels; the value is published whatever the
+//! Trades, volumes, statistics and limits. Their entries have a RptSeq like levels; the value is published in any
 //! state of the book, since no snapshot repeats it.
 
 use super::{Ending, ending};

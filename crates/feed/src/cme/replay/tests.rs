@@ -116,7 +116,7 @@ fn the_request_follows_the_logon() {
     );
 }
 
-/// BodyLength and CheckSum, computed here from what was written.
+/// BodyLength and CheckSum, computed here from the written bytes.
 #[test]
 fn messages_are_framed_by_the_rules_of_fix() {
     let mut session = session();

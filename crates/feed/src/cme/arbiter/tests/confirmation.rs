@@ -247,7 +247,7 @@ fn one_forged_reset_near_the_next_number_causes_a_late_restart() {
     bench.expect("restarted late 1 1 lost 2-3 4 5 6");
 }
 
-/// A packet with a sending time in the far future is not processed, whatever its number; the venue's own is.
+/// A packet with a sending time in the far future is not processed, with any number; the venue's own is.
 #[test]
 fn the_next_number_with_an_implausible_time_is_not_processed() {
     for sending_ns in [NOW + HOUR, NOW - HOUR] {
@@ -505,7 +505,7 @@ fn a_process_that_was_stopped_processes_its_socket_buffers() {
     );
 }
 
-/// Our clock was set back: nothing is known about the venue's.
+/// Our clock was set back: the venue's clock is unknown then.
 #[test]
 fn the_hosts_clock_may_be_set_back() {
     let mut bench = at(7);
