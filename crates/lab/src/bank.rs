@@ -6,7 +6,7 @@
 //!                               └──► what it shows                    └── V, R
 //! ```
 //!
-//! The session beneath is the one that gateways use; what is quoted, and how it is written, is of the lab alone.
+//! The session beneath is the one that gateways use; the quotes and their encoding are the lab's own code.
 
 pub mod bus;
 mod client;

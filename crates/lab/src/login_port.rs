@@ -1,4 +1,4 @@
-//! Listening port with the connections that have not logged on.
+//! Listening port with the connections whose logon is pending.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_net::Connection;
@@ -14,7 +14,7 @@ pub struct LoginPort {
     tls: Option<Server>,
     /// Wakes the thread for connections and their bytes.
     watch: Option<Watch>,
-    /// Connections that have not logged on.
+    /// Connections whose logon is pending.
     pub queue: LoginQueue<Connection>,
 }
 

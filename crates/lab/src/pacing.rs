@@ -15,7 +15,7 @@ pub struct Pacer {
     late_ns: Histogram<u64>,
 }
 
-/// Sleeps of a loop that polls its sockets: short behind work, then longer, so that a simulator that nobody uses costs
+/// Sleeps of a loop that polls its sockets: short behind work, then longer, so that an idle simulator costs
 /// little.
 #[derive(Debug)]
 pub struct IdleSleep {
@@ -103,7 +103,7 @@ impl IdleSleep {
     }
 
     /// Behind a turn of a loop that has no connection: returns at once if it was busy, else sleeps up to 10 ms. Due times
-    /// do not end the sleep, because nobody waits for them.
+    /// do not end the sleep, because no client waits for them.
     pub fn turn_unconnected(&mut self, is_busy: bool) {
         self.sleep(is_busy, Duration::MAX, SLEEP_MAX_UNCONNECTED);
     }

@@ -37,7 +37,7 @@ pub struct Client {
 /// Fault of a sent message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Delivery {
-    /// It comes as it is.
+    /// The message is sent unchanged.
     #[default]
     Sound,
     /// Its checksum is wrong.

@@ -203,7 +203,7 @@ pub struct OrdersConfig {
     pub hold_ms: [u64; 2],
     /// Ticks that its price may have moved against it at the end of the hold.
     pub last_look_ticks: i64,
-    /// Share of orders that are rejected whatever the price.
+    /// Share of orders that are rejected at any price.
     pub reject: f64,
     /// Reasons (103) of those rejects, one of them at random.
     pub reject_codes: Vec<u32>,
@@ -267,7 +267,7 @@ impl Default for OrdersConfig {
 }
 
 impl OrdersConfig {
-    /// What is wrong, each with its key.
+    /// Errors of the section, each with its key.
     fn wrong(&self) -> Vec<String> {
         let shares = [
             ("reject", self.reject),
@@ -297,7 +297,7 @@ impl OrdersConfig {
     }
 }
 
-/// What is wrong of shares, each with its key.
+/// Errors of shares, each with its key.
 fn wrong_shares(shares: &[(&str, f64)]) -> Vec<String> {
     let wrong = shares
         .iter()
@@ -425,7 +425,7 @@ impl Config {
 }
 
 impl PairConfig {
-    /// What is wrong, each with its key.
+    /// Errors of the pair, each with its key.
     fn wrong(&self) -> impl Iterator<Item = &'static str> {
         let is_symbol = (1..=16).contains(&self.symbol.len())
             && self.symbol.bytes().all(|byte| byte.is_ascii_graphic())
@@ -449,7 +449,7 @@ impl PairConfig {
 }
 
 impl BankConfig {
-    /// What is wrong of its numbers, each with its key.
+    /// Errors of its numbers, each with its key.
     fn wrong(&self) -> Vec<String> {
         let shares = [
             ("follows", self.follows),

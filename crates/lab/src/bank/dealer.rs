@@ -1,7 +1,7 @@
-//! The dealing desk of a bank: its order session, what becomes of orders, and its own books.
+//! The dealing desk of a bank: its order session, the treatment of orders, and its own books.
 //!
-//! The desk knows what it traded, whatever its reports say or however many of them arrive: its books are what positions
-//! are compared with. Tags are numbers: the lab shares no table with what it tests.
+//! The desk stores its own trades, which do not depend on the content of its reports or on their arrival: positions are compared with
+//! its books. Tags are numbers: the lab shares no table with the code under test.
 
 mod answers;
 mod books;
@@ -43,10 +43,10 @@ pub struct Desk {
     client: Option<DealingClient>,
     kept: (usize, usize),
     requests: Vec<Request>,
-    /// Messages that the session has not taken.
+    /// Messages that the session did not accept yet.
     waiting: VecDeque<(String, Fields)>,
     orders: Vec<Order>,
-    /// What happens to orders by time, in no order.
+    /// Future events of orders, each with its time, unsorted.
     due: Vec<Due>,
     closed_until_ns: u64,
     /// Time of the start, part of ExecIDs: they are never used again.
@@ -171,7 +171,7 @@ impl Desk {
         }
     }
 
-    /// Answers what was received, and does what is due; answers whether there was anything.
+    /// Answers received messages, and executes due events; returns whether there were any.
     pub fn work(
         &mut self,
         config: &Config,
@@ -200,7 +200,7 @@ impl Desk {
         is_busy
     }
 
-    /// The earliest of what is due.
+    /// Index of the earliest due event.
     fn next_due(&self, now_ns: u64) -> Option<usize> {
         let all = self.due.iter().enumerate();
         let due = all.filter(|(_, due)| due.at_ns <= now_ns);

@@ -96,7 +96,7 @@ pub fn card(side: Side, pair: u8) -> String {
 impl Drop for Across {
     fn drop(&mut self) {
         for name in &self.namespaces {
-            // The cards go with their namespaces; what was not made cannot be removed.
+            // The cards go with their namespaces; an error of a namespace that was never made is ignored.
             let _ = ip(&format!("netns delete {name}"));
         }
     }

@@ -55,7 +55,7 @@ struct Desk {
     stream: Option<Stream>,
 }
 
-/// A request, without what is not needed for its answer.
+/// A request: the fields that its answer needs.
 #[derive(Debug, Clone, Copy)]
 struct Request {
     is_cancel: bool,
@@ -101,7 +101,7 @@ impl Dealers {
         desks.map(|desk| desk.listener.address()).collect()
     }
 
-    /// Reads and answers what has arrived; returns the number of requests.
+    /// Reads and answers the requests that have arrived; returns their number.
     pub fn turn(&mut self, time: ReceiveTime) -> usize {
         let mut count = 0;
         for desk in &mut self.desks {

@@ -238,7 +238,7 @@ impl Channel {
         self.messages.push(message);
     }
 
-    /// Packets that change the books, and at last take back what is open.
+    /// Packets that change the books, and at last take back the changes that are still open.
     fn round(&mut self, packets: usize) -> Vec<Vec<u8>> {
         while self.packets.len() < packets {
             let index = self.random.index(self.books.len());

@@ -66,7 +66,7 @@ impl Exchange {
         }
     }
 
-    /// Packets that the caller has not taken yet, in order of creation.
+    /// Packets that the caller still has to take, in order of creation.
     pub fn packets(&mut self) -> &mut Vec<SentPacket> {
         &mut self.publisher.packets
     }

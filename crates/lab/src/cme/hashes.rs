@@ -1,4 +1,4 @@
-//! Hashes of what is published.
+//! Hashes of published books.
 
 use super::ladder::Ladder;
 use super::market::RestingOrder;

@@ -18,7 +18,7 @@ pub struct Instrument {
     pub price: i64,
     /// MarketDepth of feed type GBX; not listed if `None`, which means ten.
     pub listed_depth: Option<u8>,
-    /// MarketDepth of feed type GBI; not listed if `None`, and then nothing is implied.
+    /// MarketDepth of feed type GBI; not listed if `None`, and then the instrument has no implied book.
     pub listed_implied_depth: Option<u8>,
     /// DisplayFactor, 1e-9.
     pub display_factor: i64,

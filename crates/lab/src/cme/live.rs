@@ -211,7 +211,7 @@ impl Live {
         }
     }
 
-    /// Packets that the caller has not taken yet, in order of creation.
+    /// Packets that the caller still has to take, in order of creation.
     pub fn packets(&mut self) -> &mut Vec<SentPacket> {
         self.exchange.packets()
     }

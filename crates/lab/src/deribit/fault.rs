@@ -13,9 +13,9 @@ pub enum Fault {
     Malform(Malform),
     /// The connection is closed after a message, without a Logout.
     Disconnect,
-    /// After a message nothing is sent for this number of seconds; the connection stays open.
+    /// After a message the venue sends no byte for this number of seconds; the connection stays open.
     Silence(u64),
-    /// After a message nothing is read for this number of seconds, and one byte is sent in each millisecond.
+    /// After a message the venue reads no byte for this number of seconds, and sends one byte in each millisecond.
     Slow(u64),
     /// A snapshot is sent this number of milliseconds late, after changes that it contains.
     SnapshotLate(u64),

@@ -10,9 +10,9 @@ pub struct TestTransport {
     bytes: Vec<u8>,
     /// Number of bytes sent.
     sent: usize,
-    /// Nothing is sent before this time.
+    /// No byte is sent before this time.
     silent_until_ns: u64,
-    /// Nothing is read, and little is sent, before this time.
+    /// No byte is read, and few are sent, before this time.
     slow_until_ns: u64,
     /// Time of the next byte of a slow connection.
     next_byte_ns: u64,

@@ -88,7 +88,7 @@ impl Forger {
         }
     }
 
-    /// The packets to send on a feed when the venue's clock says `venue_ns`; none where nothing was sent on it before that
+    /// The packets to send on a feed when the venue's clock says `venue_ns`; none if the feed has carried no packet that
     /// they could be made of.
     pub fn packets(&self, what: Injected, feed: Feed, venue_ns: u64) -> Vec<Vec<u8>> {
         match what {

@@ -151,7 +151,7 @@ impl Pair {
         let server = TcpStream::connect(to)?;
         for stream in [&client, &server] {
             stream.set_nonblocking(true)?;
-            // A segment leaves as it is.
+            // A segment is sent at once, not merged with others.
             stream.set_nodelay(true)?;
         }
         let direction = |input: &TcpStream, output: &TcpStream| -> io::Result<Direction> {
@@ -203,7 +203,7 @@ impl Pair {
 }
 
 impl Direction {
-    /// Reads, and cuts what came into segments with their delays.
+    /// Reads, and cuts the received bytes into segments with their delays.
     fn read(&mut self, faults: &TcpFaults, random: &mut Random) {
         let mut bytes = [0; 16 * 1024];
         while !self.has_ended && self.queued_bytes < QUEUE_BYTES_MAX {

@@ -40,7 +40,7 @@ pub struct Settings {
 pub enum Flaw {
     /// Every valid packet is processed on arrival.
     SequenceNotChecked,
-    /// Every entry is applied, whatever its RptSeq.
+    /// Every entry is applied, with any RptSeq.
     RptSeqNotChecked,
     /// Tops are written after each message.
     EndOfEventIgnored,
@@ -325,7 +325,7 @@ impl Handler {
                         .for_each(|instrument| instrument.orders.lose());
                 }
                 Step::Joined { whole: true, .. } => {
-                    // Nothing was lost before the first packet, so all books are known.
+                    // No packet was lost before the first one, so all books are known.
                     self.last_lost = None;
                     self.instruments
                         .values_mut()

@@ -45,7 +45,7 @@ fn clean_sessions_are_reproduced_exactly() {
     }
 }
 
-/// Loss on one line costs nothing: whatever one line lacks, the other has in time.
+/// Loss on one line costs no book: the other line has the lost packet in time.
 #[test]
 fn faults_on_one_line_only_change_nothing() {
     for seed in seeds(40) {
@@ -119,7 +119,7 @@ fn books_are_correct_after_late_definitions() {
     }
 }
 
-/// What is called live is something that the market really had, and not longer ago than what was processed.
+/// A live book is a book that the market really had, and is at most as old as the processed packets.
 #[test]
 fn a_live_book_is_never_wrong() {
     let mut checked = 0;
@@ -158,7 +158,7 @@ fn history(session: &Session) -> HashMap<String, u64> {
     let mut handler = Handler::new(Settings::default());
     let (mut rows, mut definitions) = (HashMap::new(), Vec::new());
     for sent in &session.packets {
-        // Its copy comes at once: one line alone is in order, and no packet waits for a witness.
+        // Its copy comes at once: one line alone is in order, and no packet waits for confirmation.
         let copies = Line::BOTH.map(|line| Arrival {
             time_ns: sent.time_ns,
             feed: sent.feed,

@@ -37,7 +37,7 @@ pub enum Request {
 /// What a report is about.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer<'a> {
-    /// The state as it is: new, or the end of a rest.
+    /// The current state: new, or the end of a hold.
     State,
     Fill {
         exec_id: &'a str,

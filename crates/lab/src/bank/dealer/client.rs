@@ -62,7 +62,7 @@ impl DealingClient {
         }
     }
 
-    /// Whether the connection is to be closed.
+    /// Whether the caller must close the connection.
     pub fn is_over(&self) -> bool {
         let is_done =
             self.session.disconnect_reason().is_some() && self.session.poll_transmit().is_empty();

@@ -77,7 +77,7 @@ impl Desk {
         }
     }
 
-    /// Whether the connection is to be closed; then [`Desk::disconnected`].
+    /// Whether the caller must close the connection, and then call [`Desk::disconnected`].
     pub fn is_over(&self) -> bool {
         self.client.as_ref().is_some_and(DealingClient::is_over)
     }

@@ -1,4 +1,4 @@
-//! Reports that contradict themselves or their order. Whatever they say, the desk's books are right: a client must notice each one
+//! Reports that contradict themselves or their order. The desk's books are right after each of them: a client must notice each one
 //! that would make its own books wrong.
 
 use super::answers::{Answer, Fields};
@@ -10,7 +10,7 @@ pub struct Report<'a> {
     pub order: &'a Order,
     pub answer: &'a Answer<'a>,
     pub precision: u8,
-    /// ExecID of the last trade, of whatever order.
+    /// ExecID of the last trade of any order.
     pub last_exec_id: &'a str,
 }
 

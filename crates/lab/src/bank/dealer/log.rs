@@ -27,11 +27,11 @@ pub enum Record<'a> {
     Expected(u64),
     /// The session begins at 1 again.
     Reset,
-    /// The order of this place as it is now.
+    /// The present state of the order at this index.
     Order(usize, Cow<'a, Order>),
-    /// The books as they are now, and the executions so far.
+    /// The present books, and the number of executions so far.
     Books(u64, Cow<'a, Books>),
-    /// The messages that the session has not taken, all of them.
+    /// All messages that the session did not accept yet.
     Waiting(Cow<'a, [(String, Fields)]>),
     /// The end of a turn.
     End,
@@ -95,7 +95,7 @@ impl Log {
     /// Appends the records of the turn.
     ///
     /// # Errors
-    /// They may not be in the file: nothing of the turn is to be sent.
+    /// The file may lack the records: no message of the turn may be sent.
     pub fn commit(&mut self) -> Result<(), Error> {
         let Some(bytes) = self
             .turn
@@ -136,7 +136,7 @@ impl Store for Numbers {
 
     fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
         self.memory.add(message)?;
-        // Fields of a desk are text, so nothing is lost.
+        // Fields of a desk are text, so the conversion is exact.
         let text = String::from_utf8_lossy(message);
         self.turn.add(&Record::Sent(text));
         Ok(())

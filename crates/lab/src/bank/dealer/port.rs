@@ -20,7 +20,7 @@ pub struct Dealer {
     desk: Desk,
     port: LoginPort,
     stream: Option<Connection>,
-    /// The file was not written: nothing is sent any more.
+    /// The file was not written: the desk sends no message any more.
     failure: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Dealer {
         self.desk.close(until_ns);
     }
 
-    /// Does what is due; answers whether anything was. Nothing is accepted unless the port or the connection is ready.
+    /// Executes due work; returns whether there was any. It accepts no connection unless the port or the connection is ready.
     pub fn work(
         &mut self,
         config: &Config,

@@ -13,12 +13,12 @@ use touchline_types::ReceiveTime;
 const RESTART_NS: u64 = 300_000_000;
 
 impl Desk {
-    /// Keeps everything that must survive in this file, and begins with what is in it.
+    /// Keeps all state that must survive a restart in this file, and begins with the state in it.
     ///
     /// Reversals, late fills and closings of connections that were planned are forgotten: no client has received them.
     ///
     /// # Errors
-    /// The file cannot be read or written, or is none of a desk.
+    /// The file cannot be read or written, or is not the file of a desk.
     pub fn with_file(mut self, path: &Path) -> Result<Desk, Error> {
         let (messages, bytes) = self.kept;
         let mut memory = Memory::new(messages, bytes);

@@ -21,7 +21,7 @@ pub struct Checker {
 struct Book {
     /// States from the last matched one on; earlier ones cannot be seen any more.
     expected: VecDeque<BookState>,
-    /// Books of the subscriber that have not been found in the expected books, in order.
+    /// Books of the subscriber that are not found in the expected books so far, in order.
     seen: VecDeque<u64>,
     /// Number of states of `expected` that were compared with the first of `seen`.
     searched: usize,

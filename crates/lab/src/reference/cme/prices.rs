@@ -99,7 +99,7 @@ impl Prices {
         let is_news = last_packet > self.have_up_to;
         if self.complete {
             // The same RptSeq in a new packet does not prove that the book is the same: the snapshot may be from after
-            // a reset that has not arrived yet. So it replaces the book, which usually changes nothing.
+            // a reset that is still to arrive. So it replaces the book, usually by the same levels.
             if rpt_seq > self.last_rpt_seq || is_news {
                 self.replace(snapshot);
             } else if rpt_seq == self.last_rpt_seq {

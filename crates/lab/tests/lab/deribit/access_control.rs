@@ -14,13 +14,13 @@ use touchline_session::access_control::{Addresses, ThrottleLimits};
 const SECOND: u64 = 1_000 * MS;
 const HANGS: Duration = Duration::from_secs(60);
 
-/// What comes of a Logon.
+/// Answer of the simulator to a Logon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Logon,
-    /// The one Logout, whatever is wrong.
+    /// The one Logout, with the same text for every error.
     Refused,
-    /// Closed without a word.
+    /// Closed without a message.
     Closed,
 }
 

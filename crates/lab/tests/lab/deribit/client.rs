@@ -48,7 +48,7 @@ impl Customer {
                 message_bytes_max,
                 output_bytes: 4 * message_bytes_max,
                 out_of_order_bytes: 1 << 20,
-                // What is sent again may be lost again.
+                // A message that is sent again may be lost again.
                 resend_wait_ns: 50_000_000,
                 ..Limits::default()
             },

@@ -1,4 +1,4 @@
-//! The same over TCP: several clients at once, and strangers who are none.
+//! The same over TCP: several clients at once, and connections that are not clients.
 
 use super::client::{Customer, proof};
 use std::time::{Duration, Instant};

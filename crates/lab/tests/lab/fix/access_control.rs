@@ -1,4 +1,4 @@
-//! Who is let in: by name and address together, and not while a pause lasts.
+//! Accepted logons: by name and address together, and not while the address is paused.
 
 use super::{Host, is_gone, settings};
 use std::io::Write;
@@ -111,8 +111,8 @@ fn a_session_has_the_addresses_of_its_list() {
     }
 }
 
-/// After a few failures nothing from the address is looked at for a while, and for longer each time, whatever
-/// comes meanwhile; others are let in. A long quiet ends it.
+/// After a few failures no bytes from the address are read for a while, and for longer each time, whether or not
+/// more connections come meanwhile; other addresses are accepted. A long quiet period ends it.
 #[test]
 fn an_address_whose_logons_fail_waits() {
     let mut host = Host::start(vec![settings("TW44")], hasty());

@@ -8,9 +8,9 @@ use touchline_shm::segment::{
 };
 use touchline_testing::payload;
 
-/// Bytes of the ring: small, so that readers are overtaken often.
+/// Bytes of the ring: small, so that readers are often overrun.
 pub const CAPACITY: u64 = 64 * 1024;
-/// Bytes of the longest letter.
+/// Bytes of the longest message.
 pub const LENGTH_MAX: usize = 700;
 /// Places for named readers.
 pub const SLOTS: u32 = 4;

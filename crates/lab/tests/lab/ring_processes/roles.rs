@@ -107,7 +107,7 @@ fn stop() {
     }
 }
 
-/// Says what was seen in the end, or ends with what was wrong.
+/// Prints the totals of the stream verifier, or panics with its violation.
 fn testify(seen: Result<Tally, Violation>) {
     let tally = seen.unwrap_or_else(|violation| panic!("{violation}"));
     let Tally {
@@ -135,7 +135,7 @@ fn read(folder: &Path, mut verifier: StreamVerifier<Mapping>) -> Result<Tally, V
         })?;
         idle = if more { 0 } else { idle + 1 };
         if idle % 64 == 63 {
-            // What was published before the end is there to be polled after it.
+            // A message published before the end can be polled after it.
             if bus::has_ended(folder) && !verifier.poll()? {
                 return Ok(verifier.tally());
             }
