@@ -49,7 +49,7 @@ impl Active {
     }
 }
 
-/// The other engine of this journal, as an error that says what to do.
+/// The other engine of this journal, as an error with its cure.
 pub(crate) fn other(config: &Config) -> Option<Error> {
     let writer = touchline_journal::writer(&config.run.journal)?;
     let pid = writer.pid;
@@ -67,7 +67,7 @@ pub(crate) fn other(config: &Config) -> Option<Error> {
     })
 }
 
-/// What the system says of a process, if it does not run.
+/// State of a process as the system reports it, if the process does not run.
 fn state_of(pid: u32) -> &'static str {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name before the state may have any character.

@@ -6,9 +6,10 @@
 //!                           └── numbers ◄─┘   which MsgSeqNum was which report; a resend is written again from the reports
 //! ```
 //!
-//! It reads what a [`touchline_fx_desk::Follower`] passes on, in a process of its own, and writes nothing that the engine reads. Reports
-//! are a function of the journal, in its order, so a client that connects late gets all of them, and a resend after a
-//! restart has the same contents. A client recognizes a report by its ExecID (17).
+//! The back office runs in a process of its own. It reads the entries of a [`touchline_fx_desk::Follower`], and writes
+//! nothing that the engine reads. Reports are a function of the journal, in its order, so a client that connects late
+//! gets all of them, and a resend after a restart has the same contents. A client recognizes a report by its ExecID
+//! (17).
 
 mod client;
 mod numbers;
@@ -56,7 +57,7 @@ pub struct Acceptor {
 /// A connection before its Logon.
 struct Caller {
     link: Connection,
-    /// How it ended.
+    /// Error that ended the connection.
     end: Option<Error>,
 }
 
@@ -74,8 +75,9 @@ pub enum StartError {
 }
 
 impl Acceptor {
-    /// Listens for the clients of a configuration. `passwords` has the one of each client, if it has one; with `tls` every
-    /// connection begins with a handshake. `folder` is where sequence numbers are kept. The reports must have been taken up to now.
+    /// Listens for the clients of a configuration. `passwords` has the password of each client that needs one; with
+    /// `tls` every connection begins with a handshake. Sequence numbers are stored in `folder`. The present reports
+    /// must have been taken before.
     ///
     /// # Errors
     /// The address or the folder cannot be used.
@@ -113,7 +115,7 @@ impl Acceptor {
         self.reports.borrow_mut().take(ledger, told);
     }
 
-    /// Says which journal the engine writes, if it is there: the numbers of each client continue with one journal.
+    /// Sets the engine's journal once it exists: the numbers of each client belong to one journal.
     ///
     /// # Errors
     /// The numbers of a client are of another engine's journal.
@@ -149,7 +151,7 @@ impl Acceptor {
         Ok(is_busy)
     }
 
-    /// Next line for the log: who logged on or off, or was refused.
+    /// Next line for the log: a client logged on or off, or was refused.
     pub fn next_news(&mut self) -> Option<String> {
         self.news.pop_front()
     }
@@ -215,7 +217,7 @@ impl Acceptor {
             Err(DisconnectReason::BadLogon) => Err("the Logon has no CompIDs"),
             Ok(None) | Err(_) => {
                 let caller = &unauthenticated.stream;
-                // Each began with a key exchange of ours, also those that were closed or timed out.
+                // Each such connection cost us a key exchange, also if it was closed or timed out.
                 if caller.link.is_handshaking() {
                     self.queue.failed(from, time);
                 }

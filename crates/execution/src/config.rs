@@ -49,7 +49,7 @@ pub struct Config {
     pub banks: Vec<fx::BankConfig>,
     /// Sessions of the banks.
     pub sessions: Vec<SessionConfig>,
-    /// Who may send commands.
+    /// Clients that may send commands.
     #[serde(default)]
     pub clients: Vec<ClientConfig>,
     /// Drop copy for back offices, which the report serves.
@@ -112,11 +112,11 @@ pub enum SyncMode {
     Disk,
 }
 
-/// Somebody who may send commands: over a ring in shared memory whose files belong to a user of the host.
+/// A client that may send commands: over a ring in shared memory whose files belong to a user of the host.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientConfig {
-    /// Its name; its ring is the bus `<bus>-<name>`.
+    /// Name of the client; its ring is the bus `<bus>-<name>`.
     pub name: String,
     /// The person in the journal and at the kill switch; the client's name if absent.
     #[serde(default)]
@@ -154,7 +154,7 @@ pub struct ReportConfig {
     /// TLS of the port; none if absent.
     #[serde(default)]
     pub tls: Option<ServerTls>,
-    /// Who may connect.
+    /// Clients that may connect.
     pub clients: Vec<ReportClient>,
 }
 
@@ -197,7 +197,7 @@ pub enum CommandKind {
     Enable,
     /// Resolving an unknown order.
     Resolve,
-    /// Booking what no order explains.
+    /// Booking a trade that no order explains.
     Book,
     /// Promoting a standby, and asking for its state.
     Promote,
@@ -291,7 +291,7 @@ impl Config {
         session.expect("the configuration was checked").names()
     }
 
-    /// What each bank's order session needs from files: its TLS client and its password. Reads the files.
+    /// TLS client and password of each bank's order session, read from their files.
     pub(crate) fn access(&self) -> Result<Vec<Access>, ConfigError> {
         let banks = self.banks.iter().map(|bank| {
             let session = self.session(bank).expect("the configuration was checked");
@@ -468,7 +468,7 @@ impl ReportClient {
 }
 
 impl ClientConfig {
-    /// The person who sends its commands.
+    /// The person behind the commands of this client.
     pub fn person(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }

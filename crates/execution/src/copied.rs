@@ -1,5 +1,5 @@
-//! A copied journal, for a person who decides whether to promote its standby: what its source had as of its last status, and what the
-//! copy lacks of that.
+//! Status of a copied journal, for the person who decides whether to promote its standby: the position of its source at
+//! the last status, and the number of bytes that the copy lacks.
 
 use std::fmt;
 use std::path::Path;
@@ -86,7 +86,7 @@ mod tests {
         Copied { source, position }
     }
 
-    /// The missing part is a number with its time; a copy whose source sent no status is not called complete.
+    /// The missing part is stated as a number with its time; a copy whose source sent no status is not called complete.
     #[test]
     fn a_copy_says_what_it_lacks_and_as_of_when() {
         const SAID_NS: u64 = 1_767_225_600_000_000_001;

@@ -1,12 +1,13 @@
-//! Commands of the desk: a ring in shared memory for each client, whose files say who it is.
+//! Commands of the desk: a ring in shared memory for each client, whose files identify the client by their owner.
 //!
 //! A client publishes on a bus of its own, `<engine's bus>-<client>`. The engine reads it only if the files belong to
 //! the configured user. A message is a number (u64, little-endian) and a [`Command`]. The number is the time of the command by the
 //! host's boot clock, which is never set, and ascends: a command that is old, from before the engine's start, or was seen before, is refused.
 //! A message without room for the number counts as a malformed command of number 0.
 //!
-//! A kill is never refused for its age, number or rate, nor is the cancel of a parent. A kill has a second way that needs no ring and
-//! that no other process can block: a file beside the rings, at which the engine looks each millisecond and at its start.
+//! A kill is never refused for its age, number or rate, nor is the cancel of a parent. A kill has a second way that
+//! needs no ring and that no other process can block: a file beside the rings, which the engine checks each millisecond
+//! and at its start.
 
 mod received;
 
@@ -52,7 +53,7 @@ pub(crate) struct Ring {
 pub(crate) enum Old {
     /// An earlier engine has the command in its journal, executed or refused, or the message is not a command.
     Recorded,
-    /// No engine has seen it.
+    /// No engine has handled the command.
     Missed,
     /// Likewise, beyond the rate of logged ones.
     Flood(Notify),
@@ -63,7 +64,7 @@ pub(crate) struct Gate {
     last_request: u64,
     /// Numbers of commands that were executed or refused by the runs before.
     known: Known,
-    /// Start of the engine: a command of before was refused, or found no engine.
+    /// Start of the engine: an earlier command was refused, or found no engine.
     began_ns: u64,
     per_second: usize,
     /// Times of the admitted commands of the last second.
@@ -77,9 +78,9 @@ pub(crate) struct Gate {
 /// Last numbers of a client that the journal has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Known {
-    /// Of all commands.
+    /// Last number of all commands.
     pub last: u64,
-    /// Of its kills: one that came in a file is behind later commands in the ring.
+    /// Last number of the kills: a kill in a file may be older than later commands in the ring.
     pub kill: u64,
 }
 
@@ -96,16 +97,16 @@ impl Known {
 /// Why a command is refused before it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It has no number.
+    /// The command has no number.
     Malformed,
-    /// Of more than two seconds ago, or of before the engine's start.
+    /// The command is more than two seconds old, or older than the engine's start.
     TooOld,
     FromTheFuture,
     Replayed,
     Rate,
 }
 
-/// Where the refusal of a command that is not admitted is reported: a client must not fill the journal.
+/// Destinations of the refusal of a command that is not admitted: a client must not fill the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notify {
     /// Journal, log and client.
@@ -176,14 +177,14 @@ impl Ring {
         Some(old)
     }
 
-    /// Number of the commands of before the start that no engine has seen, once, when all of them were read.
+    /// Number of commands from before the start that no engine has handled; returned once, when all of them were read.
     pub(crate) fn take_missed(&mut self) -> Option<u64> {
         let is_over = !self.is_behind && self.missed > 0;
         is_over.then(|| std::mem::take(&mut self.missed))
     }
 
-    /// Joins the ring if it exists; tries at intervals. Returns why its files are refused, such as for another owner, once for
-    /// each reason.
+    /// Joins the ring if it exists; tries at intervals. Returns the reason why its files are refused, such as another
+    /// owner, once for each reason.
     pub(crate) fn join(&mut self, now_ns: u64) -> Option<&str> {
         if self.subscription.is_some() || now_ns < self.retry_ns {
             return None;
@@ -209,7 +210,8 @@ impl Ring {
         Some(self.logged.insert(why))
     }
 
-    /// Passes waiting commands on; those that were lost cannot have been executed. The ones that were passed on before have been judged.
+    /// Passes waiting commands on; lost commands cannot have been executed. Commands passed on before were already
+    /// checked.
     pub(crate) fn poll(&mut self, into: &mut Vec<Received>) {
         let Some(subscription) = &mut self.subscription else {
             return;
@@ -219,7 +221,7 @@ impl Ring {
                 Ok(Polled::Given(command)) => into.push(command),
                 Ok(Polled::Passed(_)) | Err(_) => {}
                 Ok(Polled::Nothing) => {
-                    // Those of this call are judged behind it.
+                    // Commands of this call are checked afterwards.
                     self.is_behind &= !into.is_empty();
                     return;
                 }
@@ -257,7 +259,8 @@ fn is_absent(error: &Error) -> bool {
     )
 }
 
-/// Why files are refused. Another owner: without advice, which is for a person who may run as that user.
+/// Reason why files are refused. For another owner the reason has no advice, since the advice is for a person who may
+/// run as that user.
 fn refusal(error: &Error) -> String {
     match error {
         Error::Segment(SegmentError::Foreign {
@@ -300,7 +303,7 @@ impl Gate {
         })
     }
 
-    /// Where a refusal is reported.
+    /// Destinations of a refusal.
     fn notify(&mut self, now_ns: u64) -> Notify {
         if has_room(&mut self.refused, self.per_second, now_ns) {
             return Notify::All;
@@ -317,7 +320,7 @@ impl Gate {
         }
     }
 
-    /// Whether a command is of before the engine's start, and no kill that it would execute.
+    /// Class of a command from before the engine's start, unless it is a kill that this engine must execute.
     fn old(&mut self, command: &Received, now_ns: u64) -> Option<Old> {
         if command.request >= self.began_ns {
             return None;
@@ -442,8 +445,9 @@ mod tests {
         }
     }
 
-    /// What a start finds in a ring: commands that the journal has, and those that found no engine, at most as many as may be refused in a
-    /// second; a kill that found none is executed. Numbers of after the start are judged as always.
+    /// A start finds in a ring: commands that the journal has, and commands that found no engine, of which it refuses
+    /// at most one second's limit; a kill that found no engine is executed. Commands sent after the start are checked
+    /// as usual.
     #[test]
     fn commands_of_before_the_start_are_told_apart() {
         let known = Known { last: 50, kill: 30 };

@@ -11,7 +11,7 @@ use touchline_net::stream::{Error, Watch};
 use touchline_net::tls::Client;
 use touchline_transport::boot_ns;
 
-/// What the engine writes.
+/// Output of the engine.
 pub(crate) trait Output {
     /// Appends a record to the journal.
     ///
@@ -26,7 +26,7 @@ pub(crate) trait Output {
     fn alarm(&self) -> u64;
     /// Marks the journal as failed: messages leave from now on that it lacks.
     fn give_up(&mut self);
-    /// The journal has what follows from the failure of a run before.
+    /// Notes that the journal has the consequence of an earlier run's failure.
     fn failure_recorded(&mut self);
     /// A run begins: it begins with this batch.
     fn begin_run(&mut self, run: &[u8]);
@@ -94,7 +94,7 @@ impl Output for Host {
 pub(crate) struct Lost(pub Error);
 
 impl Lost {
-    /// The bank or the network has closed it, or there is none.
+    /// The bank or the network closed the connection, or there is none.
     pub const CLOSED: Lost = Lost(Error::Closed);
 }
 

@@ -21,9 +21,9 @@ pub enum Error {
         journal: String,
         /// The process, and since when it is active.
         holder: Holder,
-        /// What the system says of it, if it does not run.
+        /// State of the holder as the system reports it, if the holder does not run.
         state: &'static str,
-        /// Its process id.
+        /// Process id of the holder.
         pid: u32,
     },
     /// The standby lacks records that the previous engine wrote.

@@ -7,16 +7,17 @@
 //! ```
 //!
 //! # Never
-//! Contains a rule of orders: those are in `touchline-fx`. Sends an order that is not in the journal. Sends a message
-//! of an order session again. Makes an order on quotes of which later ones may be waiting.
+//! Contains a rule of orders: these rules are in `touchline-fx`. Sends an order that is not in the journal. Sends a
+//! message of an order session again. Makes an order on quotes while later quotes may be waiting.
 //!
 //! # Path
-//! [`Trader::work`] is a round of the one hot thread: desk, order sessions, quotes, timers.
+//! [`Trader::work`] is a round of the only hot thread: desk, order sessions, quotes, timers.
 //!
 //! # Tests
-//! Records and recovery beside their code; a simulation of the whole by seeds (`src/trader/simulation.rs`), which must find the mutants
-//! of its rules (`cargo xtask mutants simulation`); `crates/touchline/tests/system` runs simulated banks, gateways and the
-//! command, kills it with orders out, and compares positions with the banks' books.
+//! Records and recovery are tested beside their code; a simulation of the whole engine by seeds
+//! (`src/trader/simulation.rs`) must find the mutants of its rules (`cargo xtask mutants simulation`);
+//! `crates/touchline/tests/system` runs simulated banks, gateways and the command, kills the command while orders are
+//! open, and compares positions with the banks' books.
 
 mod active;
 pub mod back_office;

@@ -17,7 +17,7 @@ impl Numbers {
         Numbers { next_out, next_in }
     }
 
-    /// Both numbers: of our next message, and of the expected one.
+    /// Number of our next message, and the number expected from the bank.
     pub fn both(&self) -> (u64, u64) {
         (self.next_out, self.next_in)
     }
@@ -42,7 +42,7 @@ impl Store for Numbers {
         Ok(())
     }
 
-    /// No message is kept: the session fills the gap instead.
+    /// Messages are not stored: the session fills the gap instead.
     fn read(&mut self, _number: u64, _room: &mut [u8]) -> Result<usize, StoreError> {
         Ok(0)
     }

@@ -1,7 +1,7 @@
 //! Order session of a bank: connects, keeps the FIX session, hands out its messages, sends ours.
 //!
-//! The numbers of the session are in the journal, and no message is ever sent again: what the bank asks for is filled as
-//! a gap. A report that is asked for again comes with the same ExecID, by which the core knows it.
+//! The sequence numbers of the session are in the journal, and no message is sent twice: a resend request of the bank
+//! is answered with a gap fill. A report that we request again has the same ExecID, by which the core recognizes it.
 
 mod attempts;
 mod logon;
@@ -43,10 +43,10 @@ const ORDERS: Application<'static> = Application {
     resend: ResendPolicy::GapFill,
 };
 
-/// What a session says.
+/// Output of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// Nothing more now.
+    /// No more output now.
     Nothing,
     /// Logged on; `true`: both numbers began again at 1.
     Up(bool),
@@ -132,7 +132,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Of all messages those that the core did not send, since the last question.
+    /// Number of messages since the last call that the core did not send, from the number of all messages.
     fn take_others(&mut self, all: u64) -> u64 {
         let now = (all, self.count);
         let before = std::mem::replace(&mut self.counted, now);
@@ -148,7 +148,7 @@ impl<L: Link> OrderSession<L> {
         settings.target_sub.clone_from(&config.target_sub);
         settings.heartbeat_s = config.heartbeat_s;
         settings.checks = Checks::Standard;
-        // Banks use reject reasons (103) that are newer than FIX 4.4; the core maps what it does not know.
+        // Banks use reject reasons (103) that are newer than FIX 4.4; the core maps unknown ones.
         settings.check_options.any_value = true;
         // Most have fields of their own, and of later versions. A report with one must not be rejected: it may be a fill.
         settings.check_options.unknown = true;
@@ -244,7 +244,7 @@ impl<L: Link> OrderSession<L> {
         }
     }
 
-    /// The next thing that the session says. What it handed out before counts as processed.
+    /// Next output of the session. The previous output counts as processed.
     pub fn poll(&mut self, time: ReceiveTime) -> Said {
         loop {
             if self.cut.is_some() {
@@ -290,7 +290,7 @@ impl<L: Link> OrderSession<L> {
                 }
                 Some(Event::LoggedOut(received)) => *text = text_of(&received),
                 Some(Event::TooLong(message)) => return Said::TooLong(message),
-                // Its numbers start again at 1.
+                // The session's numbers start again at 1.
                 Some(Event::Restarted) => *gap_end = 0,
                 Some(Event::Skipped { first, last }) => {
                     return Said::Skipped(Gap {
@@ -319,7 +319,7 @@ impl<L: Link> OrderSession<L> {
     /// Sends a message. Its bytes leave with the next [`OrderSession::flush`].
     ///
     /// # Errors
-    /// It is not sent, and uses no number.
+    /// The message is not sent, and uses no number.
     pub fn send(
         &mut self,
         msg_type: &str,

@@ -19,7 +19,7 @@ use touchline_fx_desk::records::{self, Record};
 use touchline_journal::records::Stream;
 use touchline_journal::{Entry, StartReport};
 
-/// Numbers of a session that are skipped if some may be lost: a bank ends a session whose number is too low.
+/// Numbers of a session that are skipped if some may be lost: a bank ends a session whose MsgSeqNum is too low.
 const SKIP: u64 = 10_000;
 
 /// Why a journal cannot be continued.
@@ -54,7 +54,7 @@ pub enum RecoveryError {
          empty one"
     )]
     Other {
-        /// What differs.
+        /// The difference.
         what: String,
     },
     /// A bank or a pair of an order or a parent is not configured, or its prices had other ticks.
@@ -77,7 +77,7 @@ pub enum RecoveryError {
     },
 }
 
-/// What a journal knows.
+/// State recovered from a journal.
 #[derive(Debug)]
 pub struct Recovered {
     /// The state, with the router held.
@@ -104,7 +104,7 @@ pub struct Recovered {
     pub boot: Option<[u8; 16]>,
     /// Epoch of that run; 0 if there was none.
     boot_epoch: u64,
-    /// How the journal was found by the run that continues it.
+    /// State in which the run that continues the journal found it.
     pub(crate) start: StartReport,
     /// Epoch of the last run that recorded numbers, by bank.
     numbers_epochs: Vec<u64>,
@@ -113,7 +113,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// What the start of the journal found, before the run begins.
+    /// Notes the state in which the start found the journal, before the run begins.
     pub(crate) fn note_start(&mut self, start: &StartReport) {
         self.skip_lost_numbers(start);
         self.start = start.clone();
@@ -134,8 +134,8 @@ impl Recovered {
         self.start.had_failed && !self.engine.trading().is_killed()
     }
 
-    /// Whether orders may have been sent that the journal lacks: after a crash of the host, a journal that failed, or a start
-    /// that did not come to its run and may have found either.
+    /// Whether orders may have been sent that the journal lacks: after a crash of the host, after a failure of the
+    /// journal, or after a start that met one of these and ended before its run began.
     pub(crate) fn may_lack_orders(&self) -> bool {
         let start = &self.start;
         let starts = start.epoch.saturating_sub(self.boot_epoch);
@@ -147,7 +147,7 @@ impl Recovered {
     /// failed, or a start that did not come to its run and may have found either.
     fn skip_lost_numbers(&mut self, start: &StartReport) {
         for (numbers, epoch) in self.numbers.iter_mut().zip(&self.numbers_epochs) {
-            // Each start since may have skipped as many, and its record may be lost as well.
+            // Each start since may have skipped the same number, and its record may be lost as well.
             let starts = start.epoch.saturating_sub(*epoch);
             if start.is_other_boot || start.had_failed || starts > 1 {
                 let (next_out, next_in) = numbers.both();
@@ -194,8 +194,8 @@ fn continues(description: &[u8]) -> Result<(), RecoveryError> {
     }
 }
 
-/// The first run of a journal says whose it is: an engine with another account would ask the banks for orders that are not its own,
-/// and with another prefix use the names of orders that another engine sent.
+/// Checks the owner of a journal, which its first run names: an engine with another account would request orders that
+/// are not its own, and with another prefix would use the names of orders that another engine sent.
 fn is_own(setup: &Setup, epoch: u64, run: &Labels) -> Result<(), RecoveryError> {
     let other = |what: String| Err(RecoveryError::Other { what });
     let (own, account) = (&setup.labels, setup.labels.account.as_str());
@@ -261,12 +261,12 @@ impl Reading {
         }
     }
 
-    /// What the records say so far.
+    /// State recovered from the records read so far.
     pub(crate) fn recovered(&self) -> &Recovered {
         &self.state.recovered
     }
 
-    /// What the records say.
+    /// State recovered from all records.
     pub(crate) fn finish(self) -> Recovered {
         self.state.recovered
     }
@@ -275,7 +275,7 @@ impl Reading {
     /// before.
     ///
     /// # Errors
-    /// They do not fit.
+    /// The records do not fit.
     pub(crate) fn read_rest(
         &mut self,
         directory: &Path,
@@ -315,7 +315,7 @@ impl Reading {
     /// Whether the order sessions that the journal has are those of the configuration.
     ///
     /// # Errors
-    /// None of them is.
+    /// None of the journal's sessions is configured.
     pub(crate) fn check_sessions(&self, config: &Config) -> Result<(), RecoveryError> {
         owner::check_names(&self.state.recovered.names, config)
     }
@@ -323,7 +323,7 @@ impl Reading {
     /// Handles the next record of a journal.
     ///
     /// # Errors
-    /// It does not fit the records before, or the configuration.
+    /// The entry does not fit the earlier records, or the configuration.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Result<(), RecoveryError> {
         match entry.head.stream {
             records::STREAM if entry.head.kind == STREAM_KIND => continues(entry.body),

@@ -1,5 +1,5 @@
 //! A warm standby: applies the records of the active engine's journal to a core of its own as they are written, and
-//! becomes the active engine when a person says so.
+//! becomes the active engine on a person's command.
 //!
 //! Promotion is a start: the same locks, the same end of the journal, the same state. It is fast because the standby
 //! has already applied almost every record. A standby holds no lock of the engine and writes none of its files: it may
@@ -45,11 +45,11 @@ pub struct Standby {
     show_ns: u64,
 }
 
-/// What a round of a standby leads to.
+/// Result of a round of a standby.
 pub enum Step {
     /// Records and commands of the round.
     Standby(usize),
-    /// It is the active engine now.
+    /// The standby has become the active engine.
     Promoted(Box<Trader>, Box<Promotion>),
 }
 
@@ -331,7 +331,7 @@ impl Promotion {
 
 /// The counters file, under the name of the standby's bus.
 fn counters_file(root: &Root, bus: &str) -> Result<ProcessStats, Error> {
-    // No histogram: the length of a tick is of no use.
+    // The histogram is left out: the length of a tick has no use.
     Ok(ProcessStats::create(
         root,
         bus,

@@ -1,4 +1,4 @@
-//! The one hot thread of the engine: desk, order sessions, quotes, timers.
+//! The only hot thread of the engine: desk, order sessions, quotes, timers.
 
 #[cfg(test)]
 mod answers;
@@ -217,7 +217,7 @@ impl Trader {
         Ok(trader)
     }
 
-    /// What the start of the journal found.
+    /// State in which the start found the journal.
     pub fn start(&self) -> &StartReport {
         &self.start
     }

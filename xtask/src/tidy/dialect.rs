@@ -58,7 +58,7 @@ const BEFORE_NO: &str = "there ";
 const MOST: &[(&str, usize)] = &[
     ("book", 1),
     ("capi", 3),
-    ("execution", 3),
+    ("execution", 4),
     ("feed", 2),
     ("fx", 4),
     ("fx-events", 1),

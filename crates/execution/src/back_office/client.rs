@@ -51,7 +51,7 @@ struct Connection {
     is_wrong_password: bool,
 }
 
-/// What happened to a client's session.
+/// Event of a client's session.
 pub struct News {
     /// For the log.
     pub text: String,
@@ -104,7 +104,7 @@ impl Client {
         self.session.store().continue_journal()
     }
 
-    /// Whom the acceptor lets in.
+    /// Identity that the acceptor requires of the client.
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
@@ -114,7 +114,7 @@ impl Client {
         self.connection.is_some()
     }
 
-    /// What happened since the last call.
+    /// Next event since the last call.
     pub fn news(&mut self) -> Option<News> {
         self.news.take()
     }

@@ -1,9 +1,10 @@
-//! Sequence numbers of a client's session: a file that says which number was which report.
+//! Sequence numbers of a client's session: a file with the report of each number.
 //!
-//! No message is kept: a resend is written again from the reports, which come from the journal. The file has 64 bytes of
-//! head, then 24 bytes for each sent number: report (u64, from 1; 0 for a message of the session; the highest bit says
-//! PossResend), time of sending (u64), checksum of the report (u64), little-endian. The head: magic, next number in, reports
-//! sent before the last reset, the host's boot, and the id of the journal (16 bytes; zeros: it is not known).
+//! Messages are not stored: a resend is written again from the reports, which come from the journal. The file has a
+//! head of 64 bytes, then 24 bytes for each sent number: report (u64, from 1; 0 for a message of the session; the
+//! highest bit marks PossResend), time of sending (u64), checksum of the report (u64), little-endian. The head: magic,
+//! next number in, reports sent before the last reset, the host's boot, and the id of the journal (16 bytes; zeros if
+//! it is unknown).
 //!
 //! Written to the file before a byte is sent, which survives the process. It is not synced, so that the disk of the
 //! journal has no more work; after a start of the host numbers are skipped in place of those that may be lost.
@@ -42,7 +43,7 @@ struct Sent {
     checksum: u64,
 }
 
-/// Number and time of the report that is being sent, which the owner of the session says here.
+/// Number and time of the report that is being sent, set by the owner of the session.
 pub type Sending = Rc<Cell<Option<(u64, u64)>>>;
 
 /// Why numbers cannot be used.
@@ -56,7 +57,7 @@ pub enum OpenError {
     /// Another process has it.
     #[error("{0}: another process serves this client; stop it first")]
     Locked(PathBuf),
-    /// It is not such a file.
+    /// The file is not a file of sequence numbers.
     #[error(
         "{0}: is not a file of sequence numbers; remove it, and let the client log on with ResetSeqNumFlag"
     )]
@@ -151,7 +152,8 @@ impl Numbers {
     /// Continues the numbers with the journal of the reports. Numbers of an unknown one become numbers of it.
     ///
     /// # Errors
-    /// They are of another journal. One that began after they were used last is a new journal of the same engine.
+    /// The numbers belong to another journal. A journal that began after their last use is a new journal of the same
+    /// engine.
     pub fn check_journal(&self) -> Result<(), OpenError> {
         let reports = self.reports.borrow();
         let Some(found) = reports.journal() else {
@@ -172,7 +174,7 @@ impl Numbers {
     /// [`Numbers::check_journal`] of a journal that was made after the file was opened; the file has its id then.
     ///
     /// # Errors
-    /// As there, or the file cannot be written.
+    /// As for `check_journal`, or the file cannot be written.
     pub fn continue_journal(&self) -> Result<(), OpenError> {
         self.check_journal()?;
         let written = self
@@ -191,7 +193,7 @@ impl Numbers {
         report < self.before_reset
     }
 
-    /// Where the owner says which report is sent.
+    /// Cell in which the owner sets the report that is being sent.
     pub fn sending(&self) -> Sending {
         Rc::clone(&self.sending)
     }
@@ -214,7 +216,7 @@ impl Numbers {
         self.before_reset = word(&head, 2);
         let journal = &head[JOURNAL_AT..JOURNAL_AT + 16];
         self.journal.set(journal.try_into().expect("sixteen bytes"));
-        // A record that was cut by a crash of the host is none.
+        // A record that a crash of the host cut off does not count.
         let mut bytes = vec![0; ((length - HEAD) / RECORD * RECORD) as usize];
         self.file.read_exact_at(&mut bytes, HEAD)?;
         let records = bytes.chunks_exact(RECORD as usize);

@@ -232,14 +232,14 @@ fn failed_handshakes_are_throttled() {
     port.waits(&ours);
 }
 
-/// A client that says its hello, costs a key exchange, and closes is throttled like one whose certificate is wrong.
+/// A client that sends its hello, costs a key exchange, and closes is throttled like a client with a wrong certificate.
 #[test]
 fn connections_that_are_closed_in_the_handshake_are_throttled() {
     let mut port = Port::open("closed", true);
     let ours = port.clients.issue("ops");
     for _ in 0..6 {
         let mut connection = port.connect(Some(&ours));
-        // It sends its ClientHello; the connection is established at once, since it is to this host.
+        // The client sends its ClientHello; the connection is established at once, since it is to this host.
         assert_eq!(connection.is_ready(0), Ok(false));
         port.work();
         drop(connection);

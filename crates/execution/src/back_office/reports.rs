@@ -65,7 +65,7 @@ impl Report {
 }
 
 impl Reports {
-    /// Says which journal the entries are of.
+    /// Sets the journal to which the entries belong.
     pub fn of_journal(&mut self, journal: [u8; 16]) {
         self.journal = Some(journal);
     }

@@ -72,7 +72,7 @@ impl Office {
         Acceptor::open(&config(), folder, passwords, None, reports(count)).expect("a port")
     }
 
-    /// As a process that is killed and started again: with the journal of `count` lines.
+    /// Restarts the acceptor as after a kill of the process: with the journal of `count` lines.
     fn restart(&mut self, count: usize) {
         let other = Acceptor::open(
             &config(),
@@ -257,7 +257,7 @@ fn another_journal_is_not_taken_for_the_old_one() {
     let (store, received) = office.session(lost, PASSWORD, false, 99);
     // The rest of the numbers is filled as a gap.
     assert_eq!(ids(&received), IDS[..2]);
-    // Its reports come when the journal has them again.
+    // The client's reports come when the journal has them again.
     let (mut ledger, _) = reports_of(&events()[..4]);
     for (at_ns, event) in &events()[4..] {
         tell(*at_ns, event, true, |told| {
@@ -269,8 +269,9 @@ fn another_journal_is_not_taken_for_the_old_one() {
     assert_eq!(ids(&received), IDS[2..]);
 }
 
-/// The numbers of a client are of one journal, whose id is beside them. One of before takes the first; that of another engine, which was there
-/// while they were used, is refused and changes nothing; one that began since is a new journal of the same engine.
+/// The numbers of a client belong to one journal, whose id is stored beside them. Numbers without an id take the first
+/// journal; the journal of another engine, which existed while the numbers were used, is refused and changes nothing; a
+/// journal that began since is a new journal of the same engine.
 #[test]
 fn the_journal_of_another_engine_does_not_continue_the_numbers() {
     let (one, other) = ([0x11; 16], [0x22; 16]);
@@ -280,7 +281,7 @@ fn the_journal_of_another_engine_does_not_continue_the_numbers() {
     let file = files.find(|file| file.to_string_lossy().contains("OPS"));
     let file = file.expect("the client's numbers");
     let id = |file: &std::path::Path| std::fs::read(file).expect("numbers")[32..48].to_vec();
-    // Numbers of a version that did not know it, or of an engine whose journal is not made yet.
+    // Numbers of a version that did not store the id, or of an engine before it makes its journal.
     let (store, received) = office.session(Memory::default(), PASSWORD, false, 99);
     assert_eq!((ids(&received).len(), id(&file)), (2, vec![0; 16]));
     office

@@ -86,7 +86,8 @@ impl SessionConfig {
         self.target.as_deref().unwrap_or(&self.bank)
     }
 
-    /// The names of the session, which tell it from every other one of the bank: our CompID and the bank's, each with its SubID.
+    /// Names of the session, which distinguish it from every other session of the bank: our CompID and the bank's, each
+    /// with its SubID.
     pub(crate) fn names(&self) -> String {
         let name = |comp: &str, sub: &Option<String>| match sub {
             Some(sub) => format!("{comp}/{sub}"),

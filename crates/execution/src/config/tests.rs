@@ -1,4 +1,4 @@
-//! What a configuration must and may not have.
+//! Required and forbidden contents of a configuration.
 
 use super::*;
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
@@ -41,7 +41,7 @@ fn a_configuration_without_its_guards_is_refused() {
     assert!(refused.to_string().starts_with(said), "{refused}");
 }
 
-/// Only banks of this host can be those of a rehearsal, whose orders may leave with a passed value date.
+/// A rehearsal, whose orders may leave with a passed value date, is permitted with banks of this host only.
 #[test]
 fn a_rehearsal_with_banks_of_other_hosts_is_refused() {
     let stated = text("T", "").replace("prefix", "rehearsal = true\nprefix");

@@ -42,7 +42,7 @@ impl Received {
         }
     }
 
-    /// Its kind, if it is a command.
+    /// Kind of the command, if the message is one.
     pub(crate) fn kind(&self) -> Option<CommandKind> {
         self.command.as_ref().ok().map(CommandKind::of)
     }

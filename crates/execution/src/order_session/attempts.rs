@@ -12,7 +12,7 @@ const FAILURES_OF_A_CUT: u32 = 16;
 
 /// Attempts that failed and sessions that soon ended, since the last session that lasted.
 pub(super) struct Attempts {
-    /// Its longest pause is as configured, or longer while the session ends for the same reason.
+    /// Backoff whose longest pause is as configured, or longer while the session ends for the same reason.
     backoff: Backoff,
     /// The longest pause as configured.
     longest_ns: u64,

@@ -6,7 +6,7 @@ use touchline_session::Secret;
 use touchline_session::fix::extra_fields;
 use touchline_wire::fix::{Encoder, tag};
 
-/// What our Logon has beside the session's own fields.
+/// Contents of our Logon beside the session's own fields.
 pub(super) struct Logon {
     user: Option<String>,
     password: Option<Secret>,
@@ -16,7 +16,7 @@ pub(super) struct Logon {
 }
 
 impl Logon {
-    /// As configured, without its password, which is in a file.
+    /// Makes the Logon of a configuration, without the password, which is in a file.
     pub fn new(config: &SessionConfig) -> Logon {
         Logon {
             user: config.user.clone(),

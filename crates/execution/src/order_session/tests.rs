@@ -1,4 +1,4 @@
-//! Tests of what an order session says of bytes that no session sends.
+//! Tests of the reports of an order session about malformed bytes.
 
 use super::*;
 use crate::config::Config;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_wire::fix::Precision;
 
-/// A configuration with one bank, whose session may have further settings behind it.
+/// A configuration with one bank, which ends in the session's section, so that a test can append settings.
 fn text() -> String {
     format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
@@ -30,10 +30,10 @@ const REPORT: [(u32, &str); 9] = [
     (6, "0"),
 ];
 
-/// A connection whose other end is the test. Without bytes it is closed if the test says so.
+/// A connection to the test. If the test has closed it, it returns an error once its bytes are read.
 #[derive(Clone, Default)]
 struct Wire {
-    /// What the session sent.
+    /// Bytes that the session sent.
     sent: Rc<RefCell<Vec<u8>>>,
     bytes: Rc<RefCell<VecDeque<u8>>>,
     is_closed: Rc<RefCell<bool>>,
@@ -145,7 +145,7 @@ impl Rig {
         self.session.flush();
     }
 
-    /// What the session says of the bytes that have come.
+    /// Output of the session for the bytes received so far.
     fn said(&mut self) -> Vec<Said> {
         self.session.read(self.time);
         let mut all = Vec::new();
@@ -266,7 +266,7 @@ fn a_message_of_another_session_is_rejected_and_ends_this_one() {
 }
 
 impl Rig {
-    /// What the session has sent since the last call, with `|` for the separator.
+    /// Bytes that the session sent since the last call, with `|` for the separator.
     fn sent(&mut self) -> String {
         self.session.flush();
         let sent = std::mem::take(&mut *self.wire.sent.borrow_mut());
@@ -364,15 +364,15 @@ fn numbers_begin_again_when_the_configuration_says_so() {
             "{reset}: {logon}"
         );
     }
-    // Its own number is as before; that of the bank has gone back.
+    // Our own number is unchanged; the number of the bank has gone back.
     let mut rig = Rig::with("reset = \"logon\"\n", Numbers::new(2, 50));
     rig.log_on(1);
     rig.sent();
     assert_eq!(rig.session.unjournaled(), Some((2, 1)));
 }
 
-/// A bank that begins at 1 after its end of day, without the setting for it: the third refusal names the bank's message and the cure,
-/// and the pause grows beyond its configured maximum.
+/// A bank starts again at 1 after its end of day, without the setting for it: the third refusal reports the bank's
+/// message and the cure, and the pause grows beyond its configured maximum.
 #[test]
 fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
     let mut rig = Rig::with("reconnect_ms_max = 400\n", Numbers::new(9, 9));
@@ -413,8 +413,8 @@ fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
     assert_eq!(downs.last().map(|(_, pause_ms)| *pause_ms), Some(60_000));
 }
 
-/// A bank that lets us in and closes without a word when the session has lasted longer than the longest pause: the third time names its
-/// last message, and the pause grows beyond its configured maximum.
+/// A bank accepts our Logon and closes without a Logout, after the session has lasted longer than the longest pause:
+/// the third time the report contains the bank's last message, and the pause grows beyond its configured maximum.
 #[test]
 fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
     let mut rig = Rig::with("reconnect_ms_max = 400\n", Numbers::new(1, 1));
@@ -444,7 +444,7 @@ fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
     assert_eq!(pauses.last(), Some(&51_200), "{pauses:?}");
 }
 
-/// What a session's section must not have.
+/// Settings that a session's section must not have.
 #[test]
 fn wrong_logons_are_refused_with_the_reason() {
     for (more, said) in [

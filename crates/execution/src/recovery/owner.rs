@@ -1,4 +1,4 @@
-//! Whose a journal is, for a program that reads it beside its engine.
+//! Owner of a journal, for a program that reads it beside its engine.
 
 use super::{RecoveryError, is_own};
 use crate::config::Config;
@@ -6,11 +6,12 @@ use touchline_fx::encoding::{Decoder, Entry as Recorded};
 use touchline_fx::setup::Setup;
 use touchline_fx_desk::records::{self, Record};
 
-/// Compares what the journal of a configuration, whose setup is this one, says about its engine as the start of that engine does: account, prefix and banks of the
-/// first run, and the names of the order sessions. A journal that does not exist is the engine's.
+/// Checks that a journal belongs to the engine of a configuration and its setup, by the same comparison as the start of
+/// that engine: account, prefix and banks of the first run, and the names of the order sessions. A missing journal is
+/// accepted.
 ///
 /// # Errors
-/// It is the journal of another engine, or cannot be read.
+/// The journal belongs to another engine, or cannot be read.
 pub fn check_owner(config: &Config, setup: &Setup) -> Result<(), RecoveryError> {
     if !config.run.journal.exists() {
         return Ok(());
@@ -43,11 +44,11 @@ pub fn check_owner(config: &Config, setup: &Setup) -> Result<(), RecoveryError> 
     check_names(&names, config)
 }
 
-/// Whether a journal is of the engine with this configuration, by its order sessions: another one may have the same account, prefix
-/// and banks, but no bank lets two engines log on with the same names.
+/// Checks by the order sessions that a journal belongs to the engine of this configuration: another engine may have the
+/// same account, prefix and banks, but no bank lets two engines log on with the same names.
 ///
 /// # Errors
-/// None of the sessions that the journal has is one of the configuration.
+/// None of the journal's sessions is in the configuration.
 pub(super) fn check_names(names: &[String], config: &Config) -> Result<(), RecoveryError> {
     let names = names.iter().enumerate();
     let known: Vec<_> = names.filter(|(_, names)| !names.is_empty()).collect();

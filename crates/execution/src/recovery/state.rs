@@ -1,4 +1,4 @@
-//! The state that batches lead to: what the engine received is handled again, what it decided is given, and the rest follows.
+//! State rebuilt from batches: inputs are handled again, decisions are restored as recorded, and their effects follow.
 
 use super::{Recovered, RecoveryError, is_own};
 use crate::numbers::Numbers;
@@ -12,7 +12,7 @@ use touchline_fx::setup::{Bank, Pair, Setup};
 use touchline_fx::{Batch, Labels, RestoreError};
 use touchline_wire::fix::{Frame, frame, tag, unsigned};
 
-/// What the records say so far.
+/// State from the records read so far.
 pub(super) struct State {
     pub setup: Setup,
     /// Banks and pairs of the run, as they are configured now.
@@ -23,7 +23,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// An entry of a batch: what the engine received is handled again, what it decided is given, and the rest follows.
+    /// Applies an entry of a batch: an input is handled again, a decision is restored as recorded, and the effects
+    /// follow.
     pub fn recorded(
         &mut self,
         labels: &Labels,
@@ -77,8 +78,8 @@ impl State {
                 self.at(at_ns)?;
                 self.parent(labels, at_ns, *number, terms)
             }
-            // Most ends follow from the other entries. Those that a price decided do not, as the journal has no prices, and neither do
-            // those of timers that ran after the last input.
+            // Most ends follow from the other entries. Ends decided by a price do not, as the journal has no prices,
+            // nor do ends by timers that ran after the last input.
             Event::Ended(end) => {
                 self.at(at_ns)?;
                 let reason = end.reason.ok_or(RestoreError::Time)?;
@@ -193,7 +194,7 @@ impl State {
                 bank: bank.and_then(|bank| self.bank(bank)),
                 pair: pair.and_then(|pair| *self.pairs.get(pair)?),
             },
-            // Who may book was decided then.
+            // The permission to book was checked when the command was executed.
             Desk::Book {
                 by: Some(by),
                 trade: Some(mut trade),

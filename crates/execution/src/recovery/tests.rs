@@ -66,7 +66,7 @@ fn report() -> Vec<u8> {
     encoder.finish().expect("it fits").to_vec()
 }
 
-/// What a run left of an order that was filled.
+/// Journal of a run with a filled order.
 fn journal() -> Vec<(u16, Vec<u8>)> {
     let labels = setup().labels;
     let parent = ParentTerms {
@@ -170,7 +170,7 @@ fn records_of_another_version_are_refused() {
     }
 }
 
-/// Each batch has its input with everything that followed: wherever the run died, the state is that of the last whole batch.
+/// Each batch has its input with all effects: after a death at any point the state is that of the last complete batch.
 #[test]
 fn a_journal_is_restored_up_to_its_last_batch() {
     let journal = journal();
@@ -214,7 +214,7 @@ fn a_batch_without_its_last_part_did_not_happen() {
     assert_eq!((next.next_event, next.requests["desk"].last), (8, 3));
 }
 
-/// An order of a pair whose prices had other ticks would be one at another price.
+/// An order of a pair with another tick would have another price.
 #[test]
 fn a_pair_with_other_ticks_is_another_pair() {
     let mut labels = setup().labels;
@@ -264,7 +264,7 @@ fn bookings_are_restored_whoever_may_book_now() {
         recovered(&all).engine.trading().positions().of(0).units,
         986
     );
-    // Of a bank that is not configured any more.
+    // The bank is no longer configured.
     let mut labels = setup().labels;
     labels.prefix = Id::lossy(b"Te2");
     labels.banks.push("B".to_owned());

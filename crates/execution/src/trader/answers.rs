@@ -71,7 +71,8 @@ fn answer(
     (serde_json::from_str(line).expect("a line"), told)
 }
 
-/// A refusal by a limit says the limit and the value, to the client and in the log: the reason alone does not say what would be accepted.
+/// The refusal of an order by a limit states the limit and the value, to the client and in the log: the reason alone
+/// does not show which value would be accepted.
 #[test]
 fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
     let plain = order("P1", 2_000);
@@ -147,7 +148,8 @@ fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
     );
 }
 
-/// An enable that may have been sent before the desk was called for its bank says that it did not release it.
+/// An enable that may have been sent before the desk was called for its bank is answered with the note that it did not
+/// release the bank.
 #[test]
 fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
     let (mut core, mut time) = engine(&[("status_final", "true\nmass_status = false")]);

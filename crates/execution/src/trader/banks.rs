@@ -70,8 +70,8 @@ impl<L: Link> Banks<L> {
         self.all.iter().map(|bank| bank.counts)
     }
 
-    /// The bank that may make a step of its connection in this round, one after the other: quotes and commands wait for one step
-    /// of a handshake, and not for those of all banks after a cut of the network.
+    /// The bank that may make a step of its connection in this round, each in turn: quotes and commands wait for one
+    /// step of one handshake, not for the handshakes of all banks after a cut of the network.
     pub fn connecting(&mut self, mono_ns: u64) -> Option<Bank> {
         let count = self.all.len();
         let mut banks = (self.connects_next..count).chain(0..self.connects_next);

@@ -1,6 +1,6 @@
-//! What others may add to the journal: the number of messages of a bank that its orders explain, and of changes that prices make.
-//! A bank that repeats reports, reports unknown orders, or sends messages of the
-//! session, some thousand times a second would fill the journal, and stop the trade with all other banks.
+//! Limits of records in the journal: for messages of a bank, the number that its orders explain; and for changes caused
+//! by prices. A bank that repeats reports, reports unknown orders, or sends messages of the session some thousand times
+//! a second would otherwise fill the journal, and so stop trading with all other banks.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
@@ -13,10 +13,10 @@ const PER_S: u64 = 1;
 /// Messages of our session that no message of the core explains, at once and a second: heartbeats and answers.
 const OWN_BURST: u64 = 500;
 const OWN_PER_S: u64 = 10;
-/// A message of ours explains answers for one to two of these times, and as long as its order is open. What it has left then is gone:
-/// a day of orders does not explain a flood in its evening.
+/// Time, ns: a message of ours explains answers for one to two windows, and as long as its order is open. After that
+/// the unused answers expire: a day of orders does not explain a flood in the evening.
 const WINDOW_NS: u64 = 1_000_000_000;
-/// The same of a question for all orders, whose answer may be long.
+/// The same for a request for all orders, whose answer may be long, ns.
 const ALL_NS: u64 = 60_000_000_000;
 /// A thousandth of a report is the unit, so that a second divides.
 const UNIT: u64 = 1_000;
@@ -28,7 +28,7 @@ pub(super) struct Budget {
     per_s: u64,
     left: u64,
     filled_ns: u64,
-    /// Explained by messages of the present window and of the one before, and when the present one began.
+    /// Answers explained by messages of the present and of the previous window, and the start of the present one.
     explained: [u64; 2],
     window_ns: u64,
     /// Explained by a question for all orders, and until when.
@@ -36,17 +36,17 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Of reports that book nothing.
+    /// Budget of reports that book nothing.
     pub fn of_reports() -> Budget {
         Budget::new(BURST, PER_S)
     }
 
-    /// Of changes that prices alone make.
+    /// Budget of changes that prices alone cause.
     pub fn of_prices() -> Budget {
         Budget::new(BURST, PER_S)
     }
 
-    /// Of answers of the session itself.
+    /// Budget of answers of the session itself.
     pub fn of_own_messages() -> Budget {
         Budget::new(OWN_BURST, OWN_PER_S)
     }
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(taken(&mut budget, 100, later_ns), 1_000);
     }
 
-    /// What the orders of the day have left explains nothing when they have ended, nor does a question of long ago.
+    /// Unused answers of the day's orders expire when the orders have ended; so do those of an old request.
     #[test]
     fn orders_that_have_ended_explain_no_flood() {
         let mut budget = Budget::of_reports();

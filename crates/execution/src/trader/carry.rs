@@ -1,4 +1,4 @@
-//! What the core decides is carried out: the journal first, then the sessions, then the drop copy.
+//! Carries out the core's decisions: the journal first, then the sessions, then the drop copy.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
@@ -28,12 +28,12 @@ const INCIDENTS_MAX: usize = 1_024;
 /// Most paths that a round keeps.
 pub(super) const PATHS_MAX: usize = 4_096;
 
-/// What a run finds of its host.
+/// State of the host at the start of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Boot {
-    /// Its id.
+    /// Id of the boot.
     pub id: [u8; 16],
-    /// That of the run before, if the journal has it.
+    /// Boot of the last run, if the journal has it.
     pub before: Option<[u8; 16]>,
     /// The journal may lack orders.
     pub lacks: bool,
@@ -41,7 +41,7 @@ pub(super) struct Boot {
     pub is_tail_lost: bool,
 }
 
-/// The core, and what it acts on.
+/// The core, with its outputs and inputs.
 pub(super) struct Core<O, L> {
     pub engine: Engine,
     pub batch: Batch,
@@ -57,7 +57,7 @@ pub(super) struct Core<O, L> {
     pub totals: Totals,
     /// Alarms by name, in the order of [`Alarm::all`].
     pub alarms: Vec<u64>,
-    /// Everybody who may send commands.
+    /// Clients that may send commands.
     pub clients: Vec<ClientConfig>,
     /// The boot of the host, until this run begins.
     pub boot: Boot,
@@ -120,7 +120,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.carry_out(time, cause);
     }
 
-    /// Sets the kill switch by itself.
+    /// Sets the kill switch automatically.
     pub fn kill(&mut self, by: &str, time: ReceiveTime) {
         let by = Id::new(by.as_bytes());
         self.handle(time, &Input::Desk(Desk::Kill { by }));
@@ -418,7 +418,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 }
 
-/// A command whose record the journal refused was not executed: what it changed is killed, and never leaves.
+/// Marks a command whose record the journal refused as not executed: its orders are killed, and never sent.
 fn unexecuted(cause: Cause<'_>) -> Cause<'_> {
     match cause {
         Cause::Command(command) if command.needs_record && command.answer.reason.is_none() => {

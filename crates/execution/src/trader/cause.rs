@@ -1,11 +1,11 @@
-//! What made a batch.
+//! Cause of a batch.
 
 use touchline_fx::command::Command;
 use touchline_fx::event::{Answer, Message, OrderEvent, OrderLine};
 use touchline_fx::input::Desk;
 use touchline_fx::setup::Bank;
 
-/// What made a batch; its record begins with it.
+/// Cause of a batch; the batch's record begins with it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cause<'a> {
     /// A timer, the engine itself, or quotes, which are in no journal.
@@ -25,11 +25,11 @@ pub(super) enum Cause<'a> {
 pub(super) struct Commanded<'a> {
     /// The person of its client.
     pub person: &'a str,
-    /// As received: the command, or bytes that are none.
+    /// The received message: the command, or bytes that cannot be read as one.
     pub received: Result<&'a Command, &'a [u8]>,
     /// Number in the journal.
     pub request: u64,
-    /// What a restart handles again.
+    /// Decision that a restart handles again.
     pub decision: Option<&'a Desk>,
     /// The answer.
     pub answer: Answer<'a>,

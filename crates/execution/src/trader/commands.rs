@@ -1,4 +1,4 @@
-//! Commands of clients: who may, what it is, and the answer.
+//! Commands of clients: permission, execution, and the answer.
 
 use super::Incident;
 use super::carry::Core;
@@ -25,7 +25,7 @@ pub(crate) const RING_REFUSED: &str = "ring_refused";
 struct Refused {
     /// For programs.
     reason: &'static str,
-    /// For people, where the reason does not say it: the mistake, or the limit and the value beyond it.
+    /// Detail for people that the reason omits: the mistake, or the limit and the value beyond it.
     cause: Option<String>,
 }
 
@@ -104,8 +104,8 @@ impl<O: Output, L: Link> Core<O, L> {
         self.carry_out(time, Cause::Command(commanded));
     }
 
-    /// Refuses a command of before the start that no engine has seen. Its client may still wait for the answer; for the log all of them
-    /// are one incident, as no person does anything about them.
+    /// Refuses a command from before the start that no engine has handled. Its client may still wait for the answer;
+    /// the log reports all of them as one incident, because no person has to act.
     pub fn missed_command(
         &mut self,
         time: ReceiveTime,
@@ -116,7 +116,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.note(time, client, received, answer);
     }
 
-    /// Answers a command of a flood, of which neither journal nor log have a word: its client still waits.
+    /// Answers a command of a flood that is neither in the journal nor in the log: its client still waits.
     pub fn answer_unrecorded(
         &mut self,
         time: ReceiveTime,
@@ -190,7 +190,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.carry_out(time, Cause::Command(commanded));
     }
 
-    /// Executes a command in the core. Returns the answer, and what a restart handles again.
+    /// Executes a command in the core. Returns the answer, and the decision that a restart handles again.
     fn execute(
         &mut self,
         time: ReceiveTime,
@@ -332,7 +332,7 @@ impl<O: Output, L: Link> Core<O, L> {
                 let is_void = found
                     .is_none_or(|at| !self.engine.trading().orders().get(at).state().is_doubtful());
                 if !is_possible {
-                    // It changes nothing: its alarm says so.
+                    // The resolution is applied for its alarm alone: it changes nothing.
                     self.apply(time, &desk);
                 }
                 if !is_possible && !is_void {
@@ -362,7 +362,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 }
 
-/// What the journal has of a command.
+/// Contents of a message for the journal.
 fn evidence(received: &Received) -> Result<&Command, &[u8]> {
     received.command.as_ref().map_err(|unread| &*unread.bytes)
 }
@@ -381,7 +381,7 @@ fn refused_as(why: Unfit, client: &ClientConfig) -> Refused {
     }
 }
 
-/// The answer, and what a restart handles again.
+/// The answer, and the decision that a restart handles again.
 type Done = (&'static str, Option<Desk>);
 
 /// Whether a command is executed only if the journal has it. A kill and a cancel leave nothing that a restart would have to know.

@@ -1,4 +1,4 @@
-//! Value dates: a pair whose spot date has passed gets no order any more, and one alarm.
+//! Value dates: a pair whose spot date has passed gets no more orders, and one alarm.
 
 use super::{Incident, Trader};
 use crate::config::Config;
@@ -17,10 +17,10 @@ pub(super) struct Dates {
 enum Day {
     /// New York's.
     Today,
-    /// That of the configuration: it says that it is a rehearsal.
+    /// The dates of the configuration, which is marked as a rehearsal.
     Rehearsal(ValueDates),
-    /// That of the configuration, which is long past and has banks on this host, for pairs whose banks state the same value date:
-    /// a simulated bank does, a bank of today behind a proxy of this host does not.
+    /// The dates of the configuration, which are long past, with banks on this host, for pairs whose banks state the
+    /// same value date: a simulated bank does, a live bank behind a proxy on this host does not.
     AsQuoted(ValueDates),
 }
 

@@ -121,7 +121,7 @@ mod tests {
         let harms: [fn(&Path); 3] = [truncate, replace, remove];
         let temporary = std::env::temp_dir();
         for (number, harm) in harms.into_iter().enumerate() {
-            // What the journal writes behind a cut makes the file as long again: only the next start finds that.
+            // A write of the journal after the cut makes the file as long again: only the next start finds that.
             let cases = match number {
                 0 => &["start", "rotated"][..],
                 _ => &["start", "rotated", "gone on"],

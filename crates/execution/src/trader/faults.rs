@@ -8,7 +8,7 @@ const AGAIN_NS: u64 = 60_000_000_000;
 /// Faults of one kind that are reported at intervals, and counted between.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limited {
-    /// Those that were not reported.
+    /// Faults without a report.
     count: u64,
     told_ns: Option<u64>,
 }
@@ -30,7 +30,7 @@ impl Limited {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Several {
     rest: Limited,
-    /// Those of the present minute that were reported one by one, and when the minute began.
+    /// Number of faults reported singly in the present minute, and the start of the minute.
     told: (u32, u64),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Several {
 const SEVERAL_MAX: u32 = 10;
 
 impl Several {
-    /// Adds a fault: whether it is reported by itself, else the number if that report is due.
+    /// Adds a fault. `Ok`: report it singly; `Err`: the number of faults, if a summary is due.
     pub(super) fn add(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
         let (count, since_ns) = &mut self.told;
         if at_ns.saturating_sub(*since_ns) >= AGAIN_NS {
@@ -85,7 +85,8 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Adds a report of an order that is not ours: whether it is reported by itself, else the number if that report is due.
+    /// Adds a report of an order that is not ours. `Ok`: report it singly; `Err`: the number of such reports, if a
+    /// summary is due.
     pub fn foreign(&mut self, at_ns: u64) -> Result<(), Option<u64>> {
         let (several, all) = &mut self.foreign;
         *all += 1;

@@ -1,4 +1,4 @@
-//! What the engine reports to people, and its totals.
+//! Incidents that the engine reports to people, and its totals.
 
 use std::fmt;
 use touchline_compose::KindRefused;
@@ -12,7 +12,7 @@ pub enum Incident {
     SessionUp {
         /// Bank.
         bank: String,
-        /// Both sequence numbers began again at 1.
+        /// Whether both sequence numbers were reset to 1.
         is_restarted: bool,
     },
     /// An order session was lost.
@@ -50,7 +50,7 @@ pub enum Incident {
         first: u64,
         /// Last one.
         last: u64,
-        /// They were sent before the Logon, while there was no connection.
+        /// Whether the messages were sent before the Logon, while there was no connection.
         is_reconnect: bool,
     },
     /// A bank skipped messages: they will not arrive.
@@ -94,7 +94,7 @@ pub enum Incident {
         bank: String,
         /// Fields that name the message.
         message: String,
-        /// How often, since the last incident of this kind and bank.
+        /// Number of times since the last incident of this kind and bank.
         count: u64,
     },
     /// An alarm of the core.
@@ -103,12 +103,12 @@ pub enum Incident {
         what: Alarm,
         /// Bank.
         bank: String,
-        /// Its order, if it is about one.
+        /// Order of the alarm, if there is one.
         order: Option<Id>,
     },
     /// The kill switch was set.
     Killed {
-        /// User, or `auto:` and what set it.
+        /// User, or `auto:` and the automatic cause.
         by: Option<Id>,
     },
     /// The journal cannot be written.
@@ -125,7 +125,7 @@ pub enum Incident {
     Rebooted {
         /// Boot of the host in which the run before began, if the journal has it.
         before: Option<[u8; 16]>,
-        /// This boot.
+        /// Id of this boot.
         now: [u8; 16],
         /// The shared memory of the run before is not there.
         is_tail_lost: bool,
@@ -137,11 +137,11 @@ pub enum Incident {
         /// Reason.
         reason: String,
     },
-    /// Commands of before the start were in the ring of a client, and no engine has seen them.
+    /// Commands from before the start were in the ring of a client, and no engine has handled them.
     Missed {
         /// Client.
         client: String,
-        /// How many.
+        /// Number of commands.
         count: u64,
     },
     /// The files of a client's ring cannot be used, so that its commands are not read.
@@ -165,7 +165,7 @@ pub enum Incident {
     },
     /// The wall clock was set: quotes count again when they are new.
     ClockStepped {
-        /// By this much, milliseconds; negative: back.
+        /// Step, milliseconds; negative: back.
         ms: i64,
     },
     /// Quotes of a bank's bus cannot be used.
@@ -173,7 +173,7 @@ pub enum Incident {
 }
 
 impl Incident {
-    /// It is the last of N of its kind, and the others are not in the log.
+    /// Notes that this incident stands for N incidents of its kind, of which the others are not in the log.
     pub(super) fn stands_for(&mut self, count: u64) {
         if let Incident::Rejected { text, .. } | Incident::TooLong { text, .. } = self
             && count > 1
@@ -193,13 +193,13 @@ impl Incident {
         }
     }
 
-    /// Whether it is an alarm that is not counted elsewhere: those of the core are counted where they are reported, also the ones without a
-    /// line, and refused commands have their own count.
+    /// Whether this is an alarm that is counted here alone: alarms of the core are counted where they are reported,
+    /// also those without a line, and refused commands have their own count.
     pub(super) fn is_alarm_of_its_own(&self) -> bool {
         matches!(self, Incident::Killed { .. }) || self.of_run().is_some()
     }
 
-    /// Its alarm on the drop copy, if the core does not publish it.
+    /// Alarm of the incident on the drop copy, if the core does not publish it.
     pub(super) fn of_run(&self) -> Option<RunAlarm> {
         match self.alarm() {
             Ok(Alarm::Run(what)) => Some(what),
@@ -260,7 +260,7 @@ impl Incident {
         }
     }
 
-    /// Its bank.
+    /// Bank of the incident.
     pub fn bank(&self) -> Option<&str> {
         match self {
             Incident::SessionUp { bank, .. }
@@ -288,7 +288,7 @@ impl Incident {
         }
     }
 
-    /// Who caused it: the user of a kill, or the client of a command or ring that was refused.
+    /// The user of a kill, or the client of a refused command or ring.
     pub fn by(&self) -> Option<&str> {
         match self {
             Incident::Killed { by } => by.as_ref().map(Id::as_str),
@@ -307,7 +307,7 @@ impl Incident {
     }
 }
 
-/// What to do about sequence numbers that do not fit: attempts without it repeat the same failure.
+/// Cure for sequence numbers that do not fit: without it each attempt fails in the same way.
 fn numbers_cure(why: &str) -> &'static str {
     if why.contains("MsgSeqNum is too low") {
         return "; the bank has begun its numbers again and the journal continues its own: agree on a reset (141=Y) with the bank, or \
@@ -496,7 +496,7 @@ impl fmt::Display for Incident {
     }
 }
 
-/// What an alarm says of its order or bank, and what to do.
+/// Text of an alarm about its order or bank, with the cure.
 fn text_of_alarm(what: Alarm) -> &'static str {
     match what {
         Alarm::Manual => {
@@ -539,7 +539,7 @@ fn text_of_alarm(what: Alarm) -> &'static str {
             "it does not say which orders it has, and no order leaves; call it, `touchline fx cancel` each parent of which it has an \
              order, then `touchline fx enable` one of its pairs"
         }
-        // Each has an incident of its own.
+        // Each of these alarms has an incident of its own.
         Alarm::Run(what) => what.name(),
     }
 }

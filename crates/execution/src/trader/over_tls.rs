@@ -26,7 +26,7 @@ const READ_MAX: usize = 32;
 const MS: u64 = 1_000_000;
 const HOST: &str = "orders.bank.example";
 
-/// A link whose reads are short and whose steps of connections are counted.
+/// A link with short reads that counts the steps of connections.
 struct Short(Socket, Rc<Cell<usize>>);
 
 impl Link for Short {
@@ -62,7 +62,7 @@ impl Link for Short {
     }
 }
 
-/// An engine, most often with one bank. Time advances only by what a test adds, so no timer is due.
+/// An engine, most often with one bank. Only the test advances the time, so no timer is due.
 struct Engine {
     core: Core<Host, Short>,
     readiness: Readiness,
@@ -244,7 +244,7 @@ fn until(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Engin
     }
 }
 
-/// As [`until`], with time that goes on.
+/// [`until`], but time advances with the host's clock.
 #[track_caller]
 fn in_time(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Engine) -> bool) {
     let start = Instant::now();
@@ -285,8 +285,8 @@ fn client(roots: &Issuer, identity: Option<&Issued>) -> Option<Client> {
     Some(Client::new(&settings).expect("valid settings"))
 }
 
-/// Two reports come in one record and the engine reads less than a record at a time. After its first read the socket has
-/// nothing more, so its readiness says nothing, and no timer is due: the rest waits in the TLS library alone.
+/// Two reports arrive in one TLS record, and the engine reads less than a record at a time. After its first read the
+/// socket is empty, so its readiness shows nothing, and no timer is due: the rest waits only in the TLS library.
 #[test]
 fn reports_that_wait_in_the_tls_library_are_read() {
     let issuer = Issuer::new("an issuer");
@@ -316,8 +316,8 @@ fn reports_that_wait_in_the_tls_library_are_read() {
     assert_eq!(engine.core.totals.reports, 2, "reports wait");
 }
 
-/// Each refusal is one line with its reason, however often it is tried again; another reason is another line, and the session
-/// comes up when the reason is gone.
+/// Each refusal is one line with its reason, for any number of attempts; another reason is another line, and the
+/// session comes up when the reason is gone.
 #[test]
 fn a_bank_that_cannot_be_verified_is_one_line_with_the_reason() {
     let issuer = Issuer::new("an issuer");
@@ -428,7 +428,8 @@ fn a_bank_that_asks_gets_our_certificate() {
     in_time("a session", &mut engine, &mut bank, Engine::is_up);
 }
 
-/// Eight banks at once, as after a cut of the network. The first one accepts and says nothing, so its handshake does not end.
+/// Eight banks at once, as after a cut of the network. The first bank accepts the connection but sends nothing, so its
+/// handshake does not end.
 #[test]
 fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
     let issuer = Issuer::new("an issuer");
@@ -494,7 +495,8 @@ fn a_bank_that_closes_is_a_line() {
     );
 }
 
-/// A session's section names files relative to that of the configuration; what cannot be used is refused with its bank.
+/// A session's section names files relative to the directory of the configuration; an unusable file is refused with its
+/// bank.
 #[test]
 fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
     let text = |tls: &str| {

@@ -39,27 +39,27 @@ pub(super) struct Recorder<O> {
     sync_wait_ns: u64,
     /// Why the journal refused a record, the first one.
     refused: Option<Refused>,
-    /// It cannot be written: no new orders are sent.
+    /// Whether the journal cannot be written: no new orders are sent.
     is_dead: bool,
     /// The last alarm of the journal.
     alarm: u64,
 }
 
-/// What a look at the journal found.
+/// Result of a check of the journal.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// It cannot be written, and why.
+    /// The journal cannot be written, for this reason.
     pub failure: Option<Failure>,
-    /// Its alarm is another one: its number.
+    /// Number of the journal's alarm, if it changed.
     pub alarm: Option<u64>,
 }
 
 /// Why a journal cannot be written.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It refused a record.
+    /// The journal refused a record.
     Refused(Refused),
-    /// Its thread failed with this error of the system.
+    /// The journal's thread failed with this error of the system.
     System(u64),
 }
 
@@ -164,7 +164,8 @@ impl<O: Output> Recorder<O> {
         appended
     }
 
-    /// A record that the journal refused is its last: a later one in it would tell a start that the record before was there.
+    /// Ends the journal after a record that it refused: a later record would make a start believe that the refused one
+    /// was written.
     #[cold]
     fn end(&mut self, refused: Refused) {
         // mutant: execution: records follow one that the journal refused
@@ -172,8 +173,8 @@ impl<O: Output> Recorder<O> {
         self.refused.get_or_insert(refused);
     }
 
-    /// Whether a batch is published and not journaled: prices changed what a parent waits for, or which banks are off the market, and do
-    /// so too often. A start needs none of it, and quotes that flap would fill the journal.
+    /// Whether a batch is published and not journaled: prices changed the quantity that a parent waits for, or the
+    /// banks off the market, too often. A start needs none of this, and flapping quotes would fill the journal.
     pub fn passes_over(&mut self, batch: &Batch, cause: Cause<'_>, mono_ns: u64) -> bool {
         let is_composite = |event: &(u64, Event)| matches!(event.1, Event::Composite { .. });
         let is_of_prices = |event: &(u64, Event)| event.1.is_of_prices();
@@ -337,7 +338,8 @@ impl<O: Output> Recorder<O> {
         }
     }
 
-    /// Writes no more; what a person reads of it, the first time. The first refusal says more than those that follow from it.
+    /// Stops writing; returns the alarm on the first call. The first refusal explains more than the refusals that
+    /// follow from it.
     pub fn fail(&mut self, why: &str) -> Option<String> {
         if std::mem::replace(&mut self.is_dead, true) {
             return None;

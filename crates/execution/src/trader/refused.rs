@@ -126,7 +126,7 @@ impl Output for LastSegment {
     }
 }
 
-/// Records of a session in which a parent makes one order, whose record finds this much room, and the core behind it.
+/// Records of a session in which a parent makes one order, whose record has this much room, and the core afterwards.
 fn trade(room: usize) -> (Vec<Stored>, Core<LastSegment, Nothing>) {
     let journal = LastSegment::new();
     let (mut core, time) = with_a_parent(journal.clone());
@@ -139,8 +139,8 @@ fn trade(room: usize) -> (Vec<Stored>, Core<LastSegment, Nothing>) {
     (records, core)
 }
 
-/// The record of an order has no room. The short record of a session that is lost would have: it is not in the journal, which has
-/// nothing behind what it refused. The order is not sent, and the kill switch is set.
+/// The record of an order has no room. The short record of a lost session would have room, but is not in the journal: a
+/// refused record is the last. The order is not sent, and the kill switch is set.
 #[test]
 fn no_record_follows_one_that_the_journal_refused() {
     let (records, core) = trade(usize::MAX);
@@ -178,7 +178,7 @@ fn no_record_follows_one_that_the_journal_refused() {
     assert!(core.engine.trading().is_killed());
 }
 
-/// What the journal refused is published without a number, and a command of it is answered as refused.
+/// An event that the journal refused is published without a number, and its command is answered as refused.
 #[test]
 fn what_the_journal_refused_has_no_number() {
     let journal = LastSegment::new();

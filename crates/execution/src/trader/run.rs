@@ -82,7 +82,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.recorder.reserve();
     }
 
-    /// Writes the start of the run, then ends what the run before left.
+    /// Writes the start of the run, then ends the objects that the last run left.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -127,7 +127,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.is_kill_unrecorded {
             self.kill("auto:journal", time);
         }
-        // Not before: a start that dies until here leaves the failure to the next one.
+        // Only here: a start that dies earlier leaves the failure to the next one.
         // mutant: execution: a failure is forgotten by a journal that refuses its kill
         if self.recorder.refused().is_none() {
             self.recorder.failure_recorded();
@@ -167,7 +167,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// A time of the engine with the wall clock, for what counterparties read.
+    /// A time of the engine with the wall clock, for counterparties.
     pub fn wall(&self, time: ReceiveTime) -> ReceiveTime {
         ReceiveTime {
             wall_ns: time.wall_ns.saturating_add_signed(self.wall_ahead_ns),
@@ -187,8 +187,8 @@ impl<O: Output, L: Link> Core<O, L> {
         });
     }
 
-    /// A round of the order sessions, by the engine's clock `now_ns`: those that are due, as `is_due` says or as they say themselves.
-    /// One of them makes a step of its connection. Returns the number of things that they said.
+    /// A round of the order sessions, by the engine's clock `now_ns`: sessions that are due, by `is_due` or by their
+    /// own timers. One of them makes a step of its connection. Returns the number of outputs of the sessions.
     pub fn order_sessions(
         &mut self,
         mono_ns: u64,
@@ -219,7 +219,7 @@ impl<O: Output, L: Link> Core<O, L> {
         count
     }
 
-    /// Handles what a session says of the bytes that it has. Returns the number.
+    /// Handles the output of a session for received bytes. Returns the number of outputs.
     fn heard(&mut self, bank: Bank, mono_ns: u64, now_ns: &mut impl FnMut() -> u64) -> usize {
         let mut count = 0;
         loop {

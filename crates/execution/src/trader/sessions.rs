@@ -1,4 +1,5 @@
-//! What order sessions say: their state and their messages into the core, the journal first, and incidents for the log.
+//! Output of order sessions: their state and their messages go into the core, the journal first, and incidents into the
+//! log.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
@@ -15,7 +16,7 @@ use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Frame, frame};
 
 impl<O: Output, L: Link> Core<O, L> {
-    /// What an order session says.
+    /// Handles an output of an order session.
     pub fn said(&mut self, bank: Bank, said: Said, time: ReceiveTime) {
         match said {
             Said::Message => return self.report(bank, time),
@@ -75,7 +76,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let input = Input::Orders(bank, Session::Message(&message));
         self.handle_for(time, &input, Cause::Received(bank, &message));
         let is_repeated = self.engine.trading().executions().repeated() > repeated;
-        // A bank that marks a repetition does what FIX says.
+        // A bank that marks a repeated message follows FIX.
         if is_repeated && !self.banks[bank].session.is_marked() {
             self.repeated(bank, &message, time);
         }
@@ -95,7 +96,7 @@ impl<O: Output, L: Link> Core<O, L> {
     /// journal.
     fn take_from_budget(&mut self, bank: Bank, is_foreign: bool, time: ReceiveTime) {
         let session = &self.banks[bank].session;
-        // What we asked it to repeat after a reconnect, or it sends again by itself behind a Logon: reports of our orders.
+        // Reports of our orders that we requested again after a reconnect, or that the bank repeats after a Logon.
         let is_again = session.is_marked() && !is_foreign;
         let is_asked = is_again && (session.is_catching_up() || self.banks[bank].faults.again > 0);
         if is_asked {
@@ -125,7 +126,7 @@ impl<O: Output, L: Link> Core<O, L> {
         let count = of_bank.session.take_own_messages();
         // mutant: execution: a flood of test requests does not end the session
         let is_explained = (0..count).all(|_| budget.take(0, time.mono_ns));
-        // Its end is a message, too.
+        // The end of the session is a message, too.
         if !is_explained && self.banks[bank].session.is_up() {
             self.flood(bank, "it sends messages of the session without end", time);
         }
@@ -163,7 +164,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// A repeated report without a mark: the core ignored it, and the bank must say why it came.
+    /// Reports a repeated report without a mark: the core ignored it, and the bank must explain it.
     #[cold]
     fn repeated(&mut self, bank: Bank, message: &[u8], time: ReceiveTime) {
         self.totals.reports_repeated += 1;
@@ -191,7 +192,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 }
 
-/// The incident of what a session of a bank says, if it is one.
+/// The incident of a session's output, if there is one.
 fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
     let rejected = |bank, is_ours, text| Incident::Rejected {
         bank,
@@ -271,7 +272,8 @@ mod tests {
         assert_eq!(count, 201);
     }
 
-    /// What a parent waits for may change with every quote: the journal has some of it, and the drop copy all.
+    /// The reason why a parent waits may change with every quote: the journal has a part of these changes, and the drop
+    /// copy all.
     #[test]
     fn prices_that_flap_do_not_fill_the_journal() {
         let (mut core, time) = with_a_parent(Host::default());

@@ -30,7 +30,7 @@ const FAILURES_MAX: u64 = 5;
 /// A run of a seed.
 ///
 /// # Errors
-/// What must not be, and with `traces` what happened before.
+/// Runs a seed. The error has the violated property, and with `traces` the events before it.
 fn run(seed: u64, traces: bool) -> Result<Counts, (String, Vec<String>)> {
     let mut world = World::new(seed, traces);
     let done = catch_unwind(AssertUnwindSafe(|| {

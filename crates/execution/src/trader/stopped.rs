@@ -56,7 +56,7 @@ pub(super) struct Host {
     late: Rc<Cell<bool>>,
     orders: Rc<Cell<u64>>,
     pub(super) position: u64,
-    /// Changes of what a parent waits for that were published.
+    /// Published changes of the reason why a parent waits.
     pub(super) waits: u64,
     /// Answers that were published, as lines.
     pub(super) answers: Vec<String>,
@@ -177,7 +177,7 @@ pub(super) fn with_a_parent<O: Output>(journal: O) -> (Core<O, Nothing>, Receive
     core.said(0, Said::Up(false), time);
     core.quotes(time, 0, Session::Up);
     show(&mut core, time, 1_100_000_000);
-    // It waits for a lower ask.
+    // The parent waits for a lower ask.
     let parent = Command::Parent(Order {
         limit: Some(Id::lossy(b"1.0995")),
         ..order("P1", 1_000)

@@ -1,4 +1,4 @@
-//! What the core watches: the length of a round, and the journal.
+//! Watch of the core: the length of a round, and the journal.
 
 use super::Incident;
 use super::carry::Core;
@@ -29,7 +29,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// Nothing that makes a position is sent any more, and the kill switch is set.
+    /// Sets the kill switch; no order that makes a position is sent any more.
     pub fn journal_failed(&mut self, why: &str, time: ReceiveTime) {
         let Some(why) = self.recorder.fail(why) else {
             return;

@@ -11,7 +11,7 @@ use touchline_transport::shm::ProcessView;
 /// Alarms as rows: name, bank, ClOrdID.
 type Rows = Vec<[String; 3]>;
 
-/// Those of the log that the drop copy must have, in order of their names.
+/// Alarms of the log that the drop copy must have, in order of their names.
 fn logged(rig: &Rig) -> Rows {
     let incidents = rig.incidents.iter();
     let alarms = incidents.filter(|incident| {
@@ -31,7 +31,7 @@ fn logged(rig: &Rig) -> Rows {
     rows
 }
 
-/// Those of a desk, in order of their names.
+/// Alarms that a desk shows, in order of their names.
 fn shown(ledger: &LiveLedger) -> Rows {
     let alarms = ledger.now().alarms.iter();
     let mut rows: Rows = alarms
@@ -47,7 +47,7 @@ fn shown(ledger: &LiveLedger) -> Rows {
     rows
 }
 
-/// Those of `top`, which counts each in the counters file by its name: one row a time, in order of their names.
+/// Alarms that `top` counts in the counters file by name: one row for each time, in order of their names.
 fn counted(rig: &Rig) -> Vec<String> {
     let processes = ProcessView::all(&rig.root()).expect("a folder of ours");
     let engine = processes
@@ -64,8 +64,8 @@ fn counted(rig: &Rig) -> Vec<String> {
     names
 }
 
-/// Each alarm of the log, also one of a session, a client or the engine's process, is on the drop copy with its bank and its order; an alarm
-/// of the run is in no journal. The counters that `top` shows have the same ones.
+/// Each alarm of the log, also an alarm of a session, a client or the engine's process, is on the drop copy with its
+/// bank and its order; an alarm of the run is not journaled. The counters that `top` shows have the same alarms.
 #[test]
 fn the_log_the_desk_and_top_have_the_same_alarms() {
     let mut rig = Rig::open(SMALL, "");

@@ -14,7 +14,7 @@ fn alarms(rig: &Rig) -> Vec<String> {
     told.map(ToString::to_string).collect()
 }
 
-/// One alarm, and no order of a parent.
+/// Asserts one alarm, and no order of a parent.
 fn assert_that_it_is_stopped(rig: &mut Rig, orders: usize) {
     // Until the engine has the bank's prices, a limit is refused.
     for number in 0..100 {
@@ -33,7 +33,7 @@ fn assert_that_it_is_stopped(rig: &mut Rig, orders: usize) {
     assert!(told[0].contains(said), "{told:?}");
 }
 
-/// A spot date of before today gets one alarm and no order, also with banks of this host.
+/// A spot date before today gets one alarm and no order, also with banks of this host.
 #[test]
 fn a_pair_whose_spot_date_has_passed_gets_one_alarm_and_no_order() {
     let mut rig = Rig::open(SMALL, "");
@@ -41,8 +41,8 @@ fn a_pair_whose_spot_date_has_passed_gets_one_alarm_and_no_order() {
     assert_that_it_is_stopped(&mut rig, 0);
 }
 
-/// A configuration of long ago does not trade with a bank of today behind a proxy of this host, which states no value date (and whose
-/// quotes of today's value date its gateway refuses).
+/// A configuration of a past day does not trade with a live bank behind a proxy on this host, which states no value
+/// date (and whose quotes with today's value date the gateway refuses).
 #[test]
 fn banks_of_this_host_that_state_no_value_date_get_no_orders_of_a_passed_one() {
     let mut rig = Rig::open(SMALL, "");
@@ -50,7 +50,7 @@ fn banks_of_this_host_that_state_no_value_date_get_no_orders_of_a_passed_one() {
     assert_that_it_is_stopped(&mut rig, 0);
 }
 
-/// Simulated banks trade a day of long ago: they state its value date, or the configuration says that it is a rehearsal.
+/// Simulated banks trade a past day: they state its value date, or the configuration is marked as a rehearsal.
 #[test]
 fn a_day_of_long_ago_is_traded_with_banks_that_state_it_or_in_a_rehearsal() {
     let mut rig = Rig::open(SMALL, "");
@@ -72,7 +72,7 @@ fn date_from(day: i64) -> String {
     dates.next().expect("a date").to_string()
 }
 
-/// Writes a record of twenty days later, as a run has it whose wall clock was ahead, and was set back since.
+/// Writes a record of twenty days later, as written by a run whose wall clock was ahead and was set back since.
 fn append_record_of_later(rig: &Rig) {
     let root = Root::at(rig.folder.join("buses"));
     let bus = WriterLock::acquire(root.create("fx-run").expect("a bus")).expect("its lock");

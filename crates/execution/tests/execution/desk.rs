@@ -1,4 +1,4 @@
-//! Clients of the desk: whose ring is read, and what a client may send.
+//! Clients of the desk: the rings that are read, and the commands that a client may send.
 
 use crate::rig::{Rig, SMALL, name, order, value};
 use std::fs;
@@ -66,8 +66,8 @@ fn put(ring: &mut Publication, bytes: &[u8]) {
     ring.release(END_OF_BATCH);
 }
 
-/// A ring whose files belong to another user than the configuration says is not read. This is reported once, with the owner, and an
-/// answer in the journal says it; the other clients go on.
+/// A ring whose files belong to another user than the configured one is not read. The log reports this once, with the
+/// owner, and the journal has an answer; the other clients continue.
 #[test]
 fn a_ring_of_another_user_is_refused_once_and_not_read() {
     let mut rig = Rig::open(SMALL, "");
@@ -114,7 +114,8 @@ fn a_message_that_is_too_short_for_a_number_is_malformed() {
     assert_eq!(answers.len(), 2, "{answers:?}");
 }
 
-/// What another release sent is refused with one answer that says so, and is in the journal as it came; the next command is read.
+/// A command of another release is refused with one answer that states so, and is in the journal as received; the next
+/// command is read.
 #[test]
 fn a_command_of_another_release_is_refused_as_such() {
     let mut rig = Rig::open(SMALL, "");
@@ -199,7 +200,8 @@ fn a_replayed_command_is_answered_and_in_the_journal() {
         .iter()
         .filter(|answer| answer.contains("\"replayed\""));
     assert_eq!((replayed.count(), answers.len()), (2, 3), "{answers:?}");
-    // The next run reads the ring of a client that lives from its last join point: what the journal has is not refused again.
+    // The next run reads the ring of a living client from its last join point: commands that the journal has are not
+    // refused again.
     rig.bank.is_on = false;
     rig.start();
     rig.rounds(50);

@@ -40,8 +40,8 @@ fn an_order_waits_for_the_disk_or_is_not_sent() {
     assert!(rig.incidents.iter().any(is_failure), "{:?}", rig.incidents);
 }
 
-/// A parent with one order that is acknowledged and filled: the command, the order, both reports as evidence, and what followed from
-/// each take few records and bytes.
+/// A parent with one order that is acknowledged and filled: the command, the order, both reports as evidence, and their
+/// effects take few records and bytes.
 #[test]
 fn a_filled_order_takes_few_records_and_bytes() {
     const ORDERS: usize = 10;
@@ -178,8 +178,8 @@ fn the_journal_of_another_engine_is_refused() {
     rig.start();
 }
 
-/// Damage anywhere is refused before anything is written: with the segment and the position that `journal verify` names, and no word of
-/// this process.
+/// Damage anywhere is refused before anything is written: the error names the segment and the position that
+/// `journal verify` names, and does not name this process.
 #[test]
 fn a_damaged_journal_is_refused_before_anything_is_written() {
     let mut rig = Rig::open(SMALL, "");
@@ -255,7 +255,7 @@ fn a_damaged_journal_is_refused_before_anything_is_written() {
     rig.start();
 }
 
-/// A tail without bytes is explained, with what to do; after that the banks are asked for their orders.
+/// A tail without bytes is explained, with the cure; after that the banks are asked for their orders.
 #[test]
 fn a_tail_without_bytes_is_refused_with_its_cure() {
     let mut rig = Rig::open(SMALL, "");
@@ -293,7 +293,7 @@ fn a_start_names_the_banks_that_were_added_or_removed() {
     assert_eq!(rig.trader().banks_changed(), [&[], &other[..]]);
 }
 
-/// As a bus: a directory that others can change, or a link, is not trusted with orders.
+/// As for a bus, a directory that others can change, or a link, is not trusted with orders.
 #[test]
 fn a_directory_of_the_journal_that_others_can_change_is_refused() {
     let mut rig = Rig::open(SMALL, "");
@@ -307,7 +307,7 @@ fn a_directory_of_the_journal_that_others_can_change_is_refused() {
         "{refused}"
     );
     mode(0o700).expect("our folder");
-    // So is a file that the group can read.
+    // A file that the group can read is refused, too.
     let segment = journal.join(touchline_journal::format::segment_name(1));
     let mode = |mode| fs::set_permissions(&segment, fs::Permissions::from_mode(mode));
     mode(0o640).expect("our file");
@@ -349,7 +349,7 @@ fn an_order_that_the_journal_refuses_is_not_sent() {
     rig.until("a cancel", |rig| rig.bank.count("F") > 0);
     let canceled = rig.bank.take("F");
     assert_eq!(value(&canceled, 41), value(&first, 11));
-    // After a restart from what the journal has, each order that the bank has is known.
+    // After a restart from the journal, each order of the bank is known.
     let sent: Vec<String> = std::iter::once(&first)
         .chain(
             rig.bank
@@ -418,7 +418,7 @@ fn the_journal_of_an_engine_like_this_one_is_refused() {
             "{other}: the journal was changed"
         );
     }
-    // An engine with the same sessions, whose bus another journal was written on.
+    // An engine with the same sessions, on the bus of another journal.
     let refused = Rig::open(SMALL, "").refused_with_journal_of(&rig);
     assert!(
         refused.contains("another journal than the last run on this bus"),

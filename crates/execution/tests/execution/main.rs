@@ -1,4 +1,4 @@
-//! The engine with a bank that does what a test says: its quotes, its order session, and the desk's commands, in one thread.
+//! The engine with a bank that a test controls: its quotes, its order session, and the desk's commands, in one thread.
 
 mod alarms;
 mod dates;

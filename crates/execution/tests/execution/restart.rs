@@ -28,7 +28,7 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     let asked = rig.bank.take("H");
     assert_eq!(value(&asked, 11), value(&out, 11));
     assert_eq!(rig.bank.count("D"), 0);
-    // A bank rejects a Logon whose number it has had.
+    // A bank rejects a Logon with a number that it already received.
     let is_down = |incident: &Incident| matches!(incident, Incident::SessionDown { .. });
     assert!(!rig.incidents.iter().any(is_down), "{:?}", rig.incidents);
     rig.bank.fill(&out, "X2");
@@ -48,8 +48,8 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     assert!(value(&next, 11).starts_with("Te2-P3-"), "{next:?}");
 }
 
-/// A parent that ended without an order, as it found no price at once, or at its deadline behind the last record, ends once: the next start
-/// is not reported as ended by the restart.
+/// A parent that ended without an order, as it found no price at once, or at its deadline after the last record, ends
+/// once: the next start does not report it as ended by the restart.
 #[test]
 fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
     let mut rig = Rig::open(SMALL, "");
@@ -130,8 +130,8 @@ fn one_mass_status_asks_for_all_and_a_missing_order_is_asked_for() {
     );
 }
 
-/// Shared memory is lost with the host: what the disk has is continued, under another epoch, and with numbers that no lost
-/// message can have used.
+/// Shared memory is lost with the host: the journal on the disk is continued, under another epoch, and with numbers
+/// that no lost message can have used.
 #[test]
 fn after_a_restart_of_the_host_no_number_and_no_id_is_used_again() {
     let mut rig = Rig::open(
@@ -151,14 +151,14 @@ fn after_a_restart_of_the_host_no_number_and_no_id_is_used_again() {
     assert!(next > number + 10_000, "{next}");
 }
 
-/// What the disk did not have is lost with the host, an order among it: the bank is asked for all its orders, gets none before
-/// it has answered, and the order is adopted; also after a further death of the process.
+/// Records that were not on the disk are lost with the host, an order among them: the bank is asked for all its orders,
+/// gets none before it has answered, and the order is adopted; also after a further death of the process.
 #[test]
 fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
     let mut rig = Rig::open(SMALL, "");
     let (journal, old) = (rig.folder.join("journal"), rig.folder.join("old"));
     rig.order("P0");
-    // What the disk has, as soon as it has this order.
+    // State of the disk, as soon as it has this order.
     rig.until("an order on the disk", |_| {
         copy(&journal, &old);
         let mut orders = 0;
@@ -211,7 +211,7 @@ fn an_order_that_a_loss_of_power_took_from_the_journal_is_adopted() {
         rig.trader().engine().trading().positions().of(0).units,
         1_000_000
     );
-    // It is in the journal as everything else.
+    // The fill is in the journal like every other.
     rig.bank.fill(&out, "X9");
     rig.until("a fill", |rig| rig.trader().totals().fills > 1);
     rig.crash();

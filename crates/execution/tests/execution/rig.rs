@@ -28,7 +28,7 @@ pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 /// Fields of a message, by tag.
 pub type Fields = Vec<(u32, String)>;
 
-/// The engine and what it talks to. Its folder is removed at the end.
+/// The engine, its bank and its desk. Its folder is removed at the end.
 pub struct Rig {
     pub folder: PathBuf,
     settings: String,
@@ -203,7 +203,7 @@ impl Rig {
         boot_ns()
     }
 
-    /// Where the buses are.
+    /// Root directory of the buses.
     pub fn root(&self) -> Root {
         Root::at(self.folder.join("buses"))
     }
@@ -274,7 +274,7 @@ impl Drop for Rig {
     }
 }
 
-/// The order session of a bank. It answers nothing by itself.
+/// The order session of a bank. It answers nothing on its own.
 pub struct Bank {
     listener: TcpListener,
     stream: Option<TcpStream>,

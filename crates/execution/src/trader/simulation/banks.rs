@@ -10,7 +10,7 @@ use touchline_types::{Id, Price, Quantity, Quote, ReceiveTime, Side};
 
 const MS: u64 = 1_000_000;
 
-/// What the engine receives from a pricing session.
+/// Update from a pricing session to the engine.
 pub enum Priced {
     Up,
     Down,
@@ -27,15 +27,15 @@ pub struct Bank {
     random: Random,
     shown: Vec<Option<Ladder>>,
     quote_ns: u64,
-    /// On the way to the engine, by time of arrival, and when it was made.
+    /// Updates in transit to the engine: time of arrival, time of their making, update.
     priced: VecDeque<(u64, u64, Priced)>,
     is_streaming: bool,
     number: u64,
     /// The wall clock of its host was set by this much in all, nanoseconds.
     pub set_ns: i64,
-    /// The engine's wall clock was set then: quotes of before do not count.
+    /// Time at which the engine's wall clock was set: earlier quotes do not count.
     doubted_ns: Option<u64>,
-    /// It sends nothing until then.
+    /// Time until which the bank sends nothing.
     pub quiet_ns: u64,
     /// The same of each pair, while it sends Heartbeats.
     pub unquoted_ns: Vec<u64>,
@@ -120,7 +120,7 @@ impl Bank {
         if self.quote_ns <= at.mono_ns {
             self.quote(config, mids, at.mono_ns);
         }
-        // By its own wall clock.
+        // Time by the bank's own wall clock.
         let at = ReceiveTime {
             wall_ns: at.wall_ns.saturating_add_signed(self.set_ns),
             ..at

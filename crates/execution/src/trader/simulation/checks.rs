@@ -69,7 +69,7 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
     Ok(())
 }
 
-/// Of no parent more was traded than the desk wanted, but by a bank that contradicted itself.
+/// Checks that no parent traded more than the desk wanted, except with a bank that contradicted itself.
 fn never_twice(world: &World) -> Result<(), String> {
     let mut traded: HashMap<&str, i64> = HashMap::new();
     for deal in world.banks.iter().flat_map(|bank| bank.desk.deals()) {
@@ -90,8 +90,9 @@ fn never_twice(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// Positions are within their limit, at every moment. Busts and fills after an end are beyond the engine, and so are orders that
-/// only the desk knows. What the desk booked without an order counts for the engine, and the banks do not know it.
+/// Checks that positions are within their limit, at every moment. The engine cannot limit busts, fills after an end,
+/// and orders that only the desk knows. A trade that the desk booked without an order counts for the engine, but the
+/// banks do not know it.
 pub fn limits(world: &World) -> Result<(), String> {
     if world.counts.released_with_lost > 0 {
         return Ok(());
@@ -177,7 +178,7 @@ fn same_orders(world: &World, before: &Engine, after: &Engine) -> Result<(), Str
         let found = found.map(|at| after.trading().orders().get(at));
         let found = found.map(|order| (order.state(), order.cum()));
         let now = (order.state(), order.cum());
-        // One that could not be journaled was not sent.
+        // An order that could not be journaled was not sent.
         let is_none = found.is_none() && !world.machine.borrow().watch.has_sent(&order.terms.id);
         if found != Some(now) && !is_none {
             let id = order.terms.id.as_str();

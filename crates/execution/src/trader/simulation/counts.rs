@@ -1,4 +1,4 @@
-//! What happened in a run.
+//! Counts of the events in a run.
 
 use touchline_lab::bank::CONTRADICTED;
 
@@ -55,7 +55,7 @@ counts! {
     disputed,
     /// Trades that the desk booked without an order.
     booked,
-    /// Kills of the desk through a ring and through a file, kills that the engine set by itself, and kills during which it died.
+    /// Kills of the desk through a ring and through a file, automatic kills, and kills during which the engine died.
     ring_kills,
     file_kills,
     own_kills,
@@ -68,7 +68,7 @@ counts! {
     engine_steps_back,
     engine_steps_down,
     bank_steps,
-    /// Banks that stopped to quote without a word.
+    /// Banks that stopped quoting without notice.
     quote_stalls,
     /// Banks that were silent beyond `silence_ms`, and pairs without quotes beyond `stale_ms`.
     silences,

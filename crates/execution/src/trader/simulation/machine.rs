@@ -15,14 +15,14 @@ pub const BEGIN_NS: u64 = 1_767_610_800_000_000_000;
 /// Calls to a step of the journal's thread.
 pub const PACE: u64 = 8;
 
-/// What becomes of a process in a call.
+/// Fate of a process in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// It goes on.
+    /// The process lives on.
     Lives,
-    /// It dies in the call, which may be done or not.
+    /// The process dies in the call, which may be done or not.
     Dies,
-    /// It had died before: the call is not made.
+    /// The process died before: the call is not made.
     IsDead,
 }
 
@@ -97,7 +97,7 @@ impl Machine {
             return;
         }
         let (now_ns, watch) = (self.now_ns, &mut self.watch);
-        // A mutant may leave out what others name.
+        // A mutant may leave out entries that later ones name.
         let _ = self.decoder.read(record.body, |_, _, entry, _| {
             if let Entry::Received { bank, bytes } = entry {
                 watch.note(now_ns, || {
@@ -112,7 +112,7 @@ impl Machine {
     }
 }
 
-/// What the engine writes.
+/// Output of the engine.
 pub struct SimulatedHost(pub Rc<RefCell<Machine>>);
 
 impl Output for SimulatedHost {

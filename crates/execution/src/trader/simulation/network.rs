@@ -104,7 +104,7 @@ impl Line {
         (now_ns + latency_ns).max(self.stalled_until_ns)
     }
 
-    /// Nothing arrives for a while.
+    /// Stops all arrivals for a while.
     pub fn stall(&mut self, until_ns: u64) {
         self.stalled_until_ns = until_ns;
         for connection in &mut self.connections {
@@ -180,7 +180,7 @@ impl Line {
         due_ns.min(unseen.map(|one| one.up.due_ns()).min().unwrap_or(NEVER))
     }
 
-    /// What arrives at the bank.
+    /// Passes arrived bytes to the bank.
     pub fn serve(&mut self, desk: &mut Desk, at: ReceiveTime) {
         while let Some(connection) = self.connections.get(self.unseen) {
             let place = self.unseen;
@@ -215,7 +215,7 @@ impl Line {
         }
     }
 
-    /// What the bank sends.
+    /// Sends the bank's messages.
     pub fn answer(&mut self, desk: &mut Desk, at: ReceiveTime) {
         let Some(place) = self.bank else { return };
         let arrival_ns = self.arrival_ns(at.mono_ns);

@@ -1,4 +1,4 @@
-//! What a seed chooses: settings of the engine, and how its banks behave.
+//! Choices of a seed: settings of the engine, and the behavior of its banks.
 
 use crate::config::{Config, SyncMode};
 use touchline_fx::config::{OrderStyle, Recover, StreamKind};
@@ -90,8 +90,8 @@ impl Scenario {
         orders.silent = if lists_orders { share(0.3, 30) } else { 0.0 };
         // The answer to a mass status is right: an order that the journal lost is known by it.
         orders.contradict = if lists_orders { share(0.5, 60) } else { 0.0 };
-        // A fill that is not reported, or whose report is refused, may only be known by a question or by the desk: what happens to it
-        // later would not be.
+        // A fill without a report, or with a refused report, may become known only by a status request or by the desk:
+        // its later bust or correction would stay unknown.
         if orders.silent == 0.0 && orders.contradict == 0.0 {
             orders.after_end = share(0.3, 50);
             orders.bust = share(0.3, 20);
@@ -101,7 +101,7 @@ impl Scenario {
         orders.hold_ms = [hold_ms / 3, hold_ms];
         orders.late_ms = 50 + random.below(400);
         orders.outage_ms = random.below(200);
-        // What a bank neither reports nor lists cannot be known.
+        // A fill that a bank neither reports nor lists cannot become known.
         orders.mass_status_ms = 3_600_000;
         orders.last_look_ticks = random.below(4) as i64;
     }

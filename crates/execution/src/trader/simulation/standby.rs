@@ -42,7 +42,7 @@ impl Standby {
         }
     }
 
-    /// It has the lock, and the journal of the run before has ended: the state to start from.
+    /// Takes over after the lock was taken and the last run's journal has ended. Returns the state to start from.
     pub fn take_over(mut self, journal: &mut SimulatedJournal) -> Result<Recovered, String> {
         // mutant: simulation: a standby starts from what it had applied before
         self.follow(journal)?;

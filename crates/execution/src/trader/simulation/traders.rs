@@ -34,7 +34,7 @@ pub struct Traders {
     pub kill_files: [Option<u64>; 2],
     /// Trades that the desk books without an order: command, pair, units and cash (1e-9).
     pub bookings: Vec<(Command, usize, i64, i128)>,
-    /// Parents whose answer was lost with the host, and when they are sent again.
+    /// Parents whose answer was lost with the host, and the time at which they are sent again.
     unanswered: (Vec<Command>, u64),
 }
 
@@ -58,7 +58,7 @@ impl Traders {
         self.next_ns
     }
 
-    /// Sends what somebody thinks of at this time.
+    /// Sends random commands at this time.
     pub fn work(&mut self, now_ns: u64, mids: &[i64], watch: &mut Watch) {
         if now_ns < self.next_ns {
             return;
@@ -107,7 +107,7 @@ impl Traders {
 
     /// Another process of the engine reads the rings from where they begin. Returns how many commands that are.
     pub fn read_again(&mut self) -> usize {
-        // Of the older ones only kills, for which a start may have a use.
+        // Of the older commands only kills are kept, which a start may use.
         let old = self.sent.len().saturating_sub(RING_COMMANDS);
         let sent = self.sent.iter().enumerate();
         let left = sent.filter(|(at, (_, command))| *at >= old || is_kill(command));
@@ -191,7 +191,8 @@ impl Traders {
         self.send(now_ns, 0, enable)
     }
 
-    /// The host was lost until `start_ns`: the desk sends the last parents again then, as it has no answer to them.
+    /// Notes that the host was lost until `start_ns`: the desk then sends the last parents again, as it lacks their
+    /// answers.
     pub fn host_lost(&mut self, now_ns: u64, start_ns: u64) {
         // The rings and the files are lost, and the boot clock begins again.
         self.kill_files = [None; 2];

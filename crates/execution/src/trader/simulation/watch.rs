@@ -8,7 +8,8 @@ use touchline_types::Id;
 use touchline_wire::fix::{Frame, Message, decimal, frame, timestamp};
 
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
-/// A second, less what an order may wait for room in the kernel: the engine counts orders when it makes them.
+/// A second, less the time for which an order may wait for room in the kernel: the engine counts orders when it makes
+/// them.
 const SECOND_NS: u64 = 950_000_000;
 const MS: u64 = 1_000_000;
 /// Longest wait of an order for room in the kernel.
@@ -56,7 +57,7 @@ pub struct Watch {
     walls: Vec<(u64, i64)>,
     /// Epoch of the run.
     epoch: u64,
-    /// How much the wall clock was set by when it began.
+    /// Step of the wall clock at the start of the run.
     began_set_ns: i64,
     /// When the journal of the run refused a record.
     pub refused_ns: Option<u64>,
@@ -109,7 +110,7 @@ impl Watch {
         self.failure.get_or_insert(what);
     }
 
-    /// A run starts. Its clock begins with the wall clock: what a step forward makes old counts no more.
+    /// A run starts. Its clock begins with the wall clock: orders that a step forward made old do not count any more.
     pub fn started(&mut self, epoch: u64) {
         (self.epoch, self.refused_ns) = (epoch, None);
         let set_ns = self.walls.last().map_or(0, |(_, set_ns)| *set_ns);
@@ -123,8 +124,8 @@ impl Watch {
         self.walls.push((now_ns, set_ns));
     }
 
-    /// When an order was made, by the monotonic clock: its time is of the wall clock, now or a while ago, since it may wait for room
-    /// in the kernel. `None`: its time is of another clock.
+    /// Time at which an order was made, by the monotonic clock. The order states the wall clock, of now or of a while
+    /// ago, since the order may wait for room in the kernel. `None`: the stated time is of another clock.
     fn made_ns(&self, now_ns: u64, made: &str) -> Option<u64> {
         let made_ns = timestamp(made.as_bytes()).ok()?;
         let mut until_ns = now_ns;
@@ -254,7 +255,7 @@ impl Watch {
         }
     }
 
-    /// How long after the deadline of its parent an order was made.
+    /// Time from the deadline of its parent to the making of an order.
     fn late_ms(&self, id: &str, made_ns: u64) -> Option<u64> {
         let parent = parent_of(id).and_then(|name| self.parents.get(name))?;
         let (accepted_ns, epoch) = parent.accepted?;
@@ -315,7 +316,7 @@ impl Watch {
     }
 }
 
-/// The text of a field; empty if there is none.
+/// The text of a field; empty if the field is missing.
 fn field<'a>(message: &Message<'a>, tag: u32) -> &'a str {
     let mut fields = message.fields().map_while(Result::ok);
     let field = fields.find(|field| field.tag == tag);

@@ -71,9 +71,9 @@ pub struct World {
     standby: Option<Standby>,
     /// The process does nothing until then.
     frozen_ns: u64,
-    /// It was frozen since its last round.
+    /// Whether the process was frozen since its last round.
     was_frozen: bool,
-    /// A frozen process beside the one that was promoted without the lock.
+    /// A frozen process beside the standby that was promoted without the lock.
     rival: Option<Process>,
     traders: Traders,
     silences: Silences,
@@ -184,7 +184,7 @@ impl World {
         is_awake.then_some(&process.core)
     }
 
-    /// Units and cash of what the desk booked without an order.
+    /// Units and cash that the desk booked without an order.
     pub fn booked(&self, pair: usize) -> (i64, i128) {
         let bookings = self.traders.bookings.iter();
         let own = bookings.filter(|(_, of, ..)| *of == pair);
@@ -239,7 +239,7 @@ impl World {
         self.machine.borrow_mut().watch.note(self.now_ns, what);
     }
 
-    /// One step of the clock, and everybody's turn.
+    /// One step of the clock, in which each part works once.
     fn step(&mut self) -> Result<(), String> {
         self.advance();
         let at = self.time();
@@ -440,7 +440,7 @@ impl World {
             process.has_begun = true;
             let core = &mut process.core;
             let time = core.time(mono_ns, wall_ns);
-            // It fails if the process dies in it; a journal that fails ends the process as well.
+            // The start fails if the process dies in it; a journal that fails ends the process as well.
             let begun = core.begin(&self.scenario.engine, process.epoch, time);
             if begun.is_err() || self.machine.borrow().is_dead() {
                 self.counts.deaths_before_kill_recorded += u64::from(self.is_failure_open);
@@ -486,7 +486,7 @@ impl World {
         }
     }
 
-    /// No faults any more; the desk ends everything.
+    /// Stops all faults; the desk ends everything.
     fn heal(&mut self) {
         self.note(|| "all faults end".to_owned());
         self.is_sound = true;
@@ -530,7 +530,7 @@ impl World {
         let engine = &process.core.engine;
         let live = engine.trading().orders().live().to_vec();
         let is_waiting = self.traders.waiting.is_empty() && self.traders.kill_files == [None; 2];
-        // What a journal that failed refused is sent again.
+        // A booking that a failed journal refused is sent again.
         let names = (0..self.traders.bookings.len()).map(|number| format!("B{number}"));
         let mut names = names.map(|name| Id::lossy(name.as_bytes()));
         if is_waiting && names.any(|name| !engine.trading().desk_trades().is_booked(&name)) {

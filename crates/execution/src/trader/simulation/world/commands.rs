@@ -10,7 +10,7 @@ use touchline_lab::random::Random;
 use touchline_types::Id;
 
 impl World {
-    /// What waits in the rings.
+    /// Handles the commands that wait in the rings.
     pub(super) fn commands(&mut self, process: &mut Process) {
         let (mono_ns, epoch) = (self.now_ns, process.epoch);
         let wall_ns = self.input_ns(process);

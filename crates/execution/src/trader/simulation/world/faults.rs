@@ -1,4 +1,4 @@
-//! What goes wrong with the engine's process and its host.
+//! Faults of the engine's process and its host.
 
 use super::{BOOT_NS, MS, Process, Standby, World};
 use touchline_fx::input::Session;
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// The engine looks at its wall clock, as each millisecond: quotes of before a step do not count.
+    /// The engine checks its wall clock, as it does each millisecond: quotes of before a step do not count.
     pub(super) fn watch_wall(&mut self, process: &mut Process) {
         let offset_ns = self.machine.borrow().wall_offset_ns();
         let Some(step_ns) = process.clock.judge(offset_ns) else {

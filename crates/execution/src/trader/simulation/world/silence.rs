@@ -37,7 +37,7 @@ impl Silences {
     }
 }
 
-/// What a process was given of the banks' quotes, by plain bookkeeping.
+/// Quotes of the banks that a process received, by plain bookkeeping.
 pub(super) struct Given {
     /// `None`: the session is down.
     banks: Vec<Option<Heard>>,
@@ -84,7 +84,7 @@ impl Given {
         }
     }
 
-    /// When the bounds of a bank and of its pair end the use of its quotes; 0 if there are none.
+    /// Time at which the bounds of a bank and of its pair end the use of its quotes; 0 if there are no quotes.
     fn ends_ns(&self, engine: &Config, bank: usize, pair: usize) -> [u64; 2] {
         let limits = &engine.banks[bank];
         let after = |from_ns: Option<u64>, ms: u64| match (from_ns, ms) {
@@ -101,7 +101,7 @@ impl Given {
         ]
     }
 
-    /// No order that was made since the last check uses quotes beyond their bound.
+    /// Checks that no order made since the last check uses quotes beyond their bound.
     fn check_orders(&mut self, engine: &Config, core: &Engine, now_ns: u64) -> Result<(), String> {
         let orders = core.engine.trading().orders();
         for at in self.orders..orders.count() {
@@ -119,7 +119,7 @@ impl Given {
         Ok(())
     }
 
-    /// No side of a composite counts quotes beyond their bound. The engine's timers are done.
+    /// Checks that no side of a composite counts quotes beyond their bound. The engine's timers have run.
     fn check_composites(&self, engine: &Config, core: &Engine, now_ns: u64) -> Result<(), String> {
         let composites = core.engine.pricing().composites();
         for pair in 0..engine.pairs.len() {
