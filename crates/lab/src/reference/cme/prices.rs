@@ -19,7 +19,7 @@ pub struct Prices {
     have_up_to: u32,
     /// If complete, the books are confirmed up to this packet.
     confirmed_up_to: u32,
-    /// The used snapshot contains all packets before this one, whatever its RptSeq: the snapshot may be ahead of the
+    /// The used snapshot contains all packets before this one, at any RptSeq: the snapshot may be ahead of the
     /// incremental feed, and of a reset there.
     contained_before: u32,
     /// Entries since the gap, each with its packet.
