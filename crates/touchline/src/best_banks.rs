@@ -43,7 +43,7 @@ impl BestBanks {
                 }
             }
             Event::Connection(Connection::CaughtUp { .. }) => {}
-            // Whatever happened to the bus: names come again with the next quotes.
+            // After any event of the connection the names come again with the next quotes.
             Event::Connection(_) => self.0.clear(),
             _ => {}
         }

@@ -14,7 +14,7 @@ pub const LATE_AFTER: Duration = Duration::from_secs(2);
 pub enum Freshness {
     /// Written recently.
     Fresh(Duration),
-    /// The process lives and has not written them for [`LATE_AFTER`] or longer.
+    /// The process lives, and its last write of the counters was [`LATE_AFTER`] or longer ago.
     Late(Duration),
     /// The process has ended: last values, with their age.
     Gone(Option<Duration>),
@@ -38,7 +38,7 @@ impl Freshness {
     pub fn of_bus(counters_file: &CountersView, overview: &Overview) -> Freshness {
         let pid = counters_file.origin().pid;
         let publisher = overview.publisher.as_ref();
-        // 0: the process has not registered its id.
+        // 0: the id of the process is not registered yet.
         let is_written = publisher.is_some_and(|publisher| [0, pid].contains(&publisher.pid));
         Freshness::of(counters_file.age(), is_written)
     }
@@ -69,7 +69,7 @@ impl Freshness {
 }
 
 /// Each counter of a bus with its value. A gateway that has ended or stalled reports 0 for readiness and live books,
-/// whatever its last values are.
+/// instead of its last values.
 pub fn of_bus<'a>(
     counters_file: &'a CountersView,
     overview: &Overview,

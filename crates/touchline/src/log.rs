@@ -49,7 +49,7 @@ pub struct Log<W = std::io::Stderr> {
     lacks_build: bool,
 }
 
-/// Field of what is logged apart: a repeated event of one link leaves out no line of another.
+/// Field that separates repeated events: a repeated event of one link leaves out no line of another.
 const APART: &str = "link";
 
 /// Lines left out of a repeated event.

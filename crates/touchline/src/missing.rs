@@ -36,7 +36,7 @@ pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
     }
     match root.buses() {
         Ok(buses) if buses.iter().all(|other| other != bus) => {
-            // Rings of an engine's clients are no buses that somebody reads.
+            // Rings of an engine's clients are not buses for readers.
             let mut buses = monitor.buses().unwrap_or_default();
             buses.extend(monitor.engines().unwrap_or_default());
             buses.sort();

@@ -23,7 +23,7 @@ pub fn failure<E: Display>(
         let line = line_of(&error).and_then(|line| line.checked_sub(1));
         let key = line.and_then(|line| setting(lines.get(line)?));
         let Some((line, key)) = line.zip(key) else {
-            // What is wrong of a table or a value may be that a line is left out now.
+            // An error of a table or of a value may be caused by a line that is left out now.
             if line.is_none() || left_out.is_empty() {
                 let text = error.to_string();
                 let is_own = |what: &&str| !left_out.iter().any(|key| names(what, key));
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(one.len(), 1, "{one:?}");
     }
 
-    /// What is said of a configuration of banks' prices, without the name of the file.
+    /// Errors of a configuration of banks' prices, without the name of the file.
     fn said_of_setup(text: &str) -> Vec<String> {
         let parse = |text: &str| touchline_fx::Setup::parse(text).map(drop);
         let first = parse(text).expect_err("a mistake");

@@ -140,7 +140,7 @@ impl Arguments {
     }
 }
 
-/// Name of this host; where the system tells none, the name of an origin is to be given.
+/// Name of this host; empty if the system has none: the settings must then give the name of an origin.
 fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .unwrap_or_default()

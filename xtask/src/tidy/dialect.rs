@@ -69,7 +69,7 @@ const MOST: &[(&str, usize)] = &[
     ("relay", 3),
     ("session", 3),
     ("testing", 2),
-    ("touchline", 127),
+    ("touchline", 6),
     ("transport", 2),
     ("types", 1),
     ("xtask", 1),

@@ -93,7 +93,7 @@ type Stretch = Endless<capture::Line>;
 type Path = CmePipeline<Local<Touch>>;
 type BusPath = CmePipeline<Publisher>;
 
-/// Publisher that reads every update, so that the compiler removes nothing of the path.
+/// Subscriber that reads every update, so that the compiler cannot remove work of the path.
 #[derive(Debug, Default)]
 struct Touch;
 
@@ -219,7 +219,7 @@ fn warm_path<P: Publish>(
     Ok(path)
 }
 
-/// What comes before the measured rounds: the state of the middle of a day, and a first round.
+/// Prepares the path for the measured rounds: the state of the middle of a day, and a first round.
 pub(super) fn warm<P: Publish>(path: &mut CmePipeline<P>, stretch: &Stretch) {
     for snapshot in stretch.snapshots() {
         path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);

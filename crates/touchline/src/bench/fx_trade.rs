@@ -290,7 +290,7 @@ fn failed(failed: Failed) -> Failure {
     Failure::run(failed.to_string())
 }
 
-/// The lower bound of the stage `sent`: a connection of each bank, of which any may be next and nobody reads while it is measured.
+/// The lower bound of the stage `sent`: a connection of each bank, used in random order, without a reader during the measurement.
 struct BareSend {
     connections: Vec<(TcpStream, TcpStream)>,
     random: Random,

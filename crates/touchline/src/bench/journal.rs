@@ -157,7 +157,7 @@ impl OnDisk {
 
 impl Drop for OnDisk {
     fn drop(&mut self) {
-        // What is left bears the name of the benchmark and of its process.
+        // Files that cannot be removed are in a folder with the name of the benchmark and of its process.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Progress of a benchmark, shown between its rounds, where nothing is measured: a bar on a terminal, else lines.
+//! Progress of a benchmark, shown between its rounds, outside of the measurement: a bar on a terminal, else lines.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -31,7 +31,7 @@ pub struct Rounds<I> {
     done: u64,
 }
 
-/// What is counted.
+/// Unit of the progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Rounds,

@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     report(measured, arguments, &run)
 }
 
-/// What is measured beside raw UDP.
+/// Links that are measured beside raw UDP.
 fn links(folder: &Path, has_two_threads: bool) -> Result<Vec<Link>, Failure> {
     let mut links = Vec::new();
     // A thread that waits for itself has no lower bound.

@@ -44,7 +44,7 @@ impl LeftBus {
     }
 
     /// Waits until the gateway has ended and removes the bus. A bus that another process publishes by then stays, as
-    /// does one whose gateway runs beyond `patience`.
+    /// does the bus of a gateway that still runs after `patience`.
     pub fn remove(&self, patience: Duration, nap: Duration) {
         let root = Root::at(&self.directory);
         let start = Instant::now();

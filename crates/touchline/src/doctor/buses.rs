@@ -47,7 +47,7 @@ fn look(monitor: &Monitor) -> Result<Finding, Error> {
     )))
 }
 
-/// An error is what was found, then what to do.
+/// Splits the text of an error into the finding and the fix.
 fn refusal(status: Status, error: &Error) -> Finding {
     let text = error.to_string();
     let (seen, fix) = text.split_once("; ").unwrap_or((&text, WHY));

@@ -1,4 +1,4 @@
-//! What is asked of a host, and what a check finds.
+//! Checks of a host: the checked parts, and the result of a check.
 
 use super::cpu_list::CpuList;
 

@@ -193,7 +193,7 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
     })
 }
 
-/// For `receive = "xdp"` alone: so a capability that this process lacks is reported, and is no fault of the host.
+/// For `receive = "xdp"` alone: so a capability that this process lacks is reported, and does not count as a fault of the host.
 pub fn xdp(host: &Host, asked: &Asked) -> Look {
     let name = chosen(host, asked)?;
     let (release, version) = kernel(host)?;

@@ -267,7 +267,7 @@ impl Page {
     }
 }
 
-/// What was traded: `buy 1,000,000 EUR/USD at 1.10001 by LP02`.
+/// A trade as text: `buy 1,000,000 EUR/USD at 1.10001 by LP02`.
 fn traded(row: &FillRow) -> String {
     let fill = &row.fill;
     let price = ticks::text(i128::from(fill.price.0), ticks::PRICE_DECIMALS);

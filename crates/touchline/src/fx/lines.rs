@@ -19,7 +19,7 @@ pub fn whole(line: &Fields, key: &str) -> i64 {
     line.get(key).and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// What was traded, with its quantity as the caller writes it: `buy 1000000 EUR/USD at 1.10001 by LP02`.
+/// A trade as text, with its quantity as the caller writes it: `buy 1000000 EUR/USD at 1.10001 by LP02`.
 pub fn trade(line: &Fields, quantity: &str) -> String {
     let of = |key| field(line, key);
     format!(

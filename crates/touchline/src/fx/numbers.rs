@@ -85,7 +85,7 @@ pub fn money(decimal: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What traders type is read exactly, and nothing is rounded or guessed.
+    /// A number that a trader types is read exactly, without rounding or guessing.
     #[test]
     fn quantities_are_read_as_people_write_them() {
         for (text, units) in [
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// Currency, not ticks: two decimals, whatever the precision of the pair.
+    /// Currency, not ticks: two decimals, with any precision of the pair.
     #[test]
     fn amounts_have_separators_and_two_decimals() {
         for (decimal, text) in [

@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         interrupt.at_end_of_input();
     }
     if section.is_some() {
-        // Nothing of another engine's journal goes to a client.
+        // A client must not receive the trades of another engine's journal.
         let setup = config.setup().map_err(Failure::usage)?;
         touchline_execution::check_owner(&config, &setup).map_err(Failure::run)?;
     }

@@ -11,7 +11,7 @@ pub struct Notify {
 }
 
 impl Notify {
-    /// The socket named by the environment; without it, nothing is reported.
+    /// The socket named by the environment; without one, later calls send no report.
     pub fn from_environment() -> Notify {
         let address = std::env::var_os("NOTIFY_SOCKET").and_then(|name| {
             // A name that starts with @ is in the abstract namespace.

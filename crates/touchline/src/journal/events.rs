@@ -17,7 +17,7 @@ pub struct Events {
     decoder: Decoder,
     /// Stream of the batches.
     stream: Option<u16>,
-    /// Entries of the parts whose last part has not come.
+    /// Entries of the parts whose last part is still to come.
     waiting: usize,
 }
 
@@ -132,7 +132,7 @@ pub fn is_of_engine(directory: &Path) -> bool {
 /// Records among which the first stream stands.
 const FIRST_RECORDS: usize = 8;
 
-/// Appends what came in, and what a command decided; `false` for what followed from it.
+/// Appends input from outside, and the decision of a command; `false` for entries that follow from them.
 fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
     if matches!(entry, Entry::Answer(_) | Entry::Event(..)) {
         return false;

@@ -180,7 +180,7 @@ mod tests {
     use touchline_journal::replica::SourceStatus;
     use touchline_testing::Folder;
 
-    /// The state names what is known of the source: nothing, or what it said last.
+    /// The state names the last known state of the source, if there is one.
     #[test]
     fn the_state_of_a_copy_without_a_connection_has_the_last_word_of_its_source() {
         let folder = Folder::new("copy");

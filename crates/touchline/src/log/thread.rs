@@ -1,4 +1,4 @@
-//! A log whose lines a thread writes, for a caller that must never wait: standard error may be a pipe that nobody reads.
+//! A log whose lines a thread writes, for a caller that must never wait: standard error may be a full pipe without a reader.
 
 use super::events::Event;
 use super::{Field, Log};
@@ -67,7 +67,7 @@ impl<W: Write + Send + 'static> LogThread<W> {
         self.is_ready();
     }
 
-    /// Waits at most this long until every line is written, and returns the log; `None` if nobody reads it.
+    /// Waits at most this long until every line is written, and returns the log; `None` if the lines cannot be written meanwhile.
     pub fn finish(mut self, wait: Duration) -> Option<Log<W>> {
         if !self.is_ready() {
             return None;
@@ -97,7 +97,7 @@ mod tests {
     use std::sync::mpsc::Sender;
     use std::sync::{Arc, Mutex};
 
-    /// A pipe that nobody reads until the other end says so.
+    /// A pipe without a reader until the other end says so.
     struct Pipe {
         read: Receiver<()>,
         text: Arc<Mutex<Vec<u8>>>,

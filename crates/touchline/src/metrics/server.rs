@@ -23,7 +23,7 @@ const PAGE_AGE_MAX: Duration = Duration::from_millis(100);
 /// Stack of a connection's thread: 8 KiB of request and the answer.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// A server that has not started.
+/// A server before its start.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,

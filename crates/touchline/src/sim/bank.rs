@@ -176,12 +176,12 @@ impl FromStr for Command {
 struct Running<'a> {
     arguments: &'a Arguments,
     banks: Banks,
-    /// What does not fit these banks among the files of an earlier run.
+    /// Warning about files of an earlier run that do not fit these banks.
     note: Option<String>,
     pacer: Pacer,
 }
 
-/// Runs the banks until they are to end.
+/// Runs the banks until a signal, a command or the given time ends them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let mut orders = Orders::listen(arguments.commands, arguments.until_eof)?;

@@ -1,6 +1,6 @@
 //! The path allocates at start only.
 //!
-//! Goal: after construction the path allocates nothing, whatever arrives. Method: this program's
+//! Goal: after construction the path does not allocate, for any input. Method: this program's
 //! allocator counts the allocations of a frozen thread. The thread is frozen when the path is
 //! built, before its first packet: there is no warm-up. One test shows that an allocation on the
 //! path is counted, so that the others can fail.

@@ -154,7 +154,7 @@ fn a_gateway_whose_program_is_refused_receives_from_sockets() {
     );
 }
 
-/// Lines A and B on an interface each: while either fails, nothing is lost.
+/// Lines A and B on an interface each: while either fails, no packet is lost.
 #[test]
 fn an_interface_of_two_that_fails_changes_no_book() {
     let Some(namespaces) = Namespaces::with_two_cards() else {
@@ -175,7 +175,7 @@ fn an_interface_of_two_that_fails_changes_no_book() {
                 ("veth-a", "packets_a", "packets_b"),
             ] {
                 namespaces.set_card_up(card, false);
-                // What was under way.
+                // Waits for packets that were under way.
                 thread::sleep(Duration::from_millis(100));
                 let before = counter(&processes, own);
                 grows(&processes, other);

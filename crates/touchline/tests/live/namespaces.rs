@@ -108,7 +108,7 @@ impl Namespaces {
         assert!(ip(&line), "{line}");
     }
 
-    /// Makes the exchange's interface as it was, whatever is left of it.
+    /// Makes the exchange's interface as before, with any part of it left.
     pub fn restore(&self) {
         let [exchange, firm] = &self.names;
         for line in [
@@ -118,7 +118,7 @@ impl Namespaces {
             format!("-n {exchange} link set veth up multicast on"),
             format!("-n {exchange} route add 224.0.0.0/4 dev veth"),
         ] {
-            // What is there already is refused.
+            // The error of a part that exists already is ignored.
             ip(&line);
         }
     }

@@ -1,5 +1,5 @@
 //! Readers that are other people: another user of a group, and a process in another container, read a bus while its
-//! publisher is stopped, killed and started again; nobody but the publisher writes it.
+//! publisher is stopped, killed and started again; only the publisher writes it.
 //!
 //! Users are numbers without entries in any file of the system, groups likewise. Needs root, and `setpriv` and `unshare`.
 
@@ -192,7 +192,7 @@ fn a_member_of_the_group_reads_all_that_the_owner_reads_and_a_stranger_nothing()
     until("its end is seen", PATIENCE, || {
         times(&tail, "publisher_gone") == 2
     });
-    // What is left is the same for both.
+    // A dead bus looks the same to both.
     for line in ["book live --json", "stat live --json"] {
         let line = format!("{line} {at}");
         let of_owner = text(&run_as(&processes, (PUBLISHER, GROUP), &line));

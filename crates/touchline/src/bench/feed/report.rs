@@ -171,7 +171,7 @@ impl Report {
         }
     }
 
-    /// A row of the last table; none if nothing was measured.
+    /// A row of the last table; none for an empty histogram.
     pub fn measured(&mut self, subject: &str, title: &str, histogram: &Histogram<u64>) {
         if !histogram.is_empty() {
             let subject = format!("{subject}-{}", self.schedule);

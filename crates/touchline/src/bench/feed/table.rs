@@ -1,7 +1,7 @@
 //! The tables that vendors publish: application and network level, with pauses between packets and without, for each way of
 //! receiving.
 //!
-//! Sender and gateway have a processor each, and nobody reads the bus. Ways alternate, so that a disturbance of the host meets
+//! Sender and gateway have a processor each, and the bus has no reader. Ways alternate, so that a disturbance of the host affects
 //! all of them.
 
 use super::super::ipc::failure;

@@ -41,7 +41,7 @@ pub struct Plan<'a> {
     pub tail_bytes: u64,
 }
 
-/// The engine and what is around it.
+/// The engine, with the banks, dealing desks and client that it works with.
 pub struct Rig {
     /// The engine.
     pub trader: Trader,
@@ -117,7 +117,7 @@ impl Rig {
                 .all(|bank| engine.trading().is_order_session_up(bank))
     }
 
-    /// Sends a parent that buys what is offered at its limit.
+    /// Sends a parent that buys the offers at its limit.
     fn parent(&mut self) -> Result<(), Failed> {
         self.parents += 1;
         let name = |text: &str| Id::lossy(text.as_bytes());
@@ -166,7 +166,7 @@ impl Rig {
         winner
     }
 
-    /// Lets the banks answer until nothing is under way; a parent that is done is followed by another.
+    /// Lets the banks answer until no order is under way; a parent that is done is followed by another.
     pub fn settle(&mut self) -> Result<(), Failed> {
         let begin = Instant::now();
         let mut quiet = 0;

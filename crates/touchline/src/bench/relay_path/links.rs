@@ -18,7 +18,7 @@ const TURNS_BETWEEN: u64 = 65_536;
 /// Turns after which a message is published again while a link connects.
 const TURNS_OF_A_TRY: u64 = 200;
 
-/// What is timed.
+/// Messages that are timed together.
 #[derive(Clone, Copy, Debug)]
 pub enum Sample {
     /// One message, from before its publication.
@@ -92,7 +92,7 @@ impl Links {
         Ok(links)
     }
 
-    /// Connects each link, again after a pause: nobody stepped them, so a relay may have stopped its bus.
+    /// Connects each link, again after a pause: their ends did not run meanwhile, so a relay may have stopped its bus.
     pub fn connect_all(&mut self) -> Result<(), Failure> {
         (0..self.senders.len()).try_for_each(|link| self.connect(link))
     }

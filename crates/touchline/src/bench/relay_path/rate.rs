@@ -15,7 +15,7 @@ use touchline_lab::bench::Statistics;
 /// Trades that are published before both ends run: what a relay finds that has work all the time.
 const BURST: u64 = 512;
 
-/// What is measured.
+/// A measured link with its times.
 struct Subject {
     name: &'static str,
     /// Messages of the link that carry the trades.
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, folder: &Path, run: &Run) -> Result<(), Failur
     report(subjects, arguments.receive_cpu().is_none(), run)
 }
 
-/// What is measured, with the number of messages that carry a burst.
+/// Measured links, each with the number of messages that carry a burst.
 fn links(folder: &Path) -> Result<Vec<(Link, u64)>, Failure> {
     let tcp = Link::tcp(&folder.join("tcp"))?;
     #[cfg(feature = "aeron")]

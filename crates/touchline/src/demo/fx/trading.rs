@@ -34,7 +34,7 @@ const BETWEEN_MS: u64 = 400;
 const DEADLINE_MS: u64 = 1_500;
 /// Time until the kill if the demo has no end.
 const KILL_AFTER: Duration = Duration::from_secs(8);
-/// Longest wait for orders that are out when the engine is to be killed.
+/// Longest delay of the kill, which waits for open orders that it can cancel.
 const KILL_WAIT: Duration = Duration::from_secs(1);
 /// Longest time that outcomes may be open at the end.
 const SETTLING_MAX: Duration = Duration::from_secs(60);
@@ -131,7 +131,7 @@ impl Trading {
         draw(ledger, &live, room, paint)
     }
 
-    /// The blotter as text, as long as it is.
+    /// The whole blotter as text, without a limit of lines.
     pub fn page(&self, paint: Paint) -> String {
         draw(self.ledger.now(), &self.live(), Room::default(), paint)
     }
@@ -357,7 +357,7 @@ pub fn compare(own: &Positions, banks: &Positions, paint: Paint) -> (bool, Strin
     (is_equal, format!("{text}  {verdict}\n"))
 }
 
-/// Prints what became of the kill, as soon as it is known.
+/// Prints the result of the kill, as soon as it is known.
 pub fn say_news(trading: &mut Trading) -> Result<(), Failure> {
     trading
         .news()
@@ -393,7 +393,7 @@ mod tests {
             ("USD/JPY", 1, 0)
         ]));
         assert!(!equal(&[]));
-        // Cash is in the pair's second currency, whatever its tick.
+        // Cash is in the pair's second currency, with any tick.
         let (_, text) = compared(&[
             ("EUR/USD", 1_000_000, -1_100_020_000_000_000),
             ("USD/JPY", -2_000_000, 300_000_000_000_000_000),

@@ -3,7 +3,7 @@
 use super::{MadeUp, RELEASE, STATUS, only};
 use crate::doctor::finding::Status;
 
-/// Capabilities that this process lacks are named, and are no fault of the host: only the gateway needs them.
+/// Capabilities that this process lacks are named, and are not faults of the host: only the gateway needs them.
 #[test]
 fn capabilities_that_af_xdp_needs_are_named() {
     let host = MadeUp::new("xdp-rights");

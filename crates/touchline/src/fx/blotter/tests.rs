@@ -146,7 +146,7 @@ fn live(sessions: &[(&str, bool)]) -> Live {
     Live::of(sessions.map(|(bank, is_up)| (format!("fx_bank_session:{bank}"), u64::from(*is_up))))
 }
 
-/// Nothing is cut on a terminal of 80 columns, and amounts are in currency.
+/// No text is cut on a terminal of 80 columns, and amounts are in currency.
 #[test]
 fn no_line_is_longer_than_eighty_columns() {
     let live = live(&[("LP01", true), ("LP02", false)]);

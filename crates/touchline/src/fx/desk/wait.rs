@@ -27,10 +27,10 @@ impl Lines {
         });
     }
 
-    /// Prints what becomes of an order of this quantity, until nothing of it is out.
+    /// Prints the events of an order of this quantity, until none of its orders at banks is open.
     ///
     /// # Errors
-    /// Among others: nothing of it was filled.
+    /// Among others: the order ended without a fill.
     pub fn follow(&mut self, client: &mut Client, id: &str, quantity: i64) -> Result<(), Failure> {
         let (mut waited, mut why) = (None, "-".to_owned());
         loop {
@@ -94,7 +94,7 @@ impl Lines {
     }
 }
 
-/// The failure of an order of which nothing was filled, with what may be the cause.
+/// The failure of an order without a fill, with the possible cause.
 fn nothing_filled(address: &Address, id: &str, why: &str, waited: Option<&str>) -> Failure {
     let mut text = format!("nothing of {id} was filled: {why}");
     if let Some(reason) = waited {

@@ -251,7 +251,7 @@ impl Out {
         self.full += 1;
     }
 
-    /// Opens the socket again, at intervals, on the interface as it is now; the old one stays if there is none.
+    /// Opens the socket again, at intervals, on the present interface of the name; the old one stays if there is none.
     #[cold]
     fn reopen(&mut self) {
         if self.opened.is_some_and(|opened| opened.elapsed() < REOPEN) {

@@ -124,7 +124,7 @@ impl<'a> Running<'a> {
             }
         }
         if !self.exchange.is_connected() {
-            // Nobody receives the events: all that are due after a sleep are taken together.
+            // The events have no receiver: all that are due after a sleep are taken together.
             self.idle.turn_unconnected(is_busy);
             return Ok(());
         }

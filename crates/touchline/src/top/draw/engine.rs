@@ -1,4 +1,4 @@
-//! A trading engine: its state and the reason for it, what is open, banks, flow, events, latency, rejects by code.
+//! A trading engine: its state and the reason for it, open orders, banks, flow, events, latency, rejects by code.
 
 use super::market::Parts;
 use super::parts::{bad_style, count_rows, latency_rows, rate_rows};
@@ -109,7 +109,7 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
     lines.map(|line| Line::styled(line, style)).collect()
 }
 
-/// Sessions, unknown outcomes and what is open; the journal and alarms.
+/// Sessions, unknown outcomes and open orders; the journal and alarms.
 fn open_lines(engine: &Engine, width: u16) -> [Line<'static>; 2] {
     let mut open = Parts::new(width);
     let (up, all) = engine.sessions();

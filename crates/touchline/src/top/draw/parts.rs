@@ -351,7 +351,7 @@ fn sparks(values: impl Iterator<Item = u64> + Clone) -> String {
     values.map(block).collect()
 }
 
-/// Scorecard of the banks in the selected instrument; nothing of a bus that is no composite.
+/// Scorecard of the banks in the selected instrument; empty for a bus that is not a composite.
 pub fn score_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     if picture.scores.is_empty() {
         return Vec::new();

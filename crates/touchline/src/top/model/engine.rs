@@ -53,7 +53,7 @@ pub enum EngineState {
     Killed,
     /// It asks the banks for the orders that they have.
     Asking,
-    /// It has not read all quotes, or it logs out.
+    /// It still reads quotes of its start, or it logs out.
     Held,
     /// No order session is logged on.
     NoSession,
@@ -97,7 +97,7 @@ pub struct Standby {
     pub position: u64,
     /// Bytes between that and the engine's position; `None` without counters of the engine.
     pub lag_bytes: Option<u64>,
-    /// The source of a copied journal; `None`: the journal is no copy.
+    /// The source of a copied journal; `None`: the journal is not a copy.
     pub source: Option<CopySource>,
 }
 

@@ -30,8 +30,8 @@ struct Activity {
     changes: u64,
     /// Changes per second at the last count.
     per_second: f64,
-    /// When the packet of the last change was received on the host of the gateway, nanoseconds since 1970; 0 if unknown. When this
-    /// process reads it says nothing of the book's age: it may have waited behind a frozen relay, or in the ring.
+    /// When the packet of the last change was received on the host of the gateway, nanoseconds since 1970; 0 if unknown. The time at which
+    /// this process reads the change is not the book's age: the change may have waited behind a frozen relay, or in the ring.
     received_ns: u64,
 }
 

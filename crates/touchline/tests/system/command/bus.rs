@@ -502,7 +502,7 @@ fn lines(run: &Run) -> Vec<Value> {
     run.stdout.lines().map(line).collect()
 }
 
-/// Whatever overwrites a ring: each command that reads its bus ends on SIGTERM.
+/// A ring overwritten in any way: each command that reads its bus ends on SIGTERM.
 #[test]
 fn every_reader_of_an_overwritten_ring_ends_on_sigterm() {
     for begin in [64, 4_096] {

@@ -124,7 +124,7 @@ fn a_truncated_capture_gives_its_output_with_a_warning_and_status_1() {
     }
 }
 
-/// Lines A and B in files of their own, one of them truncated: nothing of the other is lost.
+/// Lines A and B in files of their own, one of them truncated: every packet of the other is processed.
 #[test]
 fn a_truncated_capture_loses_nothing_of_the_others() {
     let desk = Desk::new("cut-one");
@@ -205,7 +205,7 @@ fn the_summary_of_a_capture_without_snapshots_names_natural() {
     assert!(!is_shown(&desk, "--join natural"));
 }
 
-/// With `--compare-copies` the summary has line, source and number of a packet whose copies differ; without it nothing is noticed.
+/// With `--compare-copies` the summary has line, source and number of a packet whose copies differ; without it the difference is not reported.
 #[test]
 fn a_changed_copy_in_a_capture_is_told() {
     let desk = Desk::new("copies");

@@ -94,8 +94,8 @@ fn an_error_in_a_file_is_one_line_with_the_fix() {
         .refused(2, &["gone.toml", "cannot read it"]);
 }
 
-/// In every file that names people, sessions and hosts, whatever the command: a control character would be one of a message,
-/// of the log and of a terminal.
+/// In every file that names people, sessions and hosts, with every command: a control character would reach a message,
+/// the log and a terminal.
 #[test]
 fn control_characters_are_refused_in_every_configuration() {
     let desk = Desk::bare("config-control");
@@ -126,7 +126,7 @@ fn control_characters_are_refused_in_every_configuration() {
     }
 }
 
-/// A valid file that this host cannot run: what is missing here is named, all of it.
+/// A valid file that this host cannot run: each part that the host lacks is named.
 #[test]
 fn what_this_host_lacks_of_a_valid_file_is_named() {
     let desk = Desk::bare("config-host");

@@ -331,7 +331,7 @@ fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
         .refused(2, &["--send"]);
 }
 
-/// An acceptor that nobody is connected to sleeps for 10 ms at a time.
+/// An acceptor without connections sleeps for 10 ms at a time.
 #[test]
 fn a_simulated_acceptor_without_clients_is_idle() {
     let desk = Desk::bare("fix-idle");

@@ -1,7 +1,7 @@
-//! Programs in every language that keep books of their own from the steps of live events: they are those of the library.
+//! Programs in every language that keep books of their own from the steps of live events: these books equal those of the library.
 //!
-//! Goal: no program misses or repeats a step, whatever the session, and whichever symbols it selects. Method: sessions with every
-//! fault and resets, whole and cut, then those of another generator and a recording, are published one behind the other on one bus;
+//! Goal: no program misses or repeats a step, in any session and with any selection of symbols. Method: sessions with every
+//! fault and resets, whole and cut, then those of another generator and a recording, are published one after another on one bus;
 //! each reader compares at each end of a packet, also its best bid and offer with the first levels of the merged book.
 
 use super::Desk;

@@ -126,7 +126,7 @@ fn unreadable_buses_are_exported_as_a_gauge() {
         std::fs::write(buses.join("damaged").join(file), [7; 8192]).expect("our folder");
     }
     let page = desk.page();
-    // A plain file is no bus.
+    // A plain file is not a bus.
     assert_eq!(page.buses(), ["damaged", "empty", "lab", "link"]);
     for bus in page.buses() {
         let expected = if bus == "lab" { 0.0 } else { 1.0 };

@@ -54,7 +54,7 @@ struct Seen {
     checked: usize,
     /// Live books that the exchange never had, while every changed packet had its true copy.
     wrong: usize,
-    /// The same, while only the changed copy of a packet had come: nobody can know.
+    /// The same, while only the changed copy of a packet had come: no receiver can recognize it.
     unknowable: usize,
     /// Packets that the feed found different.
     different: u64,
@@ -147,7 +147,7 @@ impl Scene {
         seen
     }
 
-    /// What stands live with a subscriber.
+    /// Checks the live books of a subscriber.
     fn check(&self, path: &Path<History>, is_known: bool, seen: &mut Seen) {
         let mirror = &path.publisher().inner().subscriber.0;
         for instrument in path.instruments().iter() {

@@ -306,7 +306,7 @@ fn plan(random: &mut Random, clock: i64) -> FaultPlan {
             Fault::ForgeSnapshot { .. } => rule.feeds = vec![Feed::Snapshot, Feed::OrderSnapshot],
             _ => rule.feeds.retain(|feed| *feed != Feed::Definitions),
         }
-        // Two lines that agree are confirmed, whoever sends.
+        // Two lines that agree are confirmed, with any sender.
         if let Fault::Earlier { .. } | Fault::ForgeFirst { .. } = rule.fault {
             rule.lines.truncate(1);
         }

@@ -283,7 +283,7 @@ impl World {
             .as_mut()
             .expect("it is there between two batches");
         self.receiver.judge(self.now, bus);
-        // By time of arrival: what was sent later may come first.
+        // By time of arrival: a message that was sent later may come first.
         self.on_the_way.sort_by_key(|(at, _)| *at);
         let due = self
             .on_the_way
@@ -352,7 +352,7 @@ impl World {
 
     /// The same after the receiver has seen that the link is silent.
     fn restart_sender_late(&mut self) {
-        // What is on its way arrives first.
+        // Messages on their way arrive first.
         for _ in 0..6 {
             self.now.mono_ns += 100 * MS;
             self.now.wall_ns += 100 * MS;
@@ -379,7 +379,7 @@ impl World {
         }
     }
 
-    /// Faults end: everything that was sent arrives, and what is lacking is refreshed.
+    /// Faults end: every sent message arrives, and missing state is refreshed.
     fn settle(&mut self) {
         self.is_quiet = true;
         for step in 0.. {

@@ -194,7 +194,7 @@ fn carries(name: &str, seed: u64, share: f64, network: Network) {
 }
 
 /// A session with its sender. Clients are made when the session has been generated, which takes a busy host longer than the ten
-/// seconds after which a client that nobody steps is closed.
+/// seconds after which the driver closes a client that is not stepped.
 fn begin(name: &str, seed: u64, network: &Network) -> Session {
     Session::new(name, seed, |mut settings| {
         let requests = Some((network.control.as_str(), STREAM + 1));

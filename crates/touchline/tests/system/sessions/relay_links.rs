@@ -287,8 +287,8 @@ fn tcp_carries_complete_sessions_and_receivers_join_at_any_time() {
     }
 }
 
-/// The stream arrives in pieces of a few bytes, late, and ends at any byte of a batch: what is lost without a connection is
-/// refreshed, and a piece of a batch is no part of the next connection.
+/// The stream arrives in pieces of a few bytes, late, and ends at any byte of a batch: state lost without a connection is
+/// refreshed, and a piece of a batch never continues in the next connection.
 #[test]
 fn tcp_carries_complete_sessions_in_small_segments_with_delays_and_resets() {
     for seed in touchline_lab::random::seeds(3) {

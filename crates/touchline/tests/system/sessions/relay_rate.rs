@@ -30,13 +30,13 @@ const OFFSET_NS: u64 = 3_600_000 * MS;
 /// Instruments of the sessions, and more.
 const INSTRUMENTS: u32 = 64;
 
-/// What is broken in the harness, to see that it finds it.
+/// Part of the harness that is broken, to see that the test finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Broken {
     Nothing,
     /// The receiver accepts books of any age.
     Limit,
-    /// The sender answers probes while the bus has messages that it has not read.
+    /// The sender answers probes while the bus has messages that it still has to read.
     Answer,
 }
 

@@ -202,7 +202,7 @@ fn engine_frames_cut_no_word_at_any_size() {
     }
 }
 
-/// State, sessions, open orders and the first bank are on the smallest screen, whatever the state.
+/// State, sessions, open orders and the first bank are on the smallest screen, in every state.
 #[test]
 fn the_smallest_screen_has_state_sessions_open_orders_and_banks() {
     for state in STATES.into_iter().filter(|state| state.is_current()) {

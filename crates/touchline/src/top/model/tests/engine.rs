@@ -59,7 +59,7 @@ fn trading() -> Counters {
     }
 }
 
-/// The state is the first reason for which no order is sent; sessions and what is open are those of the counters.
+/// The state is the first reason for which no order is sent; sessions and open orders are those of the counters.
 #[test]
 fn the_state_of_an_engine_follows_from_its_counters() {
     let buses = Buses::new();
@@ -140,7 +140,7 @@ fn the_state_of_an_engine_follows_from_its_counters() {
     );
 }
 
-/// Whatever the counters say, an engine whose process has ended or does not write them is not shown as trading, and the
+/// With any counters, an engine whose process has ended or does not write them is not shown as trading, and the
 /// sessions of its banks are not known.
 #[test]
 fn old_counters_are_not_a_trading_engine() {

@@ -19,11 +19,11 @@ use touchline_wire::fix::{Frame, frame};
 const PARENTS: usize = 40;
 const UNITS: i64 = 2_000;
 
-/// What is wrong in OrdStatus (39) or LeavesQty (151) by the rules, judged from the reports of a journal alone, beside what the engine
-/// made of them.
+/// Errors in OrdStatus (39) or LeavesQty (151) by the rules, judged from the reports of a journal alone, beside the engine's own
+/// alarms.
 #[derive(Default)]
 struct Judged {
-    /// Orders that have ended by their reports, or have contradicted: nothing is judged of them any more.
+    /// Orders that have ended by their reports, or have contradicted: later reports of them are not judged.
     is_settled: BTreeMap<String, bool>,
     /// Orders with a contradiction, in the order of the reports.
     expected: Vec<String>,
@@ -126,7 +126,7 @@ fn contradicting_banks_are_alarms_and_buy_nothing_twice() {
         .judge()
         .expect_err("a lot too much is found");
     let (_, own) = close(engine, &market, "engine.txt");
-    // Exactly the reports that contradict are alarms, and nothing of their orders is freed.
+    // Exactly the reports that contradict are alarms, and their orders are disputed: no quantity is freed.
     let judged = Judged::of(&market.desk.path("fx/journal"));
     assert_eq!(judged.alarms, judged.expected);
     assert_eq!(judged.others, []);

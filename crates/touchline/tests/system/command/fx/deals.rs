@@ -1,4 +1,4 @@
-//! Orders in the books of simulated banks, by parent: what was traded of each, and what the desk wanted.
+//! Orders in the books of simulated banks, by parent: the traded quantity of each, and the quantity that the desk wanted.
 
 use crate::command::Desk;
 use serde_json::Value;

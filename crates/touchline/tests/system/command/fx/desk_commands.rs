@@ -56,7 +56,7 @@ fn the_exit_status_of_send_says_what_became_of_the_order() {
 }
 
 /// A person at a terminal says that an order has no limit: without `--limit` and `--market` no command leaves, and the sentence names both. A
-/// program, whose input is no terminal, sends it either way.
+/// program, whose input is not a terminal, sends it either way.
 #[test]
 fn a_person_at_a_terminal_gives_a_limit_or_market() {
     if !Command::new("script")

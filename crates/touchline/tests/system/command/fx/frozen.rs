@@ -83,7 +83,7 @@ fn is_order_on_gone_price(pause_max_ms: u64, wait: Duration) -> bool {
     is_ordered
 }
 
-/// Nothing is sent on a price that came and went while the engine was frozen. An engine that takes no pause for too long sends
+/// No order is sent on a price that came and went while the engine was frozen. An engine that takes no pause for too long sends
 /// an order on it, so the test can see one.
 #[test]
 fn a_resumed_engine_sends_no_order_on_old_prices() {

@@ -206,7 +206,7 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     first.wait();
     let orders = journaled(&disk.join("journal"));
 
-    // The next start has no room, nor has anything else that writes there; what is there stays as it is.
+    // The next start has no room, nor has any other command that writes there; files that are there stay unchanged.
     let full = ["No space left on device"];
     desk.run("fx run --config fx/run.toml").refused(1, &full);
     desk.run(&format!("journal compress {journal}"))

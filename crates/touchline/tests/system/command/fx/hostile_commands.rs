@@ -64,7 +64,7 @@ impl Ring {
     }
 }
 
-/// A command that was sent, and the reason of its refusal, if it is to be refused.
+/// A command that was sent, and the reason of its refusal, if one is expected.
 struct Sent {
     request: u64,
     bytes: Vec<u8>,

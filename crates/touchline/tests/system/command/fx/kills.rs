@@ -82,7 +82,7 @@ struct Tally {
     outcomes: Outcomes,
 }
 
-/// What was compared at the end of a session.
+/// Books and trades that are compared at the end of a session.
 struct Compared {
     books: Books,
     ledgers: Ledgers,
@@ -100,7 +100,7 @@ impl Compared {
     }
 }
 
-/// The processes of a session, and what is known of it.
+/// The processes of a session, and its known orders.
 struct Session {
     desk: Desk,
     random: Random,
@@ -320,7 +320,7 @@ impl Session {
         Ok(())
     }
 
-    /// The banks do nothing wrong any more, and nobody trades: what is out and unknown comes to its end.
+    /// The banks inject no faults any more, and no order is sent: open and unknown orders come to their end.
     fn settle(&mut self) -> Result<(), String> {
         self.trade_until_filled()?;
         self.banks.tell("heal");

@@ -218,7 +218,7 @@ fn two_hundred_banks_are_composed_and_listed() {
     end(composer);
 }
 
-/// Banks that nobody is connected to sleep, each time for 50 ms.
+/// Banks without connections sleep, each time for 50 ms.
 #[test]
 fn banks_without_clients_are_idle() {
     let desk = Desk::bare("fx-idle");

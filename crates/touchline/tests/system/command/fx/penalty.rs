@@ -52,7 +52,7 @@ const ROUTER: &str = "\n[router]\ncooldown_ms = 0\nhold_ms_per_tenth = 10\n";
 fn a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_books() {
     let market = Market::of(Desk::bare("fx-penalty"), BANKS, 2, "--store books");
     let settings = market.desk.read("fx/run.toml");
-    // An answer that is late on a busy host is no outcome.
+    // An answer that is late on a busy host must not count as an outcome.
     let patient = settings.replace(
         "status_final = true",
         "status_final = true\nanswer_ms = 60000",
@@ -170,7 +170,7 @@ fn judge(score: &Value, expected: &Expected, page: &str, ledgers: &Ledgers) {
     );
 }
 
-/// The penalty of docs/venues/fx-banks.md, tenths of a tick, from all outcomes of a bank: whether nothing was filled, and the
+/// The penalty of docs/venues/fx-banks.md, tenths of a tick, from all outcomes of a bank: whether the order ended without a fill, and the
 /// hold, milliseconds.
 fn penalty(outcomes: &[(bool, i64)]) -> i64 {
     let last = &outcomes[outcomes.len().saturating_sub(20)..];

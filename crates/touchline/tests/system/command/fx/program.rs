@@ -52,7 +52,7 @@ fn settle(desk: &mut Desk, parent: Id) -> Vec<Event> {
                 .expect("a journal"),
         );
     }
-    // What was read with its end.
+    // Events that were read together with the end.
     while let Some(event) = desk.next_within(Duration::ZERO).expect("a journal") {
         events.push(event);
     }
@@ -289,7 +289,7 @@ fn a_program_is_refused_in_the_words_of_the_command() {
     assert!(desk.ledger().killed.is_some(), "the state has it at once");
     let killed = desk.send(&buy("P9", "EUR/USD", 1_000));
     assert_refused(killed, &send("EUR/USD buy 1000 --id P9"));
-    // A name that no ring has is not answered, and no engine is no engine.
+    // A name without a ring gets no answer, and an engine that has ended cannot be joined.
     end(engine);
     let ended = options(&market).join("fx-run").map(drop);
     assert_said(ended, &send("EUR/USD buy 1000 --id P9"));
@@ -397,7 +397,7 @@ fn a_program_reads_on_after_a_kill_of_its_engine() {
     end(engine);
 }
 
-/// A program that does not read while the ring of the drop copy goes round is told so, and has every event from the journal.
+/// A program that does not read while the ring of the drop copy wraps gets an event that says so, and has every event from the journal.
 #[test]
 fn a_program_that_was_overrun_is_complete_again() {
     let market = Market::open("fx-program-overrun", &["[banks.orders]"; 2]);

@@ -96,7 +96,7 @@ impl ScriptedBank {
         self.order(Order::Send(msg_type, fields, damage));
     }
 
-    /// Sends a message with this number, whatever the session's is.
+    /// Sends a message with this number instead of the session's.
     pub fn send_numbered(&self, number: u64, msg_type: &'static str, fields: Fields) {
         self.order(Order::Numbered(number, msg_type, fields));
     }

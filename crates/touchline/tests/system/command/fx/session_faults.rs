@@ -46,7 +46,7 @@ fn messages_that_are_lost_or_garbled_are_told_and_requested_again() {
     }
     assert_eq!(lines(&market, &[ALARM, "reason=garbled bank=LP01 "]), 1);
     assert_eq!(counter(&market.desk, "fx_messages_garbled"), 1);
-    // What was requested came marked, and nothing came twice.
+    // Requested reports came marked as repeated, and no report came twice.
     assert_eq!(lines(&market, &["reason=report_repeated"]), 0);
     end(engine);
     let text = market.desk.read("engine.txt");
@@ -114,7 +114,7 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
     assert!(text.contains("\"position\":2000}"), "{text}");
 }
 
-/// A bank that reports orders of nobody is disconnected before it fills the journal and the log.
+/// A bank that reports orders that the engine never sent is disconnected before it fills the journal and the log.
 #[test]
 fn a_flood_of_foreign_reports_ends_the_session() {
     let (market, bank) = open("fx-flood");

@@ -101,7 +101,7 @@ fn a_standby_takes_over_from_a_killed_engine_and_not_from_a_frozen_one() {
             run.status == 0 && run.stdout.contains(": 1000 filled")
         });
     }
-    // What is unknown is asked for within a second, three times.
+    // The status of an unknown order is requested within a second, three times.
     until("no order without outcome", || {
         let shown = market.desk.run("fx blotter --config fx/run.toml --once");
         shown.stdout.contains(" 0 orders out") || shown.stdout.contains(" 0 out")

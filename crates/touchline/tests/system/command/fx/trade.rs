@@ -105,7 +105,7 @@ impl Market {
         engine
     }
 
-    /// An order with `--wait`, to its end: whatever became of it.
+    /// Sends an order with `--wait`, to its end with any outcome.
     pub fn send_to_its_end(&self, order: &str) {
         let run = self.send(order);
         let is_over = run.status == 0 || run.stderr.contains("nothing of ");
@@ -349,7 +349,7 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
         killed += 1;
     }
     let engine = market.engine("last.txt");
-    // What was unknown is asked for within a second, three times; an order in hold ends by itself.
+    // The status of an unknown order is requested within a second, three times; an order in hold ends by itself.
     std::thread::sleep(Duration::from_secs(4));
     end(engine);
     let said = market.desk.read("last.txt");
@@ -361,7 +361,7 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
     );
 }
 
-/// The kill switch: nothing is accepted until two different people have lifted it, and a restart does not lift it.
+/// The kill switch: no order is accepted until two different people have lifted it, and a restart does not lift it.
 #[test]
 fn two_people_lift_a_kill_and_a_restart_does_not() {
     let market = Market::open("fx-kill", &["[banks.orders]"]);
@@ -420,7 +420,7 @@ fn two_people_lift_a_kill_and_a_restart_does_not() {
     assert_eq!(market.ledgers().count("duplicates"), 0);
 }
 
-/// A bank for which nothing is said about its status answers is refused, with the fix; and an engine on a bank's bus.
+/// A bank without `status_final` is refused, with the fix; and an engine on a bank's bus.
 #[test]
 fn a_bank_without_status_final_is_refused() {
     let market = Market::open("fx-final", &["[banks.orders]"]);

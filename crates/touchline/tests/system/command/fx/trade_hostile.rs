@@ -74,7 +74,7 @@ pub fn lines(market: &Market, texts: &[&str]) -> usize {
     log.lines().filter(has_all).count()
 }
 
-/// Trades that are not as ordered are refused with Q and an alarm, the order is disputed and nothing is booked, until the
+/// Trades that are not as ordered are refused with Q and an alarm, the order is disputed and the trade is not booked, until the
 /// desk resolves it; a good trade is booked once, however often its report comes.
 #[test]
 fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
