@@ -203,9 +203,9 @@ impl Follower {
         self.poll(&mut |published| published.lines(&mut line, &mut each))
     }
 
-    /// Passes on the new entries of the journal, and as they are published composites and what an engine says after its
     /// Passes on the new entries of the journal, as well as composites and the entries that an engine publishes after
     /// its journal failed, as they are published. Returns the number of journaled entries.
+    ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn poll_live(&mut self, each: &mut Each<'_>) -> Result<usize, FollowError> {
