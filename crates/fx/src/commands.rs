@@ -9,50 +9,50 @@ use crate::ticks;
 use thiserror::Error;
 use touchline_types::Id;
 
-/// Why the terms of a parent are invalid: the field, its value, and what it may be.
+/// Why the terms of a parent are invalid: the field, its value, and the permitted values.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BadOrder {
-    /// Its name.
+    /// Name of the parent.
     #[error("id: 1 to {PARENT_ID_MAX} bytes of printable text are required")]
     Id,
     /// A pair that is not configured.
     #[error("pair {given:?} is not configured; the pairs are {configured}", given = given.as_str())]
     Pair {
-        /// As received.
+        /// Symbol as received.
         given: Id,
         /// Symbols of the configuration.
         configured: String,
     },
-    /// Not a positive number of units that can be traded.
+    /// The quantity is not a positive number of units that can be traded.
     #[error("quantity {0} is not a whole number of base units from 1 to {max}", max = ticks::QUANTITY_MAX)]
     Quantity(i64),
-    /// Not a multiple of the pair's lot.
+    /// The quantity is not a multiple of the pair's lot.
     #[error("quantity {given} is not a multiple of {lot}, the lot of {symbol}")]
     Lot {
-        /// As received.
+        /// Quantity as received.
         given: i64,
         /// Base units.
         lot: i64,
         /// Pair.
         symbol: String,
     },
-    /// Not a price of the pair.
+    /// The limit is not a price of the pair.
     #[error("limit {given:?} is not a positive price of {symbol}: its tick is {tick}", given = given.as_str())]
     Limit {
-        /// As received.
+        /// Limit as received.
         given: Id,
         /// Pair.
         symbol: String,
         /// Tick as a decimal.
         tick: String,
     },
-    /// Not an urgency.
+    /// The value is not an urgency.
     #[error("urgency {0}: give 0, 1 or 2")]
     Urgency(u8),
 }
 
-/// A command by the numbers of the run; who gave it is left open. `None`: it is a command for a standby. The terms of a parent that are
-/// invalid are none.
+/// The command for the core, with the numbers of the run instead of names; the caller adds the person. `None`: the
+/// command is for a standby. Invalid terms of a parent are `None`.
 pub fn desk(setup: &Setup, command: &Command) -> Option<Desk> {
     Some(match command {
         Command::Parent(order) => Desk::Parent(ParentRequest {

@@ -148,7 +148,7 @@ impl Composites {
         }
     }
 
-    /// Earliest end of a reference; [`NEVER`] if none ends by itself.
+    /// Earliest end of a reference; [`NEVER`] if no reference ends without a new quote.
     pub fn reference_due_ns(&self) -> u64 {
         let due = self.references.iter().map(PairReference::due_ns);
         due.min().unwrap_or(NEVER)
@@ -164,8 +164,8 @@ impl Composites {
         self.references.iter_mut().for_each(PairReference::forget);
     }
 
-    /// Twice the reference of a pair by which prices are judged, ticks. Without a valid one the traded mid takes its place, if it is
-    /// so configured.
+    /// Twice the reference of a pair, ticks, with which prices are compared. Without a valid reference the traded mid
+    /// takes its place, if so configured.
     pub fn reference2(&self, setup: &Setup, pair: Pair) -> Option<i64> {
         let valid2 = self.references.get(pair).and_then(PairReference::valid2);
         match setup.risk.without_reference {

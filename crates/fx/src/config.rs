@@ -83,7 +83,7 @@ pub struct PairConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BankConfig {
-    /// Its name.
+    /// Name of the bank.
     pub name: String,
     /// Symbols that it streams; mass quotes name them by their number in this list, from 1.
     pub pairs: Vec<String>,
@@ -171,10 +171,10 @@ pub enum StreamKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OrderStyle {
-    /// One limit order for each plan.
+    /// A plan is one limit order.
     #[default]
     Limit,
-    /// One order for each quote, with its quote id.
+    /// A plan is one order for each quote, with its quote id.
     Quoted,
 }
 
@@ -245,7 +245,7 @@ pub struct RiskConfig {
     pub kill_unknown: usize,
     /// Rejects per second that trigger the kill switch.
     pub kill_rejects_per_s: usize,
-    /// Users who may lift the kill switch; two of them must.
+    /// Users who may lift the kill switch; a lift needs two of them.
     pub kill_lifters: Vec<String>,
     /// Whether two names of one Unix user may lift the kill switch. A replay has no users.
     pub lift_by_one_user: bool,
@@ -253,18 +253,18 @@ pub struct RiskConfig {
     pub reference_ttl_ms: u64,
     /// The reference of a pair without a valid one.
     pub without_reference: WithoutReference,
-    /// Users who may book what no order explains; two of them must.
+    /// Users who may book a trade that no order explains; a booking needs two of them.
     pub bookers: Vec<String>,
 }
 
-/// The reference of a pair whose banks give none.
+/// Rule for a pair whose banks give no reference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WithoutReference {
     /// The mid of the traded composite.
     #[default]
     Composite,
-    /// None: parents wait, and limits are refused.
+    /// No reference: parents wait, and limits are refused.
     Wait,
 }
 

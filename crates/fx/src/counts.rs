@@ -79,7 +79,7 @@ impl Streams {
     /// Records a quote message of the slot.
     pub fn note_quoted(&mut self, slot: Slot, now_ns: u64) {
         let quoted_ns = &mut self.quoted_ns[slot];
-        // A snapshot that a reader takes up may be older than what it knows.
+        // A snapshot at which a reader joins a pair may be older than the reader's state.
         *quoted_ns = (*quoted_ns).max(Some(now_ns));
     }
 

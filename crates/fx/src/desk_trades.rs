@@ -21,7 +21,7 @@ struct Proposal {
 }
 
 impl DeskTrades {
-    /// What becomes of a command of somebody who may book: it proposes a trade, or confirms one.
+    /// Verdict on a booking command of a permitted user: it proposes a trade, or confirms one.
     pub fn judge(&self, by: &Id, trade: &DeskTrade) -> BookState {
         let Some(proposal) = self.0.get(&trade.id) else {
             return BookState::First;

@@ -104,7 +104,8 @@ impl Engine {
         accepted
     }
 
-    /// Earliest time of a timer; [`NEVER`](crate::quotes::NEVER) if there is none. A wake-up without a due timer is harmless.
+    /// Earliest time of a timer; [`NEVER`](crate::quotes::NEVER) if no timer is set. A wake-up without a due timer is
+    /// harmless.
     pub fn next_timeout_ns(&self) -> u64 {
         let trading_ns = self.trading.next_timeout_ns();
         trading_ns.min(self.pricing.next_timeout_ns())
@@ -184,17 +185,18 @@ impl Engine {
         trading.restore_order(number, terms, step)
     }
 
-    /// Ends a parent that an earlier run ended, if it still works: without prices one that could not be sent at once does, and without the
-    /// timers after the last record one whose deadline passed then.
+    /// Ends a parent that an earlier run ended, if it still works here: for lack of prices, a parent that could not be
+    /// sent at once; for lack of timers after the last record, a parent whose deadline passed then.
     pub fn restore_end(&mut self, parent: &Id, reason: EndReason, out: &mut Batch) {
         let step = &mut Step::new(&mut self.pricing, out);
         self.trading.restore_end(parent, reason, step);
     }
 
-    /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also of a person who may not book now.
+    /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also if the person may not book
+    /// now.
     ///
     /// # Errors
-    /// It cannot have been taken at this time.
+    /// The command cannot have been accepted at this time.
     pub fn restore_booking(
         &mut self,
         at_ns: u64,

@@ -3,13 +3,13 @@
 
 use toml::{Table, Value};
 
-/// What value of a guard means off.
+/// Values of a guard that turn it off.
 #[derive(Debug, Clone, Copy)]
 enum Off {
-    /// No value is: two names at least.
+    /// No value turns it off: the guard is a list of at least two names.
     TwoNames,
     Zero,
-    /// This or more.
+    /// This value or a greater one.
     From(i64),
     Word(&'static str),
 }
@@ -35,16 +35,16 @@ const RISK: [Guard; 8] = [
     ("without_reference", Off::Word("composite")),
 ];
 
-/// Whose guards.
+/// Group of guards that a file must state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All: a trading engine.
     Engine,
-    /// Those of quotes: a composer trades nothing.
+    /// Guards of quotes: a composer does not trade.
     Composer,
 }
 
-/// Whose guards a file has: that of an engine has sessions. `None`: it is not TOML.
+/// Scope of a file: the file of an engine has sessions. `None`: the text is not TOML.
 pub fn scope_of(text: &str) -> Option<Scope> {
     let file = text.parse::<Table>().ok()?;
     Some(match file.contains_key("sessions") {
@@ -63,7 +63,7 @@ struct Section<'a> {
 /// Refuses the text of a configuration that does not state its guards.
 ///
 /// # Errors
-/// One text that names all that are missing.
+/// One text that names all missing guards.
 pub fn check(text: &str, scope: Scope) -> Result<(), String> {
     let Ok(file) = text.parse::<Table>() else {
         // The parser of the configuration reports the mistake.
@@ -92,7 +92,7 @@ pub fn check(text: &str, scope: Scope) -> Result<(), String> {
     }
 }
 
-/// Guards of a configuration whose values mean off, as `place: key = value`. Missing ones are of [`check`].
+/// Guards of a configuration that are turned off, as `place: key = value`. [`check`] reports missing ones.
 pub fn off(text: &str) -> Vec<String> {
     let (Ok(file), Some(scope)) = (text.parse::<Table>(), scope_of(text)) else {
         return Vec::new();
@@ -174,7 +174,7 @@ mod tests {
     const BARE: &str = "[[pairs]]\nsymbol = \"EUR/USD\"\ncollar_ticks = 500\n[[pairs]]\nsymbol = \"USD/JPY\"\n\
                         [[banks]]\nname = \"LP01\"\nstale_ms = 0\n[[sessions]]\nbank = \"LP01\"\n";
 
-    /// One message, with every place.
+    /// One message names every place.
     #[test]
     fn all_missing_guards_are_named_at_once() {
         let said = check(BARE, Scope::Engine).expect_err("most are missing");

@@ -11,11 +11,11 @@ pub use touchline_fx_events::desk::{Desk, ParentRequest};
 )]
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
-    /// From a bank's pricing session.
+    /// Input from a bank's pricing session.
     Pricing(Bank, Session<'a>),
-    /// From a bank's order session.
+    /// Input from a bank's order session.
     Orders(Bank, Session<'a>),
-    /// From the desk.
+    /// Input from the desk.
     Desk(Desk),
 }
 
@@ -30,9 +30,10 @@ pub enum Session<'a> {
     Message(&'a [u8]),
     /// Quotes of a pair from a bus; from pricing sessions only.
     Quotes(BusQuotes<'a>),
-    /// From a recording: a snapshot at which a reader of a bus took a pair up, and the time of the pair's last quote message.
+    /// A snapshot of a recording, at which a reader of a bus joined a pair, with the time of the pair's last quote
+    /// message.
     TakenUp(u64, &'a [u8]),
-    /// From a recording: quotes that the bank withdrew singly, as a message that is not a quote message.
+    /// Quotes of a recording that the bank withdrew singly, as a message other than a quote message.
     Withdrawn(&'a [u8]),
     /// Activity without quotes, such as a Heartbeat.
     Heard,

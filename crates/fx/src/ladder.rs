@@ -7,9 +7,9 @@ use touchline_types::{BookKind, Level, LevelAction, LevelChange, Price, Quantity
 /// The ladder published last: both sides, best prices first.
 #[derive(Debug, Clone)]
 pub struct Ladder {
-    /// By side.
+    /// Levels by side.
     sides: [Vec<Level>; 2],
-    /// What they were made from.
+    /// Price levels from which `sides` was made.
     shown: [Vec<PriceLevel>; 2],
     next: Vec<Level>,
     changes: Vec<LevelChange>,
@@ -144,7 +144,7 @@ fn steps(side: Side, old: &[Level], new: &[Level], changes: &mut Vec<LevelChange
         Side::Bid => one.price > other.price,
         Side::Ask => one.price < other.price,
     };
-    // Both lists are sorted: one walk over both finds levels that only one of them has.
+    // Both lists are sorted: one walk over both finds levels that are in one list only.
     let mut theirs = new.iter().rev().peekable();
     for (index, level) in old.iter().enumerate().rev() {
         while theirs.next_if(|other| is_before(level, other)).is_some() {}

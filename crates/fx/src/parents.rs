@@ -32,7 +32,7 @@ pub struct Parent {
     named: u64,
     /// Filled quantity and cost (1e-9 times units), net of busts.
     net: (i64, i128),
-    /// It stands for one adopted order, which was made for the parent of this name.
+    /// Name of the original parent, if this parent stands for one adopted order.
     adopted_for: Option<Id>,
 }
 
@@ -62,7 +62,7 @@ impl Parent {
         self.is_working && self.deadline_ns.is_some_and(|due_ns| now_ns >= due_ns)
     }
 
-    /// Time of its deadline, or of the end of its pause; [`NEVER`] if there is none.
+    /// Time of the deadline, or of the end of the pause; [`NEVER`] if the parent has neither.
     fn due_ns(&self, now_ns: u64) -> u64 {
         let retry_ns = match self.is_paused(now_ns) {
             true => self.retry_ns,
@@ -111,9 +111,9 @@ impl Parent {
 /// Parents that a step looks at.
 #[derive(Debug, Clone, Copy)]
 pub enum Which<'a> {
-    /// Those that are not done.
+    /// All parents that are not done.
     All,
-    /// Of them those of some pairs.
+    /// Parents of these pairs that are not done.
     Of(&'a [Pair]),
 }
 
@@ -135,7 +135,7 @@ pub struct Parents {
 }
 
 impl Parents {
-    /// No parents.
+    /// Makes an empty set of parents.
     pub fn new(setup: &Setup) -> Parents {
         Parents {
             parents: Vec::new(),
@@ -197,7 +197,7 @@ impl Parents {
         }
     }
 
-    /// Earliest deadline of a working parent, or end of its pause; [`NEVER`] if there is none.
+    /// Earliest deadline of a working parent, or end of its pause; [`NEVER`] if no parent has either.
     pub fn due_ns(&self, now_ns: u64) -> u64 {
         let live = self.live.iter();
         let due = live.map(|at| self.parents[*at].due_ns(now_ns));

@@ -201,7 +201,7 @@ impl Planner {
                 offer.age,
             )
         };
-        // In the order of a sweep the first is the cheapest; others as cheap may be smaller.
+        // The first offer in sweep order is the cheapest; others of the same cost may be smaller.
         let mut of_price = offers.iter().skip_while(|offer| !may_take(offer));
         let first = of_price.next();
         let cost = |offer: &Offer| (offer.effective(takes), offer.price);

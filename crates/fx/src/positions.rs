@@ -42,7 +42,7 @@ impl Positions {
         trade(&mut self.positions[pair], side, quantity, price);
     }
 
-    /// A fill has another price than the one it was booked at.
+    /// Moves a booked fill to another price.
     pub fn reprice(&mut self, pair: Pair, side: Side, quantity: i64, from: Price, to: Price) {
         self.book(pair, side, -quantity, from);
         self.book(pair, side, quantity, to);
@@ -60,7 +60,7 @@ impl Positions {
         is_booked
     }
 
-    /// Compares the position of a pair with what its fills add up to.
+    /// Compares the position of a pair with the sum of its fills.
     pub fn check(&self, pair: Pair, fills: &Position) {
         let (position, by_desk) = (&self.positions[pair], &self.by_desk[pair]);
         assert!(

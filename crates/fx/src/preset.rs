@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::guards::{Scope, check, off};
 
-    /// What the command prints states all guards, and none is off.
+    /// The printed presets state all guards, and none is off.
     #[test]
     fn presets_state_all_guards_and_none_means_off() {
         let pairs: String = PRESETS.iter().map(Preset::toml).collect();

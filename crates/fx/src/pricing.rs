@@ -1,5 +1,5 @@
-//! Pricing: quotes of the banks' pricing sessions, and the composite of each pair. Without parents, orders or a router: gateways
-//! and composers run it alone, [`Engine`](crate::Engine) runs it beside trading.
+//! Pricing: quotes of the banks' pricing sessions, and the composite of each pair. It has no parents, orders or router:
+//! gateways and composers run it alone, [`Engine`](crate::Engine) runs it beside trading.
 //!
 //! ```text
 //! input ─► books of the bank ─► changed slots ─► step: usable offers ─► composite, reference ─► published composite
@@ -270,7 +270,7 @@ impl Pricing {
         }
     }
 
-    /// Handles a message; `told` corrects what it says about the age of quotes.
+    /// Handles a message; `told` corrects the age that it states for quotes.
     fn message(&mut self, bank: Bank, bytes: &[u8], told: impl FnOnce(&mut Quotes)) {
         let is_up = self.streams.is_up(bank);
         let Some(message) = self.whole_message(is_up, bytes) else {

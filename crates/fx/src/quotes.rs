@@ -32,8 +32,8 @@ pub struct Quotes {
 pub struct Changes {
     /// Pairs of a quote message (W, X, S, i).
     pub quoted: Vec<Pair>,
-    /// Time of the pair's last quote message, if the message is none itself: a snapshot at which a reader of a bus took the pair
-    /// up.
+    /// Time of the pair's last quote message, if the message is not one itself: a snapshot at which a reader of a bus
+    /// joined the pair.
     pub taken_up_ns: Option<u64>,
     /// Pairs whose entries may have changed.
     pub changed: Vec<Pair>,

@@ -52,7 +52,7 @@ impl From<Refusal> for Refused {
 }
 
 impl Risk {
-    /// Checks a parent. `terms` is none if invalid.
+    /// Checks a parent. `terms` is `None` if they are invalid.
     ///
     /// # Errors
     /// The parent is refused.
@@ -176,7 +176,7 @@ pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
         .sum();
     let left = (i128::from(config.credit_usd) - used).max(0);
     let usd_e6 = setup.pairs[pair].config.usd_e6;
-    // Nearly always the credit is enough: a product says so, without a division.
+    // The credit is nearly always enough: a product shows it, without a division.
     let most = i128::from(config.max_qty) * i128::from(usd_e6);
     // mutant: fx: a bank's credit is not checked
     let is_short = left * 1_000_000 < most;

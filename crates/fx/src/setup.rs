@@ -76,26 +76,26 @@ fn lines(errors: &[SetupError]) -> String {
 /// A pair.
 #[derive(Debug, Clone)]
 pub struct PairSetup {
-    /// Its section of the file.
+    /// Section of the pair in the file.
     pub config: PairConfig,
-    /// Its base currency.
+    /// Base currency.
     pub base: Id,
-    /// Its spot value date, `YYYYMMDD`.
+    /// Spot value date, `YYYYMMDD`.
     pub spot_date: u32,
 }
 
 /// A bank.
 #[derive(Debug, Clone)]
 pub struct BankSetup {
-    /// Its section of the file.
+    /// Section of the bank in the file.
     pub config: BankConfig,
-    /// Its pairs, in its own order.
+    /// Pairs of the bank, in the bank's order.
     pub pairs: Vec<Pair>,
     /// Whether its entries are bands.
     pub is_full: bool,
     /// Whether its orders name a quote.
     pub is_quoted: bool,
-    /// Its reject codes for texts and reasons.
+    /// Reject codes of the bank for texts and reasons.
     pub reject_map: Vec<(String, RejectCode)>,
 }
 

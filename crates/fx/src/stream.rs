@@ -98,7 +98,7 @@ impl BankStream {
         self.pricing.set_wall_ahead(self.wall_ahead_ns);
     }
 
-    /// Earliest time of a timer; [`NEVER`] if there is none.
+    /// Earliest time of a timer; [`NEVER`] if no timer is set.
     pub fn next_timeout_ns(&self) -> u64 {
         self.wall_ns(self.pricing.next_timeout_ns())
     }
@@ -200,7 +200,7 @@ impl BankStream {
         QuoteChange {
             action: logged.action,
             quote: match is_set {
-                // It was set by this message.
+                // The quote was set by this message.
                 true => Quote { set_ns: 0, ..quote },
                 false => Quote {
                     entry: logged.place,

@@ -67,25 +67,25 @@ pub(crate) use step::Step;
 /// Trading on the prices of all banks.
 #[derive(Debug, Clone)]
 pub struct Trading {
-    /// That of pricing, but for the prefix of further identifiers.
+    /// Setup of pricing, except for the prefix of further identifiers.
     setup: Arc<Setup>,
     gate: Gate,
     parents: Parents,
     router: Router,
     orders: Orders,
     sessions: Sessions,
-    /// Which orders the journal may lack.
+    /// Orders that the journal may lack.
     lost: adopt::Lost,
     positions: Positions,
     conduct: Conduct,
     /// No timer is due before this time.
     wake_ns: u64,
-    /// The next step looks at parents of all pairs, not only of those whose prices moved.
+    /// Whether the next step looks at parents of all pairs, not only of pairs whose prices moved.
     looks_at_all: bool,
 }
 
 impl Trading {
-    /// No parents; sessions that are down.
+    /// Makes the state without parents; all sessions are down.
     pub fn new(setup: Arc<Setup>) -> Trading {
         Trading {
             gate: Gate::new(&setup),
@@ -151,7 +151,7 @@ impl Trading {
         self.sessions.is_up(bank)
     }
 
-    /// Whether a bank has said which orders it has, since the journal may lack some.
+    /// Whether a bank has listed its orders since the journal may lack some.
     pub fn has_said_all(&self, bank: Bank) -> bool {
         !self.sessions.inquiry(bank).is_open()
     }

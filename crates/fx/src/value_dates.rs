@@ -4,7 +4,7 @@
 const SECOND_NS: u64 = 1_000_000_000;
 const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 86_400;
-/// From 17:00 on the date is that of the next day.
+/// From 17:00 on the date is the next day's.
 const TURN_S: i64 = 7 * HOUR_S;
 /// A `date` of more than this many days ago is not one that somebody forgot to change yesterday.
 const LONG_AGO_DAYS: i64 = 7;

@@ -11,7 +11,7 @@ use touchline_types::Side;
 /// Invariant: offers are in the order of a sweep, and levels are those of the offers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PairOffers {
-    /// In the order of a sweep, by side.
+    /// Offers in the order of a sweep, by side.
     pub offers: [SortedOffers; 2],
     /// Levels of these offers, best first, by side.
     pub levels: [Vec<PriceLevel>; 2],
@@ -153,7 +153,7 @@ fn number_at(offers: &[Offer], price: i64) -> usize {
     at_price.sum()
 }
 
-/// Where the level of a price is, or belongs.
+/// Index at which the level of a price is, or belongs.
 fn level_place(levels: &[PriceLevel], side: Side, price: i64) -> usize {
     levels.partition_point(|level| is_better(side, level.price, price))
 }

@@ -63,7 +63,7 @@ impl PairReference {
         self.is_dirty || now_ns >= self.ends_ns
     }
 
-    /// Time at which the reference ends; [`NEVER`] if it does not by itself.
+    /// Time at which the reference ends; [`NEVER`] if it does not end without a new quote.
     pub fn due_ns(&self) -> u64 {
         self.ends_ns
     }

@@ -64,7 +64,7 @@ impl SortedOffers {
         rest.take_while(move |offer| offer.price == price)
     }
 
-    /// Where an offer belongs: the age decides among those of one key.
+    /// Index at which an offer belongs: offers of one key are ordered by age.
     fn place(&self, key: u128, age: u64) -> usize {
         let mut at = self.keys.partition_point(|other| *other < key);
         while self.keys.get(at) == Some(&key) && self.offers[at].age < age {
@@ -73,7 +73,7 @@ impl SortedOffers {
         at
     }
 
-    /// Where an offer is. An entry that moved in its bank's book is another offer with the same key, for a moment.
+    /// Index of an offer. An entry that moved in its bank's book is, for a moment, a second offer with the same key.
     fn find(&self, side: Side, offer: &Offer) -> usize {
         let key = key(side, offer);
         let mut at = self.keys.partition_point(|other| *other < key);
@@ -99,7 +99,7 @@ fn first_key(side: Side, price: i64) -> u128 {
     u128::from(low(side, price) as u64 ^ 1 << 63) << 64
 }
 
-/// Bits of a rank in a key; the rest of a word has any quantity.
+/// Bits of a rank in a key; the other bits of a word hold any quantity.
 const RANK_BITS: u32 = 13;
 const _: () = assert!(QUANTITY_MAX < 1 << (64 - RANK_BITS));
 const _: () = assert!(crate::setup::BANKS_MAX <= 1 << RANK_BITS);

@@ -15,9 +15,9 @@ pub struct Asking {
 /// The order in the answer to a mass status request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mention {
-    /// No request is open for it.
+    /// No request for the order is open.
     NotAsked,
-    /// No report of it has arrived.
+    /// A request is open, and no report of the order has arrived.
     Awaited,
     /// A report of it has arrived.
     Mentioned,
@@ -43,7 +43,7 @@ impl Asking {
         }
     }
 
-    /// Time of the timer; [`NEVER`] if there is none.
+    /// Time of the timer; [`NEVER`] if no timer is set.
     pub fn due_ns(&self) -> u64 {
         self.due_ns
     }
@@ -70,7 +70,7 @@ impl Asking {
         *self = Asking::answer(NEVER);
     }
 
-    /// The next action; sets the timer of the one after it.
+    /// Next action; sets the timer of the action after it.
     pub fn next(&mut self, now_ns: u64, status_ns: u64, tries_max: u32) -> Question {
         if self.tries >= tries_max {
             self.due_ns = NEVER;
@@ -99,7 +99,7 @@ impl Asking {
         }
     }
 
-    /// The answer to the mass status request is complete: what it said of the order.
+    /// Ends the mass status request, whose answer is complete: returns whether the answer mentioned the order.
     pub fn end_mass(&mut self) -> Mention {
         std::mem::replace(&mut self.mass, Mention::NotAsked)
     }

@@ -1,5 +1,5 @@
 //! Bookings of a report: the quantity by which CumQty exceeds the booked one, at the price of the trade or the price
-//! that the average implies. What contradicts itself is not booked.
+//! that the average implies. A contradictory report is not booked.
 
 use super::order::Order;
 use super::report::{Report, ReportKind};
@@ -27,7 +27,7 @@ pub struct Booking {
 }
 
 impl Booking {
-    /// A fill whose value date and currency no report stated.
+    /// A fill whose value date and currency are not reported.
     pub fn new(kind: FillKind, exec_id: Id, quantity: i64, price: Price) -> Booking {
         Booking {
             kind,
@@ -40,7 +40,7 @@ impl Booking {
         }
     }
 
-    /// A fill with value date and currency as a report says.
+    /// A fill with the value date and currency of a report.
     pub fn reported(
         kind: FillKind,
         exec_id: Id,
@@ -56,7 +56,7 @@ impl Booking {
     }
 }
 
-/// What a report of an order books.
+/// Bookings of a report of an order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bookings {
     /// Quantity that no report names, then the report's own trade.

@@ -141,8 +141,8 @@ impl Executions {
         self.chains[order].units -= quantity;
     }
 
-    /// Takes a quantity out of the first fill of an order that is known only from CumQty or the desk, and whose part of CumQty contains
-    /// the `quantity` up to `cum`: its report has come. Returns the fill.
+    /// Takes a quantity out of the first fill of an order that is known only from CumQty or the desk, and whose part of
+    /// CumQty contains the `quantity` up to `cum`: the trade report of that quantity has arrived. Returns the fill.
     pub fn name(&mut self, order: usize, cum: i64, quantity: i64) -> Option<Booking> {
         let (mut next, mut first) = (self.chains[order].last, None);
         while let Some(at) = next {

@@ -80,7 +80,7 @@ impl Order {
         self.is_adopted
     }
 
-    /// Its state.
+    /// State of the order.
     pub fn state(&self) -> OrderState {
         self.state
     }

@@ -190,13 +190,13 @@ impl<'a> Report<'a> {
         self.last().zip(self.price()).filter(|_| is_named)
     }
 
-    /// Whether it is sent again and says that the order is open: CumQty was smaller then.
+    /// Whether the report is a repetition that states the order as open, with the smaller CumQty of that time.
     pub fn is_old_state(&self) -> bool {
         let is_again = self.poss_dup == Some(b"Y") || self.poss_resend == Some(b"Y");
         is_again && matches!(self.ord_status, Some(b"A" | b"0" | b"1" | b"6"))
     }
 
-    /// Whether it says that the bank works the order.
+    /// Whether the report states that the bank works the order.
     pub fn says_alive(&self) -> bool {
         matches!(self.ord_status, Some(b"A" | b"0" | b"1"))
     }

@@ -51,7 +51,7 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// No orders.
+    /// Makes an empty store.
     pub fn new(setup: &Setup) -> Orders {
         Orders {
             orders: Vec::new(),

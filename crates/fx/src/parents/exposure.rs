@@ -116,7 +116,7 @@ mod tests {
         exposure.check();
     }
 
-    /// What the desk books beyond an order opens nothing and is not out.
+    /// A quantity that the desk books beyond an order opens no quantity and does not count as sent.
     #[test]
     fn fills_beyond_an_order_are_allowed_for() {
         let mut exposure = Exposure::new(5);

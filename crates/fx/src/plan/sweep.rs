@@ -24,7 +24,7 @@ impl Sweep {
     }
 
     /// Uses up to `quantity` of offers in sweep order and returns the unfilled rest. An offer that cannot be used in
-    /// its turn is not tried again.
+    /// its turn is skipped for good.
     pub fn walk(
         &mut self,
         offers: &[Offer],

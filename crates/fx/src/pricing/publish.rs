@@ -11,7 +11,7 @@ use crate::setup::Pair;
 pub(super) struct Publication {
     /// Last published composites, and whether there was one.
     last: Vec<(Composite, bool)>,
-    /// Pairs whose composites were computed again since they were published.
+    /// Whether the composite of a pair was computed since its last publication.
     is_fresh: Vec<bool>,
 }
 

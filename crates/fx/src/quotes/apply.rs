@@ -33,7 +33,7 @@ pub(super) struct Apply<'a> {
     pub now_ns: u64,
     /// The wall clock less the clock of `now_ns`, nanoseconds.
     pub wall_ahead_ns: i64,
-    /// By pair.
+    /// Books by pair.
     pub books: &'a mut [Book],
     /// Number of the bank's last set entry.
     pub age: &'a mut u64,

@@ -30,7 +30,7 @@ pub struct Book {
     entries: Vec<Entry>,
     /// Entries that are removed unless the present snapshot sets them.
     leaving: Vec<bool>,
-    /// Their number.
+    /// Number of leaving entries.
     leaving_count: usize,
     /// Number of each entry, which stays until it is removed.
     places: Vec<u32>,
@@ -254,7 +254,8 @@ mod tests {
         }
     }
 
-    /// A snapshot replaces a full book: what it does not set takes no room, and the maximum holds at its end.
+    /// A snapshot replaces a full book: entries missing from the snapshot take no room, and the maximum holds at its
+    /// end.
     #[test]
     fn a_snapshot_replaces_a_full_book() {
         let (mut book, most) = (Book::default(), ENTRIES_MAX as u32);

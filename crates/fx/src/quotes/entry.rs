@@ -2,7 +2,8 @@
 
 use touchline_types::{Id, Side};
 
-/// Entry of a bank's book. What decides whether it is usable, and for how much, is in its first cache line.
+/// Entry of a bank's book. The fields that decide whether it is usable, and for which quantity, are in its first cache
+/// line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Entry {
@@ -24,9 +25,9 @@ pub struct Entry {
     pub is_firm: bool,
     /// Whether an order has used it since the bank set it.
     pub is_used: bool,
-    /// The bank's quote id; empty if there is none.
+    /// The bank's quote id; may be empty.
     pub quote_id: Id,
-    /// MDReqID (262) of the entry; empty if there is none.
+    /// MDReqID (262) of the entry; may be empty.
     pub request: Id,
     /// Time of its setting, nanoseconds since 1970.
     pub set_ns: u64,

@@ -14,7 +14,7 @@ pub struct QuoteScore {
     pub best_ns: [u64; 2],
     /// Time with both of its sides usable.
     pub spread_ns: u64,
-    /// Its spread summed over that time, ticks times nanoseconds.
+    /// Spread summed over that time, ticks times nanoseconds.
     pub spread_sum: i128,
 }
 
@@ -48,7 +48,7 @@ pub struct QuoteScores {
 }
 
 impl QuoteScores {
-    /// No quotes.
+    /// Makes the scores before the first quote.
     pub fn new(setup: &Setup) -> QuoteScores {
         QuoteScores {
             scores: vec![QuoteScore::default(); setup.slots()],

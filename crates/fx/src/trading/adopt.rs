@@ -1,7 +1,7 @@
-//! Orders that the journal lost with its host: every bank is asked for all its orders, and one of an earlier epoch that is
-//! not known is taken over from the bank's report.
+//! Orders that the journal lost with its host: every bank is asked for all its orders, and an unknown order of an
+//! earlier epoch is taken over from the bank's report.
 //!
-//! A ClOrdID says in which run it was made: prefix, `e`, epoch, `-`, parent, `-`, number.
+//! A ClOrdID contains the run that made it: prefix, `e`, epoch, `-`, parent, `-`, number.
 
 use super::{Step, Trading, number};
 use crate::event::{Adopted, Alarm, Event};
@@ -11,7 +11,7 @@ use crate::setup::{Bank, ns};
 use crate::ticks;
 use touchline_types::{Id, Side};
 
-/// Which orders the journal may lack.
+/// Orders that the journal may lack.
 #[derive(Debug, Clone)]
 pub(super) struct Lost {
     /// Prefixes of all runs, without their epochs.
@@ -21,7 +21,7 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    /// None.
+    /// Makes the state in which the journal lacks no orders.
     pub fn new(prefix: Id) -> Lost {
         let mut lost = Lost {
             prefixes: Vec::new(),

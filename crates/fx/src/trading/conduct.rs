@@ -1,4 +1,4 @@
-//! Conduct of the banks: how each has treated its orders, and what that costs it: cool-downs, penalties, scorecard.
+//! Conduct of the banks: the treatment of our orders by each bank, and its effects: cool-downs, penalties, scorecard.
 
 use super::Step;
 use super::cooldown::{Cooldowns, Measure, pairs_of};
@@ -21,7 +21,7 @@ pub struct Conduct {
 }
 
 impl Conduct {
-    /// No orders so far.
+    /// Makes the state before the first order.
     pub fn new(setup: &Setup) -> Conduct {
         Conduct {
             cooldowns: Cooldowns::new(setup),

@@ -22,7 +22,7 @@ struct Cooling {
 }
 
 impl Cooldowns {
-    /// No cool-downs.
+    /// Makes the state without cool-downs.
     pub fn new(setup: &Setup) -> Cooldowns {
         Cooldowns {
             slots: vec![Cooling::default(); setup.slots()],

@@ -161,7 +161,7 @@ impl Trading {
         self.order_ended(at, code, step);
     }
 
-    /// What becomes of a proposal or a confirmation of a booking.
+    /// Verdict on a proposal or a confirmation of a booking.
     pub fn book_state(&self, by: Option<&Id>, trade: Option<&DeskTrade>) -> BookState {
         let mut bookers = self.setup.risk.bookers.iter();
         let by = by.filter(|by| bookers.any(|booker| booker == by.as_str()));

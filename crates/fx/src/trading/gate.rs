@@ -86,7 +86,7 @@ impl Gate {
         );
     }
 
-    /// Sets the kill switch. False if it is set already and the engine would set it again by itself.
+    /// Sets the kill switch. False if the switch is set already and the new kill is automatic.
     pub fn kill(&mut self, by: Option<Id>) -> bool {
         let is_by_itself = by.is_some_and(|by| by.as_str().starts_with(AUTO));
         if self.kill.is_killed() && is_by_itself {
@@ -107,7 +107,7 @@ impl Gate {
         self.rejects.count(now_ns) >= setup.risk.kill_rejects_per_s
     }
 
-    /// Checks a parent; `terms` is none if invalid.
+    /// Checks a parent; `terms` is `None` if they are invalid.
     pub fn judge(
         &mut self,
         book: &Book<'_>,

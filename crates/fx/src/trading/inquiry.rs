@@ -79,7 +79,7 @@ impl Inquiry {
             .is_none()
     }
 
-    /// The desk has asked the bank itself. A command that may have been sent before the call is none of it.
+    /// Notes that the desk has asked the bank itself. A command that may have been sent before the call does not count.
     fn release(&mut self, now_ns: u64) {
         let is_after = |called_ns: u64| now_ns > called_ns.saturating_add(COMMAND_AGE_MAX_NS);
         // mutant: fx: a pair that is enabled before the desk was called releases its bank
@@ -130,7 +130,7 @@ impl Trading {
             .change_inquiry(bank, |inquiry| inquiry.release(now_ns));
     }
 
-    /// Calls the desk for each bank that did not answer in time, and asks each again whose question is due.
+    /// Calls the desk for each bank that did not answer in time, and asks each bank again whose request is due.
     pub(super) fn inquiry_timers(&mut self, step: &mut Step<'_>) {
         for bank in 0..self.sessions.count() {
             let inquiry = *self.sessions.inquiry(bank);

@@ -6,7 +6,7 @@ use touchline_types::Id;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KillSwitch {
     is_killed: bool,
-    /// The user who first requested to lift it.
+    /// The user who first requested to lift the switch.
     first: Option<Id>,
 }
 

@@ -3,7 +3,7 @@
 use crate::setup::{Setup, Slot};
 use std::collections::VecDeque;
 
-/// Minimum number of outcomes in a mean: one reject says little.
+/// Minimum number of outcomes in a mean: one reject proves little.
 const OUTCOMES_MIN: i64 = 5;
 
 /// Last outcomes of all slots.
@@ -23,7 +23,7 @@ struct Window {
 /// Outcome of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Not filled, or unknown.
+    /// Whether the order was not filled, or its outcome is unknown.
     pub is_bad: bool,
     /// Time from sending to the outcome.
     pub hold_ns: u64,
@@ -36,7 +36,7 @@ impl Outcome {
 }
 
 impl Penalties {
-    /// No outcomes.
+    /// Makes the state before the first outcome.
     pub fn new(setup: &Setup) -> Penalties {
         // A clone would have no memory of its own yet.
         let window = |_| Window {

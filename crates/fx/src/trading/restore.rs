@@ -1,5 +1,5 @@
-//! Restoring the state of an earlier run from its journal: what it received is handled again by the rules, what it
-//! decided is given.
+//! Restores the state of an earlier run from its journal: inputs are handled again by the rules, decisions are restored
+//! as recorded.
 //!
 //! A journal has the inputs of order sessions and of the desk, and the orders that were made; it does not have the
 //! quotes. So the router is held, and each order is restored where it was made. Everything else follows from the
@@ -15,7 +15,7 @@ use touchline_types::Id;
 /// An order or a parent of a journal that cannot have been made in this state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RestoreError {
-    /// A record is older than the one before it.
+    /// A record is older than its predecessor.
     #[error("the time of a record is before that of an earlier one")]
     Time,
     /// A parent was accepted twice.
@@ -27,7 +27,7 @@ pub enum RestoreError {
     /// A parent or an order has another number than in the journal.
     #[error("its number {number} is not that of the next one")]
     Number {
-        /// In the journal.
+        /// Number in the journal.
         number: u32,
     },
     /// A trade that the desk booked is of a pair or a bank that is not configured.
@@ -95,8 +95,8 @@ impl Trading {
         Ok(())
     }
 
-    /// Ends a parent that an earlier run ended, if it still works: without prices one that could not be sent at once does, and without the
-    /// timers after the last record one whose deadline passed then.
+    /// Ends a parent that an earlier run ended, if it still works here: for lack of prices, a parent that could not be
+    /// sent at once; for lack of timers after the last record, a parent whose deadline passed then.
     pub(crate) fn restore_end(&mut self, parent: &Id, reason: EndReason, step: &mut Step<'_>) {
         self.look_at_all();
         let found = self.parents.find(parent);
@@ -105,7 +105,8 @@ impl Trading {
         }
     }
 
-    /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also of a person who may not book now.
+    /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also if the person may not book
+    /// now.
     pub(crate) fn restore_booking(&mut self, by: &Id, trade: &DeskTrade, step: &mut Step<'_>) {
         let state = self.desk_trades().judge(by, trade);
         self.book_desk_trade((Some(trade.id), Some(*by)), Some(trade), state, step);

@@ -54,7 +54,7 @@ impl Trading {
             self.end_parent(at, reason, step);
             return;
         }
-        // One attempt is of now, and does not wait until the banks have said which orders they have.
+        // A parent of one attempt is for now, and does not wait until the banks have listed their orders.
         let parent = self.parents.get(at);
         let attempt = attempt(parent.terms.lifetime).filter(|_| !parent.has_sent());
         if let Some(reason) = attempt.filter(|_| self.sessions.is_asking()) {
@@ -72,7 +72,7 @@ impl Trading {
         }
     }
 
-    /// Whether a parent ends by itself, and why.
+    /// Reason for which a parent ends without a command, if there is one.
     fn end_reason(&self, at: usize) -> Option<EndReason> {
         let parent = self.parents.get(at);
         let exposure = parent.exposure();
@@ -100,7 +100,7 @@ impl Trading {
             && !has_had_its_attempt
     }
 
-    /// A plan for the open quantity, or the reason why there is none.
+    /// A plan for the open quantity, or the reason why no plan exists.
     fn look(&mut self, at: usize, step: &mut Step<'_>) -> Result<Judged, WaitReason> {
         let parent = self.parents.get(at);
         let terms = &parent.terms;

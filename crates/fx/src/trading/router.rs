@@ -12,7 +12,7 @@ use touchline_types::{Id, Side};
 /// Offers of one side of a pair for which [`Router::reserve`] takes memory.
 const OFFERS_ROOM: usize = 4_096;
 
-/// What the router may use of a bank.
+/// Limits of the router's use of a bank.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
     /// Units at most.
@@ -32,7 +32,7 @@ pub struct Draft {
     pub penalty: i64,
 }
 
-/// A plan, and what it was judged by.
+/// A plan, with the values by which it was judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged {
     pub plan: Plan,
@@ -77,8 +77,8 @@ impl Router {
         self.offers.reserve(OFFERS_ROOM);
     }
 
-    /// A plan for the open quantity of a parent, or the reason why there is none. `allowed` says what may be used of a bank; none if it
-    /// may have no order.
+    /// A plan for the open quantity of a parent, or the reason why no plan exists. `allowed` returns the limits of a
+    /// bank; `None` if the bank may have no order.
     pub fn plan(
         &mut self,
         (setup, pricing): (&Setup, &Pricing),
@@ -124,8 +124,8 @@ impl Router {
         })
     }
 
-    /// Collects the available offers within the limit in the order of a sweep, and the caps of their banks. Most quotes leave
-    /// nothing within the limit of a waiting parent: the cost of a look is that of the offers that may be used.
+    /// Collects the available offers within the limit in the order of a sweep, and the caps of their banks. After most
+    /// quotes no offer is within the limit of a waiting parent: the cost depends only on the number of usable offers.
     fn take_offers(
         &mut self,
         (setup, pricing): (&Setup, &Pricing),

@@ -1,4 +1,5 @@
-//! Order sessions of the banks: which are up, what each was asked, and how many orders it got in the last second.
+//! Order sessions of the banks: their connection state, the requests to each bank, and the number of orders sent to
+//! each in the last second.
 
 use super::inquiry::Inquiry;
 use crate::quotes::NEVER;
@@ -109,7 +110,7 @@ impl Sessions {
         self.status
     }
 
-    /// Number of the next mass status request of a bank, whose answer is awaited.
+    /// Number of the next mass status request to a bank; its answer is awaited from now on.
     pub fn next_mass_status(&mut self, bank: Bank) -> u64 {
         self.mass_status += 1;
         let (asked, request) = (&mut self.sessions[bank].mass_status, self.mass_status);
@@ -123,7 +124,7 @@ impl Sessions {
         asked.is_some_and(|(first, last)| (first..=last).contains(&request))
     }
 
-    /// The bank has answered: it has said which orders it has.
+    /// Notes that the bank's answer is complete: its orders are listed.
     pub fn mass_status_ended(&mut self, bank: Bank) {
         self.sessions[bank].mass_status = None;
         self.change_inquiry(bank, |inquiry| *inquiry = Inquiry::default());

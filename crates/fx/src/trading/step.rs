@@ -5,7 +5,7 @@ use crate::pricing::Pricing;
 use crate::setup::Bank;
 use touchline_types::Id;
 
-/// What a step of trading reads and writes outside of it.
+/// State outside of trading that a step of trading reads and writes.
 pub struct Step<'a> {
     /// Time of the step.
     pub now_ns: u64,

@@ -17,7 +17,7 @@ impl Trading {
         self.deadlines(step);
     }
 
-    /// Earliest time of a timer; [`NEVER`](crate::quotes::NEVER) if there is none.
+    /// Earliest time of a timer; [`NEVER`](crate::quotes::NEVER) if no timer is set.
     pub(crate) fn next_timeout_ns(&self) -> u64 {
         self.wake_ns
     }

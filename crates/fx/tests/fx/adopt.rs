@@ -52,7 +52,7 @@ fn no_order_leaves_before_each_bank_has_said_which_orders_it_has() {
         );
         no_orders(&mut world, "A", "T-M3");
         assert_eq!(world.sent(), 1);
-        // It has answered: the next reconnect asks nothing.
+        // The bank has answered: the next reconnect sends no request.
         world.execution("A", "T-P1-1", ("E", "4", "4", 0), "");
         world.orders();
         world.at(40).line("A.o !down").line("A.o !up");
@@ -129,7 +129,7 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
         world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
         world.decisions();
     };
-    // It answers nothing: the desk is called at the end of all tries, and not released before.
+    // The bank does not answer: the desk is called at the end of all tries, and the bank is not released before.
     let mut world = rebooted("status_ms = 50\nstatus_tries = 2", "");
     world.at(20).line("A.o !up");
     buy(&mut world);
@@ -152,12 +152,12 @@ fn a_bank_that_does_not_answer_waits_for_the_desk() {
     assert_eq!(late.sent(), 0, "a name that no question had");
     no_orders(&mut late, "A", "T-M2");
     assert_eq!(late.sent(), 1);
-    // The desk has asked. What may have been sent before it was called, at 110 ms, only enables the pair.
+    // The desk has asked the bank. A command that may have been sent before the call, at 110 ms, only enables the pair.
     world.desk(enable).at(2_110).desk(enable);
     assert_eq!(world.sent(), 0, "a routine command of before");
     world.at(2_111).desk(enable);
     assert_eq!(world.sent(), 1);
-    // The bank refuses the question, or its settings say that it would.
+    // The bank refuses the request, or its settings state that it would.
     let mut refused = rebooted("", "mass_status = false");
     refused.at(20).line("A.o !up");
     buy(&mut refused);
@@ -212,7 +212,8 @@ fn an_order_that_the_journal_lost_is_taken_over_with_its_fills() {
     assert_eq!(position(&world).0, 400_000);
     trade(&mut world, "E2", 500_000, 100_000);
     assert_eq!(position(&world).0, 500_000);
-    // It is canceled by the name of its parent, is asked for, and is resolved, as any order; nothing more is sent of it.
+    // The adopted order is canceled by the name of its parent, asked for, and resolved, as any order; no further order
+    // of the parent is sent.
     world.orders();
     world.desk("{\"op\":\"cancel\",\"id\":\"adopted-0\"}");
     let lines = world.orders();
@@ -300,7 +301,7 @@ fn only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot() {
     assert_eq!((world.alarms(), world.sent()), (vec!["dk_D".to_owned()], 1));
 }
 
-/// The desk sends again what it has no answer to: its name is that of orders that were executed.
+/// The desk repeats commands without an answer: the name of such a parent is the name of orders that were executed.
 #[test]
 fn a_parent_whose_orders_were_lost_is_not_traded_again() {
     let mut world = rebooted("", "");
@@ -366,7 +367,7 @@ fn adopted_orders_are_canceled_by_the_name_of_their_parent() {
     open_order(&mut lost, "A", "Te2-P8-1");
     open_order(&mut lost, "B", "Te2-P9-2");
     assert_eq!(canceled(&mut lost), ["Te2-P9-1", "Te2-P9-2"]);
-    // They have ended.
+    // The orders have ended.
     lost.execution("A", "Te2-P9-1", ("E1", "4", "4", 0), "");
     lost.execution("B", "Te2-P9-2", ("E1", "4", "4", 0), "");
     assert_eq!(lost.order(1), ("New".into(), 0, 1_000_000));

@@ -1,5 +1,6 @@
-//! Quotes by way of a bus: each bank's messages are read by a gateway of its own, and composed from what that passes on. The
-//! composites are those of one core that reads all messages, and those of a replay of what the composer writes down.
+//! Quotes by way of a bus: each bank's messages are read by a gateway of its own, and composed from the gateway's
+//! updates. The composites equal those of one core that reads all messages, and those of a replay of the composer's
+//! recording.
 
 use crate::random::{banks::Banks, seeds};
 use crate::recorded;
@@ -22,7 +23,7 @@ struct World {
     writer: LineWriter,
 }
 
-/// The configuration without what only orders need, so that both cores write the same composites.
+/// The configuration without settings that only orders need, so that both cores write the same composites.
 fn config_of(text: &str) -> Config {
     toml_of(text)
 }
@@ -36,7 +37,7 @@ impl World {
         let gateway = |bank: usize| {
             let mut config = config_of(text);
             config.banks = vec![config.banks.swap_remove(bank)];
-            // What a gateway passes on is judged by the composer.
+            // The composer applies its limits to updates of a gateway.
             let bank = &mut config.banks[0];
             (bank.min_qty, bank.ttl_ms) = (0, 0);
             BankStream::new(Setup::new(config).expect("a gateway"))

@@ -136,7 +136,8 @@ fn a_disputed_order_is_canceled_after_the_logon() {
     );
 }
 
-/// A kill by a person is never void: it prints its line again and forgets the first lift; one by itself does nothing then.
+/// A kill by a person is never void: it prints its line again and drops the first lift request; an automatic kill while
+/// killed has no effect.
 #[test]
 fn a_repeated_kill_forgets_the_first_lift() {
     let mut world = with_order();

@@ -15,7 +15,7 @@ fn states(world: &mut World) -> Vec<String> {
     values(&world.decisions(), &["id", "by", "state"])
 }
 
-/// One proposes, another one books; each step is a line, and only the last changes the position.
+/// One person proposes, another one books; each step is a line, and only the last changes the position.
 #[test]
 fn two_persons_book_what_no_order_explains() {
     let mut world = World::up(BOOKERS, &[("A", "")]);

@@ -205,7 +205,7 @@ fn a_contradiction_after_the_end_is_an_alarm_alone() {
     }
 }
 
-/// Trades without what a trade needs, of another date or currency, and worse by a part of a tick: refused, with OrderQty in Q.
+/// Trades with missing fields, of another date or currency, and worse by a part of a tick: refused, with OrderQty in Q.
 #[test]
 fn trades_that_cannot_be_booked_are_refused() {
     let whole = "|14=1000000|32=1000000|31=1.10002";
@@ -336,7 +336,7 @@ fn exec_ids_are_keyed_by_their_order() {
     assert_eq!(world.alarms(), ["dk_D"; 3]);
 }
 
-/// What a status told of is named by the original that comes later, in parts, so that a bust of the original finds it.
+/// A fill known from a status is named by later originals, in parts, so that a bust of an original finds it.
 #[test]
 fn late_originals_name_what_a_status_told_of() {
     let mut world = with_order();
@@ -437,7 +437,7 @@ fn corrections_that_cannot_be_booked_change_nothing() {
     );
 }
 
-/// The desk resolves beyond the quantity; what it cannot do has an alarm and changes nothing.
+/// The desk resolves an order beyond its quantity; an impossible resolution has an alarm and changes nothing.
 #[test]
 fn the_desk_makes_positions_true() {
     let mut world = with_order();

@@ -192,7 +192,7 @@ fn is_end_of_entry(bytes: &[u8], at: usize) -> bool {
     end == at
 }
 
-/// A reader that joins late has the entries of what it has seen, and answers without any names.
+/// A reader that joins late has the entries whose names it has read, and answers without any names.
 #[test]
 fn a_late_reader_leaves_out_what_it_cannot_name() {
     let mut counts = [0; 3];

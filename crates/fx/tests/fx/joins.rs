@@ -11,7 +11,7 @@ use touchline_types::Side;
 
 const MS: u64 = 1_000_000;
 
-/// One bank with its gateway, whose configuration has no limits, and a composer.
+/// A composer, and one bank with its gateway, whose configuration has no limits.
 struct World {
     setup: Setup,
     gateway: BankStream,
@@ -80,7 +80,7 @@ impl World {
             .message(START_NS + at_ms * MS, message.as_bytes());
     }
 
-    /// What the gateway publishes of its last message, to the composer.
+    /// Passes the gateway's updates of its last message to the composer.
     fn pass_on(&mut self, at_ms: u64) {
         for pair in 0..self.setup.pairs.len() {
             let changes = self.gateway.take_changes(pair).map(<[_]>::to_vec);
@@ -103,7 +103,7 @@ impl World {
         [0, 1].map(|side| tops[side].map(|top| top.price))
     }
 
-    /// A replay of what a composer records writes the same composites.
+    /// Checks that a replay of the composer's recording writes the same composites.
     fn check_replay(mut self, at_ms: u64) {
         self.wake(at_ms);
         self.recorded += &format!("{} - {{\"op\":\"end\"}}\n", START_NS + at_ms * MS);
@@ -148,7 +148,7 @@ fn a_withdrawal_does_not_make_old_quotes_fresh() {
     }
 }
 
-/// Each quote lives `ttl_ms` from when the bank set it, whenever the composer joins.
+/// Each quote lives `ttl_ms` from the time when the bank set it, independent of the time when the composer joins.
 #[test]
 fn a_composer_that_joins_gives_no_quote_a_new_life() {
     let mut world = World::new("ttl_ms = 1000");
@@ -200,7 +200,7 @@ fn a_pair_without_a_quote_message_is_not_live() {
     world.quote(0, &increment(Side::Bid, "a", "1.1"));
     world.join(10);
     assert!(world.engine.pricing().is_live(0) && !world.engine.pricing().is_live(1));
-    // A withdrawal is none either, and a new session starts without any.
+    // A withdrawal is not a quote message either, and a new session starts without quotes.
     world.quote(20, "35=Z|298=4");
     world.pass_on(20);
     assert!(world.engine.pricing().is_live(0) && !world.engine.pricing().is_live(1));

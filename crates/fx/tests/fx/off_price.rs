@@ -1,4 +1,4 @@
-//! Fills whose price is better than the order's by more than the collar: booked, with an alarm behind their positions.
+//! Fills whose price is better than the order's by more than the collar: booked, with an alarm after their positions.
 
 use crate::world::{World, values};
 
@@ -51,8 +51,8 @@ fn a_trade_beyond_the_collar_in_our_favour_is_booked_with_an_alarm() {
     }
 }
 
-/// Every fill that a bank told of: each of a report's two, the price that an average implies, the late original, the correction. A bust
-/// and what the desk says itself give no such alarm.
+/// Each fill that a bank reports is checked: both fills of a report, the price that an average implies, the late
+/// original, the correction. A bust and the desk's own bookings give no such alarm.
 #[test]
 fn every_fill_that_a_bank_reports_is_judged() {
     // A lost trade, implied by the average, and the trade itself: one alarm for each that is off.

@@ -286,7 +286,7 @@ fn a_fill_that_names_its_order_by_order_id_alone_is_booked() {
     for (first, named, booked) in [
         ("|37=O77".to_owned(), "O77", true),
         ("|37=O77".to_owned(), "O78", false),
-        // A report that has no id yet, and the one behind it.
+        // A report without an OrderID, and the report after it.
         ("|37=UNKNOWN".to_owned(), "O77", false),
         (String::new(), "O77", false),
     ]

@@ -1,4 +1,4 @@
-//! The reference of a pair: no single bank moves what prices are judged by, and none stops a pair.
+//! The reference of a pair: no single bank moves the reference, and none stops a pair.
 
 use crate::world::{World, values};
 
@@ -63,7 +63,7 @@ fn the_reference_is_the_median_of_the_banks_mids() {
         found.map(|(reference, _)| reference),
         Some("1.100015".into())
     );
-    // One side makes no mid.
+    // A bank with one side only has no mid.
     world.book("D", &[], &[(3, 5000)]);
     assert_eq!(
         plan(&mut world, "P3").map(|(reference, _)| reference),
@@ -95,7 +95,7 @@ fn a_bank_off_the_market_is_left_out() {
         Some(("1.1".into(), "A".into())),
         "not crossed, and at the best of the others"
     );
-    // Its bid is off the market, and its ask the best within the collar.
+    // D's bid is off the market, and its ask the best within the collar.
     world.book("D", &[(-41, 5000)], &[(1, 5000)]);
     assert_eq!(plan(&mut world, "P2"), Some(("1.1".into(), "B".into())));
     world.book("D", &[(-100, 5000)], &[(-90, 5000)]);
@@ -104,7 +104,7 @@ fn a_bank_off_the_market_is_left_out() {
     assert_eq!(plan(&mut world, "P3"), None);
     world.book("C", &[(-4, 5000)], &[(4, 5000)]);
     world.decisions();
-    // It stays off while it does not quote, and D does not count as one of three.
+    // D stays off the market while it does not quote, and does not count as one of three banks.
     world.quote("D", "35=W|262=R|55=EUR/USD|268=0");
     world.quote("C", "35=W|262=R|55=EUR/USD|268=0");
     world.book("A", &[(-2, 5000)], &[(2, 5000)]);
@@ -132,7 +132,7 @@ fn the_last_reference_ends() {
             .book("A", &[(-2, 5000)], &[(2, 5000)])
             .book("B", &[(-3, 5000)], &[(3, 5000)])
             .book("C", &[(-4, 5000)], &[(4, 5000)]);
-        // Two leave; the one that stays cannot move the reference.
+        // Two banks leave; the remaining one cannot move the reference.
         world.at(100).line("B.q !down").line("C.q !down");
         world.at(200).book("A", &[(-12, 5000)], &[(-8, 5000)]);
         assert_eq!(plan(&mut world, "P1"), Some(("1.1".into(), "A".into())));

@@ -391,7 +391,7 @@ fn a_bank_is_judged_while_a_cancel_is_out() {
             &["null"],
             20,
         ),
-        // Its cancel does not count as asked for any more.
+        // The bank's cancel does not count as requested any more.
         (
             |world| {
                 world.report("A", "35=9|11=T-P1-2|41=T-P1-1|39=0|102=0");
@@ -417,7 +417,7 @@ fn a_bank_is_judged_while_a_cancel_is_out() {
             values(&lines, &["code"])
         };
         assert_eq!(cooled(&mut world), codes, "row {number}");
-        // Its end, where it is unknown, counts no more.
+        // The end of an order that was unknown does not count again.
         world.execution("A", "T-P1-1", ("E9", "8", "8", 0), "|103=30");
         assert!(cooled(&mut world).is_empty(), "row {number}");
         world.at(1_000).book("A", &[(-2, 5000)], &[(2, 5000)]);
@@ -493,7 +493,7 @@ fn a_bank_that_rejects_and_holds_loses_its_place() {
         .at(60)
         .execution("A", "T-P1-1", ("E1", "8", "8", 0), "|103=30");
     world.decisions();
-    // One reject of at least five is 20 tenths, 60 ms of hold one more: two ticks and a tenth, against one tick.
+    // One reject of at least five is 20 tenths, 60 ms of hold one tenth more: two ticks and a tenth, against one tick.
     world
         .at(61)
         .book("A", &[(-2, 5000)], &[(2, 5000)])

@@ -16,7 +16,7 @@ const STEPS: usize = 400;
 const MS: u64 = 1_000_000;
 /// A tick of five decimals.
 const TICK: i64 = 10_000;
-/// Of each bank: silence, staleness and life, milliseconds; 0 is never.
+/// Silence, staleness and life of each bank's quotes, milliseconds; 0: unlimited.
 const TIMES: [[u64; 3]; BANKS] = [[50, 0, 0], [0, 40, 0], [0, 0, 30], [60, 50, 40]];
 
 /// Expected state of a bank, by plain bookkeeping.
@@ -93,7 +93,7 @@ impl World {
                 }
                 self.tell(bank, Session::Heard);
             }
-            // It is frozen, or has nothing to say.
+            // The bank is frozen, or sends nothing.
             4..=6 => {}
             _ => self.quote(bank),
         }
@@ -192,7 +192,7 @@ impl World {
             let bid = of(Side::Bid).map(price_of).max();
             let ask = of(Side::Ask).map(price_of).min();
             match bid.zip(ask).is_some_and(|(bid, ask)| bid > ask) {
-                // It is inverted.
+                // The bank is inverted.
                 true => Vec::new(),
                 false => of(side).copied().collect(),
             }

@@ -149,7 +149,7 @@ impl World {
         lines
     }
 
-    /// Reads what the orders of now have written: later lines are new.
+    /// Drops the lines written so far: only later lines count.
     pub fn read(&mut self) {
         (1..=4).for_each(|file| drop(self.new_lines(file)));
     }
