@@ -27,7 +27,7 @@ mod aeron {
     /// The file that opens sockets, and the header that is included before it.
     const SOCKETS: [&str; 2] = ["media/aeron_udp_channel_transport.c", "c/sockets.h"];
 
-    /// What Aeron's CMake files detect on Linux with glibc. Without `HAVE_ARC4RANDOM` and `HAVE_UUID_GENERATE` Aeron
+    /// Macros that Aeron's CMake files define on Linux with glibc. Without `HAVE_ARC4RANDOM` and `HAVE_UUID_GENERATE` Aeron
     /// reads `/dev/urandom` itself, and needs neither libbsd nor libuuid.
     const DEFINES: &[&str] = &[
         "AERON_DRIVER",
