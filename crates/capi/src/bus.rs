@@ -19,7 +19,7 @@ pub const TL_FOREVER: u64 = u64::MAX;
 /// The longest wait of the client.
 pub const FOREVER: Duration = Duration::from_secs(1 << 32);
 
-/// What an allocated text takes beyond its letters, rounded up.
+/// Bytes of an allocated text beyond its letters, rounded up.
 const SYMBOL_BYTES: usize = 32;
 
 /// How to join a bus. All zero but `size` is the default.
@@ -65,7 +65,7 @@ pub struct tl_bus {
     stopper: Stopper,
     /// By index, made when asked for.
     symbols: Vec<CString>,
-    /// What an instrument was called before it had its symbol: programs may hold these.
+    /// Names of instruments before they had their symbols: programs may hold these.
     earlier: Vec<CString>,
 }
 

@@ -86,7 +86,7 @@ impl Other {
         self.words.flush().expect("the reader runs");
     }
 
-    /// What it answers.
+    /// The next line of its answers.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.answers.read_line(&mut line).expect("a pipe");

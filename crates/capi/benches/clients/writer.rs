@@ -1,4 +1,4 @@
-//! What a reader in Python costs the publisher.
+//! Cost of a reader in Python to the publisher.
 
 use crate::other::Other;
 use crate::packets;

@@ -51,7 +51,7 @@ fn readers_in_bad_moments_get_each_message_once() {
     std::fs::remove_dir_all(folder).expect("our folder");
 }
 
-/// What a venue does not state is `None` in events and lists, and `NaT` in arrays.
+/// A time that a venue does not state is `None` in events and lists, and `NaT` in arrays.
 #[test]
 fn times_that_are_not_there_are_not_1970() {
     const PROGRAM: &str = r#"

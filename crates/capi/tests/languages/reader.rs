@@ -34,7 +34,7 @@ pub struct Reader {
 pub fn readers(folder: &Path) -> Vec<Reader> {
     let mut readers = vec![rust()];
     if has("gcc") {
-        // What it does not free at its end is an error.
+        // Memory that is not freed at its end is an error.
         let (source, to) = ("tests/programs/scenario.c", folder.join("c"));
         let made = with_options(&SANITIZED, "gcc", Language::C, source, &to);
         readers.push(compiled("C", made));
@@ -155,7 +155,7 @@ impl Reader {
     }
 }
 
-/// What a reader says; the test harness of the reader in Rust says lines of its own.
+/// A reader's line; the test harness of the reader in Rust prints lines of its own.
 fn said_line(line: &str) -> Option<&str> {
     let after_the_harness = || Some(line.split_once(" ... : ")?.1);
     line.strip_prefix(": ").or_else(after_the_harness)
