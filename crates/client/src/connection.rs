@@ -54,7 +54,7 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// What it counts: instruments, lost messages and bytes, the generation, the expected message, or the format; else 0.
+    /// Counts of the event: instruments, lost messages and bytes, the generation, the expected message, or the format; else 0.
     pub fn counts(&self) -> [u64; 2] {
         match *self {
             Connection::CaughtUp { instruments } => [instruments.into(), 0],

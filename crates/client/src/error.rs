@@ -264,7 +264,7 @@ pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
     }
 }
 
-/// What a bus is published by.
+/// State of a bus's publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Publisher {
     /// A publisher that works, as far as it says.

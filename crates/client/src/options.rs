@@ -8,7 +8,7 @@ use std::time::Duration;
 use touchline_transport::shm::Kinds;
 use touchline_transport::{BackOff, Idler};
 
-/// What a pattern takes beyond its letters: its texts, and its place in a list and in the filter.
+/// Bytes of a pattern beyond its letters: its texts, and its place in a list and in the filter.
 const PATTERN_BYTES: usize = 128;
 
 /// Options for joining a bus: a builder that ends with [`join`](Options::join).

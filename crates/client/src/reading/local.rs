@@ -1,4 +1,4 @@
-//! What the subscriber of a bus does before messages are read, for updates that come from this process.
+//! Selection of updates that come from this process, as the subscriber of a shared bus selects messages before they are read.
 
 use super::{Reading, Took};
 use crate::Events;

@@ -436,7 +436,7 @@ fn symbol_and_scale_of_a_known_instrument_stay_until_it_is_defined_again() {
         "{told:?}"
     );
     assert_eq!((bus.symbol(es), bus.instruments().count()), ("ESU4", 1));
-    // What the venue states next counts.
+    // The venue's next definition replaces the old one.
     define(&mut publisher, 0, "ESU4", 100);
     publisher.commit();
     assert_eq!(words(&mut bus), ["ESU4 defined."]);
