@@ -159,7 +159,7 @@ pub trait Feed {
     fn is_defined(&self) -> bool;
 }
 
-/// What a venue sent, for the log. Texts may contain text of the venue, unescaped, and no secret.
+/// Warning about a venue's message, for the log. Texts may contain text of the venue, unescaped, and no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// It rejected a request or a message: its message, with the reason.

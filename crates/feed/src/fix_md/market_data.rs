@@ -39,7 +39,7 @@ pub struct MarketData {
     unanswered: Option<Id>,
     /// An incomplete quote set.
     parts: Parts,
-    /// What the log must have.
+    /// Pending warning for the log.
     warning: Option<Warning>,
     /// Both sides are logged on, and the venue has resent all missing messages.
     is_catching_up: bool,
@@ -487,7 +487,7 @@ impl MarketData {
         }
     }
 
-    /// What the log must have, once.
+    /// Pending warning for the log, returned once.
     pub fn take_warning(&mut self) -> Option<Warning> {
         self.warning.take()
     }

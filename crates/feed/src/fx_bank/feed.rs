@@ -52,7 +52,7 @@ pub struct FxBankFeed {
     said: String,
     /// The bank's message that caused the reconnect.
     message: String,
-    /// What the log must have.
+    /// Pending warning for the log.
     warning: Option<Warning>,
 }
 
@@ -80,7 +80,7 @@ enum Pending {
     Heard,
 }
 
-/// What an event of the session leads to.
+/// Consequence of an event of the session.
 #[derive(Debug, Default)]
 struct Outcome {
     /// Pair of a request that the bank rejected.

@@ -1,4 +1,4 @@
-//! What the feed needs beside the quotes: fields of a bank's messages, and the instruments.
+//! Fields of a bank's messages beside the quotes, and the instruments.
 
 use super::requests::Requests;
 use super::settings::Settings;

@@ -199,7 +199,7 @@ impl Owner for TwoWalks {
     }
 }
 
-/// What an owner sees of some bytes.
+/// Result of some bytes, as the owner of a feed sees it.
 #[derive(Debug, PartialEq)]
 struct Seen {
     events: Vec<(PacketInfo, Event)>,
