@@ -102,7 +102,7 @@ impl LineReader {
 }
 
 impl LineReader {
-    /// What a recording says of a bus: a word, and a message.
+    /// Statement of a recording about a bus: a word, and a message.
     fn recorded(&mut self, payload: &str) -> Option<Session<'_>> {
         if let Some(message) = payload.strip_prefix("withdrawn ") {
             return Some(Session::Withdrawn(self.message(message)));
