@@ -64,7 +64,7 @@ pub struct Desk {
     written: (u64, Books, bool),
 }
 
-/// What a desk traded of an order.
+/// Deal: the traded quantity of an order in the desk's books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deal<'a> {
     /// ClOrdID.
@@ -81,7 +81,7 @@ pub struct Deal<'a> {
     pub price: i64,
 }
 
-/// What happens to an order at a time.
+/// Future event of an order.
 #[derive(Debug, Clone)]
 struct Due {
     at_ns: u64,
@@ -555,7 +555,7 @@ impl Desk {
         self.send_waiting(at);
     }
 
-    /// What a session does not take while a connection begins or ends follows later: no report is lost.
+    /// Sends the messages that the session did not accept while a connection began or ended: no report is lost.
     fn send_waiting(&mut self, at: ReceiveTime) {
         let Some(client) = &mut self.client else {
             return;

@@ -26,7 +26,7 @@ const APPLICATION: Application<'static> = Application {
     resend: ResendPolicy::GapFill,
 };
 
-/// What becomes of an order.
+/// Answer to an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// It is filled at its price.
@@ -40,7 +40,7 @@ pub enum Answer {
 pub struct Dealers {
     desks: Vec<Desk>,
     requests: Vec<Request>,
-    /// What becomes of the next orders.
+    /// Answer to the next orders.
     pub answer: Answer,
     /// Orders and cancels that arrived.
     pub orders: u64,

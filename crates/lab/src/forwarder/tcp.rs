@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What the forwarder does to a connection.
+/// Faults that the forwarder adds to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpFaults {
     /// Longest segment: bytes are sent on in segments of random lengths from 1 to this.
@@ -279,7 +279,7 @@ mod tests {
         address
     }
 
-    /// What a client receives, and the error at its end.
+    /// Bytes that a client receives, and the error at their end.
     fn received(forwarder: &TcpForwarder) -> (Vec<u8>, Option<ErrorKind>) {
         let mut client = TcpStream::connect(forwarder.address()).expect("it listens");
         client.write_all(b"give").expect("it is sent");

@@ -30,7 +30,7 @@ struct Stage {
     time: ReceiveTime,
     /// Everything that the venue sent.
     sent: Vec<u8>,
-    /// What the client takes in a millisecond.
+    /// Bytes that the client reads in a millisecond.
     bytes_per_ms: usize,
 }
 

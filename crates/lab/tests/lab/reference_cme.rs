@@ -193,7 +193,7 @@ fn history(session: &Session) -> HashMap<String, u64> {
     rows
 }
 
-/// What every book is at the beginning of a numbering.
+/// Rows of every book at the start of an epoch: empty.
 fn empty_rows(picture: &Picture) -> Vec<String> {
     let mut empty = picture.clone();
     empty

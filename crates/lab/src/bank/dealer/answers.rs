@@ -5,7 +5,7 @@ use super::order::Order;
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, Precision, write_timestamp};
 
-/// What a client asks for.
+/// Request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// D.
@@ -34,7 +34,7 @@ pub enum Request {
     Malformed { id: String },
 }
 
-/// What a report is about.
+/// Content of a report.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer<'a> {
     /// The current state: new, or the end of a hold.

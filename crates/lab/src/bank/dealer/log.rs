@@ -1,4 +1,4 @@
-//! What a desk keeps on disk: its orders, its books, the numbers of its session, and the messages that it may send again.
+//! File of a desk: its orders, its books, the numbers of its session, and the messages that it may send again.
 //!
 //! The file is a log of JSON records, one a line. The records of a turn are appended with one write before a byte of the turn is
 //! sent, so a client never receives anything that a desk, killed and started again, does not know. Records behind the

@@ -90,7 +90,7 @@ impl Customer {
         !self.session.poll_transmit().is_empty()
     }
 
-    /// What it sends goes into `room`.
+    /// Writes the session's output into `room`; returns its length.
     pub fn give(&mut self, room: &mut [u8]) -> usize {
         let outgoing = self.session.poll_transmit();
         let bytes = outgoing.len().min(room.len());

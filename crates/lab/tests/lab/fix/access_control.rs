@@ -41,7 +41,7 @@ impl Host {
         let _ = stream.write_all(&bytes);
     }
 
-    /// What a Logon from this address brings: every byte until the end, or the first message.
+    /// Response to a Logon from this address: every byte until the end, or the first message.
     fn answer(&mut self, from: u8, sender: &str, target: &str) -> (Heard, Vec<u8>) {
         let mut stream = self.connect_from(here(from));
         self.say_logon(&mut stream, sender, target);

@@ -1,4 +1,4 @@
-//! What the processes do.
+//! Roles of the processes.
 
 use super::bus::{self, LENGTH_MAX, Writing};
 use super::player::say;
@@ -10,7 +10,7 @@ use touchline_shm::segment::Mapping;
 use touchline_testing::payload;
 use touchline_testing::stream_verifier::{StreamVerifier, Tally, Violation};
 
-/// What a writer that dies at a chosen point has published before.
+/// Messages that a writer publishes before it dies at a chosen point.
 pub const BEFORE_DEATH: u64 = 500;
 
 /// Entered by the processes that the tests start; in a usual run there is no role to play.
