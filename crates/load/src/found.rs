@@ -1,4 +1,4 @@
-//! What a load test found, in one sentence.
+//! Result of a load test, in one sentence.
 
 use crate::knee::{Knee, knees, middle};
 use crate::row::{Row, Verdict};

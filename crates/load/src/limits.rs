@@ -1,4 +1,4 @@
-//! What a step must achieve, and the verdict on it.
+//! Limits of a step, and the verdict on it.
 
 use crate::row::{Cause, Row, Verdict};
 use std::time::Duration;

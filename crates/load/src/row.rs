@@ -161,7 +161,7 @@ impl Row {
         }
     }
 
-    /// What the subject needs, if the host has fewer processors.
+    /// Processors that the subject needs, if the host has fewer, as text.
     pub fn needs(&self) -> Option<String> {
         let needed = self.processors_needed;
         (needed > self.processors).then(|| format!("needs {needed} processors"))

@@ -179,7 +179,7 @@ impl Receiver for MarketReceiver {
         Ok(self.is_open)
     }
 
-    /// What the relay that writes the bus says of losses.
+    /// Counters of losses of the relay that writes the bus.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         let view = CountersView::open(&self.root, BUS).ok().flatten();
         let counter = |name: &'static str| Some((name, view.as_ref()?.counter(name)?));
