@@ -309,7 +309,7 @@ impl NotUdp {
         }
     }
 
-    /// What to do so that the next capture has the packets; `None` where frames of this kind are none of the venue's.
+    /// The operator's action that makes the next capture contain the packets; `None` for frames that are never the venue's.
     pub fn remedy(self) -> Option<&'static str> {
         match self {
             Self::Link => Some("capture on an Ethernet interface, or with tcpdump -i any"),

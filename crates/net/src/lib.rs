@@ -101,7 +101,7 @@ impl<'a> Received<'a> {
     }
 }
 
-/// What a look at sockets or rings found.
+/// Result of a look at sockets or rings.
 enum Look<T> {
     Found(T),
     Nothing,

@@ -1,4 +1,4 @@
-//! What the driver of a network card reports: timestamping capabilities, the longest packet.
+//! Capabilities that the driver of a network card reports: timestamps, the longest packet.
 
 use std::io;
 use std::mem::size_of;

@@ -1,4 +1,4 @@
-//! What TLS is set up with: certificates, keys, pins.
+//! Settings of TLS: certificates, keys, pins.
 
 use std::fmt;
 

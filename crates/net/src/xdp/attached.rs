@@ -108,7 +108,7 @@ impl Attached {
         self.has_stamps
     }
 
-    /// What the interface does not offer.
+    /// Warning if the driver of the interface lacks XDP or zero copy.
     pub fn warning(&self, wanted: Mode) -> Option<String> {
         let (name, _) = &self.interface;
         if self.mode != wanted {
@@ -154,7 +154,7 @@ impl Attached {
         Some(u64::from_ne_bytes(stamp)).filter(|ns| *ns != 0)
     }
 
-    /// What the kernel counts for the rings.
+    /// Kernel statistics of the rings.
     pub fn totals(&self) -> Totals {
         let all = self.queues.iter();
         let each = all.filter_map(|queue| kernel::statistics(queue.fd()).ok());

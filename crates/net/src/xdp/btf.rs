@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// What the kernel describes.
+/// Type information of the running kernel (BTF).
 const KERNEL: &str = "/sys/kernel/btf/vmlinux";
 
 /// Number of a function of the running kernel; `None` if it has none of that name, or no description.

@@ -63,7 +63,7 @@ impl Card {
         self.attached.as_ref()
     }
 
-    /// What the interface does not offer.
+    /// Warning if the driver of the interface lacks XDP or zero copy.
     pub fn warning(&self) -> Option<String> {
         self.attached.as_ref()?.warning(self.wanted)
     }
@@ -74,7 +74,7 @@ impl Card {
         self.attached.as_mut()?.next(&mut self.turn)
     }
 
-    /// What the kernel counts for the rings, from the start on.
+    /// Kernel statistics of the rings, from the start on.
     pub fn totals(&self) -> Totals {
         let now = self.attached.as_ref().map(Attached::totals);
         Totals {

@@ -47,7 +47,7 @@ pub enum Error {
         interface: String,
         /// The kernel's reason.
         error: io::Error,
-        /// What may help.
+        /// Possible fix.
         fix: String,
     },
 }

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::frame::udp_ipv4_frame;
 
-    /// What the kernel does with a frame: runs the program, of which each instruction is known here.
+    /// Runs the program on a frame as the kernel does; this interpreter knows each of its instructions.
     fn is_taken(program: &[Instruction], frame: &[u8]) -> bool {
         let mut registers = [0u64; 11];
         let mut at = 0;
