@@ -25,7 +25,7 @@ pub fn boot_ns() -> u64 {
     now_ns.wrapping_sub_signed(added_ns)
 }
 
-/// What a time namespace adds to the boot clock, from lines such as `boottime  3600  0` (seconds, nanoseconds).
+/// Offset that a time namespace adds to the boot clock, from lines such as `boottime  3600  0` (seconds, nanoseconds).
 fn added_ns(offsets: &str) -> i64 {
     let of_boot = offsets
         .lines()

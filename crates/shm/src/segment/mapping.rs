@@ -280,7 +280,7 @@ impl Mapping {
         name.is_lost().then(|| name.path())
     }
 
-    /// What the path leads to: for the writer, which mapped the whole file. One system call.
+    /// Looks at the file that the path leads to; for the writer, which mapped the whole file. One system call.
     pub fn look(&self) -> Look {
         match self.region.name.bytes() {
             None => Look::NameLost,

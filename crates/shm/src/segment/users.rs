@@ -1,6 +1,6 @@
 //! Numbers of users and groups, in the user namespace of this process.
 
-/// What the kernel shows in place of users and groups that a user namespace does not map.
+/// Number that the kernel shows for users and groups that a user namespace does not map.
 const UNMAPPED: u32 = 65_534;
 /// A user who owns nothing.
 pub const NO_USER: u32 = u32::MAX;

@@ -23,7 +23,7 @@ fn in_child(act: impl FnOnce()) {
     assert_eq!(status, 0, "the child has done it");
 }
 
-/// What a child closes, drops and removes stays its parent's; what the parent drops then is free.
+/// Locks and files that a child closes, drops and removes stay its parent's; when the parent drops them they are free.
 #[test]
 fn a_child_frees_no_lock_of_its_parent() {
     let place = Place::new();
