@@ -62,7 +62,7 @@ fn of_git() -> Option<(String, String)> {
     Some((commit, date))
 }
 
-/// What git says in one line; `None` if it says nothing.
+/// Output of git on one line; `None` on failure or without output.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let said = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -118,7 +118,7 @@ impl Failure {
 /// Letters of a line of an error: a key of a file may have any length.
 const LETTERS_MAX: usize = 4_000;
 
-/// What an error says, on one line: it may repeat an argument, or a part of a file.
+/// Text of an error on one line: it may repeat an argument, or a part of a file.
 pub fn one_line(what: impl std::fmt::Display) -> String {
     let mut text = what.to_string();
     if let Some((end, _)) = text.char_indices().nth(LETTERS_MAX) {

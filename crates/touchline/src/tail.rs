@@ -169,7 +169,7 @@ struct Source {
     directory: PathBuf,
 }
 
-/// What `tail` of a trading engine prints.
+/// Output of `tail` for a trading engine.
 pub struct OfEngine {
     /// Bus of the engine.
     pub bus: String,

@@ -8,7 +8,7 @@ const LIBRARIES: [&str; 3] = ["libonload", "libvma", "libxlio"];
 /// The device of Onload's module.
 const DEVICE: &str = "onload";
 
-/// What would be true of a gateway that is started as this command was.
+/// Checks the libraries and the environment of this process, which a gateway started in the same way would have.
 pub fn socket_library(host: &Host, _: &Asked) -> Result<Finding, Unknown> {
     let maps = host.text("/proc/self/maps")?;
     let environment = host.text("/proc/self/environ")?;

@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     let outcome = rounds(arguments, &mut composer, &mut log, &interrupt, idler);
     let outcome = outcome.and_then(|()| composer.finish().map_err(failed));
-    // What the last rounds noticed.
+    // Findings of the last rounds.
     note(&mut composer, &mut log);
     if outcome.is_ok() {
         log.write(&events::STOPPED, []);

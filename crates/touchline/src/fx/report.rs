@@ -125,7 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     say(&printed(files.ledger(), arguments))
 }
 
-/// What the command prints at its end.
+/// Output of the command at its end.
 fn printed(ledger: &Ledger, arguments: &Arguments) -> String {
     let mut text = positions(ledger);
     if arguments.scorecard {
@@ -164,7 +164,7 @@ fn follow(
             std::thread::sleep(NAP);
         }
     }
-    // What the engine said since, if it ended a moment ago.
+    // Entries that the engine wrote since, if it ended a moment ago.
     read(follower, files, office.as_deref_mut())?;
     files.write()?;
     office.map_or(Ok(()), Office::close)

@@ -251,7 +251,7 @@ fn started(trader: &Trader) -> String {
     text
 }
 
-/// What the run did, and its positions: base units, and cash in term currency.
+/// Totals of the run, and its positions: base units, and cash in term currency.
 fn summary(trader: &Trader) -> String {
     let (totals, engine) = (trader.totals(), trader.engine());
     let mut text = format!(

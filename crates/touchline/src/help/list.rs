@@ -19,7 +19,7 @@ pub struct Section {
 pub struct Entry {
     /// Its names: the first is the one that a word is compared with.
     pub names: Vec<String>,
-    /// What it means.
+    /// Meaning.
     pub meaning: String,
     /// Further facts, in one line.
     pub facts: String,

@@ -1,4 +1,4 @@
-//! What `journal send` and `journal receive` have in common: a process with counters and a log that runs until it is stopped.
+//! Common part of `journal send` and `journal receive`: a process with counters and a log that runs until it is stopped.
 
 use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments};

@@ -32,7 +32,7 @@ pub type Field = (&'static str, Value);
 pub struct Line<'a> {
     /// Nanoseconds since 1970 UTC.
     pub time_ns: u64,
-    /// What happened.
+    /// Event of the line.
     pub event: &'static Event,
     /// Fields of every line of this process, such as the name of its bus.
     pub context: &'a [Field],

@@ -17,7 +17,7 @@ const PUBLISHER: u32 = 64_102;
 const READER: u32 = 64_101;
 const GROUP: u32 = 64_201;
 const OTHER_GROUP: u32 = 64_202;
-/// What a bus takes to be found stalled: two heartbeats.
+/// Time after which a bus is stalled: two heartbeats.
 const STALLED_AFTER: Duration = Duration::from_millis(200);
 
 /// Prefix of a command of this user in one group.

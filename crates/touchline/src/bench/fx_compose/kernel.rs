@@ -9,7 +9,7 @@ pub struct Role {
     before: Vec<(u32, ProcessSample, Waits)>,
 }
 
-/// What the scheduler counts of a process.
+/// Scheduler statistics of a process.
 #[derive(Clone, Copy, Default)]
 struct Waits {
     /// Time in which it could have run, and had no processor, nanoseconds.
@@ -19,7 +19,7 @@ struct Waits {
 }
 
 impl Role {
-    /// What the processes of a role have used so far.
+    /// Starts the measurement of the processes of a role.
     pub fn begin(name: &'static str, processes: &[u32]) -> Role {
         let sample = |pid: &u32| (*pid, ProcessSample::of(*pid), Waits::of(*pid));
         Role {
@@ -28,7 +28,7 @@ impl Role {
         }
     }
 
-    /// What they have used since.
+    /// Processor use since the start of the measurement, as text.
     pub fn end(&self) -> String {
         let name = self.name;
         let uses: Vec<ProcessUse> = self

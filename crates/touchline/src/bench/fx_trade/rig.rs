@@ -24,7 +24,7 @@ const AWAY: i64 = 10;
 /// Units of the parent: it has a thousand orders of a first tier.
 const PARENT: i64 = 1_000 * TIER_UNITS;
 
-/// What a rig has.
+/// Size and settings of a rig.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     /// Banks.

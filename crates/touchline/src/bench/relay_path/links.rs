@@ -221,7 +221,7 @@ struct ReceiveThread {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What both threads share. The parts that each of them writes are in cache lines of their own.
+/// State that both threads share. The parts that each of them writes are in cache lines of their own.
 #[derive(Default)]
 struct Shared {
     request: Request,

@@ -44,7 +44,7 @@ pub type Positions = BTreeMap<String, (i64, i128)>;
 /// The engine and its desk.
 pub struct Trading {
     engine: Process,
-    /// What takes over from the killed engine; none: it is started again.
+    /// Standby, which takes over from the killed engine; `None`: the engine is started again.
     standby: Option<Process>,
     command: Vec<String>,
     desk: Option<DeskClient>,
@@ -136,7 +136,7 @@ impl Trading {
         draw(self.ledger.now(), &self.live(), Room::default(), paint)
     }
 
-    /// What became of the kill.
+    /// Result of the kill, as text.
     pub fn kill_text(&self) -> &str {
         let kill = self.kill.as_deref();
         kill.unwrap_or("The engine will be killed (-9) once.")
@@ -159,7 +159,7 @@ impl Trading {
         )
     }
 
-    /// What became of the kill; returned once.
+    /// Result of the kill; returned once.
     pub fn news(&mut self) -> Option<&str> {
         let kill = self.kill.as_deref()?;
         (!std::mem::replace(&mut self.is_told, true)).then_some(kill)

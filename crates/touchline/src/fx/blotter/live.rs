@@ -1,4 +1,4 @@
-//! What the counters of an engine say: whether orders leave, and which order sessions are up.
+//! State of an engine from its counters: whether orders leave, and which order sessions are up.
 
 use crate::paint::Paint;
 use std::collections::BTreeMap;

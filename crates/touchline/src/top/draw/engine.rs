@@ -61,7 +61,7 @@ pub fn engine_style(state: EngineState) -> Style {
     }
 }
 
-/// What the state means, and what to do.
+/// Meaning of the state, and the operator's action.
 fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
     let old = engine.age.map_or(String::new(), |since| {
         age(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
@@ -174,7 +174,7 @@ fn standby_lines(standby: &Standby, engine: &Engine, width: u16) -> Vec<Line<'st
     lines.into_iter().map(Parts::line).collect()
 }
 
-/// What a copied journal lacks of what its source had as of its last status.
+/// Lag of a copied journal behind its source as of the source's last status.
 fn source_line(source: CopySource, width: u16) -> Parts {
     let mut line = Parts::new(width);
     line.add("copied journal".to_owned(), BOLD);

@@ -33,7 +33,7 @@ pub struct Engine {
     pub journal_lag_bytes: u64,
     /// Rejects by code, with the meaning; earlier runs of the journal included.
     pub rejects: Vec<(&'static str, &'static str, u64)>,
-    /// What only a standby has.
+    /// Fields of a standby; `None` for an engine.
     pub standby: Option<Standby>,
 }
 
@@ -80,7 +80,7 @@ pub struct EngineBank {
     pub unknown: u64,
 }
 
-/// What a standby has applied, and the engine that it follows.
+/// Position of a standby, and the engine that it follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standby {
     /// Bus of the engine.
@@ -101,7 +101,7 @@ pub struct Standby {
     pub source: Option<CopySource>,
 }
 
-/// What the standby of a copied journal knows of the journal's source.
+/// Source of a copied journal, as its standby knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopySource {
     /// Bytes that it had as of its last status, and that were not applied.
@@ -213,7 +213,7 @@ impl Model {
         self.bus.ends_with(STANDBY)
     }
 
-    /// What the standby has applied, if this is one; the engine counts in a file of its own.
+    /// Position of the standby, if this is one; the engine counts in a file of its own.
     fn standby(&self, sample: &Sample) -> Option<Standby> {
         let engine = self.bus.strip_suffix(STANDBY)?;
         let (state, written) = engine_of(&self.monitor, engine);

@@ -18,7 +18,7 @@ use touchline_lab::capture::write_pcap;
 use touchline_lab::cme::{Options, generate};
 use touchline_testing::{built, captures, schemas};
 
-/// What some readers select of the generated instruments.
+/// Symbols of the generated instruments that some readers select.
 const SELECTED: [&str; 2] = ["ZQB*", "/ZQ[D-H][0-9]/"];
 const BUS: &str = "folds";
 

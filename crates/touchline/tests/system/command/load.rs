@@ -39,7 +39,7 @@ fn load_quick_transports_every_message_by_every_transport() {
                 "{row}"
             );
             assert!(received["measured"].as_u64() > Some(0), "{row}");
-            // What guarantees delivery, or holds the whole step in its rings; the command judges relays over Aeron.
+            // Subjects that guarantee delivery, or hold the whole step in their rings; the command judges relays over Aeron.
             if !["udp", "touchline-relay-udp", "touchline-relay-multicast"].contains(&subject) {
                 assert_eq!(
                     (&received["lost"], &row["verdict"]),

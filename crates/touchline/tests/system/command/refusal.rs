@@ -249,7 +249,7 @@ fn outputs_that_cannot_be_written_are_refused() {
     }
 }
 
-/// What hides the packets is named, with the number of frames and what to do.
+/// The encapsulation that hides the packets is named, with the number of frames and the fix.
 #[test]
 fn captures_whose_packets_are_behind_labels_or_in_a_tunnel_say_so() {
     let desk = Desk::new("tunnels");

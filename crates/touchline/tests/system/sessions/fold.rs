@@ -1,4 +1,4 @@
-//! What a program folds from its events is the product's book.
+//! Books that a program folds from its events equal the product's books.
 //!
 //! Goal: a program that keeps books of its own, from the steps of its events alone, never calls a wrong one live, and
 //! misses no change of a state. Method: faulty sessions, whole and ended anywhere, in both ways of joining; after each

@@ -23,7 +23,7 @@ use touchline_transport::Mirror;
 use touchline_transport::shm::{self, Kinds, Lock, Publisher, Root, Subscriber};
 use touchline_types::{BookKind, Instrument, Level, Price, Quantity, Side};
 
-/// What the link does to batches.
+/// Faults of the link, which affect batches.
 #[derive(Clone, Copy, Debug)]
 struct Faults {
     loss: f64,

@@ -217,7 +217,7 @@ type Book = (
     Validity,
 );
 
-/// What a reader sees.
+/// State of a bus as its reader has it.
 #[derive(PartialEq)]
 pub struct State {
     channel: String,

@@ -202,7 +202,7 @@ impl Ledgers {
     }
 }
 
-/// What an engine says at its end, a summary and its positions: no order is unknown, no order came twice, and positions are
+/// Checks the output of an engine at its end, a summary and its positions: no order is unknown, no order came twice, and positions are
 /// those of the ledgers.
 pub fn judge_end(said: &str, ledgers: &Ledgers) -> Result<(), String> {
     let (summary, lines) = said.split_once('\n').ok_or("no summary")?;

@@ -119,7 +119,7 @@ fn a_kill_that_its_ring_cannot_carry_is_quick() {
         "an engine that stands still: {took:?}"
     );
     engine.signal("CONT");
-    // What the ring had is lost if it was overrun meanwhile; the file is not.
+    // Commands in the ring are lost if it was overrun meanwhile; the file is not.
     let said = market.desk.run("fx kill").done();
     assert!(said.stdout.contains("done"), "{said:?}");
     end(engine);

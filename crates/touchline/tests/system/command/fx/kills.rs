@@ -30,7 +30,7 @@ const HANGS: Duration = Duration::from_secs(90);
 /// Kills in one session; then another begins with an empty journal.
 const SESSION: u64 = 25;
 const BANKS: usize = 4;
-/// What banks do wrong, all of it.
+/// Every fault of the banks.
 const WRONG: &str = "hold_ms = [2, 60]\nreject = 0.1\npartial = 0.15\nsplit = 0.15\nlost = 0.03\nsilent = 0.03\nlate = 0.05\n\
                      late_ms = 700\nafter_end = 0.2\nbust = 0.05\ncorrect = 0.05\ndisconnect = 0.01\noutage_ms = 100";
 

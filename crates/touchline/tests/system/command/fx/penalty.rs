@@ -115,7 +115,7 @@ fn a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_bo
     judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
 }
 
-/// What a bank's score must be.
+/// Expected score of a bank.
 struct Expected {
     penalty: i64,
     sent: i64,

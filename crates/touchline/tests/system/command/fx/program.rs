@@ -210,7 +210,7 @@ fn in_c(market: &Market) -> Option<std::process::Command> {
     Some(command)
 }
 
-/// What a program prints that ends well.
+/// Output of a program that must end without an error.
 #[track_caller]
 pub fn printed(market: &Market, program: &mut std::process::Command) -> String {
     let output = program

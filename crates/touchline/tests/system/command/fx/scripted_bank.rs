@@ -15,7 +15,7 @@ const ENGINE: &str = "TOUCHLINE";
 /// Fields of a message, by tag.
 pub type Fields = Vec<(u32, String)>;
 
-/// What happens to a message of the session on its way.
+/// Damage to a message of the session on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
     None,
@@ -25,7 +25,7 @@ pub enum Damage {
     Checksum,
 }
 
-/// What a test says to the bank.
+/// Order of a test to the bank.
 enum Order {
     Send(&'static str, Fields, Damage),
     /// A message with a number of the test's, which is not one of the session.
@@ -122,7 +122,7 @@ pub fn value(fields: &Fields, tag: u32) -> &str {
     found.map_or_else(|| panic!("no field {tag}: {fields:?}"), |(_, value)| value)
 }
 
-/// What the thread has.
+/// State of the bank's thread.
 struct BankThread {
     name: String,
     stream: Option<TcpStream>,

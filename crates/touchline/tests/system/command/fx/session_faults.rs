@@ -119,7 +119,7 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
 fn a_flood_of_foreign_reports_ends_the_session() {
     let (market, bank) = open("fx-flood");
     let engine = logged(&market.desk, ENGINE, "engine");
-    // What these orders explain ends with them.
+    // Each of these orders raises the limit of reports, by ten.
     const ORDERS: u64 = 20;
     let mut last = Fields::new();
     for number in 1..=ORDERS {

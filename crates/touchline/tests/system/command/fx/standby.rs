@@ -147,7 +147,7 @@ fn a_standby_of_a_copy_takes_over_the_journal_of_another_host() {
     }
     active.signal("KILL");
     drop(active);
-    // What the journal has is on its way.
+    // The copy must reach the end of the journal.
     let position = |folder: &str| {
         let said = desk.run(&format!("journal verify {folder}")).stdout;
         number_behind(&said, "position=")

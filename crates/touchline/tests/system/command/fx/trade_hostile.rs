@@ -97,7 +97,7 @@ fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
         assert_eq!(value(&refused, 17), format!("X{number}"));
         let id = value(&order, 11);
         alarms.push(format!("reason=dk_{reason} bank=LP01 order={id} "));
-        // What the desk says of it must be possible.
+        // A quantity that the desk states must be possible.
         market.desk.run(&format!("fx resolve {id} 0")).done();
         market
             .desk

@@ -189,7 +189,7 @@ impl Reader {
         reader
     }
 
-    /// What it tells of itself.
+    /// The reader's own statistics.
     fn view(&self) -> Option<ReaderView> {
         let (_, readers) = Overview::with_readers(&self.root, "b").ok()?;
         let is_it = |view: &ReaderView| {
@@ -237,7 +237,7 @@ fn follow(root: &Root, bus: &str, folder: &Path) -> Command {
     command
 }
 
-/// What a reader has that joins now; nothing where there is no bus.
+/// Books of a reader that joins now; empty if the bus does not exist.
 pub fn joined(root: &Root, bus: &str) -> Vec<(Vec<Level>, Validity)> {
     let Ok(mut reader) = Subscriber::join(root, bus, Join::default()) else {
         return Vec::new();
