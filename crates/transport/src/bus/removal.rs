@@ -11,7 +11,7 @@ use touchline_shm::segment::WriterLock;
 pub fn remove(root: &Root, bus: &str) -> Result<(), Error> {
     // Held to the end: no publisher starts in files that are being removed.
     let lock = WriterLock::acquire(root.open(bus)?)?;
-    // What other users left there may be in the way: then nothing else is touched.
+    // Files of other users may be impossible to remove: then no other file is removed.
     lock.remove_guests()?;
     let path = lock.directory().path();
     fs::remove_dir_all(&path).map_err(|source| Error::Removal {

@@ -1,6 +1,6 @@
-//! What became of an update in its table.
+//! Result of storing an update in its table.
 
-/// Result of keeping an update.
+/// Result of storing an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// Available to late joiners.

@@ -186,7 +186,7 @@ fn a_change_of_the_implied_best_alone_is_a_top() {
         Some((100, 5, Direct)),
     ];
     assert_eq!(bids(&mut reader), expected);
-    // What a reset and a whole book remove is not merged any more.
+    // Levels that a reset or a whole book removes are not merged any more.
     snapshot(&[level(102, 1)], &mut publisher);
     publisher.publish(&Update::Reset, &Timestamps::default());
     change(Insert, 0, level(99, 1), &mut publisher);

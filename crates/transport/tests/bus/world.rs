@@ -187,7 +187,7 @@ impl Gateway {
     }
 }
 
-/// What a subscriber has: its books and its events. No book may be live while the publisher is stalled.
+/// State of a subscriber: its books and its events. No book may be live while the publisher is stalled.
 pub struct Seen {
     pub mirror: Mirror,
     pub events: Vec<SubscriptionEvent>,

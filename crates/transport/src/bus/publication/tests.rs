@@ -108,7 +108,7 @@ fn readers_that_take_turns_are_waited_for_as_one() {
     }
 }
 
-/// What a reader states ahead of the stream moves nothing, and does not make the publisher overrun it.
+/// A position that a reader states ahead of the stream moves no slot, and does not make the publisher overrun the reader.
 #[test]
 fn a_position_ahead_of_the_stream_is_none() {
     let mut shared = Shared::new("ahead");
