@@ -68,7 +68,7 @@ impl<const N: usize> FixedText<N> {
     }
 }
 
-/// What a name of a bus or of a bank may be.
+/// Rule for the name of a bus or of a bank.
 pub const NAMES: &str = "letters, digits, '-', '_' and '.', not starting with '.'";
 
 /// Whether a text may be the name of a bus or of a bank, which is the name of its gateway's bus: 1 to 64 of [`NAMES`]. It is the name of

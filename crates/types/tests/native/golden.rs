@@ -30,7 +30,7 @@ const TIMESTAMPS: Timestamps = Timestamps {
 /// Sequence and the two times that every message has.
 const TIMES: &str = "0201000000000000 0100000000001111 0100000000002222";
 
-/// What follows the head in every message but the top of book.
+/// Bytes behind the head in every message but the top of book.
 const TRACE: &str = "0000 0100444400000000 0100000000005555
     0100000000006666 0100000000007777 0100000000008888 0100000000009999";
 
@@ -73,7 +73,7 @@ fn bytes_of(hex: &[&str]) -> Vec<u8> {
         .collect()
 }
 
-/// What a writer of version 0 wrote, byte for byte, where later versions have added something.
+/// Bytes of a writer of version 0, where later versions have added fields.
 #[test]
 fn messages_of_version_0_are_read() {
     let change = |index, action| LevelChange {
@@ -144,7 +144,7 @@ fn messages_of_version_0_are_read() {
     assert!(Message::parse(&bytes).is_err(), "shorter than version 0");
 }
 
-/// What a writer of version 1 wrote of an instrument: no reference data.
+/// Definition of an instrument by a writer of version 1: no reference data.
 #[test]
 fn messages_of_version_1_are_read() {
     let definition = InstrumentDefinition {

@@ -139,7 +139,7 @@ fn a_definition_of_version_1_has_no_reference_data() {
         let mut reader = Reader::with_room(0);
         let read = reader.update(&Message::parse(&older).unwrap());
         assert_eq!(read, Ok(Some(Update::Definition(&stated))), "seed {seed}");
-        // What a writer of version 1 never had is damage.
+        // A field that a writer of version 1 never had is damage.
         older.push(0);
         assert_eq!(
             Message::parse(&older).unwrap_err(),
