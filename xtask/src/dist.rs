@@ -109,7 +109,7 @@ impl Program {
         }
     }
 
-    /// What cargo builds.
+    /// Package and features that cargo builds.
     fn built(self) -> Built {
         Built {
             package: "touchline",

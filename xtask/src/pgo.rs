@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the profile is taken of: the paths of packets, of FIX, and of a bus.
+/// Benchmarks that the profile is taken of: the paths of packets, of FIX, and of a bus.
 const TRAINING: [&[&str]; 5] = [
     &["event", "--rounds", "40"],
     &["event", "--market", "channel-384", "--rounds", "4"],

@@ -46,7 +46,7 @@ if [ "$1" = purge ]; then
 fi
 "#;
 
-/// What a package says of itself.
+/// Control fields of a package.
 pub struct Fields<'a> {
     /// Its name.
     pub name: &'a str,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What cargo builds.
+/// Package that cargo builds.
 pub const BUILT: Built = Built {
     package: "touchline-capi",
     features: &[],
@@ -113,7 +113,7 @@ fn pkg_config(lib: &str) -> String {
     )
 }
 
-/// What `find_package(touchline)` reads: the target `touchline::touchline`.
+/// CMake file that `find_package(touchline)` reads: the target `touchline::touchline`.
 fn cmake_target(lib: &str) -> String {
     format!(
         "if(NOT TARGET touchline::touchline)\n  \

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a release builds: a package of the workspace, with options of cargo for its features.
+/// Build of a release: a package of the workspace, with options of cargo for its features.
 #[derive(Clone, Copy, Debug)]
 pub struct Built {
     /// Its name in cargo.

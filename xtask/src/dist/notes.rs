@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(section(changelog, "0.3.0"), None);
     }
 
-    /// What `cargo xtask dist` needs, before a release and of its commit.
+    /// `cargo xtask dist` needs this section, before a release and of its commit.
     #[test]
     fn the_changelog_has_a_section_for_the_next_release() {
         let changelog = fs::read_to_string(crate::root().join("CHANGELOG.md")).unwrap();

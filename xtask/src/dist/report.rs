@@ -1,4 +1,4 @@
-//! What a release reports: results, times of its parts, and checks that were left out.
+//! Report of a release: results, times of its parts, and checks that were left out.
 
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;

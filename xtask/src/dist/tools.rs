@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What pip installs. Updated by hand: a release is what these versions made of it.
+/// Packages that pip installs. Updated by hand: a release is built with exactly these versions.
 const PACKAGES: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.1"];
 
 /// The oldest glibc that Rust's own library supports, <https://doc.rust-lang.org/rustc/platform-support.html>: every Linux

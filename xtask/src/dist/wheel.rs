@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What cargo builds.
+/// Package that cargo builds.
 pub const BUILT: Built = Built {
     package: "touchline-python",
     features: &[],

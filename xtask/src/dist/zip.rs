@@ -29,7 +29,7 @@ impl Zip {
         crc.update(content);
         let length = |bytes: &[u8]| u32::try_from(bytes.len()).context("a file of 4 GiB");
 
-        // What the local header and the central directory share.
+        // Fields that the local header and the central directory share.
         let mut fields = Vec::new();
         for short in [20, 0, 8, 0, DATE] {
             fields.extend(u16::to_le_bytes(short));

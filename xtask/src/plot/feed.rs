@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use touchline_chart::Scale;
 
-/// What lines of this benchmark contain.
+/// Text that every line of this benchmark contains.
 pub const MARK: &str = "\"bench\":\"feed\"";
 
 /// Percentiles, and their names in the lines.

@@ -28,7 +28,7 @@ const LEFT: &[(&str, &str)] = &[
 /// Path of a module, without the crate.
 type Module = Vec<String>;
 
-/// What each file of a crate uses of the others.
+/// Modules that each module of a crate uses.
 type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
 /// No file uses a file that uses it, directly or indirectly.

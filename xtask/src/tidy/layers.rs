@@ -264,7 +264,7 @@ const PACKAGES: &[Package] = &[
 /// The simulators: any test may use them, no library may.
 const LAB: &str = "touchline-lab";
 
-/// What tests share: any test, the lab and the load test may use it, no library may.
+/// Crate that tests share: any test, the lab and the load test may use it, no library may.
 const TESTING: &str = "touchline-testing";
 
 /// Recorded sessions of the FX core: tests replay them.

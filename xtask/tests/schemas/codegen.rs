@@ -1,12 +1,12 @@
-//! What `cargo xtask codegen` generates is believed because a second, slow decoder agrees with it.
+//! Views that `cargo xtask codegen` generates are checked with a second, slow decoder, which must agree with them.
 //!
-//! The [`oracle`] walks a message with nothing but the schema in its hands. [`differential`] compares it, field by field,
+//! The [`oracle`] reads a message with the schema alone. [`differential`] compares it, field by field,
 //! with the generated views: on random messages of every template and version, and on every packet of the captures.
 //! [`examples`] holds the oracle itself against messages that others encoded, [`schemas`] the reader of schemas
 //! against schemas that must be taken and that must be refused.
 //!
 //! Published schemas and captures are not part of the repository: the variables `TOUCHLINE_SCHEMAS` and
-//! `TOUCHLINE_CAPTURES` say where they are, and what needs them says so when it is skipped.
+//! `TOUCHLINE_CAPTURES` name their folders, and a test that needs them says so when it is skipped.
 
 mod append_only;
 mod differential;

@@ -35,7 +35,7 @@ fn every_byte_is_where_the_schema_says() {
     assert_eq!(differences(&schema()), Vec::<String>::new());
 }
 
-/// What the comparison is worth: each of these changes must be noticed, where it is.
+/// The comparison detects changes: each of these must be noticed, at its place.
 #[test]
 fn a_changed_schema_is_detected() {
     let text = std::fs::read_to_string(xtask::root().join("schemas/touchline.xml")).unwrap();

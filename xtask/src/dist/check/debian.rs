@@ -13,7 +13,7 @@ use std::path::Path;
 /// Place of a program with a demo, beside the packages.
 const LAB: &str = "/lab";
 
-/// What a package leaves behind at a removal.
+/// Files that a package leaves behind at a removal.
 const KEPT: [&str; 2] = ["etc/touchline/cme-340.toml", "var/lib/touchline/session"];
 
 /// Checks the packages. dpkg itself holds their dependencies against those of the distribution.

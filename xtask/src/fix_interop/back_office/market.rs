@@ -18,7 +18,7 @@ const LIFETIME: Duration = Duration::from_millis(500);
 const LATE: Duration = Duration::from_millis(300);
 const BANKS: [&str; 2] = ["LP01", "LP02"];
 const PAIRS: [&str; 2] = ["EUR/USD", "USD/JPY"];
-/// What banks do.
+/// Behavior of the banks.
 const ORDERS: &str = "hold_ms = [1, 20]\nreject = 0.15\npartial = 0.2\nsplit = 0.2\nafter_end = 0.2\nbust = 0.1\ncorrect = 0.1";
 
 /// The processes.

@@ -166,7 +166,7 @@ fn same(expected: &Item, found: &Item) -> bool {
     }
 }
 
-/// What the views show, in the oracle's words.
+/// Fields that the views read, as items of the oracle.
 #[derive(Default)]
 struct Collector {
     items: Vec<Item>,

@@ -5,7 +5,7 @@ use xtask::codegen::schema::{
     Body, ByteOrder, Composite, Constant, Encoding, Field, Number, Primitive, Schema,
 };
 
-/// What a message holds, in the order of its schema.
+/// Content of a message, in the order of its schema.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// A field, or a member of a composite as `field.member`.
@@ -16,7 +16,7 @@ pub enum Item {
     Data(String, Vec<u8>),
 }
 
-/// What a field holds.
+/// Value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// The null value, or a field that the message does not have.
