@@ -54,7 +54,7 @@ impl Trading {
             self.end_parent(at, reason, step);
             return;
         }
-        // A parent of one attempt is for now, and does not wait until the banks have listed their orders.
+        // A parent of one attempt trades at once or never, and does not wait until the banks have listed their orders.
         let parent = self.parents.get(at);
         let attempt = attempt(parent.terms.lifetime).filter(|_| !parent.has_sent());
         if let Some(reason) = attempt.filter(|_| self.sessions.is_asking()) {
