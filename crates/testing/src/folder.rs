@@ -1,13 +1,13 @@
 //! Temporary folders.
 
-use std::fs::{DirBuilder, remove_dir_all};
+use std::fmt;
+use std::fs::{DirBuilder, Permissions, remove_dir_all, set_permissions};
 use std::ops::Deref;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Folder of one test: empty at first, private to this user, removed with its files when dropped.
-#[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     is_kept_on_failure: bool,
@@ -50,11 +50,30 @@ impl Folder {
         }
     }
 
+    /// Every user may pass and list it, for tests of its contents.
+    ///
+    /// # Panics
+    /// Its mode cannot be changed.
+    #[must_use]
+    #[track_caller]
+    pub fn for_every_user(self) -> Folder {
+        let mode = Permissions::from_mode(0o755);
+        set_permissions(&self.path, mode).expect("our folder");
+        self
+    }
+
     /// The folder of a failed test stays, and its path is printed.
     #[must_use]
     pub fn kept_on_failure(mut self) -> Folder {
         self.is_kept_on_failure = true;
         self
+    }
+}
+
+/// As its path.
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.fmt(f)
     }
 }
 
@@ -86,7 +105,6 @@ impl Drop for Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]

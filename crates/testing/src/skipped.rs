@@ -75,8 +75,8 @@ mod tests {
     /// Each skip is a line on standard error that the harness does not swallow, and one in the file.
     #[test]
     fn a_skip_of_a_test_that_passes_is_printed_and_listed() {
-        let name = format!("touchline-skipped-{}", std::process::id());
-        let list = std::env::temp_dir().join(name);
+        let folder = crate::Folder::new("skipped");
+        let list = folder.join("list");
         let program = std::env::current_exe().expect("this test program");
         let run = || {
             let mut run = Command::new(&program);
@@ -86,7 +86,6 @@ mod tests {
         };
         let (first, second) = (run(), run());
         let listed = std::fs::read_to_string(&list).expect("a list");
-        std::fs::remove_file(&list).expect("it is ours");
         let line = format!(
             "SKIPPED {INNER}: recorded packets: set TOUCHLINE_CAPTURES to the folder with them\n"
         );

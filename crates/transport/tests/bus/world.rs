@@ -1,7 +1,6 @@
 //! Buses in a temporary folder, a gateway that publishes a random market, and a reader that keeps its books.
 
 use std::ops::{Deref, DerefMut};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use touchline_book::{PriceBook, PriceBooks};
 use touchline_lab::random::Random;
@@ -22,11 +21,8 @@ pub struct Buses(Folder);
 
 impl Buses {
     pub fn new() -> Buses {
-        let folder = Folder::new("bus");
-        // Every user may pass: the rules of the directory of buses are tested.
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&folder, mode).expect("our folder");
-        Buses(folder)
+        // The rules of the directory of buses are what keeps other users out.
+        Buses(Folder::new("bus").for_every_user())
     }
 
     /// Their directory, which the first publisher makes.

@@ -3,9 +3,9 @@
 use super::*;
 use crate::bus::places::PlaceFile;
 use crate::bus::{Directory, Lossless};
-use std::path::PathBuf;
 use std::time::Duration;
 use touchline_shm::segment::{Guests, SlotLocks};
+use touchline_testing::Folder;
 
 const WAIT_MAX: Duration = Duration::from_millis(20);
 const RING_BYTES: u64 = 1 << 20;
@@ -35,9 +35,7 @@ fn layout() -> Layout<0> {
 
 impl Shared {
     fn new(name: &str) -> Shared {
-        let name = format!("touchline-publication-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&folder);
+        let folder = Folder::new(name);
         let group = rustix::process::getegid().as_raw().to_string();
         let root = Root::at(&folder)
             .shared_with(Some(&group))
@@ -47,7 +45,7 @@ impl Shared {
             bus: root.open("test").expect("it is there"),
             publication,
             root,
-            folder: Folder(folder),
+            folder,
         }
     }
 
@@ -62,15 +60,6 @@ impl Shared {
 
     fn left_behind(&self) -> u64 {
         self.publication.flow.readers_left_behind
-    }
-}
-
-/// Removed at the end of a test.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
