@@ -1,11 +1,10 @@
 //! A bank's bus, and a composer whose host's clock is set.
 
 use super::*;
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_lab::bank::bus::{self, SPOT, TICK};
+use touchline_testing::Folder;
 use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::Settings;
 use touchline_types::{PacketInfo, Side};
@@ -33,11 +32,7 @@ fn best(composer: &Composer<Publisher>) -> Option<i64> {
 /// After a step of the wall clock quotes of before do not count; the same bank counts again with its next ones.
 #[test]
 fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
-    let folder = std::env::temp_dir().join(format!("compose-step-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder.create(&folder).expect("a temporary folder");
+    let folder = Folder::new("step");
     let text = format!(
         "bus = \"fx\"\ndirectory = {:?}\nring_bytes = 1048576\n\
          [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nlot = 1\nspot_date = \"{SPOT}\"\n\
@@ -84,5 +79,4 @@ fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
             assert!(start.elapsed() < PATIENCE, "new quotes do not count");
         }
     }
-    fs::remove_dir_all(&folder).expect("our folder");
 }

@@ -6,13 +6,11 @@ mod reader;
 
 use gateway::{End, Gateway, Issues};
 use reader::Reader;
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_compose::{Composer, Config};
 use touchline_lab::bank::bus::SPOT;
 use touchline_lab::random::{Random, at_once, seeds};
+use touchline_testing::Folder;
 use touchline_transport::boot_ns;
 use touchline_transport::shm::{Publisher, Root};
 
@@ -68,7 +66,7 @@ struct Seen {
 }
 
 struct World {
-    folder: PathBuf,
+    _folder: Folder,
     root: Root,
     config: Config,
     random: Random,
@@ -84,11 +82,7 @@ struct World {
 
 impl World {
     fn open(seed: u64) -> World {
-        let folder = std::env::temp_dir().join(format!("faults-{}-{seed}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder.create(&folder).expect("a folder");
+        let folder = Folder::new("faults");
         let root = Root::at(&folder);
         let mut text = format!(
             "bus = \"fx\"\ndirectory = {:?}\nring_bytes = 65536\nlevels = 20\nheartbeat_ms = 10\n\
@@ -113,7 +107,7 @@ impl World {
             composer: Some(composer),
             is_composer_frozen: false,
             drained_ns: 0,
-            folder,
+            _folder: folder,
             seen: Seen::default(),
         }
     }
@@ -288,11 +282,5 @@ impl World {
             );
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -2,14 +2,14 @@
 
 mod faults;
 mod pairs;
-mod stage;
+mod world;
 
-use stage::{BANKS, Stage};
 use std::fs;
 use touchline_fx::Setup;
 use touchline_fx_sessions::Replay;
 use touchline_lab::random::{Random, at_once, seeds};
 use touchline_types::{Side, Validity};
+use world::{BANKS, World};
 
 /// After any events at the banks, the composite has the quotes of the connected banks only; without a live bank it is
 /// not live; and a replay of the recording writes the same composites.
@@ -18,16 +18,16 @@ fn the_composite_contains_the_connected_banks() {
     let runs = at_once(4, seeds(20), |seed| {
         let (mut with_quotes, mut without_banks) = (0, 0);
         let mut random = Random::from_seed(seed);
-        let mut stage = Stage::open(seed);
+        let mut world = World::open();
         for step in 0..40 {
-            stage.act(&mut random);
-            let expected = stage.expected();
-            let found = stage.settle(&expected);
-            assert_eq!(found, expected, "SEED={seed} step {step}: {}", stage.did);
+            world.act(&mut random);
+            let expected = world.expected();
+            let found = world.settle(&expected);
+            assert_eq!(found, expected, "SEED={seed} step {step}: {}", world.did);
             with_quotes += usize::from(expected.tops != [None, None]);
             without_banks += usize::from(expected.validity != Validity::Live);
         }
-        let folder = stage.finish();
+        let folder = world.finish();
         let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
         let setup = Setup::parse(&read("config.toml")).expect("the configuration of a recording");
         let mut replay = Replay::new(setup);
@@ -52,25 +52,25 @@ fn the_composite_contains_the_connected_banks() {
 #[test]
 fn readers_of_the_bus_see_the_composite() {
     let mut random = Random::from_seed(3);
-    let mut stage = Stage::open(1_000);
+    let mut world = World::open();
     for bank in 0..BANKS {
-        stage.begin(bank, &mut random);
+        world.begin(bank, &mut random);
     }
     for _ in 0..20 {
-        stage.act(&mut random);
-        let expected = stage.expected();
-        stage.settle(&expected);
+        world.act(&mut random);
+        let expected = world.expected();
+        world.settle(&expected);
     }
     for bank in 0..BANKS {
-        stage.begin(bank, &mut random);
+        world.begin(bank, &mut random);
     }
-    let expected = stage.expected();
-    assert_eq!(stage.settle(&expected), expected);
-    let (bid, ask, validity) = stage.read();
+    let expected = world.expected();
+    assert_eq!(world.settle(&expected), expected);
+    let (bid, ask, validity) = world.read();
     assert_eq!(validity, Validity::Live);
     assert_eq!(
         [bid, ask],
         expected.tops.map(|top| top.map(|(price, _)| price))
     );
-    assert!(stage.ladder(Side::Bid) > 1, "it is a ladder");
+    assert!(world.ladder(Side::Bid) > 1, "it is a ladder");
 }

@@ -1,11 +1,12 @@
 //! What a message of one pair, or the end of one session, changes beside its own pair.
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use touchline_compose::{Composer, Config};
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
+use touchline_testing::Folder;
 use touchline_transport::shm::Publisher;
 use touchline_types::{Price, Quantity, Quote, QuoteAction, QuoteChange, Side, Validity};
 
@@ -13,16 +14,13 @@ const MS: u64 = 1_000_000;
 
 /// A composer of two pairs and two banks that reads no bus.
 struct World {
-    folder: PathBuf,
+    folder: Folder,
     composer: Composer<Publisher>,
 }
 
 impl World {
     fn open(name: &str, extra: &str, bank: &str) -> World {
-        let folder = std::env::temp_dir().join(format!("pairs-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        let mut builder = fs::DirBuilder::new();
-        builder.mode(0o700).create(&folder).expect("a folder");
+        let folder = Folder::new(name);
         let mut text =
             format!("bus = \"fx\"\nring_bytes = 65536\n{extra}\ndirectory = {folder:?}\n");
         for symbol in ["EUR/USD", "GBP/USD"] {
@@ -71,12 +69,6 @@ impl World {
             output.validity(pair),
             best.map(|level| level.price.0 / 10_000),
         )
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -154,7 +146,7 @@ fn the_bus_is_shared_with_the_configured_group() {
     let private = World::open("private", "", "");
     for (world, directory, file) in [(&shared, 0o750, 0o640), (&private, 0o700, 0o600)] {
         let bus = world.folder.join("fx");
-        assert_eq!(mode(world.folder.clone()), directory);
+        assert_eq!(mode(world.folder.to_path_buf()), directory);
         assert_eq!(mode(bus.clone()), directory);
         for name in ["ring", "images", "counters", "lock"] {
             assert_eq!(mode(bus.join(name)), file, "{name}");

@@ -1,13 +1,12 @@
 //! Publishers of three banks, the composer, and the expected state.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_compose::{Composer, Config, Recorder};
 use touchline_lab::bank::bus::{self, SPOT, TICK};
 use touchline_lab::random::Random;
+use touchline_testing::Folder;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Images, Publisher, Root, Settings};
 use touchline_types::{
@@ -36,8 +35,8 @@ pub struct Expected {
     pub validity: Validity,
 }
 
-pub struct Stage {
-    folder: PathBuf,
+pub struct World {
+    folder: Folder,
     root: Root,
     banks: [Bank; BANKS],
     composer: Option<Composer<Publisher>>,
@@ -46,14 +45,10 @@ pub struct Stage {
     pub did: String,
 }
 
-impl Stage {
-    pub fn open(seed: u64) -> Stage {
-        let folder = std::env::temp_dir().join(format!("compose-{}-{seed}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+impl World {
+    pub fn open() -> World {
+        let folder = Folder::new("compose");
         let buses = folder.join("buses");
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder.create(&buses).expect("a folder");
         let mut text = format!(
             "bus = \"fx\"\ndirectory = {:?}\nring_bytes = 1048576\nlevels = 5\n\
              [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nlot = 1\nspot_date = \"{SPOT}\"\n",
@@ -65,7 +60,7 @@ impl Stage {
         let config = Config::parse(&text).expect("a configuration");
         let recorder = Recorder::create(&folder.join("session"), &config.core());
         let composer = Composer::open(&config, Some(recorder.expect("a recording")));
-        Stage {
+        World {
             config,
             root: Root::at(&buses),
             folder,
@@ -283,12 +278,6 @@ impl Stage {
     pub fn finish(&mut self) -> PathBuf {
         self.composer().finish().expect("a recording");
         self.folder.join("session")
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

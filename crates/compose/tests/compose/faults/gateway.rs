@@ -1,7 +1,7 @@
 //! A bank's gateway as seen on its bus, and the end of each of its quotes.
 
 use super::{GATEWAY_NS, SILENCE_NS};
-use crate::stage::{stale, stamped};
+use crate::world::{stale, stamped};
 use std::collections::BTreeMap;
 use touchline_lab::bank::bus::{self, TICK};
 use touchline_lab::random::Random;
