@@ -5,11 +5,11 @@ use super::reports::tests::{events, reports_of};
 use crate::config::ReportConfig;
 use std::io::Write;
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_net::Connection;
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_testing::Folder;
 use touchline_testing::issuer::{Issued, Issuer};
 use touchline_types::ReceiveTime;
 
@@ -20,7 +20,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// An acceptor with TLS, the issuers, and a time that a test moves.
 struct Port {
-    folder: PathBuf,
+    _folder: Folder,
     acceptor: Acceptor,
     server: Issuer,
     clients: Issuer,
@@ -28,18 +28,9 @@ struct Port {
     said: Vec<String>,
 }
 
-impl Drop for Port {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 impl Port {
     fn open(name: &str, is_mutual: bool) -> Port {
-        let folder = format!("touchline-office-tls-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("our folder");
+        let folder = Folder::new(name);
         let (server, clients) = (Issuer::new("the firm"), Issuer::new("back offices"));
         let issued = server.issue(HOST);
         let roots = clients.pem();
@@ -55,7 +46,7 @@ impl Port {
         let acceptor = Acceptor::open(&config, &folder, vec![None], Some(tls), reports);
         Port {
             acceptor: acceptor.expect("a port"),
-            folder,
+            _folder: folder,
             server,
             clients,
             now_ns: 1 << 60,

@@ -5,9 +5,9 @@ use super::{Acceptor, Reports};
 use crate::config::ReportConfig;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
 use touchline_fx_desk::sample::tell;
 use touchline_session::fix::{Event, Memory, Role, Session, Settings, Store};
+use touchline_testing::Folder;
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Message};
 
@@ -17,19 +17,13 @@ const PASSWORD: &[u8] = b"swordfish";
 
 /// A folder and the reports of a journal.
 struct Office {
-    folder: PathBuf,
+    folder: Folder,
     acceptor: Acceptor,
     now_ns: u64,
 }
 
 /// A received report: ExecID, whether it is marked as PossDup or PossResend, and its fields from ExecID on.
 type Received = (String, bool, bool, String);
-
-impl Drop for Office {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 fn config() -> ReportConfig {
     let text = "listen = \"127.0.0.1:0\"\nnumbers = \"n\"\n[[clients]]\ntarget = \"OPS\"\n[[clients]]\ntarget = \"RISK\"\n\
@@ -55,10 +49,7 @@ fn reports_after(count: usize, later_ns: u64, journal: [u8; 16]) -> Reports {
 impl Office {
     /// An acceptor of the first `count` lines.
     fn open(name: &str, count: usize) -> Office {
-        let name = format!("touchline-office-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("our folder");
+        let folder = Folder::new(name);
         let acceptor = Office::acceptor(&folder, count);
         Office {
             folder,
@@ -76,7 +67,7 @@ impl Office {
     fn restart(&mut self, count: usize) {
         let other = Acceptor::open(
             &config(),
-            &std::env::temp_dir(),
+            &Folder::new("nobody"),
             vec![],
             None,
             Reports::default(),
@@ -297,7 +288,7 @@ fn the_journal_of_another_engine_does_not_continue_the_numbers() {
     let nobody = |office: &mut Office| {
         let none = Acceptor::open(
             &config(),
-            &std::env::temp_dir(),
+            &Folder::new("nobody"),
             vec![],
             None,
             Reports::default(),

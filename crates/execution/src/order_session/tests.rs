@@ -485,8 +485,7 @@ fn wrong_logons_are_refused_with_the_reason() {
 #[test]
 fn a_password_file_that_others_may_read_is_refused() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = std::env::temp_dir().join(format!("touchline-password-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
+    let folder = touchline_testing::Folder::new("password");
     let file = folder.join("password");
     std::fs::write(&file, "sentinel\n").expect("a file");
     let mut config = Config::parse(&format!("{}password_file = \"password\"\n", text()))
@@ -512,7 +511,6 @@ fn a_password_file_that_others_may_read_is_refused() {
             }
         }
     }
-    std::fs::remove_dir_all(&folder).expect("a folder");
 }
 
 /// A message that is longer than the limit is reported as such, and the next one shows the gap.

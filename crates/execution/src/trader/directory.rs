@@ -64,6 +64,7 @@ mod tests {
     use std::fs;
     use std::time::Duration;
     use touchline_journal::{Options, Record, Refused, Root, WriterLock};
+    use touchline_testing::Folder;
 
     const SEGMENT_BYTES: u64 = 64 << 10;
 
@@ -119,7 +120,6 @@ mod tests {
     #[test]
     fn a_segment_is_compared_with_what_was_made() {
         let harms: [fn(&Path); 3] = [truncate, replace, remove];
-        let temporary = std::env::temp_dir();
         for (number, harm) in harms.into_iter().enumerate() {
             // A write of the journal after the cut makes the file as long again: only the next start finds that.
             let cases = match number {
@@ -127,9 +127,7 @@ mod tests {
                 _ => &["start", "rotated", "gone on"],
             };
             for &case in cases {
-                let name = format!("touchline-directory-{}-{number}-{case}", std::process::id());
-                let folder = temporary.join(name);
-                fs::create_dir_all(&folder).expect("a folder");
+                let folder = Folder::new("directory");
                 let mut journal = journal(&folder);
                 let mut directory = Directory::at(&folder.join("orders"));
                 let harmed = match case {
@@ -152,12 +150,9 @@ mod tests {
                 fs::rename(&directory.path, folder.join("moved")).expect("moved");
                 fs::create_dir(&directory.path).expect("another");
                 assert!(!directory.is_there(&journal));
-                drop(journal);
-                fs::remove_dir_all(&folder).expect("removed");
             }
         }
-        let folder = temporary.join(format!("touchline-directory-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Folder::new("directory");
         let mut journal = journal(&folder);
         let mut directory = Directory::at(&folder.join("orders"));
         assert_eq!(directory.lacks(&journal), None);
@@ -165,7 +160,5 @@ mod tests {
         let first = directory.path.join(segment_name(1));
         fs::rename(&first, first.with_extension("tlj.zst")).expect("renamed");
         assert_eq!(directory.lacks(&journal), None);
-        drop(journal);
-        fs::remove_dir_all(&folder).expect("removed");
     }
 }

@@ -231,34 +231,33 @@ impl Bank {
 
 #[track_caller]
 fn until(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Engine) -> bool) {
-    let start = Instant::now();
-    while !is_so(engine) {
-        assert!(
-            start.elapsed() < HANGS,
-            "{what} never came: {:?}",
-            engine.said
-        );
-        engine.round();
-        bank.work(engine.now_ns);
-        std::thread::sleep(Duration::from_micros(100));
-    }
+    rounds(what, engine, bank, 0, is_so);
 }
 
 /// [`until`], but time advances with the host's clock.
 #[track_caller]
 fn in_time(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Engine) -> bool) {
-    let start = Instant::now();
-    while !is_so(engine) {
-        assert!(
-            start.elapsed() < HANGS,
-            "{what} never came: {:?}",
-            engine.said
-        );
-        engine.now_ns += MS;
+    rounds(what, engine, bank, MS, is_so);
+}
+
+/// Rounds of both sides, between which time goes on by `step_ns`, until something is so.
+#[track_caller]
+fn rounds(
+    what: &str,
+    engine: &mut Engine,
+    bank: &mut Bank,
+    step_ns: u64,
+    is_so: impl Fn(&Engine) -> bool,
+) {
+    touchline_testing::until(what, HANGS, || {
+        if is_so(engine) {
+            return Ok(());
+        }
+        engine.now_ns += step_ns;
         engine.round();
         bank.work(engine.now_ns);
-        std::thread::sleep(Duration::from_micros(100));
-    }
+        Err(engine.said.clone())
+    });
 }
 
 fn server(certificate: &Issued, clients: Option<&Issuer>) -> Option<Server> {
@@ -529,8 +528,8 @@ fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
         assert!(error.starts_with(said), "{error}");
     }
     // Neither an engine nor a standby begins without the files, and no journal is made.
-    let folder = format!("touchline-over-tls-{}", std::process::id());
-    let folder = std::env::temp_dir().join(folder);
+    let parent = touchline_testing::Folder::new("tls");
+    let folder = parent.join("engine");
     let mut config = Config::parse(&text("roots_file = \"r.pem\"")).expect("a configuration");
     config.starts_at(&folder);
     config.run.directory = Some(folder.join("buses"));

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_execution::{Config, Incident, Trader, check_owner};
 use touchline_fx::command::{Command, Order};
@@ -13,6 +12,7 @@ use touchline_fx_desk::DeskClient;
 use touchline_lab::bank::bus;
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_testing::Folder;
 use touchline_transport::bus::Root;
 use touchline_transport::clock::wall_ns;
 use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
@@ -28,9 +28,8 @@ pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 /// Fields of a message, by tag.
 pub type Fields = Vec<(u32, String)>;
 
-/// The engine, its bank and its desk. Its folder is removed at the end.
+/// The engine, its bank and its desk.
 pub struct Rig {
-    pub folder: PathBuf,
     settings: String,
     quotes: Publisher,
     /// Whether its quotes state their value date.
@@ -39,16 +38,14 @@ pub struct Rig {
     desk: DeskClient,
     pub trader: Option<Trader>,
     pub incidents: Vec<Incident>,
+    /// Removed after the end of the engine.
+    pub folder: Folder,
 }
 
 impl Rig {
     /// An engine with these settings of `[run]`, and these of the bank.
     pub fn open(run: &str, bank: &str) -> Rig {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("touchline-execution-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a temporary folder");
+        let folder = Folder::new("execution");
         let root = Root::at(folder.join("buses"));
         let quotes = publisher(&root);
         let desk = DeskClient::open(&root, "fx-run", "desk").expect("a ring of ours");
@@ -264,13 +261,6 @@ pub fn copy(from: &Path, to: &Path) {
         if entry.file_type().expect("a type").is_file() {
             fs::copy(entry.path(), to.join(entry.file_name())).expect("a file of ours");
         }
-    }
-}
-
-impl Drop for Rig {
-    fn drop(&mut self) {
-        self.trader = None;
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
