@@ -21,7 +21,7 @@ const ROUNDS: usize = 9;
 const BUS: &str = "cost";
 
 fn main() {
-    let folder = std::env::temp_dir().join(format!("touchline-cost-{}", std::process::id()));
+    let folder = touchline_testing::Folder::new("cost");
     let root = Root::at(&folder);
     let settings = Settings {
         ring_bytes: 256 << 20,
@@ -36,7 +36,6 @@ fn main() {
     println!();
     writer::measure(&folder, &mut publisher);
     drop(publisher);
-    let _ = std::fs::remove_dir_all(&folder);
 }
 
 /// Drains the messages published in each pause, one reader after another.

@@ -4,6 +4,7 @@ use crate::publisher::{BUS, Process};
 use crate::tools::{has, libraries, package, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use touchline_testing::Folder;
 
 /// A language as compilers know it.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +57,7 @@ pub fn with_options(
 
 #[test]
 fn programs_compile_without_a_warning() {
-    let folder = tempfile();
+    let folder = folder();
     let compilers = [
         ("gcc", Language::C),
         ("clang", Language::C),
@@ -91,7 +92,6 @@ fn programs_compile_without_a_warning() {
             program(compiler, language, source, &folder.join("program"));
         }
     }
-    std::fs::remove_dir_all(folder).expect("our folder");
 }
 
 /// The shared library exports the functions of the header, and nothing else: symbols of Rust stay inside.
@@ -126,7 +126,7 @@ fn mistakes_are_refused_and_nothing_leaks() {
         touchline_testing::skip("mistakes of programs in C: there is no gcc");
         return;
     }
-    let folder = tempfile();
+    let folder = folder();
     let buses = folder.join("buses");
     let mut publisher = Process::start(&buses);
     publisher.step(&["define", "0", "ESU4", "100"]);
@@ -139,7 +139,6 @@ fn mistakes_are_refused_and_nothing_leaks() {
         assert_eq!(said, "all of it holds\n");
     }
     drop(publisher);
-    std::fs::remove_dir_all(folder).expect("our folder");
 }
 
 /// A wait says whether its time has passed or the bus was stopped; absent numbers are absent.
@@ -149,7 +148,7 @@ fn waits_and_values_of_cpp_are_told_apart() {
         touchline_testing::skip("waits in C++: there is no g++");
         return;
     }
-    let folder = tempfile();
+    let folder = folder();
     let buses = folder.join("buses");
     let mut publisher = Process::start(&buses);
     publisher.step(&["define", "0", "ESU4", "100"]);
@@ -160,7 +159,6 @@ fn waits_and_values_of_cpp_are_told_apart() {
     let said = run(Command::new(program).arg(BUS).arg(&buses));
     assert_eq!(said, "all of it holds\n");
     drop(publisher);
-    std::fs::remove_dir_all(folder).expect("our folder");
 }
 
 /// A compiler set to an older standard says which one the header needs.
@@ -190,16 +188,7 @@ fn the_program_of_the_page_is_the_example() {
     assert!(!rest.contains("```c\n"), "one program");
 }
 
-/// A folder of this test.
-pub fn tempfile() -> PathBuf {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!(
-        "touchline-languages-{}-{number}",
-        std::process::id()
-    ));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+/// A folder of this test, in which programs of other users read.
+pub fn folder() -> Folder {
+    Folder::new("languages").for_every_user()
 }

@@ -35,7 +35,7 @@ fn next(stream: &mut EventStream) -> Poll<Option<Streamed>> {
 
 #[test]
 fn loops_over_several_buses_and_streams_end_in_a_forked_child() {
-    let folder = crate::compile::tempfile();
+    let folder = crate::compile::folder();
     let directory = folder.join("buses");
     let root = Root::at(&directory);
     let _publisher = Publisher::open(&root, "test", &Settings::default()).expect("a new bus");
@@ -58,5 +58,4 @@ fn loops_over_several_buses_and_streams_end_in_a_forked_child() {
         first == Poll::Ready(Some(Streamed::Event(forked))) && is_over
     }));
     drop((buses, stream));
-    std::fs::remove_dir_all(folder).expect("our folder");
 }

@@ -1,6 +1,6 @@
 //! Memory of a reader in Python over a day.
 
-use crate::compile::tempfile;
+use crate::compile::folder;
 use crate::day;
 use crate::publisher::{BUS, Kind, Process};
 use crate::tools::package;
@@ -22,7 +22,7 @@ fn a_day_of_arrays_takes_no_more_memory_than_half_of_it() {
     };
     let packets = std::env::var("TOUCHLINE_DAY_PACKETS").ok();
     let packets = packets.map_or(PACKETS, |text| text.parse().expect("a number"));
-    let folder = tempfile();
+    let folder = folder();
     let directory = folder.join("buses");
     let mut publisher = Process::start_as(&directory, Kind::Day);
     publisher.step(&["begin"]);
@@ -50,5 +50,4 @@ fn a_day_of_arrays_takes_no_more_memory_than_half_of_it() {
     }
     println!("{packets} packets: {}", ask("end"));
     assert!(reader.wait().expect("our child").success());
-    std::fs::remove_dir_all(folder).expect("our folder");
 }

@@ -1,6 +1,6 @@
 //! Readers in Python in bad moments: no message is lost or given twice, and no program is aborted. Also times that are absent.
 
-use crate::compile::tempfile;
+use crate::compile::folder;
 use crate::publisher::{BUS, Kind, Process};
 use crate::tools::{package, run};
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ fn readers_in_bad_moments_get_each_message_once() {
     let Some(python) = built::python("python-tests", &["numpy", "pytest"]) else {
         return;
     };
-    let folder = tempfile();
+    let folder = folder();
     let directory = folder.join("buses");
     let mut publisher = Process::start_as(&directory, Kind::Lossless);
     publisher.step(&["define", "0", "ESU4", "100"]);
@@ -48,7 +48,6 @@ fn readers_in_bad_moments_get_each_message_once() {
     assert!(output.status.success(), "{said}{failed}");
     assert!(failed.is_empty(), "{failed}");
     drop(publisher);
-    std::fs::remove_dir_all(folder).expect("our folder");
 }
 
 /// A time that a venue does not state is `None` in events and lists, and `NaT` in arrays.
@@ -68,7 +67,7 @@ assert numpy.isnat(times.astype("datetime64[ns]")).all(), times
     let Some(python) = built::python("python-tests", &["numpy", "pytest"]) else {
         return;
     };
-    let folder = tempfile();
+    let folder = folder();
     let directory = folder.join("buses");
     let mut publisher = Process::start(&directory);
     publisher.step(&["bare", "0", "BARE", "100"]);
@@ -77,5 +76,4 @@ assert numpy.isnat(times.astype("datetime64[ns]")).all(), times
     command.env("PYTHONPATH", built::python_package(&folder.join("python")));
     run(&mut command);
     drop(publisher);
-    std::fs::remove_dir_all(folder).expect("our folder");
 }

@@ -1,12 +1,12 @@
 //! A publisher in a process of its own, so that it can be stopped and killed. It obeys lines on its standard input.
 
 use crate::day;
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use touchline_shm::clock::boot_ns;
+use touchline_testing::with_role;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Lossless, Publisher, Root, Settings};
 use touchline_types::{
@@ -16,10 +16,6 @@ use touchline_types::{
     UpdateAction, Validity,
 };
 
-/// Tells a process of this test program that it is a publisher in this directory.
-const DIRECTORY: &str = "TOUCHLINE_TEST_PUBLISHER";
-/// Tells it which bus it has.
-const KIND: &str = "TOUCHLINE_TEST_BUS";
 /// Kinds of buses.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -35,10 +31,7 @@ pub const BUS: &str = "test";
 
 /// A running publisher.
 pub struct Process {
-    child: Child,
-    /// Standard input of the process; `None` after it was closed, which ends the process.
-    steps: Option<ChildStdin>,
-    done: BufReader<std::process::ChildStdout>,
+    process: touchline_testing::Process,
 }
 
 impl Process {
@@ -49,75 +42,44 @@ impl Process {
 
     /// Starts one with a bus of this kind.
     pub fn start_as(directory: &Path, kind: Kind) -> Process {
-        let program = std::env::current_exe().expect("this program");
-        let mut child = Command::new(program)
-            .args([
-                "--exact",
-                "publisher::a_publisher_ends_with_its_input",
-                "--nocapture",
-            ])
-            .env(DIRECTORY, directory)
-            .env(KIND, format!("{kind:?}"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("this program starts");
-        let steps = child.stdin.take();
-        let done = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut process = Process { child, steps, done };
+        let test = "publisher::a_publisher_ends_with_its_input";
+        let mut command = with_role(&[], test, &format!("{kind:?}"), directory);
+        let process = touchline_testing::Process::start(command.stdin(Stdio::piped()));
+        let mut process = Process { process };
         process.until("ready");
         process
     }
 
     /// Publishes what the words say, and returns when it is published.
     pub fn step(&mut self, words: &[&str]) {
-        let steps = self.steps.as_mut().expect("it was not told to end");
-        writeln!(steps, "{}", words.join(" ")).expect("the publisher runs");
+        self.process.tell(&words.join(" "));
         self.until("done");
     }
 
     /// Sends a signal; after a death returns when the process has gone.
     pub fn signal(&mut self, signal: &str) {
-        let id = self.child.id().to_string();
-        crate::tools::run(Command::new("kill").args([signal, &id]));
-        if signal == "-KILL" {
-            self.child.wait().expect("our child");
+        match signal.trim_start_matches('-') {
+            "KILL" => self.process.kill(),
+            signal => self.process.signal(signal),
         }
     }
 
     fn until(&mut self, word: &str) {
-        let mut line = String::new();
-        loop {
-            line.clear();
-            let read = self.done.read_line(&mut line).expect("a pipe");
-            assert!(read > 0, "the publisher has ended before it said {word}");
-            if line.trim_end().ends_with(word) {
-                return;
-            }
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        while !self.process.next_line().ends_with(word) {}
     }
 }
 
 /// With the environment's word this is the publisher; without it, its parts are tested here.
 #[test]
 fn a_publisher_ends_with_its_input() {
-    let Some(directory) = std::env::var_os(DIRECTORY) else {
-        let folder = crate::compile::tempfile();
+    let Some((kind, directory)) = touchline_testing::role() else {
+        let folder = crate::compile::folder();
         let mut process = Process::start(&folder.join("buses"));
         process.step(&["define", "0", "ESU4", "100"]);
-        process.steps = None;
-        assert!(process.child.wait().expect("our child").success());
-        std::fs::remove_dir_all(folder).expect("our folder");
+        process.process.close();
+        assert!(process.process.wait().success());
         return;
     };
-    let kind = std::env::var(KIND).unwrap_or_default();
     let small = Settings {
         ring_bytes: 64 * 1024,
         instruments_max: 64,
@@ -137,7 +99,7 @@ fn a_publisher_ends_with_its_input() {
         "Day" => day::settings(),
         _ => panic!("no such bus: {kind}"),
     };
-    let root = Root::at(Path::new(&directory));
+    let root = Root::at(directory);
     let mut out = Publisher::open(&root, BUS, &settings).expect("no other process writes it");
     println!("ready");
     let (send, steps) = channel();

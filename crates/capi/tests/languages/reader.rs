@@ -7,18 +7,17 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_client::{
     Aggressor, Bus, Connection, Error, Event, Events, Instrument, Lag, LevelAction, OrderAction,
     Quote, Side, State,
 };
+use touchline_testing::{PATIENCE, until};
 
 /// Tells a process of this test program that it is the reader in Rust, in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_READER";
 /// Tells a reader how to join: `wait`, `ready`, `books`, `lossless` or nothing.
 const MODE: &str = "TOUCHLINE_TEST_MODE";
-/// Longest time for a line.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program of a language.
 #[derive(Clone, Debug)]
@@ -180,14 +179,9 @@ impl Running {
 
     /// Waits until it has ended, and returns its status.
     pub fn end(mut self) -> ExitStatus {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().expect("our child") {
-                return status;
-            }
-            assert!(Instant::now() < until, "a reader does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until("the end of a reader", PATIENCE, || {
+            self.child.try_wait().expect("our child")
+        })
     }
 }
 

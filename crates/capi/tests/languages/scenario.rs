@@ -1,9 +1,9 @@
 //! One scenario for all languages: a file of steps, and of the lines that a reader says after them.
 
-use crate::compile::tempfile;
+use crate::compile::folder;
 use crate::publisher::{BUS, Kind, Process};
 use crate::reader::{Reader, Running, readers};
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -13,28 +13,27 @@ const STRANGER: u32 = 64_999;
 
 #[test]
 fn every_language_says_the_same() {
-    let folder = tempfile();
+    let folder = folder();
     let languages = readers(&folder);
     std::thread::scope(|scope| {
         for (number, reader) in languages.iter().enumerate() {
-            let stage = Stage::new(reader, folder.join(number.to_string()));
-            scope.spawn(|| stage.play());
+            let scenario = Scenario::new(reader, folder.join(number.to_string()));
+            scope.spawn(|| scenario.play());
         }
     });
-    fs::remove_dir_all(folder).expect("our folder");
 }
 
 /// The scenario in one language.
-struct Stage<'a> {
+struct Scenario<'a> {
     reader: &'a Reader,
     directory: PathBuf,
     publisher: Option<Process>,
     running: Option<Running>,
 }
 
-impl<'a> Stage<'a> {
-    fn new(reader: &'a Reader, directory: PathBuf) -> Stage<'a> {
-        Stage {
+impl<'a> Scenario<'a> {
+    fn new(reader: &'a Reader, directory: PathBuf) -> Scenario<'a> {
+        Scenario {
             reader,
             directory,
             publisher: None,
