@@ -56,6 +56,7 @@ impl Cross<'_> {
 mod tests {
     use super::*;
     use std::fs;
+    use touchline_testing::Folder;
 
     #[test]
     fn a_missing_tool_is_named_with_the_command_that_installs_it() {
@@ -64,14 +65,12 @@ mod tests {
             c_compiler: "some-gcc",
             packages: "some-tools",
         };
-        let folder = env::temp_dir().join(format!("xtask-cross-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new("cross");
         let none = cross.missing_in(&folder.join("none"), folder.as_os_str());
         assert!(none.unwrap().contains("rustup target add some-target"));
         let no_compiler = cross.missing_in(&folder, folder.as_os_str());
         assert!(no_compiler.unwrap().contains("some-tools"));
         fs::write(folder.join("some-gcc"), "").unwrap();
         assert_eq!(cross.missing_in(&folder, folder.as_os_str()), None);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

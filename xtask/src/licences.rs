@@ -181,6 +181,7 @@ fn text(value: &Value) -> Result<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use touchline_testing::Folder;
 
     /// A program that needs `linked`, tests itself with `tester`, and a tool that needs `tooling`.
     fn refused(linked: Option<&str>, tooling: &str) -> Vec<String> {
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_lock_file_without_a_new_dependency_does_not_fit() {
-        let user = std::env::temp_dir().join(format!("touchline-lock-{}", std::process::id()));
+        let user = Folder::new("lock");
         let write = |name: &str, text: &str| std::fs::write(user.join(name), text).unwrap();
         std::fs::create_dir_all(user.join("used")).unwrap();
         let package = "version = \"0.1.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n";
@@ -255,7 +256,6 @@ mod tests {
         assert!(locked("", "").is_err());
         let used = "\n[[package]]\nname = \"used\"\nversion = \"0.1.0\"\n";
         locked("dependencies = [\n \"used\",\n]\n", used).unwrap();
-        std::fs::remove_dir_all(user).unwrap();
     }
 
     #[test]

@@ -48,6 +48,7 @@ const RULES: &[(&str, Rule)] = &[
     ("crate heads", heads::check),
     ("no_std", heads::no_std),
     ("ignored tests", words::ignored_tests),
+    ("temporary folders", words::temporary_folders),
     ("banned words", words::banned),
     ("dialect", dialect::check),
     ("links", links::check),

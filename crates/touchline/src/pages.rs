@@ -41,8 +41,8 @@ fn visible(command: &Command, page: &str, found: &mut Vec<(String, Command)>) {
 #[test]
 fn each_command_has_a_man_page_and_completions() {
     let asked = std::env::var_os("TOUCHLINE_PAGES").map(PathBuf::from);
-    let own = || std::env::temp_dir().join(format!("touchline-pages-{}", std::process::id()));
-    let folder = asked.clone().unwrap_or_else(own);
+    let own = touchline_testing::Folder::new("pages");
+    let folder = asked.unwrap_or_else(|| own.to_path_buf());
     write(&folder);
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect(name);
 
@@ -70,8 +70,5 @@ fn each_command_has_a_man_page_and_completions() {
                 "fish: {page} --{long}"
             );
         }
-    }
-    if asked.is_none() {
-        std::fs::remove_dir_all(folder).expect("our folder");
     }
 }

@@ -49,6 +49,32 @@ pub fn ignored_tests(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
+/// Files with a temporary folder that is not of a test, the kit of the tests, and a file that a failed test leaves.
+const TEMPORARY: [&str; 5] = [
+    "crates/testing/src/folder.rs",
+    "crates/touchline/src/bench/decode_fix.rs",
+    "crates/touchline/src/demo/folder.rs",
+    "crates/touchline/src/top/draw/tests.rs",
+    "fuzz/src/config.rs",
+];
+
+/// Tests take their temporary folders from the kit, which removes them.
+pub fn temporary_folders(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let files = repository.rust_lines();
+    for (path, lines) in files.filter(|(path, _)| !TEMPORARY.contains(path)) {
+        let made = lines.iter().enumerate();
+        for (at, _) in made.filter(|(_, line)| line.code.contains("temp_dir()")) {
+            let (what, fix) = (
+                "a temporary folder of its own",
+                "use touchline_testing::Folder",
+            );
+            findings.push(Finding::new(path, at + 1, what, fix));
+        }
+    }
+    findings
+}
+
 /// No word of the ban list, no path of one machine, no number of a ticket.
 pub fn banned(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -117,6 +143,17 @@ mod tests {
             findings.iter().map(|found| found.line).collect::<Vec<_>>(),
             [2]
         );
+    }
+
+    #[test]
+    fn a_temporary_folder_is_found_outside_of_the_kit() {
+        let code = "fn f() {\n    std::env::temp_dir();\n}\n";
+        let files = [("crates/a/tests/b.rs", code), (TEMPORARY[0], code)];
+        let findings = temporary_folders(&Repository::of(&files));
+        let places = findings
+            .iter()
+            .map(|found| (found.path.as_str(), found.line));
+        assert_eq!(places.collect::<Vec<_>>(), [("crates/a/tests/b.rs", 2)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::codegen::{cme_templates, files};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use touchline_testing::Folder;
 use touchline_testing::{captures, schemas};
 use xtask::codegen::read::{from_file, from_texts};
 use xtask::codegen::{differing, formatted, load, rust};
@@ -68,9 +69,7 @@ fn committed_views_are_as_generated() {
 /// A folder named by mistake does not lose its files.
 #[test]
 fn only_generated_files_are_replaced() {
-    let folder =
-        std::env::temp_dir().join(format!("touchline-codegen-test-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a scratch folder");
+    let folder = Folder::new("codegen");
     let (schema_path, out) = (folder.join("schema.xml"), folder.join("out"));
     let message =
         "<message name=\"M\" id=\"1\"><field name=\"a\" id=\"1\" type=\"uint8\"/></message>";
@@ -106,7 +105,6 @@ fn only_generated_files_are_replaced() {
         fs::read_to_string(out.join("own.rs")).ok().as_deref(),
         Some("fn own() {}")
     );
-    fs::remove_dir_all(&folder).expect("the scratch folder");
 }
 
 #[test]
