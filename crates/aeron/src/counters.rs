@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_void};
 /// Kind of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterKind {
-    /// Of the whole driver; see [`SystemCounter`].
+    /// Counter of the whole driver; see [`SystemCounter`].
     System,
     /// Position up to which a publication may send.
     PublisherLimit,

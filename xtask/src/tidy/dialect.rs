@@ -119,7 +119,7 @@ pub fn print(repository: &Repository, of: Option<&str>) {
     }
 }
 
-/// Of each crate or folder: a file, and the counts.
+/// A file and the counts of each crate or folder.
 fn by_crate(repository: &Repository) -> BTreeMap<String, (String, Dialect)> {
     let mut crates: BTreeMap<String, (String, Dialect)> = BTreeMap::new();
     for (path, lines) in written(repository) {
