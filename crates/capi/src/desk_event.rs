@@ -86,7 +86,7 @@ impl tl_desk_event {
         }
     }
 
-    /// Of an event of the client.
+    /// Event in C of an event of the client.
     pub fn of(event: &Event) -> tl_desk_event {
         let mut flat = tl_desk_event::new(event.kind());
         match event {
@@ -105,7 +105,7 @@ impl tl_desk_event {
         flat
     }
 
-    /// Of a parent.
+    /// Event in C of a parent.
     pub fn of_parent(row: &ParentRow) -> tl_desk_event {
         let limit = |limit: &str| {
             let price = ticks::traded(limit.as_bytes());
@@ -125,7 +125,7 @@ impl tl_desk_event {
         }
     }
 
-    /// Of an order at a bank.
+    /// Event in C of an order at a bank.
     pub fn of_order(row: &OrderRow) -> tl_desk_event {
         let terms = &row.terms;
         tl_desk_event {
@@ -143,7 +143,7 @@ impl tl_desk_event {
         }
     }
 
-    /// Of a fill, a bust or a correction.
+    /// Event in C of a fill, a bust or a correction.
     pub fn of_fill(row: &FillRow) -> tl_desk_event {
         let of = &row.fill;
         let parent = of.parent.unwrap_or_default();
@@ -163,7 +163,7 @@ impl tl_desk_event {
         }
     }
 
-    /// Of the position of a pair.
+    /// Event in C of the position of a pair.
     pub fn of_position(pair: &str, row: &PairRow) -> tl_desk_event {
         let [worst_long, worst_short] = row.worst;
         tl_desk_event {
@@ -177,7 +177,7 @@ impl tl_desk_event {
         }
     }
 
-    /// Of an alarm.
+    /// Event in C of an alarm.
     pub fn of_alarm(row: &AlarmRow) -> tl_desk_event {
         tl_desk_event {
             at_ns: row.at_ns,

@@ -107,7 +107,7 @@ impl tl_event {
         }
     }
 
-    /// Of an event of the client.
+    /// Event in C of an event of the client.
     pub fn of(event: &Event) -> tl_event {
         let mut flat = tl_event::none();
         flat.end_of_batch = u8::from(event.end_of_batch());

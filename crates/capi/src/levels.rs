@@ -49,7 +49,7 @@ pub struct tl_order {
 }
 
 impl tl_level {
-    /// Of both books.
+    /// Level of both books together.
     fn merged(level: &ConsolidatedLevel) -> tl_level {
         tl_level {
             price: level.price.0,
@@ -63,7 +63,7 @@ impl tl_level {
         }
     }
 
-    /// Of one book alone.
+    /// Level of one book alone.
     fn of(kind: BookKind, level: &Level) -> tl_level {
         let quantity = level.quantity.mantissa();
         let (direct, implied) = match kind {

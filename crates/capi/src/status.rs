@@ -73,7 +73,7 @@ pub fn guarded(call: impl FnOnce() -> Result<tl_status, Failure>) -> tl_status {
                 .into(),
         },
     };
-    // It may repeat an argument, and a program prints it.
+    // The sentence may repeat an argument, and a program prints it.
     let sentence = Visible(&failure.sentence).to_string();
     SENTENCE.with_borrow_mut(|last| *last = CString::new(sentence).unwrap_or_default());
     failure.kind as tl_status

@@ -26,7 +26,7 @@ pub enum Kind {
     Day,
 }
 
-/// Name of its bus.
+/// Bus of a simulated [`day`].
 pub const BUS: &str = "test";
 
 /// A running publisher.
