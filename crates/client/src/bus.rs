@@ -35,7 +35,7 @@ pub struct Bus {
     stopper: Stopper,
 }
 
-/// Where the messages come from.
+/// Source of the messages.
 #[expect(
     clippy::large_enum_variant,
     reason = "read for each message: in place, not behind a pointer"

@@ -26,7 +26,7 @@ pub struct Names {
     pub kind: &'static str,
     /// Beginning of the constants in C: `TL_STATE`.
     pub prefix: &'static str,
-    /// Where the values occur.
+    /// Places in which the values occur.
     pub about: &'static str,
     /// The values.
     pub names: &'static [Name],

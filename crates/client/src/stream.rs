@@ -20,7 +20,7 @@ pub struct EventStream {
     thread: Option<JoinHandle<()>>,
     /// The process that has the thread.
     owner: Process,
-    /// That this is another process was reported.
+    /// The fork was reported: this process is not the one that joined.
     fork_notified: bool,
 }
 

@@ -46,7 +46,7 @@ impl Options {
         self
     }
 
-    /// Where commands go, for [`Client`](super::Client) and [`kill`](super::kill), which need no journal.
+    /// Address of commands, for [`Client`](super::Client) and [`kill`](super::kill), which need no journal.
     ///
     /// # Errors
     /// There is no such group.

@@ -21,7 +21,7 @@ pub(super) struct AllBooks {
 }
 
 impl AllBooks {
-    /// Of a change whose books are noted.
+    /// State of a change of all books, whose earlier state is stored.
     pub fn new(meta: &Meta) -> AllBooks {
         AllBooks {
             from: 0,

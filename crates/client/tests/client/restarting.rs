@@ -252,7 +252,7 @@ fn each_live_book_has_its_event_when_a_publisher_ends_and_when_the_next_one_star
 fn nothing_of_a_publisher_that_ended_or_stalled_is_live_for_a_reader_that_joins_later() {
     for (is_stalled, has_channel) in [(false, true), (false, false), (true, true)] {
         let world = World::new();
-        // So large that the ring has everything when the reader joins.
+        // A ring that is large enough to hold every message when the reader joins.
         let settings = Settings {
             ring_bytes: 1 << 20,
             ..small()
