@@ -162,9 +162,9 @@ pub trait Feed {
 /// Warning about a venue's message, for the log. Texts may contain text of the venue, unescaped, and no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// It rejected a request or a message: its message, with the reason.
+    /// The venue rejected a request or a message: its message, with the reason.
     Rejected(String),
-    /// It makes a book inconsistent again and again.
+    /// The venue makes a book inconsistent again and again.
     BookFails {
         /// The book, and the error in it.
         reason: String,

@@ -8,7 +8,7 @@ use crate::ReceiveTime;
 /// A venue's rule for sequence resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// It never does: lower numbers are copies.
+    /// The venue never resets its sequence numbers: lower numbers are copies.
     Never,
     /// Packets name their session; a session other than the present and the previous one is a sequence reset.
     NewSession,
@@ -32,7 +32,7 @@ pub struct Offered<'a> {
 /// Result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It contains the next number: process it now, without the numbers before `from`.
+    /// The packet contains the next number: process it now, without the numbers before `from`.
     Deliver {
         /// First number that was not processed yet.
         from: u64,
@@ -41,7 +41,7 @@ pub enum Verdict {
     Buffered,
     /// All its numbers were processed, lost, or are buffered already.
     Duplicate,
-    /// It belongs to the previous session.
+    /// The packet belongs to the previous session.
     Old,
     /// Other steps come first: take the due steps, and offer it again.
     Again,

@@ -26,24 +26,24 @@ mod sent;
 /// Result of offering a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is the next one: process it now.
+    /// The packet is the next one: process it now.
     Deliver,
-    /// It waits behind a gap.
+    /// The packet waits behind a gap.
     Buffered,
     /// A copy was processed or is buffered.
     Duplicate,
     /// Its number was declared lost before it arrived.
     Late,
-    /// It was sent before the last sequence reset.
+    /// The packet was sent before the last sequence reset.
     OldEpoch,
     /// Its number is below the next one and its sending time differs from that of the processed packet of this number,
     /// or its sending time is implausible now: it waits for packets that agree with it.
     Contradicts,
     /// A packet with its number, sending time and length was processed or is buffered, and has other bytes.
     Differs,
-    /// It is the first packet of all; it waits for confirmation.
+    /// The very first packet; it waits for confirmation.
     First,
-    /// It is beyond the window; it waits for a second packet near it.
+    /// The packet is beyond the window; it waits for a second packet near it.
     OutOfWindow,
 }
 

@@ -19,9 +19,9 @@ pub(super) struct PriceSnapshot {
 pub(super) enum Use {
     /// None: it is older than the book.
     Ignore,
-    /// It replaces the book, and the entries queued behind it are replayed.
+    /// The snapshot replaces the book, and the entries queued behind it are replayed.
     Replace,
-    /// It ends before the queued entries; a later cycle will reach them.
+    /// The snapshot ends before the queued entries; a later cycle will reach them.
     TooOld,
 }
 
@@ -131,9 +131,8 @@ impl Channel {
             snapshot_sequence,
         } = snapshot;
         if !price.gap {
-            // It is newer than all received entries: it confirms the book. After a lost reset, its number can have any
-            // value.
-            // between, its number may be anything.
+            // A snapshot newer than all received entries confirms the book. After a lost reset, or with a reset in
+            // between, its number may have any value.
             let news = rpt_seq > price.last_rpt || snapshot_sequence > price.last_seen;
             return if news { Use::Replace } else { Use::Ignore };
         }

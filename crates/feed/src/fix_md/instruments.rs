@@ -18,7 +18,7 @@ pub enum Book {
     Live,
     /// The venue rejected the request.
     Rejected,
-    /// It is inconsistent, and will be requested again.
+    /// The book is inconsistent, and will be requested again.
     Inconsistent,
 }
 

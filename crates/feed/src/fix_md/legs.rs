@@ -75,7 +75,7 @@ impl<'a> ListedLegs<'a> {
         Ok(legs)
     }
 
-    /// Those of the resolved legs whose instruments are selected, but not in the table yet.
+    /// Resolved legs whose instruments are selected, but not in the table yet.
     pub fn missing(&self, legs: &Legs, chosen: &Symbols) -> MissingLegs {
         let both = self.legs.iter().zip(legs.as_slice()).enumerate();
         let missing = both.filter_map(|(place, (listed, leg))| {

@@ -220,7 +220,7 @@ impl MarketData {
                 self.counters.requests_refused += 1;
                 let printed = printed(message, password);
                 self.warning.get_or_insert(Warning::Rejected(printed));
-                // It does not replace an earlier reason.
+                // An earlier reason stays.
                 if self.failure.cause().is_none() {
                     self.failure.say(messages::text(message, password));
                 }

@@ -361,7 +361,7 @@ fn a_snapshot_is_of_the_symbol_wherever_it_stands() {
     }
 }
 
-/// It is not known of which book it is: an operator must read that.
+/// The book of the snapshot is unknown: an operator must read that.
 #[test]
 fn a_snapshot_that_names_no_instrument_closes_the_connection() {
     for body in [

@@ -66,7 +66,7 @@ trait Owner {
 struct State {
     next_in: u64,
     counted: Vec<u64>,
-    /// Of market data. A body that the session rejects is not counted by both.
+    /// Counters of market data. A body that the session rejects is not counted by both.
     entries: Option<Vec<u64>>,
     validities: Vec<Validity>,
     is_over: bool,

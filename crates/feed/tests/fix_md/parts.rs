@@ -52,7 +52,7 @@ fn a_change_in_parts_is_published_once() {
     let middle = "296=1|302=1|893=N|295=1|299=0|188=1.2|";
     for last in [
         "296=1|302=1|893=Y|295=1|299=1|134=1|188=1.0|",
-        // It publishes nothing by itself.
+        // This message publishes no event by itself.
         "296=1|302=1|893=Y|295=1|299=7|188=0|",
     ] {
         let mut world = live();

@@ -177,7 +177,7 @@ impl Arbiter {
             self.window.wait_ns(),
         );
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
-            // It may be of an exchange that restarted a little behind the clock, while only one line is received.
+            // The packet may be of an exchange that restarted a little behind the clock, while only one line is received.
             self.conflict = Some(self.window.next() - 1);
         }
         self.earlier.clear();
@@ -256,7 +256,7 @@ impl Arbiter {
             jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
         if earlier_ended_first {
-            // It was of the previous epoch.
+            // The earlier packets were of the previous epoch.
             self.earlier.take_forgotten();
         }
         self.note_forgotten();

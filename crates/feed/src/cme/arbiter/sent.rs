@@ -104,7 +104,7 @@ impl SentTimes {
         if sent == other {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
-            // It was sent before the packets processed after it; a sequence reset is sent later.
+            // The packet of a lost number was sent before the packets processed after it; a sequence reset is sent later.
             let is_before = sending_ns <= self.behind(sequence, next).unwrap_or(processed_ns);
             let is_recent = sending_ns <= processed_ns && processed_ns - sending_ns < LATE_NS_MAX;
             if is_before && is_recent {

@@ -26,7 +26,7 @@ impl Default for Output {
     }
 }
 
-/// It may hold a password.
+/// Without the bytes, which may contain a password.
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Output({} bytes)", self.end - self.start)

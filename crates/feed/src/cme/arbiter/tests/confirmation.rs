@@ -555,7 +555,7 @@ fn a_packet_a_second_ahead_is_contradicted_by_the_venues_own() {
     }
 }
 
-/// It has the same sending time as the venue's packet; only the length differs.
+/// The forged packet has the same sending time as the venue's packet; only the length differs.
 #[test]
 fn a_packet_with_the_same_time_and_another_length_is_a_conflict() {
     let mut bench = at(3);
