@@ -222,7 +222,7 @@ impl<S: Copy + Ord> Report<S> {
         self.packets.values().sum()
     }
 
-    /// Of no packet.
+    /// An empty report.
     pub(crate) fn new() -> Report<S> {
         Report {
             packets: BTreeMap::new(),

@@ -28,7 +28,7 @@ struct Seen {
 struct Bank {
     heard_ms: u64,
     quoted_ms: [u64; 2],
-    /// It sends nothing until then; the same of the quotes of each pair.
+    /// Time until which the bank sends no message; the same of the quotes of each pair.
     quiet_until_ms: u64,
     unquoted_until_ms: [u64; 2],
 }

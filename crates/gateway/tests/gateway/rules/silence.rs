@@ -201,7 +201,7 @@ fn a_dead_incremental_feed_is_stale_as_soon_as_snapshots_are_ahead_of_it() {
     bench.published(&["channel stale stale"]);
     let counters = bench.counters();
     assert_eq!((counters.channel_silences, counters.feed_timeouts), (0, 1));
-    // It goes on, and has lost a packet.
+    // The incremental feed continues, and has lost a packet.
     bench.packet(4, &[heartbeat()]);
     bench.wait();
     let said = bench.take_published();
