@@ -169,7 +169,7 @@ fn above(group: SocketAddrV4) -> SocketAddrV4 {
 fn forward(directions: &[Direction; 2], shared: &Shared, mut stream: FaultStream) {
     let start = Instant::now();
     let mut bytes = vec![0; BYTES_MAX];
-    // Where data came from last.
+    // Last source of data.
     let mut near: Option<SocketAddr> = None;
     while !shared.is_stopped.load(Ordering::Relaxed) {
         let now_ns = start.elapsed().as_nanos() as u64;

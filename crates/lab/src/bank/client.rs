@@ -42,7 +42,7 @@ pub enum Delivery {
     Sound,
     /// Its checksum is wrong.
     BadChecksum,
-    /// It never comes.
+    /// The message never comes.
     Missing,
 }
 
@@ -246,7 +246,7 @@ impl Client {
                     self.quotes += 1;
                     subscription.has_book = true;
                 }
-                // It does not read.
+                // The client does not read.
                 Err(_) => self.is_cut = true,
             }
         }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 /// Banks cannot be opened.
 #[derive(Debug)]
 pub enum OpenError {
-    /// Of a port.
+    /// Error of a port.
     Port(touchline_net::stream::Error),
-    /// Of this file of the folder.
+    /// Error of this file of the folder.
     File(PathBuf, io::Error),
 }
 

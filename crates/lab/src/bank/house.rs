@@ -293,7 +293,7 @@ impl Bank {
         self.port.address()
     }
 
-    /// Where its dealing desk listens, with the real port.
+    /// Address on which its dealing desk listens, with the real port.
     pub fn orders_address(&self) -> Option<SocketAddrV4> {
         self.dealer.as_ref().map(Dealer::address)
     }

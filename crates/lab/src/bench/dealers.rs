@@ -29,9 +29,9 @@ const APPLICATION: Application<'static> = Application {
 /// Answer to an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It is filled at its price.
+    /// The order is filled at its price.
     Fill,
-    /// It stays open until it is canceled.
+    /// The order stays open until it is canceled.
     Open,
 }
 
@@ -95,7 +95,7 @@ impl Dealers {
         })
     }
 
-    /// Where each listens.
+    /// Address on which each listens.
     pub fn addresses(&self) -> Vec<SocketAddrV4> {
         let desks = self.desks.iter();
         desks.map(|desk| desk.listener.address()).collect()

@@ -24,7 +24,7 @@ pub enum Method {
     Xdp(Mode),
 }
 
-/// Where packets are sent.
+/// Network on which packets are sent.
 #[derive(Debug)]
 pub enum Network {
     /// Over one interface of this host, by name or address.
@@ -36,7 +36,7 @@ pub enum Network {
 /// Parameters of sending and receiving.
 #[derive(Debug)]
 pub struct Plan {
-    /// Where packets are sent.
+    /// Network on which packets are sent.
     pub network: Network,
     /// Bytes of each packet, at least 8: it begins with the time of its sending.
     pub payload_bytes: usize,

@@ -18,7 +18,7 @@ pub struct Initiator {
     making: Option<Stream>,
     connections: u64,
     failures: u64,
-    /// Of attempts without a logon.
+    /// Backoff of attempts without a logon.
     backoff: Backoff,
     is_up: bool,
     news: VecDeque<News>,

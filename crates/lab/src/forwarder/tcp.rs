@@ -80,7 +80,7 @@ impl TcpForwarder {
         })
     }
 
-    /// Where clients connect.
+    /// Address to which clients connect.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -298,7 +298,7 @@ mod tests {
         };
         let forwarder = TcpForwarder::start(server(bytes.clone()), faults, 3).expect("sockets");
         assert_eq!(received(&forwarder), (bytes.clone(), None));
-        // It counts behind what it sends.
+        // The forwarder counts after it sends.
         let counted = |what: fn(&TcpForwarded) -> bool| {
             let start = Instant::now();
             while !what(&forwarder.forwarded()) {

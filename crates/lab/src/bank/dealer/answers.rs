@@ -58,7 +58,7 @@ pub enum Answer<'a> {
         quantity: i64,
         price: i64,
     },
-    /// Of a question; of a mass status with how many reports there are, and whether it is the last.
+    /// Answer to a status request; that of a mass status has the number of reports, and whether it is the last.
     Status {
         request: &'a str,
         mass: Option<(usize, bool)>,

@@ -47,7 +47,7 @@ impl Desk {
         }
     }
 
-    /// That many bytes of the room were received.
+    /// Takes the first `bytes` bytes of the room, which were received.
     pub fn filled(&mut self, bytes: usize, at: ReceiveTime) {
         if let Some(client) = &mut self.client {
             client.session.filled(bytes, at);
@@ -63,7 +63,7 @@ impl Desk {
         }
     }
 
-    /// That many bytes were sent.
+    /// Notes that `bytes` bytes were sent.
     pub fn transmitted(&mut self, bytes: usize) {
         if let Some(client) = &mut self.client {
             client.session.transmitted(bytes);

@@ -45,7 +45,7 @@ impl Dealer {
         })
     }
 
-    /// Where it listens, with the real port.
+    /// Address on which it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
         self.port.address()
     }

@@ -29,7 +29,7 @@ impl SnapshotCycle {
     /// Processes the header of a packet. Copies and packets of earlier cycles are ignored.
     pub fn see_packet(&mut self, sequence: u32, sending_time: u64) {
         if sequence == 1 && sending_time > self.newest_start_ns {
-            // It may arrive after packets of its own cycle; those are counted by their other copy.
+            // The first packet may arrive after packets of its own cycle; those are counted by their other copy.
             *self = Self {
                 started_ns: Some(sending_time),
                 newest_start_ns: sending_time,
