@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(texts(&[old]), ["0 (p50 of 1500.0 µs at 10 k)"]);
     }
 
-    /// Where processes have to wait for a processor, a rate of 0 says nothing of the transport.
+    /// If processes have to wait for a processor, a rate of 0 says nothing about the transport.
     #[test]
     fn a_subject_with_too_few_processors_says_how_many_it_needs() {
         let mut row = failed(10_000, 1, Cause::Rate);

@@ -18,7 +18,7 @@ pub struct Process {
     lines: Receiver<String>,
 }
 
-/// Where it runs.
+/// Place of a running process: this host or another.
 #[derive(Debug)]
 enum Body {
     /// On this host.
@@ -170,7 +170,7 @@ fn lines_of(output: impl Read + Send + 'static) -> Receiver<String> {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         match &mut self.body {
             Body::Here(child, _) => {
                 let _ = child.kill();

@@ -334,7 +334,7 @@ fn end(child: &mut Child) {
     while begin.elapsed() < END_MAX && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(2));
     }
-    // It may have ended already.
+    // The process may have ended already.
     let _ = child.kill();
     let _ = child.wait();
 }

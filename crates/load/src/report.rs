@@ -257,7 +257,7 @@ fn percentile_chart(rows: &[Row], names: &[String], rate: u64) -> LineChart {
             .into_iter()
             .filter_map(|row| row.decoded().ok());
         let all = histograms.reduce(|mut sum, next| {
-            // They have the same bounds.
+            // Both histograms have the same bounds.
             let _ = sum.add(next);
             sum
         });

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub enum Verdict {
     /// The subject sustained the rate, complete and in time.
     Sustained,
-    /// It did not.
+    /// The subject did not sustain the rate.
     NotSustained,
     /// Without limits of rate and latency: every message arrived, once and in order.
     Complete,

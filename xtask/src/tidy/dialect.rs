@@ -64,7 +64,6 @@ const MOST: &[(&str, usize)] = &[
     ("fx-events", 1),
     ("gateway", 2),
     ("journal", 3),
-    ("load", 1),
     ("net", 5),
     ("relay", 3),
     ("session", 3),
