@@ -300,7 +300,7 @@ fn bound(endpoints: &[Endpoint], sockets: &UdpSource) -> Vec<Endpoint> {
 /// Why a frame is not lent.
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
-    /// Of a host that the endpoint does not accept.
+    /// The packet is of a host that the endpoint does not accept.
     Foreign,
     /// Its lengths or checksums are wrong: the kernel would have dropped it.
     Damaged,

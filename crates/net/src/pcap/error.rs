@@ -25,11 +25,11 @@ pub enum ErrorKind {
     NotCapture,
     /// Its format or version is not supported.
     Unsupported,
-    /// It ends in the middle of a record: an interrupted capture or an unfinished copy.
+    /// The file ends in the middle of a record: an interrupted capture or an unfinished copy.
     Truncated,
     /// Its lengths or fields contradict each other, or its compressed data is damaged.
     Malformed,
-    /// It needs more memory or work than a valid capture.
+    /// The file needs more memory or work than a valid capture.
     Limit,
 }
 

@@ -25,7 +25,7 @@ pub enum Refusal {
          the venue has an issuer of its own"
     )]
     UnknownIssuer,
-    /// It is self-signed.
+    /// The certificate is self-signed.
     #[error(
         "the server's certificate is self-signed; name it in `roots_file` if the venue says so, \
          else another host answers in its place"

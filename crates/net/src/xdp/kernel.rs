@@ -202,7 +202,7 @@ fn option<T: Copy>(socket: BorrowedFd<'_>, option: c_int) -> io::Result<T> {
     }
 }
 
-/// Where the parts of each ring lie in its mapping.
+/// Offsets of the parts of each ring in its mapping.
 pub(super) fn offsets(socket: BorrowedFd<'_>) -> io::Result<libc::xdp_mmap_offsets> {
     option(socket, libc::XDP_MMAP_OFFSETS)
 }

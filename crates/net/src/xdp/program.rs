@@ -73,7 +73,7 @@ pub(super) const STAMP_BYTES: i32 = 8;
 
 /// The frame pointer.
 const STACK: u8 = 10;
-/// Where the time is kept meanwhile.
+/// Place on the stack that holds the time meanwhile.
 const STAMP: i16 = -8;
 
 /// Comparisons of a program: older kernels take 4,096 instructions.

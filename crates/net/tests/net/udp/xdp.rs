@@ -77,7 +77,7 @@ fn packets_of_the_rings_are_those_that_were_sent() {
             (totals.packets, totals.dropped_kernel, totals.damaged),
             (6_000, 0, 0)
         );
-        // They have the time of the poll, and it is counted.
+        // These packets have the time of the poll, and the missing time is counted.
         assert_eq!(totals.timestamps_missing, 6_000);
         drop(source);
         detached(&network);
