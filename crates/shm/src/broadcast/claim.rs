@@ -26,7 +26,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a ring with this number of words; a small one is in the caches as a whole.
+    /// Pace for a ring with this number of words; a small ring is in the caches as a whole.
     pub(super) fn new(words: usize) -> Pace {
         let gains = prefetch::evicts() && words >= 16 * EVICT_AHEAD;
         Pace {
@@ -43,7 +43,7 @@ impl Pace {
 pub struct Claim<'a> {
     /// All data of the ring: a power of two of words.
     data: &'a [AtomicU64],
-    /// Of the [`Writer`](super::Writer), which the commit moves. `at` is its value: the compiler would load it again
+    /// Next join point of the [`Writer`](super::Writer), which the commit moves. `at` is its value: the compiler would load it again
     /// after each atomic store.
     next: &'a mut JoinPoint,
     at: JoinPoint,

@@ -100,7 +100,7 @@ fn two_crashes(first_life: u64, second_life: u64) -> (bool, bool) {
     let second = live_through(&mut writer, &SECOND_LIFE, 2_000);
     let second_lived = crash_injection::lives();
     match generation() {
-        // It died before it touched the first writer's data, or no table existed.
+        // The writer died before it touched the first writer's data, or no table existed.
         1 => check(&memory, &first),
         2 => check(&memory, &second),
         other => assert_eq!(other, 0),

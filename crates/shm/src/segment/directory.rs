@@ -379,7 +379,7 @@ impl Directory {
         let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let handle = match open_beneath(self.handle(), file, flags, Mode::empty()) {
             Err(Errno::LOOP) => {
-                // Of a link that is gone meanwhile the owner is unknown, and no user's.
+                // A link that is gone meanwhile has no known owner, so no user owns it.
                 let about = rustix::fs::statat(self.handle(), file, AtFlags::SYMLINK_NOFOLLOW);
                 let owner = about.map_or(u32::MAX, |about| about.st_uid);
                 return Err(Error::Kind {

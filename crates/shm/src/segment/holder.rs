@@ -69,7 +69,7 @@ impl Holder {
             pid: lines.next()?.strip_prefix("pid ")?.parse().ok()?,
             since_unix_s: lines.next()?.strip_prefix("since_unix_s ")?.parse().ok()?,
             command: printable(lines.next()?.strip_prefix("command ")?),
-            // Of an earlier release without it.
+            // The signature of an earlier release has no build.
             build: (lines.next())
                 .and_then(|line| line.strip_prefix("build "))
                 .and_then(Build::parse)

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// It names the writer to every process that queries it. The guarantee of a single writer does not rest on it alone.
+/// File that names the writer to every process that queries it. The guarantee of a single writer does not rest on it alone.
 const FILE: &str = "lock";
 /// Locked by the writer.
 const WRITER_BYTE: u64 = 0;

@@ -24,7 +24,7 @@ fn an_overrun_reader_learns_the_bytes_and_messages_that_it_lost() {
                 before.sequence.wrapping_add(messages)
             );
             assert_eq!(Some(reader.next()), reader.join_point());
-            // It continues at the join point, which is at most a block and a frame behind the writer.
+            // The reader continues at the join point, which is at most a block and a frame behind the writer.
             let behind = writer.next().position.wrapping_sub(reader.next().position);
             assert!(behind <= 128 + 40, "{behind}");
             let mut rest = 0;

@@ -88,7 +88,7 @@ fn a_lost_name_is_detected() {
                 ("another", false) => fs::write(&path, "").unwrap(),
                 ("a symlink to it", true) if name == "root" => {
                     std::os::unix::fs::symlink(&away, &path).unwrap();
-                    // It leads to the same files.
+                    // The name leads to the same files.
                     assert!(lock.lost_name().is_none() && !ring.is_replaced());
                     continue;
                 }
