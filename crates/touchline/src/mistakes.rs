@@ -48,7 +48,7 @@ pub fn failure<E: Display>(
             Err(error) => error,
         };
     }
-    // Those of values, which have no line, are behind the others.
+    // Errors of values, which have no line, are behind the others.
     said.sort_by_key(|(line, _)| line.unwrap_or(usize::MAX));
     let rest = said.len().saturating_sub(SHOWN_MAX);
     let mut said: Vec<String> = said
@@ -93,7 +93,7 @@ fn with_key<'a>(text: &'a str, what: &str) -> String {
         let before = text.lines().take(number).collect::<Vec<_>>();
         let heading = |line: &&'a str| line.trim_start().starts_with('[').then(|| line.trim());
         let key = match problem.starts_with("missing field") {
-            // Of a table, or of the file.
+            // Error of a table, or of the file.
             true => before.last().and_then(heading)?,
             // A value may have several lines.
             false => before

@@ -65,7 +65,7 @@ impl Remote {
         // The counters are the last file of a bus that begins.
         while !self.folder.join(BUS).join("counters").exists() {
             if let Ok(Some(status)) = self.child.try_wait() {
-                // It has logged the reason.
+                // The relay has logged the reason.
                 return Err(Failure::Logged(status.code().map_or(1, |code| code as u8)));
             }
             if start.elapsed() > START_MAX {
@@ -82,7 +82,7 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // It ends when its input does.
+        // The relay ends when its input does.
         drop(self.child.stdin.take());
         let start = Instant::now();
         while !matches!(self.child.try_wait(), Ok(Some(_))) && start.elapsed() < START_MAX {

@@ -88,7 +88,7 @@ enum Shown {
     Counted,
     /// All.
     All,
-    /// Those with this text in name or meaning, in lower case.
+    /// Counters with this text in name or meaning, in lower case.
     With(String),
 }
 
@@ -172,7 +172,7 @@ fn all(monitor: &Monitor, as_json: bool) -> Result<String, Failure> {
     };
     let rows: Vec<Row> = buses.into_iter().map(row).collect();
     let mut processes = monitor.processes().unwrap_or_default();
-    // Those of relays are shown with their bus.
+    // Counters of relays are shown with their bus.
     processes.retain(|process| !process.name.starts_with("relay-"));
     Ok(match as_json {
         true => json::list(&rows) + &json::processes(&processes),

@@ -149,7 +149,7 @@ impl OnDisk {
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -251,7 +251,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // It ends with its input, and removes its files.
+        // The relay ends with its input, and removes its files.
         let _ = kill_process(Pid::from_child(&self.0), Signal::CONT);
         drop(self.0.stdin.take());
         let start = Instant::now();

@@ -28,9 +28,9 @@ enum Calls {
 /// Answers of a kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answers {
-    /// Of the file system at `/dev/shm`.
+    /// Space of the file system at `/dev/shm`.
     pub shm: Option<Space>,
-    /// Of the driver of the interface.
+    /// Timestamps of the driver of the interface.
     pub timestamps: Option<Timestamps>,
 }
 

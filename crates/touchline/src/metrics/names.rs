@@ -15,7 +15,7 @@ pub struct Shown {
     pub kind: Kind,
     /// Line of the venue that is counted, for counters of one line.
     pub line: Option<&'static str>,
-    /// Whose it is, if it is of one bank, or of one bank and pair, or of one alarm: names of labels with their values.
+    /// Bank, bank and pair, or alarm that the metric is of, if it is of one: names of labels with their values.
     pub of: Vec<(&'static str, String)>,
     /// Whether the number is the address of a receiver.
     pub is_address: bool,

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// It goes on, counts what it did not send, and sends on the interface that is there then.
+/// The simulator goes on, counts the packets that it did not send, and sends on the interface that is there then.
 #[test]
 fn the_simulated_exchange_survives_the_loss_of_its_interface() {
     for interface in ["veth", "10.77.0.1"] {

@@ -29,7 +29,7 @@ fn a_stopped_gateway_has_no_live_book_and_no_wrong_one_after_it_resumes() {
         let mut random = Random::from_seed(seed);
         let processes = Processes::new("pauses");
         let mut exchange = exchange(&processes, seed);
-        // So small that the kernel drops packets in the longer pauses, or so large that it does not.
+        // Either so small that the kernel drops packets in the longer pauses, or so large that it does not.
         let buffer_bytes = *random.pick(&[16_384, 4_194_304]);
         let mut gateway = gateway(&processes, buffer_bytes);
         let follower = subscriber(&processes, 0);

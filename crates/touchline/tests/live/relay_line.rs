@@ -59,7 +59,7 @@ fn is_never_old(name: &str, send: &str, receive: &str) {
         touchline_testing::skip("tc cannot limit the line (package iproute2, module sch_tbf)");
         return;
     }
-    // It knows the books of A from before the first one that is published in the flow.
+    // The watch knows the books of A from before the first one that is published in the flow.
     let mut watch = Watch::new(&root);
     watch.look();
     let ends = AtomicBool::new(false);

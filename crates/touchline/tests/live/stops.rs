@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
         self.gateway.signal("CONT");
     }
 
-    /// It may be overrun, and no process waits for it.
+    /// Stops the subscriber, which may be overrun; no process waits for it.
     fn stop_subscriber(&mut self) {
         // The first stopped subscriber is the one that lives to the end, stopped long enough to be overrun.
         let (number, pause_ms) = match self.stops[2] {

@@ -190,7 +190,7 @@ impl Desk {
 }
 
 impl Run {
-    /// It succeeded, with expected messages only on standard error.
+    /// Asserts that the run succeeded, with expected messages only on standard error.
     #[track_caller]
     fn done(self) -> Run {
         let is_info = |line: &str| line.split(' ').nth(1) == Some("INFO");
@@ -199,7 +199,7 @@ impl Run {
         self
     }
 
-    /// It was refused with this status, in one line with these words.
+    /// Asserts that the run was refused with this status, in one line with these words.
     #[track_caller]
     fn refused(self, status: i32, words: &[&str]) {
         assert_eq!(self.status, status, "{self:?}");

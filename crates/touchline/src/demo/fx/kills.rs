@@ -86,7 +86,7 @@ struct Run<'a> {
     banks: &'a [String],
     reader: Reader,
     random: Random,
-    /// Of each deed: its count, and the longest time that a void quote was shown.
+    /// Count of each deed, and the longest time that a void quote was shown.
     done: BTreeMap<Deed, (u64, Duration)>,
 }
 

@@ -51,9 +51,9 @@ pub enum EngineState {
     JournalFailed,
     /// The kill switch is set.
     Killed,
-    /// It asks the banks for the orders that they have.
+    /// The engine asks the banks for the orders that they have.
     Asking,
-    /// It still reads quotes of its start, or it logs out.
+    /// The engine still reads quotes of its start, or it logs out.
     Held,
     /// No order session is logged on.
     NoSession,

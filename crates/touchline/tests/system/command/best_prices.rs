@@ -227,7 +227,7 @@ fn reader_in_c(desk: &Desk) -> Option<Command> {
     Some(reader)
 }
 
-/// That in Python, event by event or from arrays.
+/// Reader in Python, event by event or from arrays.
 fn reader_in_python(desk: &Desk, python: &Path, is_arrays: bool) -> Command {
     let mut reader = Command::new(python);
     reader

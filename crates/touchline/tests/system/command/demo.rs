@@ -93,7 +93,7 @@ fn a_demo_with_a_standby_promotes_it_and_ends_with_the_positions_of_the_banks() 
     }
 }
 
-/// Where figures are shown, so is the profile of the build that they are of, unless it is one for use; the exporter has the
+/// A page that shows figures names the profile of the build that they are of, unless it is one for use; the exporter has the
 /// build of each publisher.
 #[test]
 fn figures_of_a_build_that_is_not_for_use_name_its_profile() {

@@ -204,7 +204,7 @@ fn the_other_examples_print_what_the_page_shows() {
     assert_shown("keep_books", &books[..second]);
     assert_shown("keep_books", &books[second..]);
     let stats = said.last().expect("its counts");
-    // It waits for a publisher and joins while the second one starts: before or after the generation changes. The third
+    // The reader waits for a publisher and joins while the second one starts: before or after the generation changes. The third
     // session is one restart more.
     let is_expected =
         |restarts| stats.ends_with(&format!(" events, 0 overruns, {restarts}, 0 inconsistent"));

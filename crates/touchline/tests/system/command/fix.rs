@@ -241,7 +241,7 @@ fn an_initiator_reports_refused_connections_and_retries_with_backoff() {
         initiator.event(),
         format!("INFO logon venue=fix count=1 host={address}")
     );
-    // It starts again with the shortest backoff.
+    // The initiator starts again with the shortest backoff.
     acceptor.end();
     for (name, what) in [
         ("connection_closed", "session ended: logout"),

@@ -373,7 +373,7 @@ impl Served {
         client
             .set_read_timeout(Some(Duration::from_secs(60)))
             .expect("a socket");
-        // It may answer before it has received the whole request.
+        // The server may answer before it has received the whole request.
         let sent = client.write_all(request.as_bytes());
         assert!(sent.is_ok() || request.len() > 8192, "{sent:?}");
         let mut answer = Vec::new();

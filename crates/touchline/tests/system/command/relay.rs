@@ -26,7 +26,7 @@ impl Relay {
         self.0.wait_for_line(text)
     }
 
-    /// Where it listens.
+    /// Address on which it listens.
     fn address(&mut self) -> String {
         let line = self.line_with("relay_started");
         let (_, address) = line.rsplit_once("tcp://").expect("an address");

@@ -76,7 +76,7 @@ pub struct ExpectedBooks {
 }
 
 impl ExpectedBooks {
-    /// Of a whole session.
+    /// Expected books of a whole session.
     pub fn of(session: &Session) -> ExpectedBooks {
         let clean = deliver(session, &FaultPlan::default(), 0);
         let (lossless, between) = every_book(&clean.arrivals);

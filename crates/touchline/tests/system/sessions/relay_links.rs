@@ -112,7 +112,7 @@ impl Session {
             self.path
                 .packet(channel(&arrival), &arrival.payload, arrival.time_ns, 0);
             self.step();
-            // So that batches are small, and many.
+            // A pause makes batches small, and many.
             std::thread::sleep(PACE);
         }
         true

@@ -68,8 +68,8 @@ impl Traded {
         units
     }
 
-    /// Of no parent more was traded than the desk wanted: not twice at one bank, and not at another one what the first had
-    /// not refused.
+    /// Checks that no more was traded of a parent than the desk wanted: not twice at one bank, and at another bank only the quantity that
+    /// the first had refused.
     pub fn judge(&self) -> Result<(), String> {
         for (parent, units) in self.by_parent() {
             let wanted = self.wanted.get(parent).copied().unwrap_or(0);

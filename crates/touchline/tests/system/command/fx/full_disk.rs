@@ -200,7 +200,7 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     until("cancels of the open orders", || {
         counter(desk, "fx_cancels_sent") > canceled && counter(desk, "fx_orders_open") == 0
     });
-    // It may end in order or with an error: its journal has no End.
+    // The engine may end in order or with an error: its journal has no End.
     let mut first = first;
     first.close();
     first.wait();

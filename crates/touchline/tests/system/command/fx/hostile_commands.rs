@@ -220,7 +220,7 @@ fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
         .iter()
         .filter(|(_, reason)| reason == "rate")
         .count();
-    // Of the refused ones of a second as many as the rate are in the journal; the others are counted.
+    // Of the refused commands of a second the journal has as many as the rate; the others are counted.
     assert_eq!(accepted.len() + refused, answers.len(), "{answers:?}");
     assert_eq!(journaled_bytes.len(), answers.len());
     assert!(accepted[0] == 0 && refused > 0, "{answers:?}");

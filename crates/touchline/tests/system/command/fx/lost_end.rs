@@ -94,7 +94,7 @@ impl Hosts {
         drop(engine);
         // Another host does not have the shared memory of the first one.
         fs::remove_dir_all(market.desk.path("buses/fx-run")).expect("the engine's bus");
-        // It has the lock of the copy.
+        // The receiving process has the lock of the copy.
         end(copy);
         drop(source);
         let copied = journaled(&market.desk.path("fx/copy"));

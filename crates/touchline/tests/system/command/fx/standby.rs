@@ -193,7 +193,7 @@ fn the_end_of_a_standby_does_not_affect_the_engine() {
     until("the bus of a standby", || {
         market.desk.path("buses/fx-run-standby").exists()
     });
-    // It joins rings each 20 ms.
+    // The standby joins rings each 20 ms.
     std::thread::sleep(Duration::from_millis(200));
     drop(desk);
     let check = market.desk.run("fx promote --check").done();

@@ -67,7 +67,7 @@ impl Market {
     fn again(mut self) -> Desk {
         self.gateways.drain(..).for_each(end);
         end(self.banks);
-        // It is written again when the next banks listen.
+        // The file is written again when the next banks listen.
         fs::remove_file(self.desk.path("fx/run.toml")).expect("our folder");
         self.desk
     }
