@@ -51,7 +51,7 @@ pub struct Writing<const N: usize> {
     pub tables: [TableWriter; N],
     /// Present on a lossless bus.
     pub policy: Option<SlowReaderPolicy>,
-    /// Of readers of other users, if a lossless bus is shared.
+    /// Places of readers of other users, if a lossless bus is shared.
     pub places: Option<HeldPlaces>,
 }
 

@@ -41,7 +41,7 @@ pub enum Place {
 pub struct PlaceFile {
     holder: [u64; 2],
     bus: Directory,
-    /// In which the publisher has its slot.
+    /// Cursors in which the publisher has its slot.
     cursors: Cursors<Mapping>,
     /// Slots that the bus gives.
     slots: u32,

@@ -223,7 +223,7 @@ impl<const N: usize> Subscription<N> {
                     self.watch.damage_notified = true;
                     return Err(BusEvent::Incompatible { layout });
                 }
-                // It was reported, or its publisher is starting.
+                // The end was reported, or the publisher is starting.
                 Err(_) => {}
             }
         }
@@ -233,7 +233,7 @@ impl<const N: usize> Subscription<N> {
         let is_gone = self.reading.look_for_publisher();
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
-        // It may have published until just now: reported once everything is read.
+        // The publisher may have published until just now: its end is reported once everything is read.
         self.watch.gone_seen = is_gone && !self.watch.gone_notified;
         Ok(match self.watch.is_any_seen() {
             true => Polled::Passed(0),

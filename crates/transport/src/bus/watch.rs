@@ -27,7 +27,7 @@ pub struct Watch {
     pub gone_notified: bool,
     /// Damage of the files was reported.
     pub damage_notified: bool,
-    /// Where the ring was corrupt last.
+    /// Position at which the ring was corrupt last.
     corrupt_at: Option<u64>,
     /// Number of a writer whose start was not read, as of the last check.
     unread: Option<u64>,

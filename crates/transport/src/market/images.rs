@@ -38,10 +38,10 @@ pub struct Images {
 /// Reason why a book cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// It was never published.
+    /// The book was never published.
     #[error("no book was published yet")]
     Nothing,
-    /// It is deeper than its slot, or has missed updates while its slot was refused memory.
+    /// The book is deeper than its slot, or has missed updates while its slot was refused memory.
     #[error(
         "its snapshot slot has no whole book: the book is deeper (raise image_levels_max of the publisher), or /dev/shm was full when it changed; the next whole book fills it"
     )]
@@ -51,7 +51,7 @@ pub enum Unseen {
         "its publisher died or was stopped while it wrote the snapshot slot: restart it if it has ended"
     )]
     Torn,
-    /// It changed during each copy.
+    /// The slot changed during each copy.
     #[error("its book changes faster than it can be copied: try again")]
     Overwritten,
     /// Another publisher has started since the last refresh.

@@ -28,7 +28,7 @@ impl Kinds {
     pub const STATUS: Kinds = Kinds(1 << 5);
     /// Quotes of providers: all of them and changes.
     pub const QUOTES: Kinds = Kinds(1 << 6);
-    /// None of them.
+    /// No kind.
     pub const NONE: Kinds = Kinds(0);
     /// All of them.
     pub const ALL: Kinds = Kinds(0x7F);

@@ -46,7 +46,7 @@ pub struct Subscriber {
     unknown_messages: u64,
     /// The process that has the name or the place of this reader; `None` without either.
     owner: Option<Process>,
-    /// That this is another process was reported.
+    /// The fork was reported: this process is not the one that joined.
     fork_notified: bool,
 }
 
@@ -537,7 +537,7 @@ impl Subscriber {
         }
         match self.look() {
             Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
-            // It may have published until just now.
+            // The publisher may have published until just now.
             None if self.watch.is_any_seen() => Step::Passed,
             None => Step::Nothing,
         }

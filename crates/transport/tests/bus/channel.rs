@@ -90,7 +90,7 @@ fn every_reader_sees_the_worse_of_book_and_channel() {
         };
         let mut early = Reader::new(buses.join(Join::default()));
         let mut early_live = Reader::new(buses.join(live_only()));
-        // So that each has a slot: a reset is visible only in those.
+        // Each instrument needs a slot: a reset is visible only in slots.
         (0..100).for_each(|_| gateway.event());
         for step in 0..2_000 {
             let context = format!("SEED={seed} step {step}");

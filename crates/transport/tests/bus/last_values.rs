@@ -248,7 +248,7 @@ fn statistics_of_the_ring_do_not_replace_newer_ones_of_the_table() {
     let mut publisher = buses.publisher();
     publish(&mut publisher, &Update::Definition(&definition(1)));
     let mut subscriber = buses.join(asking());
-    // It has joined the ring, and has read no table yet.
+    // The reader has joined the ring, and still has to read the tables.
     for price in 1..=5 {
         publish(
             &mut publisher,

@@ -357,7 +357,7 @@ fn a_reader_of_another_user_is_named_by_its_place_and_by_no_other() {
         "{seen:?}"
     );
 
-    // It states the place of the other one.
+    // The file states the place of the other reader.
     let file = buses.root().path().join("test/guests/64101.recorder");
     let file = File::options().read(true).write(true).open(file).unwrap();
     let recorder = || readers(&root, "test").unwrap().remove(0);

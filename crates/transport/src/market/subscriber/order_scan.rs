@@ -53,7 +53,7 @@ pub enum Known {
     Whole,
     /// An order of it has no row.
     Cut,
-    /// It cannot be read.
+    /// The book cannot be read.
     Unknown,
 }
 

@@ -69,7 +69,7 @@ impl Subscriber {
         });
         mark_stale(bytes);
         if is_reset {
-            // It makes every book live: the stall or the end is reported again after it.
+            // A reset makes every book live: the stall or the end is reported again after it.
             // mutant: live: a reset by a stalled publisher makes books live
             self.joining = Some(Joining::away());
         }
