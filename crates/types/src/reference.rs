@@ -221,7 +221,7 @@ impl Leg {
 /// The legs of a combination, in the venue's order: at most [`LEGS_MAX`] are kept, and how many there are is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Legs {
-    /// Those behind `stored` are [`Legs::NO_LEG`].
+    /// Legs; elements behind `stored` are [`Legs::NO_LEG`].
     legs: [Leg; LEGS_MAX],
     stored: u8,
     /// How many the venue stated, `stored` or more; `u8::MAX` for as many or more.
@@ -261,7 +261,7 @@ impl Legs {
         }
     }
 
-    /// Those that are kept.
+    /// Stored legs.
     pub fn as_slice(&self) -> &[Leg] {
         &self.legs[..self.len()]
     }

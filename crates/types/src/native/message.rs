@@ -139,7 +139,7 @@ impl TopOfBook {
         }
     }
 
-    /// Of these best prices, bid first.
+    /// Top of book with these best prices, bid first.
     #[inline]
     pub fn new(
         instrument: Instrument,
