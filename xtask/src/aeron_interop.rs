@@ -258,7 +258,7 @@ impl Listen {
 
 impl Drop for Listen {
     fn drop(&mut self) {
-        // It ends with its input, and removes the folder of its driver.
+        // The process ends with its input, and removes the folder of its driver.
         drop(self.child.stdin.take());
         let _ = wait_for("its end", || !matches!(self.child.try_wait(), Ok(None)));
         let _ = self.child.kill();

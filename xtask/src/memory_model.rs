@@ -201,9 +201,9 @@ fn succeeds(mut command: Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// It does not know fences, and need not: words are atomic to it in any order, everything else must be in order. The
-/// standard library is built with it, since the locks and counters of one that is not instrumented order nothing for
-/// it: it then finds races in the test harness.
+/// ThreadSanitizer does not support fences, and need not: words are atomic to it in any order, everything else must be in order. The
+/// standard library is built with it, because locks and counters of a library without instrumentation order nothing for
+/// ThreadSanitizer: it then finds races in the test harness.
 fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
     let host = crate::host().map_err(|error| error.to_string())?;
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {

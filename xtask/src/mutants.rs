@@ -90,9 +90,9 @@ const ALWAYS: [&str; 3] = ["ring", "image", "simulation"];
 /// Which mutants to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice<'a> {
-    /// Those with this word in their names; all of them if it is empty.
+    /// Mutants with this word in their names; all of them if it is empty.
     Word(&'a str),
-    /// Those of shared memory and of the simulations, and of the others the part of this commit.
+    /// Mutants of shared memory and of the simulations, and of the others the part of this commit.
     Commit(&'a str),
 }
 

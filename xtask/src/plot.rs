@@ -125,7 +125,7 @@ mod tests {
 {"banks":1,"quotes":4,"p50":2500}
 {"banks":20,"quotes":4,"p50":2600}"#;
 
-    /// Of several medians of one place the lowest is taken; a series needs three points.
+    /// The lowest of several medians of one place is taken; a series needs three points.
     #[test]
     fn rows_become_series() {
         let medians = medians(ROWS).unwrap();

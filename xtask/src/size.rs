@@ -129,7 +129,7 @@ struct Code {
 type Name = (String, String);
 
 impl Code {
-    /// Of all hand-written files that are not tests alone.
+    /// Code of all hand-written files that are not tests alone.
     fn of(repository: &Repository) -> Code {
         let mut code = Code::default();
         for (path, text) in repository.rust().filter(|(path, _)| !is_test(path)) {

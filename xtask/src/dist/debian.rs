@@ -80,7 +80,7 @@ pub fn package(files: &Tree, release: &Release, fields: &Fields) -> Result<Vec<u
     ))
 }
 
-/// Where zsh has completions that no package of Debian brought.
+/// Folder in which zsh finds completions that no package of Debian brought.
 const ZSH: &str = "share/zsh/site-functions/";
 
 /// Files of the package: man pages compressed, completions in Debian's places.

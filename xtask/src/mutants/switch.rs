@@ -44,9 +44,9 @@ pub fn is(number: u32) -> bool {
 pub struct Plan<'a> {
     /// By the function that they change.
     bodies: BTreeMap<(PathBuf, BodyAt), Vec<Switched<'a>>>,
-    /// Those that are tried one by one.
+    /// Mutants that are tried one by one.
     pub alone: Vec<(&'a Mutant, Place)>,
-    /// Those whose places are not there.
+    /// Mutants whose places do not exist.
     pub without_place: Vec<(&'a Mutant, NoPlace)>,
 }
 

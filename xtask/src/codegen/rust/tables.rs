@@ -140,7 +140,7 @@ fn line(
         null: Some(null),
     }) = number
     {
-        // As it lies in the block.
+        // The null value as the block stores it.
         let bits = 8 * primitive.size();
         write!(text, ".or({})", null & ((1 << bits) - 1))?;
     }

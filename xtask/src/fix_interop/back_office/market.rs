@@ -122,7 +122,7 @@ impl Market {
             let mut one = self.parent();
             ensure!(one.status()?.success(), "a parent was refused: {one:?}");
             if self.below(4) == 0 {
-                // It may have ended.
+                // The parent may have ended.
                 let id = format!("fx cancel P{}", self.parents);
                 let _ = self.command(&id);
             }
