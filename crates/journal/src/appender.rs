@@ -67,7 +67,7 @@ pub struct Appended {
     pub sequence: u64,
 }
 
-/// The one thread that appends to a journal.
+/// The only thread that appends to a journal.
 #[derive(Debug)]
 pub struct Appender<W> {
     tail: Tail<W>,
@@ -170,7 +170,7 @@ impl<W: Words> Appender<W> {
         self.index
     }
 
-    /// Largest body: a quarter of the ring, what a segment holds, and the limit of the format.
+    /// Largest body, bytes: limited by a quarter of the ring, by the size of a segment, and by the format.
     pub fn body_bytes_max(&self) -> usize {
         let begin = self.alignment.round_up((HEAD_BYTES + Begin::BYTES) as u64);
         let around = HEADER_BYTES as u64 + begin + self.end_bytes() + self.alignment.bytes();

@@ -121,7 +121,7 @@ impl Compressed {
     }
 }
 
-/// The blocks by the seek table; `None` if there is none that fits the file.
+/// The blocks of the seek table; `None` if the file has no table that fits it.
 fn blocks(file: &File) -> io::Result<Option<Vec<Block>>> {
     let length = file.metadata()?.len();
     let Some(footer_at) = length.checked_sub(FOOTER_BYTES as u64) else {

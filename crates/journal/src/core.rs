@@ -16,10 +16,10 @@ const RETRY_NS: u64 = 1_000_000_000;
 /// Source of random numbers.
 pub(crate) type Random = Box<dyn FnMut() -> u64 + Send>;
 
-/// What the journal thread syncs.
+/// Segments that the journal thread syncs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sync {
-    /// What it has written, in every round.
+    /// All written segments, in every round.
     Always,
     /// Segments that have their `End`.
     CompleteSegments,
@@ -259,7 +259,7 @@ fn is_full(error: &Error) -> bool {
     )
 }
 
-/// Error number of the system, 1 if there is none.
+/// Error number of the system, 1 if the error has none.
 fn errno(error: &Error) -> u64 {
     let Error::Io { source, .. } = error else {
         return 1;

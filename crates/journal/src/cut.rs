@@ -22,8 +22,8 @@ pub(crate) struct Cut {
     pub bytes: u64,
 }
 
-/// Brings what the page cache shows of every kept segment to the disk that is not durable by a claim: sync, compare with the disk, write again only the
-/// sectors that differ, sync. Number of those sectors.
+/// Brings the page cache of every kept segment that no claim shows as durable to the disk: sync, compare with the disk,
+/// write again only the sectors that differ, sync. Returns the number of those sectors.
 pub(crate) fn settle<D: Disk>(disk: &mut D, judgement: &Judgement) -> Result<u64, Error> {
     // mutant: simulation: files are not synced before they are continued
     disk.sync_names().map_err(Error::io("sync", ""))?;

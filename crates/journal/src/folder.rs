@@ -31,7 +31,7 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// Of what the system says of it.
+    /// Makes the identity from metadata.
     pub fn of(about: &std::fs::Metadata) -> FileId {
         FileId {
             device: about.dev(),
@@ -47,11 +47,12 @@ pub struct SegmentFile {
     pub index: u64,
     /// The file.
     pub id: FileId,
-    /// Its length, bytes.
+    /// Length, bytes.
     pub bytes: u64,
 }
 
-/// The last segments that a folder made, by the lowest bits of their numbers: the prepared one, the one that is written, and two before.
+/// The last segments that a folder made, by the lowest bits of their numbers: the prepared one, the present one, and
+/// two before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MadeSegments(Arc<Mutex<[Option<SegmentFile>; MADE]>>);
 
@@ -331,7 +332,7 @@ impl Disk for Folder {
             .open(self.path.join(name))?;
         if let Err(error) = allocate(&file, bytes) {
             drop(file);
-            // The space is needed again; the error says why the file is missing.
+            // The space is needed again; the error states the reason.
             let _ = std::fs::remove_file(self.path.join(name));
             return Err(error);
         }
@@ -348,7 +349,7 @@ impl Disk for Folder {
 
     fn sync(&mut self, name: &str) -> io::Result<()> {
         match self.compressed(name)? {
-            // It was synced before it had its name.
+            // The file was synced before it got its name.
             Some(_) => Ok(()),
             None => self.file(name)?.sync_data(),
         }
@@ -386,7 +387,7 @@ impl Disk for Folder {
     }
 }
 
-/// Refuses what another user owns or has access to; `cure` is the mode that would do.
+/// Refuses a file or directory that another user owns or can access; `cure` is the mode that would be accepted.
 fn verify_private(about: &std::fs::Metadata, cure: &str) -> io::Result<()> {
     let denied = |what: String| io::Error::new(io::ErrorKind::PermissionDenied, what);
     let me = rustix::process::geteuid().as_raw();

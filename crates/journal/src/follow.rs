@@ -126,7 +126,7 @@ impl Follow {
         })
     }
 
-    /// As [`Follow::poll`], with the frames as they are in their segments.
+    /// [`Follow::poll`], with the frames as stored in their segments.
     pub(crate) fn frames(
         &mut self,
         below: u64,
@@ -184,7 +184,7 @@ impl Follow {
         }
     }
 
-    /// Reads a record: `false` if there is none yet.
+    /// Reads a record: `false` if no further record is written.
     fn step(
         &mut self,
         each: &mut impl FnMut(&SegmentHeader, &Begin, &Frame<'_>),
@@ -269,7 +269,7 @@ impl Follow {
                 let what = fault.to_string();
                 return Err(Error::Foreign { name, what });
             }
-            // What a crash of the host left of a preparation; the writer makes it again.
+            // The rest of a preparation that a crash of the host cut off; the writer makes the segment again.
             Err(_) => {
                 folder.close(&name);
                 return Ok(false);
@@ -289,7 +289,7 @@ impl Follow {
         Ok(true)
     }
 
-    /// Makes sure that the window has the frame at the cursor, if it was written: `false` if there is none.
+    /// Makes sure that the window has the frame at the cursor: `false` if the frame is not written.
     fn fill(&mut self) -> Result<bool, Error> {
         let (Some(open), Some(folder)) = (&self.open, &mut self.folder) else {
             return Ok(false);

@@ -111,7 +111,7 @@ impl Alignment {
         matches!(bytes, 8 | 512 | 4096).then_some(Self(bytes))
     }
 
-    /// In bytes.
+    /// Alignment in bytes.
     pub fn bytes(self) -> u64 {
         u64::from(self.0)
     }
@@ -198,7 +198,7 @@ impl fmt::Display for HeaderFault {
 }
 
 impl SegmentHeader {
-    /// Both copies.
+    /// Encodes both copies of the header.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let (copy, second) = bytes.split_at_mut(HEADER_COPY_BYTES);

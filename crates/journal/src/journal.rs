@@ -25,8 +25,8 @@ pub enum Mode {
     /// The record is committed in the tail: it survives the process, and not a crash of the host. A segment is synced when
     /// it is complete, so that the durable position may be a segment behind.
     Process,
-    /// When it is committed in the tail, as in `Process`. Every record is synced as soon as the disk allows; the durable
-    /// position says what survives a crash of the host.
+    /// The record is committed in the tail, as in `Process`. Every record is synced as soon as the disk allows; the
+    /// durable position shows which records survive a crash of the host.
     #[default]
     Host,
     /// The record is on the disk.
@@ -244,7 +244,8 @@ impl Journal {
         self.tail.state()
     }
 
-    /// The records of this run have what follows from a failure of a run before: later starts do not report it again.
+    /// Notes that the records of this run contain the consequence of an earlier run's failure: later starts do not
+    /// report it again.
     pub fn failure_recorded(&mut self) {
         self.tail.set_failure_open(false);
     }
@@ -343,7 +344,7 @@ fn old_tail(bus: &WriterLock) -> Result<Option<Tail<Mapping>>, Error> {
         opened => opened?,
     };
     if let Some(version) = tail::unknown_version(&mapping) {
-        // It may have records that the files do not have.
+        // The tail may have records that the files lack.
         let what = format!(
             "version {version} of the tail, this program reads {}",
             tail::VERSION
@@ -372,7 +373,7 @@ fn random_numbers() -> std::io::Result<Random> {
     }))
 }
 
-/// Physical block of the device that a directory is on; 512 bytes if the system does not say.
+/// Physical block of the device that a directory is on; 512 bytes if the system does not state it.
 fn block_of_device(directory: &Path) -> Alignment {
     use std::os::unix::fs::MetadataExt;
     let device = std::fs::metadata(directory).map_or(0, |metadata| metadata.dev());

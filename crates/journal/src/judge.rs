@@ -84,11 +84,11 @@ impl PrefixEnd {
 pub(crate) struct Judgement {
     pub verdict: Verdict,
     pub segments: Vec<SegmentInfo>,
-    /// None: no record counts.
+    /// End of the records; `None`: no record counts.
     pub end: Option<PrefixEnd>,
     /// Facts for a person, one sentence each.
     pub findings: Vec<String>,
-    /// Those of them that a refusal names: where the records break, and why that is damage.
+    /// Findings that a refusal names: the break of the records, and the reason why it is damage.
     pub reasons: Vec<String>,
     /// Segments of which one copy of the header is bad.
     pub bad_copies: Vec<u64>,
@@ -102,7 +102,7 @@ pub(crate) struct Judgement {
     pub unknown_kinds: u64,
     /// Largest epoch in any header.
     pub epoch: u64,
-    /// First segment of which every frame was verified; the ones before are durable by a claim.
+    /// First segment of which every frame was verified; earlier ones are durable by a claim.
     pub walked_from: u64,
 }
 

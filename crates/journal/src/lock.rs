@@ -69,8 +69,8 @@ pub struct Writer {
     pub since_unix_s: u64,
 }
 
-/// The present writer of a journal; `None` if there is none. The system releases the lock when the last thread of the
-/// process has ended, so that without a writer none of it can act any more; a stopped process keeps it.
+/// The present writer of a journal; `None` if there is no writer. The system releases the lock when the last thread of
+/// the process has ended, so without a writer no thread of an earlier one can act; a stopped process keeps the lock.
 pub fn writer(directory: &Path) -> Option<Writer> {
     let pid = holder(directory)?;
     let modified = std::fs::metadata(directory.join(NAME)).and_then(|about| about.modified());

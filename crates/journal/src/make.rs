@@ -11,7 +11,7 @@ const ZERO_BYTES: usize = 256 << 10;
 /// prepared one that was not used.
 ///
 /// # Errors
-/// No segment has the name that did not have it before.
+/// After an error no new file has the name of the segment.
 pub(crate) fn make_segment<D: Disk>(disk: &mut D, header: &SegmentHeader) -> Result<(), Error> {
     let name = segment_name(header.index);
     let unfinished = format!("{name}.new");
@@ -24,7 +24,7 @@ pub(crate) fn make_segment<D: Disk>(disk: &mut D, header: &SegmentHeader) -> Res
         .map_err(Error::io("create", &unfinished))?;
     let written = write_header(disk, &unfinished, header);
     if written.is_err() {
-        // The space is needed again; the error says what failed.
+        // The space is needed again; the error states the failure.
         let _ = disk.remove(&unfinished);
     }
     written?;

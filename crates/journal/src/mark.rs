@@ -1,8 +1,8 @@
 //! Mark of a directory that is a copy of a journal: a file that the [copy](crate::replica) makes, and that the first start there
 //! removes.
 //!
-//! A copy knows only what reached it. Its source may have lost more than records: whole runs, whose epochs are in their orders.
-//! A tail on this host has none of them, since it is of a run before the copy.
+//! A copy knows only the records that reached it. Its source may have lost more than records: whole runs, whose epochs
+//! are in their orders. A tail on this host has none of them, since it belongs to a run before the copy.
 
 use crate::disk::Disk;
 use crate::error::Error;

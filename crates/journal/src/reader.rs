@@ -103,8 +103,8 @@ pub fn verify(directory: &Path) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// A walk may miss frames that are written behind it, and find later ones whose claims then look like damage. A break
-/// that moves is such a one; damage stays where it is.
+/// A walk may miss frames that are written behind it, and find later ones whose claims then look like damage. Such a
+/// break moves with each walk; damage stays in its place.
 fn judge_beside_writer<D: Disk>(disk: &mut D, pause: Duration) -> Result<Judgement, Error> {
     let mut judgement = judge(disk)?;
     let mut is_still = false;
@@ -124,8 +124,8 @@ fn judge_beside_writer<D: Disk>(disk: &mut D, pause: Duration) -> Result<Judgeme
     Ok(judgement)
 }
 
-/// Gives every record that counts to `each`, in order. With `past_damage` also those behind a break whose checksums
-/// hold, after a [`Gap`] with cause 6.
+/// Gives every record that counts to `each`, in order. With `past_damage` also records after a break whose checksums
+/// are right, after a [`Gap`] with cause 6.
 ///
 /// # Errors
 /// As [`verify`]; and [`Error::Damaged`] at the end, after the records before the damage, without `past_damage`.
@@ -154,7 +154,7 @@ pub fn read_from(
     let writer = lock::holder(directory);
     let judgement = give_records(&mut folder, sequence, &mut each).map_err(within)?;
     let report = match (judgement.verdict, writer) {
-        // The walk may have missed what the writer wrote; the records that it gave are right.
+        // The walk may have missed records of the writer; the records that it returned are right.
         (Verdict::Damaged, Some(_)) => verify(directory)?,
         (Verdict::Cut, Some(pid)) => Report {
             verdict: Verdict::Clean,
@@ -225,7 +225,7 @@ pub(crate) fn damaged(directory: &Path, report: &Report) -> Error {
     }
 }
 
-/// Ends a journal whose writer died, as the next start would. A damaged one is cut only with `accept_loss`.
+/// Ends a journal whose writer died, as the next start would. A damaged journal is cut only with `accept_loss`.
 ///
 /// # Errors
 /// [`Error::Locked`]: a writer is running. [`Error::Damaged`]: the files are unchanged.
@@ -336,7 +336,7 @@ pub(crate) fn report_of(judgement: &Judgement, writer: Option<u32>) -> Report {
     }
 }
 
-/// Records behind a break whose head and body hold.
+/// Gives the records after a break whose head and body are valid.
 fn give_behind<D: Disk>(
     disk: &mut D,
     judgement: &Judgement,

@@ -39,7 +39,7 @@ pub struct ReplicaEnd {
 pub struct Replica {
     folder: Folder,
     directory: PathBuf,
-    /// Nothing before the first segment.
+    /// End of the copy; `None` before the first segment.
     end: Option<PrefixEnd>,
     /// A segment without a frame yet.
     next: Option<SegmentHeader>,

@@ -1,7 +1,8 @@
-//! Last status that a copy received of its source: a file in the directory of the copy. A standby computes from it what the copy lacks, and
-//! so does the start that continues the copy.
+//! Last status that a copy received from its source: a file in the directory of the copy. A standby computes from it
+//! the number of missing bytes, and so does the start that continues the copy.
 //!
-//! One line of a fixed length with a checksum, replaced in place. It is not synced, and no start depends on it.
+//! The file is one line of a fixed length with a checksum, replaced in place. It is not synced, and no start depends on
+//! it.
 
 use crate::disk::Disk;
 use crate::error::Error;
@@ -27,7 +28,7 @@ pub struct SourceStatus {
     pub source: String,
     /// Position behind the last record of its journal.
     pub position: u64,
-    /// When the source said so, by its own clock: nanoseconds since 1970; 0 if none was received.
+    /// Time of the status by the source's clock, nanoseconds since 1970; 0 if no status was received.
     pub said_ns: u64,
 }
 

@@ -46,7 +46,7 @@ pub const RING_BYTES_MIN: u64 = 64 << 10;
 /// State of the journal thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It copies and syncs.
+    /// The thread copies and syncs.
     Running,
     /// A write or a sync failed; nothing more becomes durable in this run.
     Failed,
@@ -202,7 +202,7 @@ impl<W: Words> Tail<W> {
         self.put(place::ALARM, errno);
     }
 
-    /// Index and salt of the prepared segment; index 0 if there is none.
+    /// Index and salt of the prepared segment; index 0 if no segment is prepared.
     #[inline]
     pub fn prepared(&self) -> (u64, u64) {
         let index = self.word(place::PREPARED_INDEX).load(Ordering::Acquire);
@@ -228,7 +228,7 @@ impl<W: Words> Tail<W> {
         }
     }
 
-    /// Length of the frame at a position, 0 if there is none; with acquire.
+    /// Length of the frame at a position, 0 if there is no frame; with acquire.
     #[inline]
     pub fn length_at(&self, position: u64) -> u32 {
         self.ring(position).load(Ordering::Acquire) as u32

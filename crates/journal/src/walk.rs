@@ -8,13 +8,13 @@ use crate::format::{
 /// A frame that holds: head, body, number, padding and place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Its head.
+    /// Head of the frame.
     pub head: FrameHead,
     /// Checksum of the head.
     pub head_crc: u32,
     /// Offset in the segment.
     pub offset: u64,
-    /// Its body.
+    /// Body of the frame.
     pub body: &'a [u8],
 }
 

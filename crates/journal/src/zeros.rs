@@ -1,8 +1,8 @@
 //! Zeros ahead of the records: a segment has its space when it is made, and the journal thread writes zeros to it afterwards,
 //! one slice in each round. A sync of a record then has no blocks of the file to initialize, and takes about half the time.
 //!
-//! No rule of the journal depends on these zeros, as allocated space reads as zeros. So neither a start nor a change of segments
-//! waits for them, and a record waits for one slice at most.
+//! No rule of the journal depends on these zeros, as allocated space reads as zeros. So a start or a change of segments
+//! does not wait for them, and a record waits for one slice at most.
 
 use crate::format::HEADER_BYTES;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(crate) struct Slice {
     pub to: u64,
 }
 
-/// Segments whose space has no zeros of ours yet, oldest first, with the offset from which they lack them.
+/// Segments whose space still lacks written zeros, oldest first, each with the offset from which it lacks them.
 #[derive(Debug)]
 pub(crate) struct ZeroAhead {
     segments: VecDeque<(u64, u64)>,
@@ -47,7 +47,8 @@ impl ZeroAhead {
         self.segments.push_back((index, HEADER_BYTES as u64));
     }
 
-    /// The next slice, for a writer whose next record lies at that offset of that segment. It has no record.
+    /// Next slice to fill, for a writer whose next record is at this offset of this segment. The slice contains no
+    /// record.
     pub fn next(&mut self, index: u64, offset: u64) -> Option<Slice> {
         while let Some((segment, from)) = self.segments.front_mut() {
             // mutant: simulation: zeros are written over records

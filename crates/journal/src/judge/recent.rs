@@ -32,8 +32,8 @@ pub(crate) fn judge_recent<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
     judge_from(disk, &indexes, walked_from, &mut |_, _| {})
 }
 
-/// Walks the segments from the one with the frame of that sequence on, and gives their records to `each`; the ones
-/// before are passed by their ends.
+/// Walks the segments from the one with the frame of this sequence on, and gives their records to `each`; earlier
+/// segments are passed by their ends.
 ///
 /// # Errors
 /// As [`judge_with`].
@@ -79,7 +79,8 @@ fn judge_from<D: Disk>(
     })
 }
 
-/// The last segment with a claim that everything before it is durable; the first one if there is none.
+/// The last segment with a claim that everything before it is durable; the first segment if no segment has such a
+/// claim.
 fn first_to_walk<D: Disk>(disk: &mut D, indexes: &[u64]) -> Result<u64, Error> {
     for index in indexes.iter().rev() {
         let name = segment_name(*index);
@@ -95,7 +96,7 @@ fn first_to_walk<D: Disk>(disk: &mut D, indexes: &[u64]) -> Result<u64, Error> {
     Ok(indexes.first().copied().unwrap_or(0))
 }
 
-/// Whether a frame of a segment says that everything before the segment is durable.
+/// Whether a frame of a segment claims that everything before the segment is durable.
 fn claims_all_before<D: Disk>(
     disk: &mut D,
     name: &str,
@@ -108,7 +109,7 @@ fn claims_all_before<D: Disk>(
         let mut claims = heads.filter_map(|(at, head)| head.claim(begin.base + at));
         claims.any(|claim| claim >= begin.base)
     };
-    // Mostly one of the first frames says it.
+    // One of the first frames usually has the claim.
     let length = disk.length(name).map_err(Error::io("examine", name))?;
     let mut bytes = vec![0; length.min(FIRST_FRAMES_BYTES) as usize];
     disk.read(name, 0, &mut bytes)
@@ -165,8 +166,8 @@ fn start_of<D: Disk>(disk: &mut D, index: u64) -> Result<Option<(SegmentHeader, 
 }
 
 impl Walk {
-    /// Passes a segment that is durable as a whole by its `Begin`, its `End`, and the `Begin` of the next one; `false`
-    /// if any of them is not as it should be.
+    /// Passes a segment that is durable as a whole by its `Begin`, its `End`, and the `Begin` of the next segment;
+    /// `false` if one of them is wrong.
     fn pass<D: Disk>(&mut self, disk: &mut D, index: u64, next: u64) -> Result<bool, Error> {
         let Some((header, begin)) = start_of(disk, index)? else {
             return Ok(false);

@@ -64,7 +64,7 @@ fn offset_of(frame: usize) -> usize {
     HEADER_BYTES + 56 + (frame - 1) * FRAME_BYTES
 }
 
-/// A disk with one segment, of which each read misses the frame that its turn says, if any.
+/// A disk with one segment; each read misses one frame, or none, as scripted.
 struct Racing {
     segment: Vec<u8>,
     misses: Vec<Option<usize>>,

@@ -80,8 +80,8 @@ impl Source {
         self.end
     }
 
-    /// Appends at most `most` frames that the copy lacks to `out`, as messages: their number. The end of the journal is ahead of
-    /// them, with the time of this source's host, if it has moved.
+    /// Appends at most `most` frames that the copy lacks to `out`, as messages. Returns their number. The end of the
+    /// journal precedes them, with the time of this source's host, if it has moved.
     ///
     /// # Errors
     /// As [`Follow::poll`].

@@ -84,7 +84,7 @@ fn compressed_segments_have_the_same_records_and_another_run_continues_them() {
     assert_clean(&place);
 }
 
-/// What a kill leaves between any two steps is read, and finished by the next compression.
+/// The files that a kill leaves between any two steps can be read, and the next compression finishes them.
 #[test]
 fn a_compression_that_was_killed_is_finished_by_the_next() {
     let place = Place::new("compress-killed");
@@ -162,7 +162,7 @@ fn a_compressed_segment_behind_damage_is_set_aside_as_its_bytes() {
     let done = repair(&place.journal(), true, 30).expect("it is cut");
     assert!(done.cut_files.len() > 3, "{:?}", done.cut_files);
     assert!(done.cut_files.iter().all(|name| name.ends_with(".cut")));
-    // Its own file is kept, too.
+    // The last segment's own file is kept, too.
     assert_eq!(
         std::fs::read(path(&place, "0000000002.tlj.zst.cut")).expect("a file"),
         bytes

@@ -1,4 +1,4 @@
-//! Every truncation of a sample, a flipped bit in each of its bytes, and what a repair does.
+//! Every truncation of a sample, a flipped bit in each of its bytes, and the effects of a repair.
 
 use crate::place::{Place, append, body, options};
 use crate::round_trip::bodies;
@@ -98,7 +98,7 @@ fn a_damaged_journal_is_cut_only_with_the_loss_accepted() {
     let place = Place::new("loss");
     let (expected, path) = sample(&place);
     let mut bytes = std::fs::read(&path).expect("a segment");
-    // In the body of the third record of the first run.
+    // The damage is in the body of the third record of the first run.
     let report = verify(&place.journal()).expect("a journal");
     let at = report.segments[0].used_bytes as usize - 64 - 152 - 16;
     bytes[at] ^= 1;
@@ -142,7 +142,7 @@ fn a_start_refuses_damage_below_the_claims_of_the_last_segment() {
     journal.close(9).expect("it closes");
     let path = place.journal().join("0000000001.tlj");
     let mut bytes = std::fs::read(&path).expect("a segment");
-    // In the body of the first record, behind Begin and its own head.
+    // The damage is in the body of the first record, after `Begin` and the record's head.
     bytes[4096 + 56 + 32] ^= 1;
     std::fs::write(&path, &bytes).expect("room");
     let files = || {

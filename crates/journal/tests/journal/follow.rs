@@ -25,7 +25,8 @@ fn written(journal: &Journal) {
     }
 }
 
-/// Also one that joins in the middle, of a journal whose first segments are compressed, and it stops at the given position.
+/// The follower may also join in the middle of a journal whose first segments are compressed; it stops at the given
+/// position.
 #[test]
 fn a_follower_reads_what_a_reader_reads() {
     let place = Place::new("follow");

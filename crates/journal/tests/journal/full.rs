@@ -1,4 +1,4 @@
-//! A journal that cannot be written says so to its writer at once, and keeps what it has.
+//! A journal that cannot be written reports this to its writer at once, and keeps its records.
 
 use crate::place::{Place, append, body, options};
 use crate::roles::play;
@@ -38,8 +38,8 @@ fn on_a_file_system(mount: &str, role: &str, place: &Place) {
     );
 }
 
-/// Appends until the journal refuses a record for another reason than the speed of its disk: the number appended, those
-/// of them after the alarm, and the reason.
+/// Appends until the journal refuses a record for another reason than the speed of its disk. Returns the number of
+/// appended records, the number of those after the alarm, and the reason.
 fn fill(journal: &mut Journal) -> (u64, u64, Refused) {
     let begun = Instant::now();
     let (mut number, mut after_alarm) = (0, 0);
@@ -55,7 +55,7 @@ fn fill(journal: &mut Journal) -> (u64, u64, Refused) {
             Ok(_) => {
                 number += 1;
                 after_alarm += u64::from(journal.alarm() != 0);
-                // So that the journal thread is not behind.
+                // This keeps the journal thread from falling behind.
                 if number.is_multiple_of(32) {
                     std::thread::sleep(Duration::from_millis(1));
                 }
@@ -162,7 +162,7 @@ fn a_journal_that_was_given_up_has_failed_for_the_next_start() {
         "{refused:?}"
     );
     assert!(journal.close(2).is_err());
-    // Also for the starts behind it, until one has recorded what follows from it.
+    // Later starts report it, too, until one has recorded the consequence.
     for now_ns in [3, 5] {
         let journal = Journal::open(&place.journal(), &bus, &options(), now_ns);
         let journal = journal.expect("a journal");

@@ -175,7 +175,7 @@ fn both_readers_read_the_golden_segment() {
     assert_eq!((second.position, second.next_sequence), (0x12e0, 13));
 }
 
-/// What a reader of this version does not know, and the words of the refusal.
+/// Formats that a reader of this version does not know, and the text of the refusal.
 #[test]
 fn unknown_formats_are_refused_by_their_numbers_in_one_line() {
     let crc_of_header = |copy: &mut [u8]| {

@@ -1,6 +1,6 @@
 //! A process that writes is killed at random instants, in its start and while it appends.
 //!
-//! After each kill the end of the journal is clean or that of a crash, never damage; after the next start every record
+//! After each kill the end of the journal is clean or cut by a crash, never damaged; after the next start every record
 //! that the writer had confirmed is there, in order. `SEED` repeats a run; `KILLS` sets the number of kills.
 
 use crate::place::{Place, body, options, setting};
@@ -27,7 +27,7 @@ fn options_in(folder: &Path) -> Options {
     }
 }
 
-/// Numbers of the records, which say by their bodies that they are whole; each follows the one before.
+/// Number of the journal's records, whose bodies show that they are complete; each number follows the one before.
 fn records(place: &Place) -> u64 {
     let mut next = 0;
     read(&place.journal(), false, |entry| {
@@ -99,7 +99,7 @@ fn run_and_kill(place: &Place, random: &mut Random) {
     writer.kill();
 }
 
-/// What the kills met.
+/// Counts of the cases that the kills met.
 #[derive(Debug, Default)]
 struct Met {
     cuts: u64,

@@ -173,7 +173,7 @@ fn written(place: &Place, records: u64) {
     writer.close(10).expect("it closes");
 }
 
-/// Damages the last record and writes behind the end, which is at this position: what a host leaves that loses power.
+/// Damages the last record and writes after the end, which is at this position, as a host that loses power does.
 fn tear(segment: &Path, position: u64) {
     let mut bytes = fs::read(segment).unwrap();
     let used = position as usize;
@@ -182,7 +182,7 @@ fn tear(segment: &Path, position: u64) {
     fs::write(segment, bytes).unwrap();
 }
 
-/// A host that loses power leaves a part of a frame, and what the disk wrote behind it.
+/// A host that loses power leaves a part of a frame, and later bytes that the disk wrote.
 #[test]
 fn a_torn_end_of_a_copy_comes_again() {
     let place = Place::new("torn-copy");
@@ -200,7 +200,7 @@ fn a_torn_end_of_a_copy_comes_again() {
     assert_equal(&journal, &copy, 0);
 }
 
-/// What the end of a journal had is in no other place: it is not cleared. A closed journal becomes a copy.
+/// The torn records of a journal exist in no other place: they are not cleared. A closed journal becomes a copy.
 #[test]
 fn a_journal_that_is_no_copy_and_has_a_torn_end_stays_as_it_is() {
     let place = Place::new("torn-journal");
@@ -225,7 +225,7 @@ fn a_journal_that_is_no_copy_and_has_a_torn_end_stays_as_it_is() {
     assert_eq!(replica.position(), position);
 }
 
-/// Positions and numbers beyond what any journal has would overflow.
+/// Positions and numbers beyond those of any journal would overflow.
 #[test]
 fn an_end_beyond_every_journal_is_refused() {
     let place = Place::new("far-end");
@@ -242,8 +242,8 @@ fn an_end_beyond_every_journal_is_refused() {
     }
 }
 
-/// A copy that was promoted, of another journal, or that has what the journal lost with its host is not continued; nor is one that
-/// another process writes.
+/// A copy that was promoted, a copy of another journal, or a copy with records that the journal lost with its host is
+/// not continued; nor is a copy that another process writes.
 #[test]
 fn what_is_no_copy_of_the_journal_is_refused() {
     let place = Place::new("no-copy");
@@ -277,7 +277,7 @@ fn what_is_no_copy_of_the_journal_is_refused() {
         "{refused}"
     );
 
-    // Of another journal.
+    // A copy of another journal.
     let another = promoted.path().join("orders");
     let engine = Journal::open(&another, &other, &options(), 2).expect("a journal");
     let refused = send(&another, &mut replica, usize::MAX, |_| {}).unwrap_err();
@@ -356,7 +356,7 @@ fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
     let promoted = writer.report().clone();
     assert!(promoted.is_other_boot, "{promoted:?}");
     writer.close(6).expect("it closes");
-    // From then on it is this host's journal.
+    // From then on the journal belongs to this host.
     let writer = Journal::open(&back, &first, &options(), 7).expect("a journal");
     let report = writer.report();
     assert!(!report.is_other_boot, "{report:?}");
@@ -430,7 +430,7 @@ fn a_copy_knows_how_much_it_lacks_while_a_burst_is_on_its_way() {
     }
 }
 
-/// Everything before damage is sent, though the reader that is ahead has met it.
+/// Everything before damage is sent, though the reader that runs ahead has met the damage.
 #[test]
 fn records_before_damage_are_sent() {
     let place = Place::new("ahead-of-damage");

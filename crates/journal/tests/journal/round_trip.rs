@@ -133,8 +133,8 @@ fn a_second_writer_is_refused_with_the_process_id_of_the_first() {
     assert_eq!(verify(&place.journal()).expect("a journal").writer, None);
 }
 
-/// What a walk misses of a fast writer is neither damage nor a wrong record, and segments that are compressed meanwhile
-/// are not missed.
+/// Records of a fast writer that a walk misses are neither damage nor wrong records, and segments that are compressed
+/// meanwhile are not missed.
 #[test]
 fn a_journal_is_read_and_clean_beside_a_fast_writer() {
     let place = Place::new("live");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What the second reader found of a journal without a break before its last segment.
+/// Result of the second reader for a journal without a break before its last segment.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Bodies of stream 1.
