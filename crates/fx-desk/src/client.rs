@@ -32,7 +32,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 const SKIPPED_MAX: usize = 1 << 20;
 const SKIPPED_PART: usize = 1 << 10;
 
-/// Where the commands of a client go.
+/// Address of a client's ring and of its engine.
 #[derive(Debug, Clone)]
 pub struct Address {
     /// Directory of the engine's bus.
@@ -51,8 +51,8 @@ pub struct Client {
     answers: Tail,
 }
 
-/// Says whether a caller still waits. It is asked before each message of the drop copy and each pause of 200 µs, and not again once it
-/// has said no.
+/// Asks whether a caller still waits. It is called before each message of the drop copy and each pause of 200 µs, and
+/// not again after it returned false.
 pub type Waits<'w> = &'w mut dyn FnMut() -> bool;
 
 /// Wait of a caller.
@@ -81,7 +81,7 @@ impl Client {
     /// Joins the drop copy before anything is sent, so that no answer is missed.
     ///
     /// # Errors
-    /// There is no engine.
+    /// No engine publishes on the bus.
     pub fn join(address: Address) -> Result<Client, Error> {
         let answers = Tail::join(&address.root, &address.bus);
         let answers = answers.map_err(|error| Error::NoEngine {
@@ -117,7 +117,7 @@ impl Client {
         self.command_while(command, each, &mut || true)
     }
 
-    /// [`Client::command`], which waits as long as `waits` says so.
+    /// [`Client::command`], which waits as long as `waits` returns true.
     ///
     /// # Errors
     /// As [`Client::command`]; and [`Error::Interrupted`].
@@ -177,7 +177,7 @@ impl Client {
                 }
                 _ => each(published),
             });
-            // What happened to the bus can be said again and again.
+            // An event of the bus may be returned again by each poll.
             if found.is_none() && !matches!(polled, Ok(true)) {
                 sleep(PAUSE);
             }
@@ -189,7 +189,7 @@ impl Client {
 /// A name, a price or a date of a command.
 ///
 /// # Errors
-/// It is too long, or has letters that no name has.
+/// The text is too long, or has letters that no name has.
 pub fn name(text: &str) -> Result<Id, Error> {
     Id::new(text.as_bytes()).ok_or(Error::Name)
 }
@@ -199,8 +199,8 @@ pub fn new_name() -> Id {
     Id::lossy(format!("P{}", wall_ns() / 1_000).as_bytes())
 }
 
-/// Sets the kill switch of an engine, also if it has no bus: through the ring unless `is_direct`, else in a file, which the engine takes when
-/// it goes on or starts.
+/// Sets the kill switch of an engine, also if the engine has no bus: through the ring unless `is_direct`, else in a
+/// file, which the engine takes when it continues or starts.
 ///
 /// # Errors
 /// Among others: the kill is refused, or written and not executed yet.
@@ -208,8 +208,8 @@ pub fn kill(address: &Address, is_direct: bool) -> Answered {
     kill_while(address, is_direct, &mut || true)
 }
 
-/// [`kill`], which waits as long as `waits` says so. After that the kill is written, unless it was answered, and [`Error::KillWaits`] says so:
-/// a kill is not taken back.
+/// [`kill`], which waits as long as `waits` returns true. After that the kill is written unless it was answered, and
+/// [`Error::KillWaits`] reports this: a kill is not withdrawn.
 ///
 /// # Errors
 /// As [`kill`].

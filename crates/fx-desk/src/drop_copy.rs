@@ -1,8 +1,9 @@
 //! Drop copy: decisions of the engine and reports of the banks, on a bus that any number of readers follow.
 //!
-//! A message is a part of a batch, with the same bytes as in the journal ([`touchline_fx_events::encoding`]). The number of its first entry is 0
-//! if the journal does not have it: a composite, or what an engine says after its journal failed. A slow reader loses messages, notices
-//! by the numbers, and finds them in the journal ([`crate::Follower`]).
+//! A message is a part of a batch, with the same bytes as in the journal ([`touchline_fx_events::encoding`]). The
+//! number of its first entry is 0 if the journal lacks it: a composite, or an entry that an engine publishes after its
+//! journal failed. A slow reader loses messages, notices by the numbers, and finds them in the journal
+//! ([`crate::Follower`]).
 //!
 //! The names of banks and pairs are in the first batch of each run. A reader that joins later and does not read the journal finds them
 //! in a file beside the bus.
@@ -57,12 +58,13 @@ impl DropCopy {
         })
     }
 
-    /// The right to write the bus, which is that of being the one engine.
+    /// The lock of the bus, which only the active engine holds.
     pub fn lock(&self) -> &WriterLock {
         self.publication.lock()
     }
 
-    /// A run begins with this batch. An engine whose file cannot be written trades, and its late readers need the journal.
+    /// Publishes the first batch of a run. An engine whose file cannot be written trades, and its late readers need the
+    /// journal.
     pub fn begin_run(&mut self, run: &[u8]) {
         let _ = write_note(&self.root, self.publication.bus(), RUN, run);
     }
@@ -114,7 +116,7 @@ pub fn note(root: &Root, bus: &str, name: &str, path: &Path) {
 /// Path that the engine noted under a name.
 ///
 /// # Errors
-/// There is no such note.
+/// The engine noted no path under this name.
 pub fn noted(root: &Root, bus: &str, name: &str) -> io::Result<PathBuf> {
     let path = root.path().join(bus).join(name);
     Ok(OsString::from_vec(fs::read(path)?).into())

@@ -20,7 +20,7 @@ pub enum Error {
     /// A name, a price or a date that no command can have.
     #[error("at most 64 letters, digits and signs of ASCII are possible")]
     Name,
-    /// A word that is not one of those that are possible.
+    /// A word that is not one of the permitted ones.
     #[error("{0}")]
     Word(String),
     /// The bus cannot be joined.
@@ -31,7 +31,7 @@ pub enum Error {
         /// Why.
         error: bus::Error,
     },
-    /// Nothing publishes on the bus any more.
+    /// The publisher of the bus has ended.
     #[error("the {} on bus {bus} has ended; start {}", what(bus).0, what(bus).1)]
     Ended {
         /// Name of the bus.
@@ -77,7 +77,7 @@ pub enum Error {
         /// Name of the bus.
         bus: String,
     },
-    /// The bus does not say where the journal is.
+    /// The bus does not name the directory of the journal.
     #[error(
         "bus {bus} does not say where the journal of its engine is ({error}); name its directory"
     )]
@@ -93,7 +93,7 @@ pub enum Error {
         path.display()
     )]
     JournalUnreadable {
-        /// Its directory.
+        /// Directory of the journal.
         path: PathBuf,
         /// Why.
         error: io::Error,
@@ -138,9 +138,9 @@ fn what(bus: &str) -> (&'static str, &'static str) {
 /// A refusal of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct Refused {
-    /// For programs: a word of the rules, such as `bad_order`, `not_allowed` or a limit.
+    /// Reason for programs: a word of the rules, such as `bad_order`, `not_allowed` or a limit.
     pub reason: String,
-    /// For people; empty if the reason says it.
+    /// Cause for people; empty if the reason says all.
     pub cause: String,
 }
 

@@ -27,7 +27,7 @@ pub enum FollowError {
         journal: String,
         /// Sequence in the journal.
         sequence: u64,
-        /// What it is not.
+        /// Fault of the bytes.
         error: Malformed,
     },
 }

@@ -23,7 +23,7 @@ pub struct Follower {
     batches: Batches,
     /// The drop copy does not continue the entries that were passed on: the journal is read until it does.
     is_behind: bool,
-    /// What happened last to the drop copy.
+    /// Last event of the drop copy.
     event: Option<BusEvent>,
 }
 
@@ -48,8 +48,10 @@ pub struct PublishedEntry<'t> {
     pub entry: Recorded<'t>,
     /// Lists of its batch.
     pub batch: &'t Batch,
-    /// Whether the journal has it. Composites and alarms of the run are in no journal, and other changes by prices are not if they come too
-    /// often ([`Event::is_beside_journal`](touchline_fx_events::event::Event::is_beside_journal)). Any other entry of which it is false says that the journal failed.
+    /// Whether the journal has the entry. Composites and alarms of the run are in no journal, and other changes by
+    /// prices are not if they come too often
+    /// ([`Event::is_beside_journal`](touchline_fx_events::event::Event::is_beside_journal)). If the journal lacks any
+    /// other entry, the journal failed.
     pub is_journaled: bool,
 }
 
@@ -162,7 +164,7 @@ impl Follower {
         }
     }
 
-    /// What happened to the drop copy in the last poll; entries that it lost come from the journal.
+    /// Event of the drop copy in the last poll; entries that it lost come from the journal.
     pub fn take_event(&mut self) -> Option<BusEvent> {
         self.event.take()
     }
@@ -388,8 +390,9 @@ mod tests {
         });
     }
 
-    /// Each entry comes once and in order: from before the follower joined, from the drop copy, and those that the drop
-    /// copy lost, also if the files of the journal have them later than the drop copy tells of it, and nothing follows.
+    /// Each entry comes once and in order: entries from before the follower joined, entries of the drop copy, and
+    /// entries that the drop copy lost, also if the files of the journal get them later than the drop copy reports
+    /// them, and no further entry follows.
     #[test]
     fn a_line_that_the_drop_copy_lost_comes_from_the_journal() {
         let mut engine = Engine::open("lost");
@@ -402,7 +405,7 @@ mod tests {
         engine.append(3);
         engine.publish(3);
         read_until(&mut follower, &mut found, 3);
-        // Of entry 4 the drop copy has nothing, and the files have neither entry when entry 5 is noticed.
+        // The drop copy lacks entry 4, and the files have neither entry when entry 5 is noticed.
         engine.publish(5);
         poll(&mut follower, &mut found);
         poll(&mut follower, &mut found);
@@ -452,8 +455,8 @@ mod tests {
         assert_eq!(shown, (0..all).collect::<Vec<_>>());
     }
 
-    /// What an engine says after its journal failed is passed on for a screen, and not with the lines that are added up: the
-    /// next run tells it again.
+    /// An entry that an engine publishes after its journal failed is passed on for a screen, but not with the lines
+    /// that are added up: the next run publishes it again.
     #[test]
     fn a_line_that_the_journal_refused_is_not_counted() {
         let mut engine = Engine::open("refused");

@@ -1,7 +1,9 @@
 //! A kill without a ring: a file beside the rings, which a client writes and the engine takes.
 //!
-//! Its name is `.<ring>.kill`, its content the number of the kill, as in the ring. It counts only as a regular file of the client's user
-//! that no other user may write. The engine renames it to `.<ring>.kill-taken`, reads it, and removes it once the kill is recorded. Writing it needs no lock and no room in a ring, so that nothing that another process does stops a kill.
+//! The file's name is `.<ring>.kill`, its content the number of the kill, as in the ring. It counts only as a regular
+//! file of the client's user that no other user may write. The engine renames it to `.<ring>.kill-taken`, reads it, and
+//! removes it once the kill is recorded. Writing it needs no lock and no room in a ring, so that no other process can
+//! stop a kill.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -53,9 +55,9 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
 /// The kill file of a client, as the engine reads it.
 pub struct KillFile {
     path: PathBuf,
-    /// Its name from the moment in which the engine has taken it: a client that writes the next kill does not write this file.
+    /// Name of the file after the engine has taken it: a client that writes the next kill does not write this file.
     taken_path: PathBuf,
-    /// User who must own it.
+    /// User who must own the file.
     owner: u32,
     /// The number that was taken last: a file of another user cannot always be renamed or removed.
     taken: u64,
@@ -64,7 +66,7 @@ pub struct KillFile {
 }
 
 impl KillFile {
-    /// The file of a ring, of the user whose rings the root trusts.
+    /// The kill file of a ring, of the user whose rings the root trusts.
     pub fn of(root: &Root, ring: &str) -> KillFile {
         let path = path_of(root.path(), ring);
         KillFile {
@@ -76,9 +78,9 @@ impl KillFile {
         }
     }
 
-    /// Takes a kill: its number. The file is renamed before it is read, so that a kill written meanwhile is another file. It stays under
-    /// that name until the next call, so that a kill whose engine dies before it is recorded is taken by the next one. An error is reported
-    /// once for each reason.
+    /// Takes a kill and returns its number. The file is renamed before it is read, so that a kill written meanwhile is
+    /// another file. It stays under that name until the next call, so that the next engine takes the kill if this
+    /// engine dies before it records it. An error is reported once for each reason.
     pub fn take(&mut self) -> Option<Result<u64, String>> {
         // Called each millisecond: an error for a missing file would format a text each time.
         if fs::symlink_metadata(&self.taken_path).is_ok()
@@ -88,7 +90,7 @@ impl KillFile {
                 self.taken = request;
                 return Some(Ok(request));
             }
-            // Of another user's directory it may not be possible.
+            // The removal may fail in another user's directory.
             let _ = fs::remove_file(&self.taken_path);
         }
         if fs::symlink_metadata(&self.path).is_err() {
@@ -157,7 +159,8 @@ mod tests {
             .collect()
     }
 
-    /// A kill that is written at any instant is taken, also within the microseconds in which the one before is read and removed.
+    /// A kill that is written at any instant is taken, also within the microseconds in which the previous kill is read
+    /// and removed.
     #[test]
     fn a_kill_written_while_another_is_taken_is_not_lost() {
         const BURSTS: u64 = 300;
@@ -175,7 +178,7 @@ mod tests {
                     }
                 });
                 loop {
-                    // Before the look: what it finds then was written before.
+                    // This is read before the check, which then finds all earlier writes.
                     let is_written = writer.is_finished();
                     let taken = file.take();
                     let is_last = taken == Some(Ok(last));
@@ -210,7 +213,7 @@ mod tests {
         assert_eq!(of_the_next.take(), Some(Ok(8)));
         assert_eq!(of_the_next.take(), None);
         assert_eq!(names(&folder), [""; 0]);
-        // Where it cannot be renamed it is taken in its place, once.
+        // A file that cannot be renamed is taken in its place, once.
         fs::create_dir(folder.join(".fx-run-desk.kill-taken")).expect("a folder");
         write_kill(&root, "fx-run-desk", 9).expect("written");
         assert_eq!(of_the_next.take(), Some(Ok(9)));

@@ -40,15 +40,15 @@ pub struct Ledger {
     pub fills: VecDeque<FillRow>,
     /// Last alarms; the newest is the last.
     pub alarms: VecDeque<AlarmRow>,
-    /// Who set the kill switch, while it is set.
+    /// User or automatic cause of the kill switch, while it is set.
     pub killed: Option<String>,
     /// Time of the last entry.
     pub at_ns: u64,
     /// Number of fills.
     pub fill_count: u64,
-    /// Scorecards by bank and pair, as lines.
+    /// Lines of scorecards by bank and pair.
     pub scores: BTreeMap<(String, String), String>,
-    /// Time of the last of them, which the engine writes at intervals; 0 before the first.
+    /// Time of the last scorecard, which the engine writes at intervals; 0 before the first.
     pub scores_at_ns: u64,
     /// Orders by number.
     orders: HashMap<u32, OrderRow>,
@@ -75,7 +75,7 @@ pub struct PairRow {
 pub struct ParentRow {
     /// Number among all parents.
     number: u32,
-    /// Its name.
+    /// Name of the parent.
     pub id: Id,
     /// Pair.
     pub pair: String,
@@ -85,7 +85,7 @@ pub struct ParentRow {
     pub quantity: i64,
     /// Worst price, as the shortest decimal.
     pub limit: Option<String>,
-    /// `working`, what it waits for, or why it has ended.
+    /// `working`, the reason why it waits, or the reason of its end.
     pub state: String,
     /// Units filled.
     pub filled: i64,

@@ -2,7 +2,7 @@
 //! `touchline-execution`) writes and reads the other side of each.
 //!
 //! # Never
-//! Contains a rule of the engine, or writes what it reads, commands excepted.
+//! Contains a rule of the engine, or writes files that the engine reads, except for commands.
 //!
 //! # Path
 //! A [`Follower`] reads journal and drop copy, none of the entries twice; a [`ledger`] folds them into parents, orders, fills and positions.

@@ -45,7 +45,7 @@ pub enum Record<'a> {
         /// Number of the expected message.
         next_in: u64,
     },
-    /// Names of an order session, beside its numbers: whose they are.
+    /// Names of an order session, stored with its numbers: they identify the session.
     Session {
         /// Bank.
         bank: u16,

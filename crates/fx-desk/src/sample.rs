@@ -25,7 +25,7 @@ pub fn labels() -> Labels {
     }
 }
 
-/// Tells an event.
+/// Passes an event to `take` as a published entry.
 pub fn tell(at_ns: u64, event: &Event, is_journaled: bool, take: impl FnOnce(&PublishedEntry<'_>)) {
     take(&PublishedEntry {
         labels: &labels(),

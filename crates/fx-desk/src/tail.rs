@@ -1,4 +1,4 @@
-//! Reader of a drop copy alone: entries from the last join point on, and what it lost.
+//! Reader of a drop copy alone: entries from the last join point on, and the losses of the reader.
 
 use crate::drop_copy::joined;
 use crate::follower::{PublishedEntry, published};
@@ -17,7 +17,7 @@ impl Tail {
     /// Joins an engine's bus.
     ///
     /// # Errors
-    /// Among others: there is none, or it belongs to another user.
+    /// Among others: the bus is missing, or belongs to another user.
     pub fn join(root: &Root, bus: &str) -> Result<Tail, Error> {
         Ok(Tail {
             subscription: Subscription::join(root, bus, [], false)?,
@@ -65,7 +65,7 @@ impl Tail {
     }
 }
 
-/// What happened to the bus of an engine, for people.
+/// Text of an event of an engine's bus, for people.
 pub fn happened(event: &BusEvent) -> String {
     match event {
         BusEvent::Overrun { messages, .. } => format!("overrun: {messages} messages lost"),

@@ -36,7 +36,7 @@ pub struct OrderTerms {
     pub account: Id,
     /// Pair.
     pub pair: Arc<str>,
-    /// Its base currency.
+    /// Base currency of the pair.
     pub base: Id,
     /// [`Side::Bid`] buys.
     pub side: Side,

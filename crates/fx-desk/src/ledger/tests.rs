@@ -214,7 +214,7 @@ fn what_a_failed_journal_refused_is_shown_until_the_next_run_goes_on() {
     assert_eq!(take(4, &filled, true), (None, 1, 4));
 }
 
-/// An alarm of the run is in no journal, and no sign that the journal failed: what follows is one list with it.
+/// An alarm of the run is in no journal, and does not mean that the journal failed: later entries are one list with it.
 #[test]
 fn an_alarm_of_the_run_stands_beside_what_the_journal_has() {
     let mut ledger = LiveLedger::default();
