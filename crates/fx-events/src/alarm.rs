@@ -69,7 +69,7 @@ impl Alarm {
     }
 }
 
-/// Its name, as in a line.
+/// Writes the name, as in a line.
 impl fmt::Display for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -105,7 +105,7 @@ macro_rules! run_alarms {
             /// All of them, in the order of their codes.
             pub const ALL: &[RunAlarm] = &[$(RunAlarm::$word),+];
 
-            /// Its name, as in the log.
+            /// Name of the alarm, as in the log.
             pub fn name(self) -> &'static str {
                 match self {
                     $(RunAlarm::$word => $name,)+

@@ -11,7 +11,7 @@ pub enum Command {
     Parent(Order),
     /// End a parent and cancel its open orders.
     Cancel {
-        /// Its name.
+        /// Name of the parent.
         id: Id,
     },
     /// Set the kill switch.
@@ -34,7 +34,7 @@ pub enum Command {
         /// Price of the quantity that is not booked yet, a decimal.
         price: Option<Id>,
     },
-    /// Book what no order explains; two users must.
+    /// Book a trade that no order explains; a booking needs two users.
     Book(Booking),
     /// Make the standby the active engine.
     Promote,
@@ -45,7 +45,7 @@ pub enum Command {
 /// Request for a parent order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Its name.
+    /// Name of the parent.
     pub id: Id,
     /// Symbol of the pair.
     pub pair: Id,

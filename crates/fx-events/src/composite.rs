@@ -67,14 +67,14 @@ pub struct Top {
 /// Relation of the best bid to the best ask.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
-    /// No usable quotes.
+    /// There are no usable quotes.
     #[default]
     Empty,
     /// One side is missing.
     OneSided,
     /// The bid is below the ask.
     Normal,
-    /// They are equal.
+    /// Bid and ask are equal.
     Locked,
     /// The bid is above the ask.
     Crossed,

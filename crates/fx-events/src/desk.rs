@@ -1,4 +1,4 @@
-//! Commands of the desk, and what becomes of a booking without an order.
+//! Commands of the desk, and the states of a booking without an order.
 
 use crate::parents::ParentTerms;
 use crate::setup::{Bank, Pair};
@@ -40,7 +40,7 @@ pub enum Desk {
         /// Price of the quantity not booked yet, as text.
         price: Option<Id>,
     },
-    /// Book what no order explains; two users must.
+    /// Book a trade that no order explains; a booking needs two users.
     Book {
         /// Name of the booking, as given.
         id: Option<Id>,
@@ -63,9 +63,9 @@ pub enum Desk {
 /// A requested parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParentRequest {
-    /// Its name, if valid.
+    /// Name of the parent, if valid.
     pub id: Option<Id>,
-    /// Its terms; none if invalid.
+    /// Terms of the parent; `None` if invalid.
     pub terms: Option<ParentTerms>,
 }
 
@@ -88,7 +88,7 @@ pub struct DeskTrade {
     pub value_date: Id,
 }
 
-/// What became of a proposal or a confirmation, in the order of the checks.
+/// Result of a proposal or a confirmation, in the order of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BookState {
     /// The user may not book.
@@ -97,13 +97,13 @@ pub enum BookState {
     BadBook,
     /// A booking of this name was booked before.
     DuplicateId,
-    /// It is proposed: another user must confirm it.
+    /// The trade is proposed: another user must confirm it.
     First,
-    /// It differs from the proposal of this name.
+    /// The trade differs from the proposal of this name.
     Differs,
     /// The user proposed it: another one must confirm it.
     SamePerson,
-    /// It is booked.
+    /// The trade is booked.
     Booked,
 }
 

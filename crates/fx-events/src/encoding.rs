@@ -1,8 +1,9 @@
 //! Events as bytes: the batch record of a journal, and the message of a drop copy.
 //!
-//! A batch has one input, what the desk typed or a bank sent, and everything that followed from it. Little-endian; a text stands behind
-//! its length (u8); times are nanoseconds since 1970, prices 1e-9, quantities units. A bank and a pair are indexes of the run's
-//! [`Labels`], which kind 37 has. A parent and an order are numbers from 0 over all runs: their names stand once, in kinds 1, 7 and 22.
+//! A batch has one input, of the desk or of a bank, and all its effects. Numbers are little-endian; a text follows its
+//! length (u8); times are nanoseconds since 1970, prices 1e-9, quantities units. A bank and a pair are indexes of the
+//! run's [`Labels`], which kind 37 contains. A parent and an order are numbers from 0 over all runs: their names are
+//! stored once, in kinds 1, 7 and 22.
 //!
 //! ```text
 //! batch:  at u64, number of its first entry u64 (from 1 over all runs; 0: in no journal), entries u32, flags u8, entries
@@ -86,7 +87,7 @@ pub mod kind {
     pub const COMMAND: u8 = 34;
     /// The answer to a command.
     pub const ANSWER: u8 = 35;
-    /// What a command decided, but a parent and a kill, which have their own kinds.
+    /// Decision of a command, except for a parent and a kill, which have their own kinds.
     pub const DECISION: u8 = 36;
     /// A run begins, alone in its batch.
     pub const RUN: u8 = 37;

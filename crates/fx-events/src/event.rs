@@ -58,14 +58,14 @@ pub enum Event {
     },
     /// A parent was accepted.
     Accepted {
-        /// Its number among all parents, from 0.
+        /// Number among all parents, from 0.
         number: u32,
-        /// Its terms.
+        /// Terms of the parent.
         terms: ParentTerms,
     },
     /// A parent was refused.
     Refused {
-        /// Its name, as given.
+        /// Name of the parent, as given.
         parent: Option<Id>,
         /// Reason.
         reason: Refusal,
@@ -156,7 +156,7 @@ pub enum Event {
         id: Option<Id>,
         /// User; none if not stated.
         by: Option<Id>,
-        /// What became of it.
+        /// State of the booking.
         state: BookState,
     },
     /// An alarm for the desk.
@@ -197,7 +197,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it is published and may be in no journal, without a fault of the journal: what prices alone make, and an alarm of the run.
+    /// Whether the event is published and may be in no journal although the journal works: an event caused by prices
+    /// alone, and an alarm of the run.
     pub fn is_beside_journal(&self) -> bool {
         let is_of_run = matches!(
             self,
@@ -209,7 +210,8 @@ impl Event {
         is_of_run || self.is_of_prices()
     }
 
-    /// Whether prices alone make it: a composite, what a parent waits for, a bank off the market. A start needs none of them.
+    /// Whether prices alone cause the event: a composite, the reason why a parent waits, a bank off the market. A start
+    /// needs none of them.
     pub fn is_of_prices(&self) -> bool {
         matches!(
             self,
@@ -221,9 +223,9 @@ impl Event {
 /// An order that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adopted {
-    /// Its number among all orders, from 0.
+    /// Number among all orders, from 0.
     pub number: u32,
-    /// Its terms, as a report of its bank describes them.
+    /// Terms of the order, as a report of its bank describes them.
     pub terms: Terms,
     /// Number of the parent that stands for it.
     pub parent: u32,
@@ -313,7 +315,7 @@ pub struct OrderLine {
 /// State of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderStatus {
-    /// Its state.
+    /// State of the order.
     pub state: OrderState,
     /// Units filled.
     pub cum: i64,
@@ -366,7 +368,7 @@ pub enum Message {
     DontKnow(Box<DontKnow>),
 }
 
-/// What a cancel or a question says of its order.
+/// Terms of an order that a cancel or a status request repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// ClOrdID.

@@ -1,4 +1,4 @@
-//! Names behind the numbers of events: what a text of an event needs beside the event.
+//! Names for the numbers in events, which the text of an event needs.
 
 use touchline_types::Id;
 
@@ -15,7 +15,7 @@ pub struct Labels {
     pub pairs: Vec<PairLabel>,
 }
 
-/// What texts say of a pair.
+/// Label of a pair: the symbol, currency, precision and sizes that texts need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairLabel {
     /// Symbol.

@@ -66,7 +66,7 @@ impl LineKind {
         LineKind::Parent,
     ];
 
-    /// Its name.
+    /// Name of the file.
     pub fn name(self) -> &'static str {
         match self {
             LineKind::Composite => "composite",
@@ -150,7 +150,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Each file with its name.
+    /// Each file, with its name.
     pub fn named(&self) -> [(&'static str, &str); 6] {
         [
             ("composite.jsonl", &self.composite),

@@ -111,7 +111,7 @@ pub enum FillKind {
     Status,
     /// Stated by the desk.
     Manual,
-    /// A part of a derived or stated fill, whose trade report came later.
+    /// A part of a derived or stated fill, whose trade report arrived later.
     Named,
     /// Reversed.
     Bust,

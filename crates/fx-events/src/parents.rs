@@ -19,7 +19,7 @@ pub enum Lifetime {
 /// Terms of a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParentTerms {
-    /// Its name.
+    /// Name of the parent.
     pub id: Id,
     /// Pair.
     pub pair: Pair,
@@ -48,9 +48,9 @@ pub enum EndReason {
     Filled,
     /// Less than a lot is open, which no order can have.
     Rest,
-    /// The one attempt of an IOC parent is over.
+    /// The only attempt of an IOC parent is over.
     Ioc,
-    /// The one attempt of a FOK parent is over.
+    /// The only attempt of a FOK parent is over.
     Fok,
     /// The deadline has passed.
     Deadline,
@@ -63,7 +63,7 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Its name, as in a line.
+    /// Name of the reason, as in a line.
     pub fn name(self) -> &'static str {
         match self {
             EndReason::Filled => "filled",
@@ -85,9 +85,9 @@ pub enum WaitReason {
     ValueDate,
     /// Too few banks quote the side.
     Thin,
-    /// One side is missing.
+    /// A side of the composite is missing.
     NoMid,
-    /// There is no reference.
+    /// The pair has no reference.
     NoReference,
     /// The composite is crossed too far.
     Crossed,

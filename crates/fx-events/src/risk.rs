@@ -29,7 +29,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Its name, as in a line and an answer.
+    /// Name of the reason, as in a line and an answer.
     pub fn name(self) -> &'static str {
         match self {
             Refusal::Kill => "kill",

@@ -44,15 +44,15 @@ pub struct Score {
     pub best_ns: [u64; 2],
     /// Time with both of its sides usable.
     pub spread_ns: u64,
-    /// Its spread summed over that time, ticks times nanoseconds.
+    /// Spread summed over that time, ticks times nanoseconds.
     pub spread_sum: i128,
     /// Orders sent.
     pub orders: u64,
-    /// Their units.
+    /// Quantity of the sent orders, units.
     pub sent: i64,
     /// Fills.
     pub fills: u64,
-    /// Their units.
+    /// Quantity of the fills, units.
     pub filled: i64,
     /// Orders that ended without a fill, by code.
     pub rejects: [u64; RejectCode::COUNT],

@@ -37,7 +37,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// A stopwatch of a clock, whose unit is that of the times.
+    /// A stopwatch of a clock; the times have the clock's unit.
     pub fn of(clock: fn() -> u64) -> Stopwatch {
         Stopwatch {
             clock: Some(clock),

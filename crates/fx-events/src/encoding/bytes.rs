@@ -12,9 +12,9 @@ pub(super) const NO_U32: u32 = u32::MAX;
 pub(super) const NO_U64: u64 = u64::MAX;
 pub(super) const NO_I64: i64 = i64::MIN;
 pub(super) const NO_I128: i128 = i128::MIN;
-/// Length of a text that there is none of: an identifier is shorter.
+/// Length of an absent text: an identifier is shorter.
 const NO_TEXT: u8 = u8::MAX;
-/// Longest long text: what people read is shorter.
+/// Limit of a long text, bytes: texts for people are shorter.
 const LONG_TEXT_BYTES: usize = 8 << 10;
 
 /// Appends values.
@@ -48,7 +48,7 @@ pub(super) trait Put {
     /// A text of at most 254 bytes behind its length; a longer one is cut.
     fn text(&mut self, text: &str);
 
-    /// An identifier, or that there is none.
+    /// Writes an identifier, or its absence.
     fn id(&mut self, id: Option<&Id>) {
         match id {
             Some(id) => self.text(id.as_str()),
@@ -56,7 +56,7 @@ pub(super) trait Put {
         }
     }
 
-    /// A long text, or that there is none.
+    /// Writes a long text, or its absence.
     fn long_text(&mut self, text: Option<&str>);
 }
 

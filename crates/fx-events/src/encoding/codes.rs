@@ -1,4 +1,4 @@
-//! Words as numbers: a word's code is its place in the list, and never changes.
+//! Words as numbers: the code of a word is its index in the list, and never changes.
 
 use crate::desk::BookState;
 use crate::event::{Alarm, OrderEvent, RunAlarm};

@@ -47,7 +47,7 @@ impl NoCommand {
     }
 }
 
-/// The cause, with what to do.
+/// Writes the cause, with the cure.
 impl fmt::Display for NoCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -59,10 +59,10 @@ pub enum Entry<'a> {
         client: &'a str,
         /// Person.
         person: &'a str,
-        /// The command, for [`Command::decode`](crate::command::Command::decode), or bytes that are none.
+        /// The command, for [`Command::decode`](crate::command::Command::decode), or bytes that cannot be decoded.
         bytes: &'a [u8],
     },
-    /// What a command decided.
+    /// Decision of a command.
     Decision(Desk),
     /// The answer to a command.
     Answer(Answer<'a>),
@@ -120,7 +120,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a part; `None` if the bytes are none.
+    /// Place of a part; `None` if the bytes are not a part.
     pub fn of(body: &[u8]) -> Option<Place> {
         let part = part(body).ok()?;
         let count = if part.first == 0 { 0 } else { part.count };
@@ -156,7 +156,7 @@ fn part(body: &[u8]) -> Result<Part<'_>, Malformed> {
     head(body).ok_or(Malformed)
 }
 
-/// Kinds of the entries of a part, up to what cannot be read.
+/// Kinds of the entries of a part, up to the first malformed entry.
 pub fn kinds(body: &[u8]) -> impl Iterator<Item = u8> {
     let all = part(body).ok().into_iter().flat_map(entries);
     all.map_while(|entry| entry.ok().map(|(of, _)| of))

@@ -24,12 +24,12 @@ use touchline_types::Id;
 #[derive(Debug, Default)]
 pub struct Encoder {
     out: Vec<u8>,
-    /// Where each part begins.
+    /// Offset of each part.
     parts: Vec<usize>,
     /// Entries of the present part, and of the parts before.
     entries: (u32, u64),
     at_ns: u64,
-    /// Where the body of the present entry begins.
+    /// Offset of the body of the present entry.
     body: usize,
 }
 
@@ -137,7 +137,7 @@ impl Encoder {
         self.end_entry();
     }
 
-    /// A command, or bytes that are none.
+    /// Adds a command, or the bytes of a malformed one.
     pub fn command(
         &mut self,
         request: u64,
@@ -167,7 +167,7 @@ impl Encoder {
         self.end_entry();
     }
 
-    /// What a command decided.
+    /// Adds the decision of a command.
     pub fn decision(&mut self, desk: &Desk) {
         let out = self.entry(kind::DECISION);
         decision(out, desk);

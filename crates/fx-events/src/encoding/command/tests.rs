@@ -10,7 +10,7 @@ fn id(text: &str) -> Id {
     Id::new(text.as_bytes()).expect("a short text")
 }
 
-/// Each kind, with and without what may be absent, and its text.
+/// Commands of each kind, with and without optional fields, each with its text.
 fn samples() -> Vec<(Command, &'static str)> {
     let order = Order::new(id("P1"), id("EUR/USD"), Side::Bid, 1_000);
     let ioc = Order {
