@@ -24,7 +24,7 @@ const ROUND_MAX: usize = 256;
 const LOOK_NS: u64 = 10_000_000;
 /// Interval of timers, nanoseconds.
 const TIMER_NS: u64 = 1_000_000;
-/// How often a recording is handed to the system, nanoseconds.
+/// Interval at which a recording is written to the file, nanoseconds.
 const FLUSH_NS: u64 = 1_000_000_000;
 /// Interval of the check for the files of the bus, nanoseconds.
 const INTACT_NS: u64 = 250_000_000;
@@ -69,7 +69,7 @@ pub struct Composer<P> {
     timers: Timers,
     timeout_ns: u64,
     heartbeat_ns: u64,
-    /// How often quotes are published again, nanoseconds.
+    /// Interval at which quotes are published again, nanoseconds.
     repeat_ns: u64,
     /// All messages of the buses up to this time of the host's clock are published.
     drained_ns: u64,
@@ -105,8 +105,8 @@ struct Core<P> {
     wall_ahead_ns: i64,
     /// A bank was lost or withdrew quotes: they leave the bus at once, also between two conflated composites.
     is_withdrawal: bool,
-    /// Revisions of the levels of each pair before the timers that are run: what they change are quotes that ended, which leave
-    /// at once, too. Empty between timers.
+    /// Revisions of the levels of each pair before the timers run: their changes are quotes that ended, which are
+    /// published at once. Empty between timers.
     before: Vec<[u64; 2]>,
 }
 

@@ -53,7 +53,7 @@ pub struct BankSource {
     /// Bus of its gateway; its name in lower case if absent.
     #[serde(default)]
     pub bus: Option<String>,
-    /// Its symbols; all pairs if absent.
+    /// Symbols of the bank; all pairs if absent.
     #[serde(default)]
     pub pairs: Option<Vec<String>>,
     /// Meaning of its entries.
@@ -94,7 +94,7 @@ impl Config {
     /// Parses and checks the text of a file.
     ///
     /// # Errors
-    /// Each error and its fix, one line for each.
+    /// All errors with their fixes, one line each.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
         let mut wrong: Vec<String> = guards::check(text, guards::Scope::Composer)

@@ -1,4 +1,4 @@
-//! What an operator has to know beside counters.
+//! Incidents that an operator must know of, beside counters.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum Incident {
     KindRefused(KindRefused),
 }
 
-/// A bank's gateway publishes bands where the configuration says amounts, or the reverse: its quotes are refused.
+/// A bank's gateway publishes bands although the configuration states amounts, or the reverse: its quotes are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindRefused {
     /// Bank.

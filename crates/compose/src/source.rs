@@ -60,11 +60,11 @@ struct State {
     must_be_dated: Vec<bool>,
     /// Whether quotes of a pair without a stated value date came since the last loss of the session.
     is_undated: Vec<bool>,
-    /// Whether the configuration says that its quotes are bands.
+    /// Whether the configuration states that the bank's quotes are bands.
     is_full: bool,
     /// Whether the operator knows that the gateway's kind differs from the configuration.
     is_kind_told: bool,
-    /// That, until it is taken.
+    /// Refusal to report, until it is taken.
     refusal: Option<KindRefused>,
 }
 
@@ -137,7 +137,7 @@ impl Source {
         self.state.refusal.take()
     }
 
-    /// From now on quotes of a pair count only if the bank states their value date. True if quotes without it came.
+    /// Requires the bank's value date for quotes of a pair from now on. True if quotes without it were received.
     pub fn require_dates(&mut self, pair: Pair) -> bool {
         self.state.must_be_dated[pair] = true;
         self.state.is_undated[pair]
@@ -255,7 +255,7 @@ impl State {
         }
     }
 
-    /// No state of the bank is known any more.
+    /// Drops the state of the bank.
     fn lose(&mut self, counters: &mut Counters, tell: &mut Tell<'_>) {
         self.is_synced.fill(false);
         self.is_undated.fill(false);
@@ -309,7 +309,7 @@ impl State {
         let Some(pair) = self.pair_of(&snapshot.stream, setup, counters) else {
             return;
         };
-        // A pair that is stale by itself waits for a quote message.
+        // A pair whose snapshot is already stale waits for a quote message.
         let is_unquoted = snapshot.stream.is_unquoted;
         let is_stale =
             !is_unquoted && self.stale_ns > 0 && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
@@ -390,8 +390,8 @@ impl State {
         }
     }
 
-    /// Whether a message's time is known: it is of the time since the wall clock was set, and not of the future, as it would be by
-    /// the wall clock of before.
+    /// Whether a message's time is known: not before the wall clock was set, and not in the future, as a time of the
+    /// old wall clock may be.
     fn is_time_sure(&self, receive_ns: u64, now_ns: u64) -> bool {
         receive_ns >= self.not_before_ns && receive_ns <= now_ns.saturating_add(STEP_NS)
     }
@@ -442,7 +442,7 @@ impl State {
         }));
     }
 
-    /// Whether quotes are bands exactly if the configuration says so. Bands that count as amounts would be added up.
+    /// Whether the quotes are of the configured kind, bands or amounts. Bands that count as amounts would be added up.
     fn is_of_kind<'q>(
         &mut self,
         mut quotes: impl Iterator<Item = &'q Quote>,

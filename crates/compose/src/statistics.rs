@@ -38,7 +38,7 @@ impl Statistics {
     /// Creates the file on the publisher's bus.
     ///
     /// # Errors
-    /// There is no space for it.
+    /// The file has no space for the counters.
     pub fn create(publisher: &Publisher, setup: &Setup) -> Result<Statistics, Error> {
         let clock = Clock::calibrated();
         let scores = scores(setup);

@@ -1,5 +1,5 @@
-//! Time of inputs: nanoseconds since 1970 as the wall clock said at the start, continued by the boot clock. It never goes back and has
-//! no steps, so that ages, timeouts and deadlines are those that pass.
+//! Time of inputs: nanoseconds since 1970 by the wall clock at the start, continued by the boot clock. It never goes
+//! back and has no steps, so that ages, timeouts and deadlines measure real durations.
 
 use touchline_transport::boot_ns;
 use touchline_transport::clock::{Clock, WallWatch, ticks};
@@ -7,7 +7,7 @@ use touchline_transport::clock::{Clock, WallWatch, ticks};
 /// Time of inputs, of a boot clock that the caller reads.
 #[derive(Debug, Clone, Copy)]
 pub struct InputTime {
-    /// This time less the boot clock, nanoseconds.
+    /// Time of inputs less the boot clock, nanoseconds.
     offset_ns: i64,
     watch: WallWatch,
 }
@@ -81,7 +81,7 @@ impl HostClock {
         self.time.watch.look()
     }
 
-    /// The wall clock, nanoseconds since 1970, as of the last look: for what leaves the process.
+    /// The wall clock, nanoseconds since 1970, at its last check: for times that leave the process.
     pub fn wall_ns(&mut self) -> u64 {
         let ahead_ns = self.wall_ahead_ns();
         self.now_ns().saturating_add_signed(ahead_ns)
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use touchline_transport::clock::wall_ns;
 
-    /// It begins at the wall clock, or at the time that a run before had reached.
+    /// The clock begins at the wall clock, or at the time that an earlier run had reached.
     #[test]
     fn the_clock_begins_with_the_wall_clock_and_not_before_the_last_run() {
         let fine = Clock::calibrated();

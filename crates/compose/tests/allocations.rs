@@ -139,7 +139,7 @@ fn a_banks_stream_allocates_nothing_after_its_start() {
     assert_eq!(Frozen::thaw().allocations, 0);
 }
 
-/// A snapshot of ten entries, as it comes by the session.
+/// A snapshot of ten entries, as the session sends it.
 fn snapshot(number: u64) -> Vec<u8> {
     let mut body = "35=W|262=r|55=EUR/USD|268=10|".to_owned();
     for tier in 0..5 {

@@ -29,7 +29,7 @@ fn best(composer: &Composer<Publisher>) -> Option<i64> {
     asks.first().map(|level| level.price.0 / TICK)
 }
 
-/// After a step of the wall clock quotes of before do not count; the same bank counts again with its next ones.
+/// After a step of the wall clock earlier quotes do not count; the same bank counts again with its next ones.
 #[test]
 fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
     let folder = Folder::new("step");

@@ -155,7 +155,7 @@ fn a_message_that_is_not_a_quote_is_reported() {
     }
 }
 
-/// Where the value date must be stated, quotes without it do not count, and are reported; quotes that end are accepted.
+/// Quotes without a required value date do not count, and are reported; quotes that end are accepted.
 #[test]
 fn quotes_without_a_required_value_date_do_not_count() {
     let config = config();

@@ -1,4 +1,4 @@
-//! What a message of one pair, or the end of one session, changes beside its own pair.
+//! Effects of a message of one pair, or of the end of one session, on other pairs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -22,7 +22,7 @@ pub struct Issue {
     pub end: End,
 }
 
-/// How a quote became void.
+/// Way in which a quote became void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The gateway of the bank reported the end.
@@ -217,7 +217,7 @@ impl Gateway {
         }
     }
 
-    /// It processes the messages of its bank since then: some quotes stand, others were replaced.
+    /// Processes the messages that the bank sent since the freeze: some quotes stay, others were replaced.
     pub fn thaw(&mut self, issues: &mut Issues, random: &mut Random) {
         if !std::mem::take(&mut self.is_frozen) || !self.is_up {
             return;
