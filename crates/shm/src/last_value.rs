@@ -23,7 +23,7 @@
 //! A reader makes one attempt and returns its result. It never waits; the caller decides whether to try again:
 //!
 //! 1. load the stamp with acquire. Odd: a change is in progress, and the reader copies no words
-//! ([`Found::Busy`]).
+//!    ([`Found::Busy`]).
 //! 2. copy the words, then an acquire fence, then load the stamp again. Another stamp: the copy mixes
 //!    two states and is discarded ([`Found::Overwritten`]).
 //!
