@@ -3,13 +3,13 @@
 
 use crate::orders::{OrderMarket, Orders, orders_of};
 use crate::torn::Stamp;
-use crate::world::{Buses, counts, definition, mirror, small};
+use crate::world::{Buses, counts, definition, empty_ring, small};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use touchline_transport::shm::{Item, Join, Publisher, Settings, Subscriber};
+use touchline_transport::shm::{Item, Join, Publisher, Settings};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe};
 use touchline_types::{
     ChannelState, Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate,
@@ -17,10 +17,6 @@ use touchline_types::{
 };
 
 const INSTRUMENT: Instrument = Instrument(0);
-
-fn open(buses: &Buses, settings: &Settings) -> Publisher {
-    Publisher::open(&buses.root(), "test", settings).expect("no other process writes it")
-}
 
 fn order(order_id: u64, row: u32) -> OrderChange {
     OrderChange {
@@ -59,27 +55,13 @@ fn publish_change(publisher: &mut Publisher, instrument: Instrument, changes: &[
     publish(publisher, &Update::Orders(update));
 }
 
-/// From here on only the tables have the books.
-fn empty_ring(publisher: &mut Publisher) {
-    (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
-}
-
-fn settle(subscriber: &mut Subscriber, mirror: &mut Mirror) {
-    let start = Instant::now();
-    while subscriber.is_joining() || subscriber.drain(usize::MAX, mirror) > 0 {
-        subscriber.drain(usize::MAX, mirror);
-        assert!(start.elapsed() < Duration::from_secs(30));
-    }
-}
-
 /// Joins, and returns the first instrument's book.
 fn joined(buses: &Buses, join: Join) -> (Validity, usize) {
-    let (mut subscriber, mut mirror) = (buses.join(join), mirror());
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.inconsistent_updates(), 0);
+    let reader = buses.settled(join);
+    assert_eq!(reader.mirror.inconsistent_updates(), 0);
     (
-        mirror.orders_validity(INSTRUMENT),
-        mirror.orders().len_of(INSTRUMENT),
+        reader.mirror.orders_validity(INSTRUMENT),
+        reader.mirror.orders().len_of(INSTRUMENT),
     )
 }
 
@@ -92,7 +74,7 @@ fn a_late_joiner_has_a_book_of_a_hundred_thousand_orders_at_once() {
         ..small()
     };
     let buses = Buses::new();
-    let mut publisher = open(&buses, &settings);
+    let mut publisher = buses.publisher_with(&settings);
     publish(&mut publisher, &Update::Definition(&definition(0)));
     let orders: Vec<_> = (0..ORDERS).map(|id| order(id, id as u32)).collect();
     for some in orders.chunks(100) {
@@ -172,7 +154,7 @@ fn a_joined_order_book_is_that_of_its_message() {
             ring_bytes: 1 << 20,
             ..small()
         };
-        let mut publisher = open(&buses, &settings);
+        let mut publisher = buses.publisher_with(&settings);
         let mut market = OrderMarket::begin(seed, &mut publisher);
         let history = History::default();
         market.reset(&mut publisher);
@@ -243,26 +225,28 @@ fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
         orders_max: 0,
         ..small()
     };
-    let mut publisher = open(&buses, &settings);
+    let mut publisher = buses.publisher_with(&settings);
     publish(&mut publisher, &Update::Definition(&definition(0)));
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 1), order(2, 2)]);
     publisher.commit();
     empty_ring(&mut publisher);
-    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
-    settle(&mut subscriber, &mut mirror);
+    let mut reader = buses.settled(Join::default());
     publish_change(&mut publisher, INSTRUMENT, &[order(3, 3)]);
     publisher.commit();
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Recovering);
+    reader.settle();
+    assert_eq!(
+        reader.mirror.orders_validity(INSTRUMENT),
+        Validity::Recovering
+    );
     publish_whole(
         &mut publisher,
         INSTRUMENT,
         &[order(1, 1), order(2, 2), order(3, 3)],
     );
     publisher.commit();
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
-    assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
+    reader.settle();
+    assert_eq!(reader.mirror.orders_validity(INSTRUMENT), Validity::Live);
+    assert_eq!(reader.mirror.orders().len_of(INSTRUMENT), 3);
     assert_eq!(counts(&publisher).images_cut, 0);
 }
 
@@ -275,23 +259,25 @@ fn a_book_with_an_order_without_a_row_is_not_live_to_joiners() {
         orders_max: 4,
         ..small()
     };
-    let mut publisher = open(&buses, &settings);
+    let mut publisher = buses.publisher_with(&settings);
     publish(&mut publisher, &Update::Definition(&definition(0)));
     publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
     publish_change(&mut publisher, INSTRUMENT, &[order(2, 4)]);
     publisher.commit();
     empty_ring(&mut publisher);
     assert_eq!(counts(&publisher).images_cut, 1);
-    let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
-    settle(&mut subscriber, &mut mirror);
+    let mut reader = buses.settled(Join::default());
     publish_change(&mut publisher, INSTRUMENT, &[order(3, 3)]);
     publisher.commit();
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Recovering);
+    reader.settle();
+    assert_eq!(
+        reader.mirror.orders_validity(INSTRUMENT),
+        Validity::Recovering
+    );
     publish_whole(&mut publisher, INSTRUMENT, &[order(3, 3)]);
     publisher.commit();
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
+    reader.settle();
+    assert_eq!(reader.mirror.orders_validity(INSTRUMENT), Validity::Live);
     // The first order still has a row, from before its book was emptied.
     empty_ring(&mut publisher);
     assert_eq!(joined(&buses, Join::default()), (Validity::Live, 1));
@@ -309,9 +295,8 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
         live_only: true,
         ..Join::default()
     };
-    let (mut subscriber, mut mirror) = (buses.join(join), mirror());
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders().len_of(INSTRUMENT), 1);
+    let mut reader = buses.settled(join);
+    assert_eq!(reader.mirror.orders().len_of(INSTRUMENT), 1);
     let update = OrdersUpdate {
         instrument: INSTRUMENT,
         validity: Validity::Recovering,
@@ -319,13 +304,16 @@ fn a_change_that_was_not_live_is_in_the_image_that_follows() {
     };
     publish(&mut publisher, &Update::Orders(update));
     publisher.commit();
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Recovering);
+    reader.settle();
+    assert_eq!(
+        reader.mirror.orders_validity(INSTRUMENT),
+        Validity::Recovering
+    );
     publish_change(&mut publisher, INSTRUMENT, &[order(3, 2)]);
     publisher.commit();
-    settle(&mut subscriber, &mut mirror);
-    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
-    assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
+    reader.settle();
+    assert_eq!(reader.mirror.orders_validity(INSTRUMENT), Validity::Live);
+    assert_eq!(reader.mirror.orders().len_of(INSTRUMENT), 3);
 }
 
 /// In one batch an order is removed and a new order takes its row; the removal is published after the new order.
@@ -364,10 +352,9 @@ fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
         empty_ring(&mut publisher);
         let stamp = Stamp::of(&buses, table, slot);
         stamp.stop_in_a_change();
-        let (mut subscriber, mut mirror) = (buses.join(Join::default()), mirror());
-        settle(&mut subscriber, &mut mirror);
+        let mut reader = buses.settled(Join::default());
         assert_ne!(
-            mirror.orders_validity(INSTRUMENT),
+            reader.mirror.orders_validity(INSTRUMENT),
             Validity::Live,
             "{table}"
         );
@@ -375,13 +362,13 @@ fn unreadable_order_books_are_not_live_and_arrive_with_the_next_message() {
         publish(&mut publisher, &Update::Channel(&ChannelState::LIVE));
         publish_change(&mut publisher, INSTRUMENT, &[order(3, 2)]);
         publisher.commit();
-        settle(&mut subscriber, &mut mirror);
+        reader.settle();
         assert_eq!(
-            mirror.orders_validity(INSTRUMENT),
+            reader.mirror.orders_validity(INSTRUMENT),
             Validity::Live,
             "{table}"
         );
-        assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
+        assert_eq!(reader.mirror.orders().len_of(INSTRUMENT), 3);
         stamp.stop_in_a_change();
         drop(publisher);
         let (validity, _) = joined(&buses, Join::default());

@@ -99,6 +99,13 @@ impl Buses {
         self.reader_with(Join::default())
     }
 
+    /// [`Buses::reader`] where a change in progress delays the join.
+    pub fn settled(&self, join: Join) -> Reader {
+        let mut reader = Reader::new(self.join(join));
+        reader.settle();
+        reader
+    }
+
     pub fn reader_with(&self, join: Join) -> Reader {
         let mut reader = Reader::new(self.join(join));
         reader.drain();
@@ -268,6 +275,14 @@ impl Reader {
     /// Reads all there is.
     pub fn drain(&mut self) {
         while self.take(usize::MAX) > 0 {}
+    }
+
+    /// Reads all there is, also where a change in progress delays the join.
+    pub fn settle(&mut self) {
+        until("the end of the join", PATIENCE, || {
+            self.drain();
+            !self.subscriber.is_joining()
+        });
     }
 
     /// Checks the publisher, and reads all there is.
