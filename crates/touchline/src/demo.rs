@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(folder) = &arguments.save else {
         return live::run(arguments);
     };
-    let session = Session::generate(arguments);
+    let session = Session::generate(&arguments.version, arguments.instruments, arguments.seed);
     save::save(&session, folder)?;
     say(&session.describe(Paint::for_stdout()))
 }

@@ -2,6 +2,7 @@
 
 mod counters;
 mod json;
+mod shown;
 mod text;
 
 pub use counters::points;
@@ -11,10 +12,9 @@ use crate::output::{Failure, say};
 use crate::place::{Place, bus_name};
 use crate::{rm, screen};
 use counters::Past;
+use shown::{Bus, Shown};
 use touchline_client::Error;
-use touchline_client::monitor::{
-    CountersView, Description, Monitor, Overview, ProcessView, ReaderView,
-};
+use touchline_client::monitor::{Monitor, Overview};
 
 /// List the buses, or show one: publisher, position, readers and counters.
 ///
@@ -69,28 +69,8 @@ Exit status:
   1  the bus does not exist or cannot be read
   2  bad arguments";
 
-/// A bus with its counters file.
-struct Bus {
-    overview: Overview,
-    readers: Vec<ReaderView>,
-    counters_file: Option<CountersView>,
-    /// Relays that send it.
-    relays: Vec<ProcessView>,
-}
-
 /// Row of the list, or the reason why the bus cannot be read.
 type Row = Result<Overview, (String, Error)>;
-
-/// Filter of counters and histograms.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Shown {
-    /// Nonzero counters and nonempty histograms.
-    Counted,
-    /// All.
-    All,
-    /// Counters with this text in name or meaning, in lower case.
-    With(String),
-}
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -111,19 +91,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match arguments.watch {
         true => screen::watch(picture),
         false => say(&{ picture }()?),
-    }
-}
-
-impl Shown {
-    fn has(&self, what: &Description, count: u64) -> bool {
-        match self {
-            Shown::All => true,
-            Shown::Counted => count > 0,
-            Shown::With(text) => {
-                let has = |said: &str| said.to_lowercase().contains(text);
-                has(&what.name) || has(&what.help)
-            }
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files of a library use each other in one direction only.
+//! Files of a library, and of the command, use each other in one direction only.
 //!
 //! A file uses another if it names an item of it, in a `use` or in a path that starts with `crate`, `super` or a child
 //! module. What counts is where the item is defined: a name that a module only passes on leads to the file behind it,
@@ -64,10 +64,13 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     findings
 }
 
-/// The source folders of libraries.
+/// The source folders of libraries and of the command.
 pub fn libraries(repository: &Repository) -> BTreeSet<String> {
     let files = repository.rust().map(|(path, _)| path);
-    let roots = files.filter_map(|path| path.strip_suffix("lib.rs"));
+    let roots = files.filter_map(|path| {
+        let library = path.strip_suffix("lib.rs");
+        library.or_else(|| path.strip_suffix("main.rs"))
+    });
     let roots =
         roots.filter(|sources| sources.starts_with("crates/") && sources.ends_with("/src/"));
     roots.map(str::to_owned).collect()

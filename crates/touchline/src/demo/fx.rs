@@ -12,6 +12,7 @@ use crate::output::{Failure, say};
 use crate::paint::Paint;
 use crate::{screen, version};
 use compare::Comparison;
+use rustix::process::{Pid, Signal, kill_process};
 use std::cell::RefCell;
 use std::fs;
 use std::io::IsTerminal;
@@ -341,6 +342,13 @@ fn wrapped_to(text: &str, columns: usize) -> String {
         wrapped.push('\n');
     }
     wrapped
+}
+
+/// Sends a signal to a process of the demo.
+fn signal(process: u32, signal: Signal) -> Result<(), Failure> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let process = process.ok_or_else(|| Failure::run("a process without a number"))?;
+    kill_process(process, signal).map_err(|error| Failure::run(format!("cannot signal: {error}")))
 }
 
 #[cfg(test)]

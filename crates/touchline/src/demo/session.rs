@@ -1,6 +1,5 @@
 //! A generated session and its faults.
 
-use super::Arguments;
 use crate::format::{count, counted, duration};
 use crate::paint::Paint;
 use std::fmt::Write;
@@ -25,27 +24,27 @@ pub struct Session {
 const EVENTS: usize = 3_000;
 
 impl Session {
-    /// The session for a seed, with its faults.
-    pub fn generate(arguments: &Arguments) -> Session {
-        let version = match arguments.version.as_str() {
+    /// A session of a number of instruments in a version of the schema, generated from a seed, with its faults.
+    pub fn generate(schema: &str, instruments: u64, seed: u64) -> Session {
+        let version = match schema {
             "9" => Version::V9,
             _ => Version::V13,
         };
         let options = Options {
             version,
-            instruments: arguments.instruments as usize,
+            instruments: instruments as usize,
             events: EVENTS,
             channel_resets: 1,
             ..Options::default()
         };
-        let session = generate(&options, arguments.seed);
-        let delivery = deliver(&session, &plan(), arguments.seed);
+        let session = generate(&options, seed);
+        let delivery = deliver(&session, &plan(), seed);
         let title = format!(
             "A CME channel, schema {}, {}, {}, seed {}",
-            arguments.version,
-            counted(arguments.instruments, "instrument"),
+            schema,
+            counted(instruments, "instrument"),
             counted(EVENTS as u64, "event"),
-            arguments.seed
+            seed
         );
         Session {
             arrivals: delivery.arrivals,

@@ -1,8 +1,8 @@
 //! Prometheus buckets of a histogram: few bounds for 7,424 narrow buckets.
 
-use super::format::Samples;
-use super::names::Unit;
-use touchline_client::monitor::HistogramView;
+use super::format::{Kind, Page, Samples};
+use super::names::{self, Unit};
+use touchline_client::monitor::{CountersView, HistogramView};
 
 /// Bounds: 1, 2 and 5 times each power of ten, from 100 to 10^10, in the histogram's unit; in
 /// nanoseconds 100 ns to 10 s.
@@ -34,4 +34,20 @@ pub fn write(samples: &mut Samples, labels: &[(&str, &str)], view: &HistogramVie
     let sum = view.mean().unwrap_or(0.0) * view.count() as f64;
     samples.suffixed("_sum", labels, unit.base(sum));
     samples.suffixed("_count", labels, view.count());
+}
+
+/// Every histogram of a counters file; `of` is the prefix of its name.
+pub fn write_histograms(
+    page: &mut Page,
+    of: &str,
+    labels: &[(&str, &str)],
+    counters_file: &CountersView,
+) {
+    for (what, view) in counters_file.histograms() {
+        let (name, unit) = names::of_histogram(of, what);
+        let help = format!("{} The sum is estimated, within 0.4 %.", what.help);
+        if let Some(mut samples) = page.family(&name, Kind::Histogram, &help) {
+            write(&mut samples, labels, &view, unit);
+        }
+    }
 }

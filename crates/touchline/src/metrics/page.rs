@@ -1,8 +1,9 @@
 //! The page: every bus of a directory at the moment of the scrape.
 
 use super::format::{Kind, Page};
+use super::ladder::write_histograms;
+use super::names;
 use super::readers::Readers;
-use super::{ladder, names};
 use crate::counted::{self, Freshness};
 use crate::version;
 use touchline_client::Error;
@@ -291,22 +292,6 @@ fn write_process(page: &mut Page, process: &ProcessView) {
         write_labelled(page, ("process", name), &names::of_counter(what), value);
     }
     write_histograms(page, "", &[("process", name)], counters_file);
-}
-
-/// Every histogram of a counters file; `of` is the prefix of its name.
-pub(super) fn write_histograms(
-    page: &mut Page,
-    of: &str,
-    labels: &[(&str, &str)],
-    counters_file: &CountersView,
-) {
-    for (what, view) in counters_file.histograms() {
-        let (name, unit) = names::of_histogram(of, what);
-        let help = format!("{} The sum is estimated, within 0.4 %.", what.help);
-        if let Some(mut samples) = page.family(&name, Kind::Histogram, &help) {
-            ladder::write(&mut samples, labels, &view, unit);
-        }
-    }
 }
 
 fn write_counter(page: &mut Page, bus: &str, shown: &names::Shown, value: u64) {

@@ -1,7 +1,7 @@
 //! Metrics of readers: those that registered a name, and those that the publisher waits for.
 
 use super::format::{Kind, Page};
-use super::page::write_histograms;
+use super::ladder::write_histograms;
 use touchline_client::monitor::{ReaderView, RegisteredReader};
 
 /// Maximum number of readers on the page over all buses; the others are counted.

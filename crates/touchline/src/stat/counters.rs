@@ -1,6 +1,6 @@
 //! Counters and histograms of a bus as text, and rates between two samples.
 
-use super::{Bus, Shown};
+use super::shown::{Bus, Shown};
 use crate::counted::{self, Freshness, of_bus};
 use crate::format::{count, counted, duration, utc};
 use crate::paint::Paint;

@@ -4,6 +4,7 @@
 //! Publisher and readers never wait for the model, and it writes nothing to their memory.
 
 mod engine;
+mod engine_sample;
 mod list;
 mod market;
 mod readers;
@@ -17,7 +18,8 @@ pub use list::{InstrumentRow, List, Quoted, ShownList, Sort};
 pub use market::Ladder;
 #[cfg(test)]
 pub use market::LadderLevel;
-pub use readers::{Condition, Reader};
+pub use readers::{Condition, Reader, SlowReceiver};
+pub use sample::Count;
 pub use sample::{Points, Sample};
 pub use scores::BankScore;
 
@@ -91,19 +93,6 @@ pub struct Picture {
     pub engine: Option<Engine>,
 }
 
-/// A receiver of a relay that most bytes wait for, or that was disconnected for being slow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlowReceiver {
-    /// Counters of the relay: `relay-BUS-PORT`.
-    pub relay: String,
-    /// Its address.
-    pub address: String,
-    /// Bytes that wait for it.
-    pub queued_bytes: u64,
-    /// How often receivers of this relay were slow.
-    pub times: u64,
-}
-
 /// State of a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
@@ -137,19 +126,6 @@ pub struct Rate {
     pub past: VecDeque<u64>,
     /// Counters whose sum is shown.
     pub counters: &'static [&'static str],
-}
-
-/// A count.
-#[derive(Clone, Debug, Default)]
-pub struct Count {
-    /// Name.
-    pub name: String,
-    /// Total.
-    pub total: u64,
-    /// Increase in the last interval.
-    pub recent: u64,
-    /// Whether an increase is a fault.
-    pub is_bad: bool,
 }
 
 /// A histogram of the last interval and in total.

@@ -2,9 +2,9 @@
 
 use super::super::event;
 use super::super::market::MarketName;
-use super::Reception;
-use super::report::to_text;
+use super::reception::Reception;
 use super::sent::{Sent, Stamped};
+use super::text::to_text;
 use crate::output::{Failure, notice};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -6,11 +6,11 @@
 
 mod reader;
 
-use super::{BUS, Cast, PATIENCE};
+use super::{BUS, Cast, PATIENCE, signal};
 use crate::demo::children::Process;
 use crate::output::{Failure, say};
 use reader::Reader;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -258,13 +258,6 @@ impl Run<'_> {
             Deed::FreezeBanks => signal(self.cast.banks.id(), Signal::CONT),
         }
     }
-}
-
-/// Sends a signal to a process of the demo.
-pub fn signal(process: u32, signal: Signal) -> Result<(), Failure> {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let process = process.ok_or_else(|| Failure::run("a process without a number"))?;
-    kill_process(process, signal).map_err(|error| Failure::run(format!("cannot signal: {error}")))
 }
 
 impl Cast {

@@ -1,7 +1,7 @@
 //! Trading in the demo: an engine, parent orders at random, one kill (-9) of the engine, and at the end its positions
 //! beside the banks' own books.
 
-use super::{Arguments, PATIENCE, kills};
+use super::{Arguments, PATIENCE, signal};
 use crate::demo::children::Process;
 use crate::fx::blotter::{Live, Room, draw};
 use crate::fx::numbers::{money, units};
@@ -220,7 +220,7 @@ impl Trading {
 
     fn kill(&mut self) -> Result<(), Failure> {
         let out = self.ledger.now().open().len();
-        kills::signal(self.engine.id(), Signal::KILL)?;
+        signal(self.engine.id(), Signal::KILL)?;
         // The dying process has the bus until it is gone.
         let until = Instant::now() + PATIENCE;
         while self.engine.failure().is_none() {

@@ -1,6 +1,6 @@
 //! Credentials of the simulator and files for a gateway.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::output::Failure;
 use std::fs::{File, Permissions};
 use std::io::Write;

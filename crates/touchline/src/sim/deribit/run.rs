@@ -1,6 +1,7 @@
 //! Run of the simulated Deribit, from start to stop.
 
-use super::{Arguments, access, summary};
+use super::arguments::Arguments;
+use super::{access, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output, say};
 use crate::sim::clients::Clients;

@@ -1,10 +1,9 @@
 //! A trading engine or its standby, from the counters of its process.
 
-use super::sample::Sample;
-use super::{Count, Model};
+use super::sample::{Count, Sample};
 use crate::counted::Freshness;
 use std::time::Duration;
-use touchline_client::monitor::{Build, CountersView, Monitor, ProcessView};
+use touchline_client::monitor::Build;
 
 /// A trading engine, or a standby.
 #[derive(Clone, Debug, Default)]
@@ -110,28 +109,6 @@ pub struct CopySource {
     pub age_ns: u64,
 }
 
-/// Rates of an engine, and the counters whose sum they are.
-pub const RATES: [(&str, &[&str]); 6] = [
-    ("orders sent", &["fx_orders_sent"]),
-    ("cancels sent", &["fx_cancels_sent"]),
-    ("reports of banks", &["fx_reports"]),
-    ("fills", &["fx_fills"]),
-    ("commands", &["fx_commands"]),
-    ("quotes of banks", &["bank_updates"]),
-];
-
-/// Counters of what an operator must know of, their labels, and whether an increase is a fault.
-pub const EVENTS: [(&str, &str, bool); 8] = [
-    ("fx_kills", "kill switch set", true),
-    ("fx_alarms", "alarms", true),
-    ("fx_outcomes_unknown", "unknown, all runs", true),
-    ("fx_sessions_lost", "sessions lost", true),
-    ("fx_rounds_late", "rounds late", true),
-    ("fx_orders_unsent", "orders not sent", true),
-    ("fx_commands_refused", "commands refused", true),
-    ("fx_incidents_dropped", "log lines dropped", true),
-];
-
 /// Counters of rejects, their codes and what they mean.
 const REJECTS: [(&str, &str, &str); 8] = [
     ("fx_rejects_last_look_price", "A-1", "last look, price"),
@@ -143,125 +120,6 @@ const REJECTS: [(&str, &str, &str); 8] = [
     ("fx_rejects_unsupported", "F", "product not supported"),
     ("fx_rejects_never_arrived", "N", "not known to the bank"),
 ];
-
-/// Prefix of the counter of one alarm.
-const ALARM: &str = "fx_alarm:";
-
-/// End of the name of a standby's bus.
-const STANDBY: &str = "-standby";
-
-impl Model {
-    /// Takes a sample of an engine and computes the picture.
-    pub(super) fn look_at_engine(&mut self) -> Result<(), String> {
-        let processes = self.monitor.processes();
-        let processes = processes.map_err(|error| error.to_string())?;
-        let process = processes.into_iter().find(|other| other.name == self.bus);
-        let (is_alive, pid) = running(process.as_ref());
-        let holder = process
-            .as_ref()
-            .and_then(|process| process.process.as_ref());
-        let build = holder.and_then(|holder| holder.build.as_deref().cloned());
-        let found = process.map_or(Ok(None), |process| process.counters_file);
-        self.follow_counters(found.map_err(|error| error.to_string())?);
-        let sample = self.counters_file.as_ref().map(Sample::take);
-        let seconds = sample
-            .as_ref()
-            .map_or(0.0, |sample| self.since_last(sample));
-        let age = self.counters_file.as_ref().and_then(CountersView::age);
-        let mut engine = match &sample {
-            Some(sample) => Engine::of(sample, Freshness::of(age, is_alive), self.is_standby()),
-            None => Engine::default(),
-        };
-        (engine.pid, engine.build, engine.age) = (pid, build, age);
-        if let Some(sample) = &sample {
-            engine.alarms = self.count(sample, ("fx_alarms", "alarms", true));
-            engine.standby = self.standby(sample);
-        }
-        self.picture = super::Picture {
-            bus: self.bus.clone(),
-            uptime_ns: sample
-                .as_ref()
-                .map_or(0, |sample| since(sample.start_unix_ns)),
-            is_since_reset: self.base.is_some(),
-            rates: self.rates(sample.as_ref(), seconds, &RATES),
-            lines: self.events(sample.as_ref()),
-            latencies: self.latencies(sample.as_ref()),
-            engine: Some(engine),
-            ..super::Picture::default()
-        };
-        self.last = sample;
-        Ok(())
-    }
-
-    /// Counts of events, behind that of all alarms each alarm that occurred; one that is rare is left out while it is 0.
-    fn events(&self, sample: Option<&Sample>) -> Vec<Count> {
-        let mut lines = self.lines(sample, &EVENTS);
-        lines.retain(|line| line.total > 0 || line.name != EVENTS[EVENTS.len() - 1].1);
-        let all = lines.iter().position(|line| line.name == EVENTS[1].1);
-        if let (Some(sample), Some(all)) = (sample, all) {
-            let alarms = sample.names().filter_map(|counter| {
-                let name = counter.strip_prefix(ALARM)?;
-                Some(self.count(sample, (counter, name, true)))
-            });
-            let occurred: Vec<Count> = alarms.filter(|alarm| alarm.total > 0).collect();
-            lines.splice(all + 1..all + 1, occurred);
-        }
-        lines
-    }
-
-    fn is_standby(&self) -> bool {
-        self.bus.ends_with(STANDBY)
-    }
-
-    /// Position of the standby, if this is one; the engine counts in a file of its own.
-    fn standby(&self, sample: &Sample) -> Option<Standby> {
-        let engine = self.bus.strip_suffix(STANDBY)?;
-        let (state, written) = engine_of(&self.monitor, engine);
-        let position = sample.counter("fx_standby_position");
-        Some(Standby {
-            engine: engine.to_owned(),
-            engine_state: state,
-            epoch: sample.counter("fx_standby_epoch"),
-            records: sample.counter("fx_standby_records"),
-            orders: sample.counter("fx_standby_orders"),
-            position,
-            // The two files were written at different moments.
-            lag_bytes: written.map(|written| written.saturating_sub(position)),
-            source: (sample.counter("fx_standby_copied") > 0).then(|| CopySource {
-                missing_bytes: sample.counter("fx_standby_missing"),
-                age_ns: sample.counter("fx_standby_source_age_ns"),
-            }),
-        })
-    }
-}
-
-/// State of the engine of this bus, and the position of its journal.
-fn engine_of(monitor: &Monitor, bus: &str) -> (EngineState, Option<u64>) {
-    let processes = monitor.processes().unwrap_or_default();
-    let process = processes.into_iter().find(|process| process.name == bus);
-    let (is_alive, _) = running(process.as_ref());
-    match process.map(|process| process.counters_file) {
-        Some(Ok(Some(counters_file))) => {
-            let sample = Sample::take(&counters_file);
-            let freshness = Freshness::of(counters_file.age(), is_alive);
-            let engine = Engine::of(&sample, freshness, false);
-            (engine.state, Some(engine.journal_bytes))
-        }
-        _ => (EngineState::Ended, None),
-    }
-}
-
-/// Whether a process lives, and its id.
-fn running(process: Option<&ProcessView>) -> (bool, u32) {
-    let holder = process.and_then(|process| process.process.as_ref());
-    (holder.is_some(), holder.map_or(0, |holder| holder.pid))
-}
-
-/// Time since then, nanoseconds.
-fn since(unix_ns: u64) -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| (now.as_nanos() as u64).saturating_sub(unix_ns))
-}
 
 impl Engine {
     /// An engine with these counters, or a standby.

@@ -1,6 +1,5 @@
 //! Readers of a bus, slowest first.
 
-use super::SlowReceiver;
 use super::sample::{Histogram, Points, Sample, since};
 use crate::counted;
 use std::collections::HashMap;
@@ -63,6 +62,19 @@ struct Seen {
     start_unix_ns: u64,
     last: Sample,
     base: Option<Sample>,
+}
+
+/// A receiver of a relay that most bytes wait for, or that was disconnected for being slow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowReceiver {
+    /// Counters of the relay: `relay-BUS-PORT`.
+    pub relay: String,
+    /// Its address.
+    pub address: String,
+    /// Bytes that wait for it.
+    pub queued_bytes: u64,
+    /// How often receivers of this relay were slow.
+    pub times: u64,
 }
 
 /// Slow receivers of the relays that send this bus; none where their counters cannot be read.

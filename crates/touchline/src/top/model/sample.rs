@@ -5,6 +5,19 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 use touchline_client::monitor::{CountersView, Description, HistogramView};
 
+/// A count.
+#[derive(Clone, Debug, Default)]
+pub struct Count {
+    /// Name.
+    pub name: String,
+    /// Total.
+    pub total: u64,
+    /// Increase in the last interval.
+    pub recent: u64,
+    /// Whether an increase is a fault.
+    pub is_bad: bool,
+}
+
 /// A histogram with its description.
 pub type Histogram = (Description, HistogramView);
 
