@@ -20,9 +20,9 @@ use touchline_types::{
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Small,
-    /// It waits for readers.
+    /// Bus whose publisher waits for readers.
     Lossless,
-    /// That of a simulated [`day`].
+    /// Bus of a simulated [`day`].
     Day,
 }
 
