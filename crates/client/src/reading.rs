@@ -70,7 +70,7 @@ pub(crate) enum Took {
 pub(crate) enum Given {
     /// An event.
     Event(Event),
-    /// Nothing yet: continue reading.
+    /// No result yet: continue reading.
     Nothing,
 }
 

@@ -158,7 +158,7 @@ impl Desk {
     /// The next event; waits for it. `None` once a [`Stopper`] has ended the loop.
     ///
     /// # Errors
-    /// The journal cannot be read, or is damaged: the state lacks what follows.
+    /// The journal cannot be read, or is damaged: the state lacks later entries.
     #[allow(
         clippy::should_implement_trait,
         reason = "an iterator would borrow the desk, and programs read its state between two events"

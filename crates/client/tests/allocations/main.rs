@@ -1,4 +1,4 @@
-//! A client allocates nothing after joining. A program of its own, because its allocator counts.
+//! A client does not allocate after joining. A program of its own, because its allocator counts.
 
 #[path = "../client/world.rs"]
 #[allow(
@@ -19,7 +19,7 @@ static ALLOCATOR: Frozen = Frozen;
 fn read(bus: &mut Bus, told: &mut [u64; 3]) -> Count {
     let mut quiet = 0;
     Frozen::freeze();
-    // Some polls that find nothing check the publisher.
+    // Some polls that find no message check the publisher.
     while quiet < 300 {
         match bus.poll() {
             Some(event) => {

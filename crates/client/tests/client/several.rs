@@ -65,7 +65,7 @@ fn buses_are_polled_in_turn_and_a_handle_belongs_to_one_bus() {
     assert!(buses.next().is_none());
 }
 
-/// A bus that was stopped has nothing more to say, and a loop over such buses ends.
+/// A stopped bus gives no further event, and a loop over such buses ends.
 #[test]
 fn a_loop_ends_when_each_of_its_buses_has_stopped() {
     let world = World::new();
@@ -80,7 +80,7 @@ fn a_loop_ends_when_each_of_its_buses_has_stopped() {
     assert!(buses.next().is_none());
 }
 
-/// One bus is stopped alone: the loop goes on with the other, and gives nothing more of it.
+/// One bus is stopped alone: the loop continues with the other, and gives no further event of the stopped one.
 #[test]
 fn a_bus_that_was_stopped_alone_gives_no_more_events() {
     let world = World::new();
