@@ -329,7 +329,7 @@ impl CmeFeed {
     }
 
     /// Records a packet of the groups that repeat. A silence ends when one shows that no packet of the incremental feed was missed;
-    /// definitions show nothing, and a snapshot ahead of the feed the opposite.
+    /// definitions do not show that, and a snapshot ahead of the feed shows the opposite.
     fn repeated(&mut self, arrival: Arrival, number: u32, (timely, newest): (Timeliness, u32)) {
         let now_ns = arrival.time.mono_ns;
         self.silence.repeated(arrival.feed, number, now_ns);
@@ -342,8 +342,8 @@ impl CmeFeed {
         }
     }
 
-    /// Records the next packet of the incremental feed. Copies, old and forged packets are not activity: they contain
-    /// nothing new.
+    /// Records the next packet of the incremental feed. Copies, old and forged packets do not count as activity, because
+    /// they contain no new message.
     #[inline]
     fn processed(&mut self, time: ReceiveTime) {
         self.silence.processed(time.mono_ns);

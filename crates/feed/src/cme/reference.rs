@@ -138,7 +138,7 @@ impl<'a> Definition<'a> {
                     .find(|rule| get(rule, 1093).signed() == Some(ROUND_LOT))
                     .map_or(Quantity::NULL, |rule| lot(get(&rule, 1231)));
             }
-            // NoUnderlyings of options; those of a repo are what secures it.
+            // NoUnderlyings of options; the underlyings of a repo are its collateral.
             (711, 41 | 55) => {
                 let underlying = group.next();
                 reference.underlying =

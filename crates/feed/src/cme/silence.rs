@@ -20,7 +20,7 @@ const MEMORY_MIN_NS: u64 = 120_000_000_000;
 
 /// Intervals that would raise the limit, of about the same length and each within the memory of the one before, which are the groups'
 /// new rate rather than interruptions. None of them is an outage: the first packet after it is the next one of its group, and the
-/// incremental feed has lost nothing in it.
+/// incremental feed has lost no packet in it.
 const CONFIRMATIONS: u32 = 8;
 
 /// Times the longest interval, and part of the shortest limit, for which packets must have come before their rate is known. Short:

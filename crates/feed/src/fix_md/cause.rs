@@ -136,7 +136,7 @@ impl Failure {
     }
 }
 
-/// A message that is longer than the limit, and what to do.
+/// A message that is longer than the limit, and the setting to change.
 pub(crate) fn too_long(message: MessageTooLong) -> String {
     let bytes = message.bytes;
     format!("{message}; if its BodyLength (9) is right, set message_bytes_max to {bytes} or more")

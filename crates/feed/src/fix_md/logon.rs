@@ -48,7 +48,7 @@ fn deribit(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Enco
     proof.zeroize();
 }
 
-/// Unpredictable nonces that never repeat: an observer learns nothing about the next one.
+/// Unpredictable nonces that never repeat: an observer cannot derive the next one.
 fn nonce(entropy: &Secret, number: u64, time: ReceiveTime) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(entropy.expose());

@@ -200,7 +200,7 @@ impl FxBankFeed {
     fn snapshot(&mut self, pair: usize, into: &mut QuoteBatch) {
         self.counters.snapshots += 1;
         let bank = &self.settings.stream;
-        // Before the first quote message the empty snapshot is as of now, and says so.
+        // Before the first quote message the snapshot is empty, has the present time, and is marked as unquoted.
         let (is_unquoted, receive_ns) = match bank.quoted_ns(pair) {
             0 => (true, self.time.wall_ns),
             quoted_ns => (false, quoted_ns),
@@ -281,7 +281,7 @@ impl FxBankFeed {
         Some(!batch.events.is_empty() || !batch.quotes.is_empty())
     }
 
-    /// Carries out what an event of the session led to, now that its message is not needed any more.
+    /// Executes the consequence of an event of the session, now that its message is not needed any more.
     fn carry_out(&mut self, outcome: Outcome, batch: &mut Batch) {
         let time = self.time;
         if outcome.missed.is_some() {

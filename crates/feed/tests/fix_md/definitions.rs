@@ -422,7 +422,7 @@ fn a_combination_is_published_again_when_its_legs_are_listed() {
     }
 }
 
-/// The number of legs is what arrives, not what the message states.
+/// The number of legs is counted, not read from the message's count field.
 #[test]
 fn wrong_legs_are_absent_and_their_message_is_counted_once() {
     for fields in [

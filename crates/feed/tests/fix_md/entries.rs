@@ -1,4 +1,4 @@
-//! Entries as venues write them: sizes of zero and below, changes by an id alone, dates that are none.
+//! Entries as venues write them: sizes of zero and below, changes by an id alone, dates of zeros.
 
 use crate::world::World;
 use touchline_feed::SessionFeed;
@@ -88,8 +88,8 @@ fn sizes_of_zero_are_no_levels() {
     }
 }
 
-/// A venue that lists levels of size zero deletes them, and gives them sizes: the book has no such level, so a Delete changes
-/// nothing, and a Change makes a new level. Of other levels the book judges whether a change fits.
+/// A venue that lists levels of size zero deletes them, and gives them sizes: the book has no such level, so a Delete has
+/// no effect, and a Change makes a new level. For other levels the book judges whether a change fits.
 #[test]
 fn levels_of_size_zero_are_deleted_and_changed() {
     for dialect in BOTH {
@@ -171,8 +171,8 @@ fn thirty_two_levels_of_size_zero_are_known() {
     assert_eq!(deleted(&mut world, 200), 1);
 }
 
-/// No book is live with a negative size, wherever it is: in a snapshot, a change or a mass quote, with an id or without. A trade of
-/// a negative size is not published. What a deleted entry has as its size is not read.
+/// No book is live with a negative size in any message: in a snapshot, a change or a mass quote, with an id or without. A trade of
+/// a negative size is not published. The size of a deleted entry is ignored.
 #[test]
 fn negative_sizes_are_never_live() {
     let wrong = [
@@ -322,7 +322,7 @@ fn a_change_by_id_to_the_other_side_moves_the_entry() {
     }
 }
 
-/// A date of zeros is none: the entry counts, without a time.
+/// A date of zeros counts as absent: the entry is used, without a time.
 #[test]
 fn an_entry_with_a_date_of_zeros_counts() {
     let (mut world, symbol) = live(Dialect::Standard, ["", ""]);

@@ -254,7 +254,7 @@ impl<O: Owner> Run<O> {
     }
 }
 
-/// Compares both kinds of feed, and counts what they were shown.
+/// Compares both kinds of feed, and counts the compared messages.
 struct Comparison {
     batch: Batch,
     cases: usize,
@@ -438,7 +438,7 @@ fn several_changes_in_any_order_have_the_same_result() {
 }
 
 impl Comparison {
-    /// A test of messages that were all rejected, or none, shows nothing.
+    /// Checks the counts: a run in which all messages, or none, were rejected proves nothing.
     fn saw(&self, cases_min: usize) {
         let Comparison {
             cases,

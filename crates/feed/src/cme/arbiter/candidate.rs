@@ -1,8 +1,8 @@
 //! Packets that contradict the current epoch, and the rules that confirm them.
 //!
 //! A number far from the next one, or an implausible sending time, is either a jump on both lines (an outage, a
-//! sequence reset, a changed clock) or a packet that the venue did not send now (old or forged). One packet decides
-//! nothing. Contradicting packets are buffered separately until others agree with them, or until the stream continues
+//! sequence reset, a changed clock) or a packet that the venue did not send now (old or forged). One packet is no
+//! proof. Contradicting packets are buffered separately until others agree with them, or until the stream continues
 //! without them.
 
 use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
@@ -86,7 +86,7 @@ pub struct Forgotten {
     pub is_agreed: bool,
 }
 
-/// Candidate for a jump: contradicting packets that agree with each other. Empty if nothing contradicts.
+/// Candidate for a jump: contradicting packets that agree with each other. Empty if no packet contradicts.
 #[derive(Debug)]
 pub struct JumpCandidate {
     buffer: ReorderBuffer,
@@ -199,7 +199,7 @@ impl JumpCandidate {
         self.forgotten.take()
     }
 
-    /// End of input: no confirmation will arrive, and nothing refutes the candidate.
+    /// End of input: no later packet will confirm or refute the candidate.
     pub fn set_shown(&mut self) {
         self.agreed += 1;
     }

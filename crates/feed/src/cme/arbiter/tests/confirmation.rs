@@ -288,7 +288,7 @@ fn a_restart_with_the_clock_behind_is_accepted_after_a_while() {
         );
         assert_eq!(bench.log.last().unwrap(), "30");
         bench.log.clear();
-        // Late packets of the previous epoch move nothing.
+        // Late packets of the previous epoch have no effect.
         bench.both(101, NOW + 1_010, NOW + 210_000);
         bench.both(31, sent(31), NOW + 210_001);
         bench.expect("31");
@@ -352,7 +352,7 @@ fn an_exchange_that_restarts_slightly_behind_does_not_continue_the_old_epoch() {
     bench.expect("unconfirmed restarted late 1 1 2 3 4 5 6 7 8");
 }
 
-/// Both lines brought it for a while, and then nothing: it may be over.
+/// Both lines sent the candidate's stream for a while, and then no packet of it: the stream may have ended.
 #[test]
 fn a_candidate_that_has_ended_is_not_accepted() {
     let mut bench = at(100);
