@@ -135,7 +135,7 @@ impl MarketBooks {
         }
     }
 
-    /// Ends the input: what waits for the end of an event is published, as the books have it.
+    /// Ends the input: publishes the books' changes that wait for the end of an event.
     pub fn finish(&mut self, instruments: &Instruments, out: &mut impl Publish) {
         self.event_open = false;
         self.flush(FlushReason::EndOfInput, instruments, out);

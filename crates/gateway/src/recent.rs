@@ -1,4 +1,4 @@
-//! The instruments that the last packets have changed: what the next packet most likely changes.
+//! Instruments that the last packets have changed; the next packet most likely changes one of them.
 
 use touchline_types::{Event, Instrument, LevelEvent, OrderEvent};
 

@@ -99,7 +99,7 @@ where
         clock,
     };
     let outcome = replay.run(source, routes, &mut observe);
-    // Nothing more is published to a bus that readers cannot find.
+    // A bus that readers cannot find receives no further messages.
     if !matches!(outcome, Err(Error::Bus(_))) {
         replay.pipeline.finish();
         replay.show(ticks());
@@ -115,7 +115,7 @@ where
     }
 }
 
-/// A replay, and what it keeps up to date.
+/// A replay: its pipeline, counters file, report and pace.
 struct Replay<'r, F: Feed, P> {
     pipeline: &'r mut Pipeline<F, P>,
     counters_file: &'r mut Option<CountersFile>,

@@ -150,7 +150,7 @@ impl<T: Copy> EventChanges<T> {
     #[inline]
     pub fn drain(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
         match self.touched.as_slice() {
-            // Most events change one instrument, and dropped nothing: its changes are passed on as they are.
+            // Most events change one instrument, and no change was dropped: its changes are passed on without a copy.
             [touched] if self.runs.first().is_none_or(|run| run.row != NONE) => {
                 publish(touched, &self.changes);
             }

@@ -219,7 +219,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         });
     }
 
-    /// Passes on what the feed has for the log.
+    /// Passes on the feed's warnings for the log.
     fn take_warning<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>) {
         self.behind = pipeline.take_warning().map(|warning| match warning {
             Warning::Rejected(message) => Incident::Rejected { message },

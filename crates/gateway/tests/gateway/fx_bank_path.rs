@@ -1,4 +1,4 @@
-//! Malformed quotes through a bank's gateway: the documented answer and one counter; nothing else changes. The bank is
+//! Malformed quotes through a bank's gateway: the documented answer and one counter; no other effect. The bank is
 //! the other side of a session, without sockets.
 
 mod silence;
@@ -407,7 +407,7 @@ fn quotes_have_the_value_date_that_the_bank_states() {
     let dated = snapshot("EUR/USD", &GOOD).replace("268=", "64=20260107|268=");
     stage.quote(&dated);
     assert_eq!(dates(&mut stage), BTreeMap::from([(0, 20_260_107), (1, 0)]));
-    // Of another day: the quotes are refused, and state nothing.
+    // Quotes of another day are refused, and state no price.
     let other = snapshot(
         "USD/JPY",
         &["269=0|270=150.001|271=1000000|299=c|64=20260108|"],

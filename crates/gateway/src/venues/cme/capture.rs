@@ -58,7 +58,7 @@ impl<P: Publish> Capture<P> {
         })
     }
 
-    /// Takes the definitions of these captures first: their feed of definitions, and nothing else of them. For captures that begin after
+    /// Takes the definitions of these captures first, and ignores the other feeds of these captures. For captures that begin after
     /// the definitions were sent.
     ///
     /// # Errors

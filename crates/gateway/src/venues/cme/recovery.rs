@@ -76,8 +76,8 @@ enum Progress {
 }
 
 impl Recovery {
-    /// The configured client; `None` if there is none. Allocates all memory, and connects to
-    /// nothing yet.
+    /// The configured client; `None` if there is none. Allocates all memory, without
+    /// a connection.
     ///
     /// # Errors
     /// No host, or no password.

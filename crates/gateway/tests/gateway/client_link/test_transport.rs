@@ -28,7 +28,7 @@ pub struct TestTransport {
     path: Pipeline<FixFeed, Local<Nobody>>,
     clocks: Clocks,
     last: Option<ConnectionError>,
-    /// Incidents that are none of a connection.
+    /// Incidents that do not concern a connection.
     pub others: Vec<Incident>,
     now_ns: u64,
 }

@@ -80,7 +80,7 @@ impl Bank {
         }
     }
 
-    /// A Heartbeat, or quotes of the pairs that it quotes; it answers what the gateway asks.
+    /// A Heartbeat, or quotes of the pairs that it quotes; it answers the gateway's TestRequests.
     fn sends(&mut self, now_ms: u64, stage: &mut Stage, random: &mut Random) {
         self.heard_ms = now_ms;
         stage.send(b"0", "");

@@ -156,7 +156,7 @@ fn a_channel_of_which_no_group_sends_is_stale_until_a_snapshot_shows_that_nothin
     bench.published(&["channel live live"]);
 }
 
-/// While nothing came, the exchange went on: no book is live before the loss is assessed.
+/// While no packet arrived, the exchange continued: no book is live before the loss is assessed.
 #[test]
 fn a_silence_that_hid_packets_does_not_end_with_a_snapshot() {
     let mut bench = repeating();

@@ -164,7 +164,7 @@ fn where_definitions_are_repeated_a_book_waits_for_its_own() {
     bench.book(ID, "live 101 100 |");
 }
 
-/// An instrument that is defined before its first entry, such as a new spread, has missed nothing.
+/// An instrument that is defined before its first entry, such as a new spread, has missed no entry.
 #[test]
 fn a_book_that_is_defined_first_is_live_at_once() {
     let mut bench = Bench::defined_only();

@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(pace.until_next_day_ns(start + 3), DAY_NS - 3);
         assert!(!pace.take(start + DAY_NS - 1));
         assert!(pace.take(start + DAY_NS));
-        // A clock that is behind renews nothing.
+        // A clock that is behind renews no request.
         assert!(pace.take(start) && !pace.take(start));
     }
 
