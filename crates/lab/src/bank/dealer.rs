@@ -57,7 +57,7 @@ pub struct Desk {
     books: Books,
     /// Whether no faults are made in this turn.
     is_sound: bool,
-    /// The file that survives a kill, the orders that changed in this turn, and what the file says: executions, books,
+    /// The file that survives a kill, the orders that changed in this turn, and the last written state: executions, books,
     /// whether messages wait.
     log: Option<Log>,
     changed: BTreeSet<usize>,
@@ -75,7 +75,7 @@ pub struct Deal<'a> {
     pub cum: i64,
     /// Units traded after the desk had reported an end: its own contradiction.
     pub after_end: i64,
-    /// Whether nothing more is traded of it.
+    /// Whether the order cannot trade any more.
     pub is_ended: bool,
     /// Price, ticks.
     pub price: i64,

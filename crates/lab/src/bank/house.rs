@@ -25,7 +25,7 @@ const MOVES: usize = 64;
 const SLEEP_NS_MAX: u64 = 50_000_000;
 /// Longest sleep with clients: their heartbeats, and bytes that a full socket refused.
 const SLEEP_NS_MAX_WITH_CLIENTS: u64 = 5_000_000;
-/// Sleep when a socket is ready and nothing can be done with it: a bank that is silent closes no connection.
+/// Sleep when a socket is ready but cannot be served: a silent bank closes no connection.
 const SLEEP_NS_MIN: u64 = 100_000;
 
 /// Banks with their ports, and the mids that they quote around.

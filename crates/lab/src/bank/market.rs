@@ -103,7 +103,7 @@ impl Market {
         due.min().unwrap_or(u64::MAX)
     }
 
-    /// Nothing moves any more.
+    /// Ends the market: no mid moves any more.
     pub fn close(&mut self) {
         for mid in &mut self.pairs {
             mid.due_ns = u64::MAX;

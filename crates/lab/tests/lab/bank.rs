@@ -1,4 +1,4 @@
-//! Simulated banks: the mid of recorded ticks, and what becomes of messages on their way.
+//! Simulated banks: the mid of recorded ticks, and faults of messages on their way.
 
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ name = "LP01"
 pairs = ["EUR/USD"]
 "#;
 
-/// A folder with a file of ticks, and what a configuration makes of it.
+/// Loads a file of ticks with a configuration.
 fn loaded(name: &str, ticks: &[u8]) -> Result<Config, String> {
     let folder = Folder::new(name);
     fs::write(folder.join("ticks.csv"), ticks).expect("our folder");
@@ -79,7 +79,7 @@ fn recorded_ticks_of_a_market_move_the_mid() {
     assert!(moves > 1_000, "{moves}");
 }
 
-/// A bank's name is the name of a file and of a bus: nothing else is written, and nothing outside of the folder.
+/// A bank's name is the name of a file and of a bus: names that lead to another file, or out of the folder, are refused.
 #[test]
 fn names_that_cannot_be_files_are_refused() {
     let of = |name: &str| CONFIG.replace("name = \"LP01\"", &format!("name = '{name}'"));

@@ -179,7 +179,7 @@ fn the_same_seed_is_the_same_bytes() {
     assert!(one == other);
 }
 
-/// The snapshots are ten times what may wait for a client. They come as it takes them, each before the changes
+/// The snapshots are ten times the output that may wait for a client. They arrive at the client's speed, each before the changes
 /// behind it, and no client is disconnected; a client that reads slowly gets all of them, too.
 #[test]
 fn hundreds_of_books_requested_at_once_are_all_sent() {

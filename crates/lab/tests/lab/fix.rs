@@ -142,7 +142,7 @@ fn settings(target: &str) -> Settings {
 }
 
 /// A second connection of an identity that is logged on is closed without an answer, and the first continues;
-/// another identity is let in beside it.
+/// another identity is accepted beside it.
 #[test]
 fn one_connection_for_each_identity() {
     let text = "\
@@ -174,7 +174,7 @@ e3,DISCONNECT
     assert_eq!(scenario.run(Role::Acceptor, &mut testers), Ok(()));
 }
 
-/// Unauthenticated connections send nothing, a byte now and then, or the header of a long message. Logged-on clients
+/// Unauthenticated connections send no byte, a byte now and then, or the header of a long message. Logged-on clients
 /// get their heartbeats on time, and the other connections are closed after their timeout. `UNAUTHENTICATED` is their number.
 #[test]
 fn unauthenticated_connections_do_not_slow_other_sessions() {
@@ -244,8 +244,8 @@ fn unauthenticated_connections_do_not_slow_other_sessions() {
     assert!(grown_kib < 64 * 1_024, "{grown_kib} KiB more");
 }
 
-/// A third sends nothing, a third one byte of a Logon each second, a third announces a billion bytes:
-/// these are sent away at once.
+/// A third of the connections sends no byte, a third one byte of a Logon each second, a third announces a billion bytes:
+/// the last are closed at once.
 fn trickle(login_queue: &mut [TcpStream], second: u64) {
     for (at, unauthenticated) in login_queue.iter_mut().enumerate() {
         let bytes: &[u8] = match at % 3 {

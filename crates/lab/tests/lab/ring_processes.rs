@@ -1,7 +1,7 @@
 //! The broadcast ring between real processes over mapped files, some of which are killed.
 //!
-//! `KILLS` says how many die at random instants, `SEED` which instants. Every process holds what it
-//! reads against what must have been sent.
+//! `KILLS` is the number of kills at random instants, `SEED` chooses the instants. Every process compares the messages
+//! that it reads with the messages that must have been sent.
 
 mod bus;
 mod kills;

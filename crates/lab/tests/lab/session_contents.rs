@@ -1,4 +1,4 @@
-//! A generated session holds what it promises: every message, action and awkward order of things.
+//! Contents of a generated session: it has every message, action and awkward order of events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use touchline_lab::capture::Feed;

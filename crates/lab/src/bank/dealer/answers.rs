@@ -1,4 +1,4 @@
-//! Messages of the order session: what a client asks, and the fields of what a desk answers.
+//! Messages of the order session: requests of a client, and the fields of a desk's answers.
 
 use super::super::config::PairConfig;
 use super::order::Order;
@@ -30,7 +30,7 @@ pub enum Request {
     MassStatus { request: String },
     /// Q.
     DontKnow,
-    /// An order that is none.
+    /// A malformed order.
     Malformed { id: String },
 }
 

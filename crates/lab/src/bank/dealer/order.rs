@@ -19,7 +19,7 @@ pub struct Order {
     pub status: u8,
     /// By the wall clock.
     pub ended_ns: Option<u64>,
-    /// No report of it is sent; a question is answered. Its trades stand.
+    /// Whether reports of the order are suppressed; a status request is answered. Its trades stand.
     pub is_silent: bool,
     /// Filled after its end was reported.
     pub after_end: i64,

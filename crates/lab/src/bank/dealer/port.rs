@@ -103,7 +103,7 @@ impl Dealer {
         is_busy
     }
 
-    /// Takes a connection whose Logon is to this bank, of the one client, if there may be any.
+    /// Takes a connection whose Logon is to this bank and from the one client, if the desk accepts one now.
     fn meet(&mut self, is_ready: bool, at: ReceiveTime) -> bool {
         let is_open = self.desk.is_open(at.mono_ns);
         let mut is_busy = is_ready && self.port.accept(0, at, |_| is_open);

@@ -1,4 +1,4 @@
-//! A desk that was killed and starts again: what its file says, and what becomes of orders that were open.
+//! A desk that was killed and starts again: it reads its file, and settles orders that were open.
 
 use super::client::DealingClient;
 use super::log::{Log, Record};
@@ -81,7 +81,7 @@ impl Desk {
         }
     }
 
-    /// Writes what the turn changed. Nothing may be sent before.
+    /// Writes the changes of the turn, which must happen before a message of the turn is sent.
     ///
     /// # Errors
     /// It was not written.

@@ -126,7 +126,7 @@ impl Customer {
     /// Takes bytes, and shows the checker each live book that a message changes.
     pub fn take(&mut self, bytes: &[u8], time: ReceiveTime, checker: &mut Checker) -> usize {
         let taken = self.session.handle(bytes, time);
-        // The session lends messages: what they say is read first, and applied then.
+        // The session lends messages: their content is read first, and applied then.
         loop {
             let read = match self.session.poll() {
                 None => break,

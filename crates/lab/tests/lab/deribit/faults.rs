@@ -1,4 +1,4 @@
-//! Each fault, proved to have happened, and what a client has of it.
+//! Each fault, proved to have happened, and its effect on a client.
 
 use super::{MS, Stage, proof};
 

@@ -98,7 +98,7 @@ fn a_logon_from_an_unlisted_address_gets_no_information() {
     assert!(host.lets_in(2));
 }
 
-/// Each session has a list of its own; without one it takes everybody.
+/// Each session has a list of addresses of its own; without one it accepts every address.
 #[test]
 fn a_session_has_the_addresses_of_its_list() {
     let blocks = ["127.0.0.2", "127.0.0.16/28"];
@@ -214,7 +214,7 @@ fn a_throttle_also_applies_to_open_connections() {
     assert!(matches!(heard, Heard::Message(_)), "{heard:?}");
 }
 
-/// A connection that sends nothing, or no Logon, is not a failed Logon.
+/// A connection that sends no byte, or no Logon, is not a failed Logon.
 #[test]
 fn silent_and_invalid_connections_are_not_failed_logons() {
     let rules = Rules {

@@ -11,7 +11,7 @@ use touchline_lab::fix::scenario::{Heard, filled};
 use touchline_session::access_control::Rules;
 use touchline_session::fix::{Memory, Store, StoreError};
 
-/// Keeps everything until it is to fail.
+/// Store that keeps every message until it must fail.
 struct Failing {
     memory: Memory,
     fails: Rc<Cell<bool>>,

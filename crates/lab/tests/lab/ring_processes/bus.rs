@@ -19,12 +19,12 @@ const BUS: &str = "killed";
 const RING: &str = "ring";
 const CURSORS: &str = "cursors";
 
-/// Tells all readers that nothing more will come.
+/// Tells all readers that no further message will come.
 pub fn end(folder: &Path) {
     fs::write(folder.join("end"), "").unwrap();
 }
 
-/// Whether nothing more will come.
+/// Whether no further message will come.
 pub fn has_ended(folder: &Path) -> bool {
     folder.join("end").exists()
 }
@@ -75,7 +75,7 @@ impl Writing {
         }
     }
 
-    /// Publishes the next letter; waits for named readers that live.
+    /// Publishes the next message; waits for named readers that live.
     pub fn publish(&mut self, bytes: &mut Vec<u8>) {
         let sequence = self.ring.next().sequence;
         payload::write(sequence, payload::length(sequence, LENGTH_MAX), bytes);

@@ -20,7 +20,7 @@ struct Said {
     torn: u64,
 }
 
-/// The end of a reader: it found nothing wrong, and everything adds up.
+/// Checks the end of a reader: no violation, and received and lost messages add up.
 fn hear_out(mut reader: Player, published: u64) -> Said {
     let said = reader.listen();
     let numbers: Vec<u64> = said
@@ -41,7 +41,7 @@ fn hear_out(mut reader: Player, published: u64) -> Said {
     }
 }
 
-/// Starts a writer, and waits until others see what it publishes. Says how long that took.
+/// Starts a writer, and waits until others see its messages. Returns the time that this took.
 fn start_writer(place: &Path, seen: Option<&Reader<Mapping>>) -> (Player, Duration) {
     let sequence = |reader: &Reader<Mapping>| reader.join_point().map_or(0, |mark| mark.sequence);
     let before = seen.map_or(1, sequence);
@@ -63,7 +63,7 @@ fn start_reader(place: &Path) -> Player {
 }
 
 /// Writer and readers are killed and started again; no reader ever sees a torn, repeated, reordered or
-/// invented message, and what each receives and loses adds up over all restarts.
+/// invented message, and the received and lost messages of each add up over all restarts.
 #[test]
 fn ring_survives_kills_at_random_times() {
     let (kills, seed) = (amount("KILLS", 200), amount("SEED", 1));
@@ -159,7 +159,7 @@ fn ring_survives_kills_at_chosen_points() {
     }
 }
 
-/// The tests are tested: a reader that believes what it reads before the ring has validated it.
+/// Checks the tests: a reader that uses messages before the ring has validated them is detected.
 #[test]
 fn a_reader_without_validation_is_detected() {
     let place = Folder::in_memory("ring");

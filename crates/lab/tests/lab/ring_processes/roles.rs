@@ -76,7 +76,7 @@ fn die(folder: &Path, death: Death) {
         writing.publish(&mut bytes);
     }
     let sequence = writing.ring.next().sequence;
-    // Not the letter of this number: should any of it be seen, it is wrong.
+    // Payload of another sequence number: a reader that sees any byte of it reports a violation.
     payload::write(!sequence, LENGTH_MAX, &mut bytes);
     let mut claim = writing.ring.claim(LENGTH_MAX).unwrap();
     match death {
@@ -121,7 +121,7 @@ fn testify(seen: Result<Tally, Violation>) {
     say(&format!("{first} {received} {lost} {laps} {torn}"));
 }
 
-/// Reads until there is nothing more to come, or something was wrong.
+/// Reads until the writer has ended and every message is read, or until a violation.
 fn read(folder: &Path, mut verifier: StreamVerifier<Mapping>) -> Result<Tally, Violation> {
     say("attached");
     let mut idle = 0u64;
