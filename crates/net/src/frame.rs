@@ -55,7 +55,7 @@ pub enum NotUdp {
 /// headers; the length in the UDP header (RFC 768) is honoured.
 ///
 /// # Errors
-/// The reason why there is none, for a count by reason.
+/// Why the frame contains no UDP datagram, for a count by reason.
 pub fn datagram(link: LinkType, bytes: &[u8]) -> Result<Datagram<'_>, NotUdp> {
     let Located {
         source,
@@ -127,7 +127,7 @@ const UDP_TUNNELS: [(u16, &str); 8] = [
     (8_472, "VXLAN"),
 ];
 
-/// The tunnel whose datagrams go to this port: what the frames of a capture hold is then inside of it.
+/// Name of the tunnel whose datagrams go to this port: the frames of such a capture are then inside the tunnel.
 pub fn tunnel_of_port(port: u16) -> Option<&'static str> {
     let mut tunnels = UDP_TUNNELS.into_iter();
     let found = tunnels.find(|(of_tunnel, _)| *of_tunnel == port);

@@ -166,7 +166,7 @@ impl Skipped {
         self.not_udp[reason as usize]
     }
 
-    /// Each reason that was met: the number of frames, what they are, and what to do.
+    /// Reasons for skipped frames: the number of frames, their kind, and the remedy.
     pub fn reasons(&self) -> Vec<(u64, String)> {
         let text = |reason: NotUdp| {
             let link = self.unknown_link.filter(|_| reason == NotUdp::Link);

@@ -241,7 +241,7 @@ impl XdpSource {
 impl PacketSource for XdpSource {
     /// The next packet, [`Received::Nothing`] or [`Received::Refused`]; never [`Received::End`].
     ///
-    /// With nothing in the rings the sockets are polled, too, unless they had nothing a moment ago.
+    /// If the rings are empty the sockets are polled, too, unless they were empty a moment ago.
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
         self.calls += 1;

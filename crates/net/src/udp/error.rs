@@ -132,7 +132,7 @@ impl Error {
         )
     }
 
-    /// Whether packets may leave again without a change by anybody here: the interface is down, or was removed with its address or route.
+    /// Whether packets may leave again without an operator: the interface is down, or was removed with its address or route.
     ///
     /// `has_sent`: packets have left for this address before. If none has, [`Error::NoWay`] is a wrong setting.
     pub fn is_of_a_lost_interface(&self, has_sent: bool) -> bool {

@@ -33,7 +33,7 @@ pub(super) struct Attached {
     interface: (String, u32),
     mode: Mode,
     has_stamps: bool,
-    /// Closed before the queues: nothing arrives in the rings any more.
+    /// Closed before the queues: from then on no frame arrives in the rings.
     _link: OwnedFd,
     queues: Vec<Queue>,
 }
@@ -159,8 +159,8 @@ impl Attached {
         let all = self.queues.iter();
         let each = all.filter_map(|queue| kernel::statistics(queue.fd()).ok());
         each.fold(Totals::default(), |sum, one| Totals {
-            // Packets alone: a card that writes into the frames itself counts the looks at which none was free, and what it
-            // drops meanwhile it counts itself (`ethtool -S`).
+            // Packets alone: a card that writes into the frames itself makes the kernel count looks without a free frame, and the card
+            // counts its own drops (`ethtool -S`).
             dropped_kernel: sum.dropped_kernel + one.rx_dropped + one.rx_ring_full,
             ring_empty: sum.ring_empty + one.rx_fill_ring_empty_descs,
             ..sum

@@ -82,7 +82,7 @@ fn a_checksum_of_zero_is_sent_as_all_ones() {
     assert_eq!(checksum(&filler), [0xff, 0xff]);
 }
 
-/// A header of version 2 of Linux cooked capture: the first tag's protocol is in it, what follows is behind it.
+/// A header of version 2 of Linux cooked capture: it contains the first tag's protocol, and the other tags follow it.
 fn sll2_tagged(tags: &[u8]) -> Vec<u8> {
     [&tags[..2], &[0; 18], &tags[2..]].concat()
 }

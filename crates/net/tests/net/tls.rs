@@ -72,7 +72,7 @@ fn a_valid_server_carries_data_both_ways() {
     }
 }
 
-/// A read smaller than a record leaves bytes in the TLS library, of which the socket's readiness says nothing. Our server asks for
+/// A read smaller than a record leaves bytes in the TLS library, and the socket does not become readable for them. Our server requests
 /// no certificate if it has no issuers of clients.
 #[test]
 fn decrypted_bytes_that_wait_are_reported_by_the_connection_alone() {

@@ -1,4 +1,4 @@
-//! Frames as a card sends them, for what no socket of UDP makes.
+//! Raw Ethernet frames as a card sends them: tests need frames that a UDP socket cannot make.
 #![allow(unsafe_code, reason = "system calls of a test")]
 
 use super::veth::{GROUP, Network, VENUE};
