@@ -9,8 +9,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
 pub use wall::{STEP_NS, WallWatch, wall_ns, wall_offset_ns};
 
-/// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Comparable between all processes of one host: what a time
-/// namespace adds to the clock is taken off.
+/// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Comparable between all processes of one host: the offset of
+/// a time namespace is subtracted.
 #[must_use]
 pub fn boot_ns() -> u64 {
     static ADDED_NS: OnceLock<i64> = OnceLock::new();

@@ -9,8 +9,8 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The process that took a lock, a place or a name.
 ///
-/// A forked child has a copy of each handle and of each mapping. What it would free is its parent's: a lock of an open file and a slot
-/// in shared memory are freed for both.
+/// A forked child has a copy of each handle and of each mapping. The lock of an open file and the slot in shared memory belong to the
+/// parent: if the child freed them, they would be free for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     forks: u32,

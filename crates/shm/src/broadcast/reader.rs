@@ -1,4 +1,4 @@
-//! Reading side: any number of readers, which write nothing.
+//! Reading side: any number of readers, which never write to the ring.
 
 use super::Frame;
 use super::cursors::{Cursors, SlotLease};
@@ -39,7 +39,7 @@ struct Cursor<M: Words> {
     owner: Process,
 }
 
-/// Frees the slot: a reader that leaves is not waited for. What a forked child drops is a copy, and the slot is its parent's.
+/// Frees the slot, so that the writer does not wait for a reader that left. A forked child drops a copy, and the slot stays its parent's.
 impl<M: Words> Drop for Cursor<M> {
     fn drop(&mut self) {
         if let Some(lease) = self.lease.filter(|_| self.owner.is_this()) {

@@ -286,7 +286,7 @@ impl<M: Words> Writer<M> {
         self.next
     }
 
-    /// Position of the last join point: a reader that the writer registers there loses nothing from it on.
+    /// Position of the last join point: a reader that the writer registers there loses no message behind it.
     pub fn join_point(&self) -> u64 {
         self.join_point_at
     }

@@ -1,4 +1,4 @@
-//! Wall clock beside the boot clock: what an operator or a time service sets is noticed as a step.
+//! Wall clock beside the boot clock: a change by an operator or a time service is detected as a step.
 
 use super::boot_ns;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-/// Most that others than the owner may have: the group reads, everybody else has nothing.
+/// Most rights of users other than the owner: the group reads, all others have none.
 pub const DIRECTORY_MODE_MAX: u32 = 0o750;
 /// User whose buses a reader trusts, a number.
 const OWNER: &str = "TOUCHLINE_OWNER";

@@ -23,7 +23,7 @@ pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
     }
 }
 
-/// Unlocks it, also if a forked child has a copy of the handle. In the child nothing happens: the lock is its owner's.
+/// Unlocks it, also if a forked child has a copy of the handle. In the child the call has no effect: the lock is its owner's.
 pub fn unlock(file: impl AsFd, owner: Process) {
     if owner.is_this() {
         // Closing has the same effect once the last copy is closed.

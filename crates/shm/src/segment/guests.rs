@@ -188,8 +188,8 @@ impl Guests {
         Ok(all.filter(|guest| guest.user == user).count())
     }
 
-    /// Removes the files of dead readers: a reader those of its own user, the owner of the bus those of all users and all that is
-    /// no reader's file. Nothing in the files is read, only whether they are locked. What cannot be removed stays.
+    /// Removes the files of dead readers: a reader those of its own user, the owner of the bus those of all users and every entry that is
+    /// not a reader's file. Only the locks of the files are checked, never their content. An entry that cannot be removed stays.
     pub fn sweep(&self) {
         for entry in self.entries().into_iter().flatten() {
             self.sweep_one(&entry);

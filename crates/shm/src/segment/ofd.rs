@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// An open file for its locks. They are released when it is dropped, also if a forked child has a
-/// copy of the handle; what the child does with its copy releases none.
+/// copy of the handle; the child releases no lock with its copy.
 #[derive(Debug)]
 pub struct LockFile {
     file: OwnedFd,
@@ -26,8 +26,8 @@ impl LockFile {
         }
     }
 
-    /// Whether another open file holds the lock on that byte, as [`Self::try_lock`] takes it. A read lock, which everybody can have who
-    /// may read the file, does not count. Needs no write access and affects no process.
+    /// Whether another open file holds the lock on that byte, as [`Self::try_lock`] takes it. A read lock, which every user who may read the
+    /// file can take, does not count. Needs no write access and affects no process.
     pub fn is_held(&self, byte: u64) -> Result<bool, Errno> {
         let mut lock = one_byte(libc::F_RDLCK, byte);
         self.command(libc::F_OFD_GETLK, &mut lock)?;
