@@ -202,7 +202,7 @@ fn a_member_of_the_group_reads_all_that_the_owner_reads_and_a_stranger_nothing()
     }
 }
 
-/// Owner, group, mode and what to change, in one line of each command.
+/// Users outside of the group: each command prints owner, group, mode and the fix in one line.
 fn strangers_are_refused(processes: &Processes, at: &str) {
     for line in [
         "tail live",
@@ -320,7 +320,7 @@ fn a_reader_in_another_container_reads_and_sees_whether_the_publisher_lives() {
         .args(&tried[1..])
         .arg("true")
         .output();
-    // Without a map and a word it ends at `read`; what it may not do, it says.
+    // Without a map and an input the child ends at `read`; an error output means that the host does not allow the namespaces.
     if !tried.is_ok_and(|tried| tried.stderr.is_empty()) {
         touchline_testing::skip("readers in other containers: needs user and time namespaces");
         return;
@@ -444,7 +444,7 @@ fn configure_engine(processes: &Processes, of_client: &str) {
 }
 
 /// The desk is another user than the engine: it reads the answers and the engine its ring, by a group that both name; each
-/// writes its own files alone, and a third user of the group commands nothing.
+/// writes only its own files, and a third user of the group cannot send a command.
 #[test]
 fn a_desk_of_another_user_commands_an_engine_by_a_group_that_both_name() {
     let _together = together();

@@ -119,7 +119,7 @@ impl Shell {
                 };
                 let script = format!("{variables}touchline {arguments} --help");
                 let mut result = self.accepts(&script);
-                // The built command may lack the feature, and stops at this value: what follows is checked with another.
+                // The built command may lack the feature, and stops at this value: the rest of the line is checked with another value.
                 if part.contains("--features aeron")
                     && matches!(&result, Err(errors) if errors.contains("invalid value 'aeron'"))
                 {

@@ -272,7 +272,7 @@ fn replay_writes_prices_as_sent_and_with_display_as_quoted() {
     }
 }
 
-/// Without the flag the factor changes nothing, and neither does the flag where the factor is one.
+/// Without the flag the factor has no effect, and the flag has none if the factor is one.
 #[test]
 fn replay_converts_only_with_display_and_a_factor() {
     let factor = replayed(&with_factor("replay-as-sent", 10_000_000), "");

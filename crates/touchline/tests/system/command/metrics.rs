@@ -29,7 +29,7 @@ fn the_page_has_the_counters_of_the_buses() {
                     &[("bus", bus), ("line", line)],
                 ),
                 None => {
-                    // A gauge is none of the totals; one in milliseconds is 0 after a replay, in seconds too.
+                    // A gauge has no total; one in milliseconds is 0 after a replay, in seconds too.
                     let gauge = name
                         .strip_suffix("_ms")
                         .map(|stem| format!("{stem}_seconds"));

@@ -91,8 +91,8 @@ fn folded_books_are_the_products() {
     assert!(cleared > 1_000, "{cleared} lists and sides emptied");
 }
 
-/// Captures that begin with snapshots of two instruments and end after two packets, often within an event: what subscribers
-/// have at the end is what the path has.
+/// Captures that begin with snapshots of two instruments and end after two packets, often within an event: subscribers
+/// have the path's books at the end.
 #[test]
 fn what_waits_at_the_end_of_the_input_is_published() {
     let mut open = 0;

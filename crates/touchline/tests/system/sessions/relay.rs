@@ -115,7 +115,7 @@ fn a_receiver_that_joins_in_the_middle_has_every_book() {
     }
 }
 
-/// The harness sees a receiver that is wrong: one that is not told of a gap.
+/// The harness detects a wrong receiver: one that does not learn of a gap.
 #[test]
 #[should_panic(expected = "seed")]
 fn a_receiver_that_does_not_see_a_loss_fails_the_comparison() {
@@ -153,7 +153,7 @@ struct World {
     is_quiet: bool,
     /// Requests for a refresh do not reach the sender.
     loses_requests: bool,
-    /// The link drops a batch and renumbers those behind it: what a receiver would see that does not look at numbers.
+    /// The link drops a batch and renumbers those behind it: a receiver that ignores numbers would see the same.
     forges_numbers: bool,
     forged: u64,
 }
@@ -330,7 +330,7 @@ impl World {
         panic!("seed {}: restarted twice for one batch", self.seed);
     }
 
-    /// The receiving relay starts again: on the same bus, knowing nothing.
+    /// The receiving relay starts again: on the same bus, without its former state.
     fn restart_receiver(&mut self) {
         self.bus_b = None;
         let root = Root::at(&self.folder);
@@ -397,7 +397,7 @@ impl World {
         self.is_quiet = false;
     }
 
-    /// A reader of the bus at B that joins now has what the gateway has.
+    /// Checks that a reader that joins the bus at B now has the gateway's books.
     fn agrees(&mut self) {
         self.both_sides_agree();
         agrees(
@@ -407,7 +407,7 @@ impl World {
         );
     }
 
-    /// A reader that joins at B now has what a reader has that joins at A, also in the middle of an event of the venue.
+    /// Checks that a reader that joins at B now has the same as one that joins at A, also in the middle of an event of the venue.
     fn both_sides_agree(&self) {
         let (a, b) = (self.joined("a"), self.joined("b"));
         assert_eq!(a.channel(), b.channel(), "seed {}", self.seed);

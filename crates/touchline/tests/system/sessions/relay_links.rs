@@ -1,6 +1,6 @@
 //! Whole sessions over real links: a gateway's bus, a sender, a carrier, a receiver and its bus, in real time.
 //!
-//! At the end, and whenever a receiver has joined, a reader at B has what a reader at A has.
+//! At the end, and whenever a receiver has joined, a reader at B has the same state as a reader at A.
 
 use crate::sessions::path::{agrees, channel};
 use crate::sessions::relay::{
@@ -128,8 +128,8 @@ impl Session {
         }
     }
 
-    /// Steps everything until the books of every receiver that is not stopped are those of A. Returns what readers of the receivers
-    /// had then: on a busy host books are stale again before the next look.
+    /// Steps everything until the books of every receiver that is not stopped are those of A. Returns the state of the receivers' readers
+    /// at that time: on a busy host books are stale again before the next look.
     #[track_caller]
     pub fn settle(&mut self) -> Vec<Mirror> {
         let start = Instant::now();
@@ -246,7 +246,7 @@ fn work(link: &mut dyn Work, events: &mut Vec<RunEvent>) {
     }
 }
 
-/// Stands where a receiver was.
+/// Placeholder of a receiver that was removed.
 struct Nothing;
 
 impl Work for Nothing {

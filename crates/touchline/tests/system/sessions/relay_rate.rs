@@ -129,7 +129,7 @@ impl World {
             ..receiver_settings()
         });
         receiver.begin(&mut bus_b);
-        // The harness has to see what the receiver does: the sender does not interrupt the stream in time.
+        // The test needs the receiver's own limit, so the sender must not interrupt the stream before it.
         let flow = Flow::new(match broken {
             Broken::Limit => u64::MAX / 8,
             Broken::Nothing | Broken::Answer => LAG_NS,

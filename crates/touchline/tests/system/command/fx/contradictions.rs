@@ -1,5 +1,5 @@
-//! Banks whose reports contradict themselves, at a running engine: each is an alarm, nothing that a bank may have traded is bought
-//! again, and the engine never has more than the banks' own books.
+//! Banks whose reports contradict themselves, at a running engine: each is an alarm, a quantity that a bank may have traded is never
+//! bought again, and the engine never has more than the banks' own books.
 
 use super::deals::{Traded, deals};
 use super::full_disk::logged;

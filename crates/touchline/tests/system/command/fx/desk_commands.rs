@@ -14,8 +14,8 @@ fn open(name: &str) -> (Market, touchline_testing::Process) {
     (market, engine)
 }
 
-/// A script tells what became of an order by the exit status: 0 accepted or filled, 1 refused, not filled, without an answer or without an
-/// engine, 2 for arguments that no engine has seen.
+/// The exit status tells a script the result of an order: 0 accepted or filled, 1 refused, not filled, without an answer or without an
+/// engine, 2 for arguments that are wrong before an engine is asked.
 #[test]
 fn the_exit_status_of_send_says_what_became_of_the_order() {
     let (market, engine) = open("fx-send-status");

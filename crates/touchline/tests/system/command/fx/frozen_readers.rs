@@ -71,7 +71,7 @@ impl Readers {
     }
 }
 
-/// A client of the engine, and what it reads of its own parents.
+/// A client of the engine, and its view of its own parents.
 struct Load {
     client: DeskClient,
     follower: Follower,

@@ -239,7 +239,7 @@ fn a_full_disk_stops_orders_and_not_cancels_and_nothing_is_lost() {
     assert!(verified.stdout.contains("clean"), "{verified:?}");
     let all = journaled(&disk.join("journal"));
     assert!(all.is_superset(&orders));
-    // A report that has followed both runs says what one says that reads the journal only now.
+    // A report that followed both runs equals a report that reads the journal only now.
     end(report);
     desk.run("fx report --config fx/run.toml --out read").done();
     for file in ["fills.csv", "positions.csv", "scorecard.jsonl"] {

@@ -143,8 +143,8 @@ fn order_of(bank: &ScriptedBank, parent: &str) -> Vec<String> {
     }
 }
 
-/// Each refused command gives one line with its reason, one answer, and its bytes in the journal, up to the client's rate; only what
-/// was accepted is traded.
+/// Each refused command gives one line with its reason, one answer, and its bytes in the journal, up to the client's rate; only
+/// accepted commands are traded.
 #[test]
 fn refused_commands_are_told_answered_and_journaled_and_make_no_order() {
     let (market, bank) = open("fx-commands");

@@ -99,7 +99,7 @@ fn composed(line: &Value) -> Option<(String, Value)> {
     Some((pair, Value::from(vec![side("bid"), side("ask")])))
 }
 
-/// As a user runs it: the composite that readers see is what the banks show, the recording replays to the same bytes, and a
+/// As a user runs it: the composite on the bus equals the banks' quotes, the recording replays to the same bytes, and a
 /// composite without its composer is not live.
 #[test]
 fn the_composite_equals_the_best_prices_of_the_banks() {
@@ -258,7 +258,7 @@ fn the_log_of_a_composer_begins_with_its_build_and_ends_with_its_end() {
         (&lines[1]["pairs"], &lines[1]["banks"]),
         (&1.into(), &1.into())
     );
-    // A directory that is none: the failure has the log's form, too.
+    // A path that is not a directory: the failure has the log's form, too.
     let run = desk.run("fx compose --config compose.toml --dir compose.toml --log-format json");
     assert_eq!(run.status, 1, "{}", run.stderr);
     let last = run.stderr.lines().last().map(serde_json::from_str);

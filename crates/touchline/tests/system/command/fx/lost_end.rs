@@ -117,7 +117,7 @@ fn until_taken_over(desk: &Desk, lacking: &[String]) {
 }
 
 /// Waits until an engine on the copy trades and has no order left without an outcome, ends it, and compares: its positions, its
-/// lines and `fx report` have what the banks' ledgers have, and no order came twice.
+/// lines and `fx report` equal the banks' ledgers, and no order came twice.
 fn judge(market: Market, engine: Process) {
     let desk = &market.desk;
     until("an engine that trades", || {

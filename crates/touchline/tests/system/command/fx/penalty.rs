@@ -15,7 +15,7 @@ const NAMES: [&str; 2] = ["LP01", "LP02"];
 /// Units of each tier of both banks, which are a tick apart.
 const TIER: i64 = 1_000_000;
 const TIERS: i64 = 3;
-/// Both banks quote the same prices: the mid stands still, and each quotes it again and again. The first one, which an equal
+/// Both banks quote the same prices: the mid does not move, and each quotes it again and again. The first one, which an equal
 /// price prefers, rejects most orders.
 const BANKS: &str = r#"
 seed = 3
@@ -46,8 +46,8 @@ tiers = [1000000, 1000000, 1000000]
 const ROUTER: &str = "\n[router]\ncooldown_ms = 0\nhold_ms_per_tenth = 10\n";
 
 /// The window of a bank is its last 20 outcomes. A bank that rejects gets the share that its prices with its penalty deserve,
-/// which is nothing while the other bank has better ones; and the scorecard and the page of `fx report` say of each bank what
-/// the bank's own books say.
+/// which is 0 while the other bank has better ones; and the scorecard and the page of `fx report` equal the bank's own
+/// books for each bank.
 #[test]
 fn a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_books() {
     let market = Market::of(Desk::bare("fx-penalty"), BANKS, 2, "--store books");
@@ -60,7 +60,7 @@ fn a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_bo
     market.desk.write("fx/run.toml", patient + ROUTER);
     let engine = market.engine("engine.txt");
     let mut trading = Trading::of(&market);
-    // By price alone, which is what urgency 0 means, the first bank has its orders until its window slides.
+    // By price alone, the meaning of urgency 0, the first bank has its orders until its window slides.
     for _ in 0..200 {
         trading.send(2_000, 0);
         if trading.outcomes(0).len() > 25 {
@@ -91,7 +91,7 @@ fn a_bank_that_rejects_has_the_share_of_its_penalty_and_the_report_equals_its_bo
         );
         shares.push((urgency, share));
     }
-    // Its half of two tiers without a penalty, nothing with one, and the rest if all is needed.
+    // Its half of two tiers without a penalty, none with one, and the rest if all is needed.
     assert_eq!(shares[0], (0, [TIER, TIER]));
     assert_eq!(shares[2], (2, [0, 2 * TIER]));
     assert_eq!(shares[7], (2, [3 * TIER, 3 * TIER]));
@@ -208,7 +208,7 @@ fn parse(line: &str) -> Option<Value> {
     serde_json::from_str(line).ok()
 }
 
-/// The desk, and what it knows of its orders.
+/// The desk, with the times of its orders.
 struct Trading<'a> {
     market: &'a Market,
     follower: Follower,

@@ -97,7 +97,7 @@ fn assert_complete(market: &Market, desk: &Desk) {
     }
 }
 
-/// A program reads the composite and sends an order; what it sees of the order and of positions is what the command prints.
+/// A program reads the composite and sends an order; it sees the same order and positions that the command prints.
 #[test]
 fn a_program_reads_trades_and_has_the_positions_of_the_report() {
     let market = Market::open("fx-program", &["[banks.orders]"; 2]);

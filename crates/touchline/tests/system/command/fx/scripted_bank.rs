@@ -194,7 +194,7 @@ impl BankThread {
                 body.bytes(*tag, value.as_bytes());
             }
         });
-        // The engine may have ended the session meanwhile; a test that needs the message waits for what follows.
+        // The engine may have ended the session meanwhile; a test that needs the message waits for its effect.
         if sent.is_err() || damage == Damage::None {
             return;
         }

@@ -9,7 +9,7 @@ use crate::command::until;
 
 const ALARM: &str = "WARN fx_alarm bus=fx-run ";
 
-/// The report of an order that is new at the bank, which books nothing.
+/// The report of an order that is new at the bank; it books no trade.
 fn acknowledged(order: &Fields, exec_id: &str) -> Fields {
     let open = value(order, 38);
     let fields = [

@@ -63,7 +63,7 @@ impl Market {
         text
     }
 
-    /// Ends banks and gateways, which forget what they did; the folder stays.
+    /// Ends banks and gateways, which forget their trades; the folder stays.
     fn again(mut self) -> Desk {
         self.gateways.drain(..).for_each(end);
         end(self.banks);

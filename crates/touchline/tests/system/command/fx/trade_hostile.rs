@@ -46,7 +46,7 @@ pub fn open(name: &str) -> (Market, ScriptedBank) {
     let text = market.desk.read("fx/run.toml");
     let lines = text.lines().map(|line| match line.starts_with("host = ") {
         true => format!("host = \"{}\"\n", bank.address),
-        // Only what the test says happens.
+        // No timeout of an answer may interfere: only the test's own messages have an effect.
         false if line.starts_with("status_final") => format!("{line}\nanswer_ms = 60000\n"),
         false => format!("{line}\n"),
     });

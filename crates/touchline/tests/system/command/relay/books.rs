@@ -1,4 +1,4 @@
-//! A process that publishes a bus whose books change at random, a process that reads, and what a reader has that joins a bus now.
+//! A process that publishes a bus whose books change at random, a process that reads it, and the books of a reader that joins a bus now.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
