@@ -1,10 +1,10 @@
 //! Places of readers on a lossless bus.
 //!
-//! A reader of the publisher's user writes its position to `cursors` itself. One of another user writes nothing that others map whole: it
-//! states its position in a file of its own below `places`, of one page and locked as long as its process lives, and the publisher holds
-//! a slot of `cursors` for it. The publisher looks there when the slot blocks it, and four times a second: so the path of a message is the
-//! same for both. A position counts only if it is ahead of the slot's and not ahead of the stream; a file that its reader makes shorter
-//! is a free place, of that reader alone.
+//! A reader of the publisher's user writes its position to `cursors` itself. A reader of another user must not write to files that others
+//! map whole: it states its position in a file of its own below `places`, of one page and locked as long as its process lives, and the
+//! publisher holds a slot of `cursors` for it. The publisher looks there when the slot blocks it, and four times a second: so the path of a
+//! message is the same for both. A position counts only if it is ahead of the slot's and not ahead of the stream; a file that its reader
+//! makes shorter is a free place, of that reader alone.
 
 use super::cursors::{READERS_MAX, open_cursors, readers_max};
 use super::error::Error;

@@ -93,8 +93,8 @@ impl Watch {
         self.gone_seen || self.turn_seen || self.move_seen
     }
 
-    /// Whether the reader moves to other files, at a check with everything read that finds whether the bus goes on there. The publisher
-    /// may have published in these files until just now: the first check that finds others only lets them be read once more.
+    /// Whether the reader moves to other files; called at a check that found every message read. The publisher may have published in the old
+    /// files until just now: the first check that finds other files only lets the old ones be read once more.
     pub fn is_moving(&mut self, is_elsewhere: bool) -> bool {
         // mutant: bus: a reader moves to other files before it has read the old ones
         let is_first = !std::mem::take(&mut self.move_seen);

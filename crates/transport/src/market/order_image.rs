@@ -7,7 +7,7 @@
 //!
 //! Each slot also has the position after the message that changed it last. A slot is one cache line.
 //!
-//! A row has an order if its key says so. The order counts only if its message is not before the last one that emptied
+//! The key of a row says whether it has an order. The order counts only if its message is not before the last one that emptied
 //! the book of its instrument (`cleared at`), nor before the last reset or loss of the channel: so emptying a book, or
 //! all of them, changes one slot. A book with an order that has no row is incomplete until it is emptied (`cut at`).
 

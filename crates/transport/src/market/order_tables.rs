@@ -127,7 +127,7 @@ impl OrderTables {
         Stored::Refused
     }
 
-    /// Asks again for memory that was refused. A book whose slot comes late says what it has missed.
+    /// Requests memory that was refused again. A book whose slot comes late records that it has missed updates.
     pub fn retry(&mut self) {
         self.rows.retry();
         let Some(refused) = self.books.refused_from() else {

@@ -285,8 +285,8 @@ impl Tables {
         self.definitions.has(index) && self.images.has(index + 1)
     }
 
-    /// Adds slots up to a number of them. One that was refused has missed updates, and says so before its first: a reader that
-    /// joins takes an empty slot for an empty book.
+    /// Adds slots up to a number of them. A slot that was refused has missed updates, and is marked so before its first update: a
+    /// reader that joins takes an empty slot for an empty book.
     fn add_slots(&mut self, slots: usize) {
         // mutant: image: a slot that comes late has the updates from then on for a book
         let missed = self.written.len()..self.refused_below.min(slots);

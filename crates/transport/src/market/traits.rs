@@ -34,11 +34,11 @@ pub trait Publish {
     fn state_activity(&mut self, _activity: Activity) {}
 
     /// Stores a value for late joiners without publishing it: a known value, or one too old to publish.
-    /// The default does nothing: no value is stored for late joiners.
+    /// The default stores no value for late joiners.
     fn keep(&mut self, _update: &Update<'_>, _timestamps: &Timestamps) {}
 
-    /// Fetches for writing what most updates of this instrument write, so that it is in the caches: its price book's slot, its
-    /// top, the next bytes of the ring. The default does nothing.
+    /// Prefetches for writing the memory that most updates of this instrument write: its price book's slot, its
+    /// top, the next bytes of the ring. The default has no effect.
     fn warm(&self, _instrument: Instrument) {}
 
     /// Counters, if it has any.

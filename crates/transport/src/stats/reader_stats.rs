@@ -395,10 +395,10 @@ pub(crate) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     Ok(all)
 }
 
-/// A reader of another user. Its name, its figures and its command are what it states; its user and its process are what the system says.
+/// A reader of another user. Its name, its figures and its command are its own statements; its user and its process are the system's.
 fn guest_view(guests: &Guests, guest: &Guest) -> Option<ReaderView> {
     let opened = CountersView::of_guest(guests, guest);
-    // One that leaves meanwhile is left out, and what only has the name of a reader's file.
+    // A reader that leaves meanwhile is left out, and so is a file that only has the name of a reader's file.
     if let Err(Error::Segment(
         segment::Error::Missing { .. }
         | segment::Error::Foreign { .. }

@@ -228,7 +228,7 @@ fn refused_and_admitted(folder: &Path, name: &str, events: Option<u32>) {
     std::fs::remove_dir_all(folder.join(name)).expect("our bus");
 }
 
-/// Every reader has the empty books. One that loses what follows has no live book of those without a slot; one that learns of a
+/// Every reader has the empty books. A reader that loses later messages has no live book of those without a slot; one that learns of a
 /// new instrument after a stall has all of its book, unless it reads live books alone, and has read the tables since.
 fn after_a_reset(
     market: &mut Market,

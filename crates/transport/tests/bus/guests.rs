@@ -215,7 +215,7 @@ fn what_a_member_creates_harms_nobody() {
     remove(&buses.root(), "test").expect("the owner removes it");
 }
 
-/// Files with the name of another user, and more of them than anybody lists.
+/// Files with the name of another user, and more of them than a listing reads.
 #[test]
 fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
     if !is_root() {
@@ -236,7 +236,7 @@ fn what_a_member_creates_in_the_name_of_another_counts_for_nobody() {
         fs::set_permissions(guests.join("64101.dead"), fs::Permissions::from_mode(0o640)).unwrap();
     });
     let honest = as_user(OTHER, || named(&root, "honest").expect("a name"));
-    // A member of the group locks what it may read.
+    // A member of the group takes a read lock on a file that it may read.
     let dead = as_user(OTHER, || File::open(guests.join("64101.dead")).unwrap());
     fcntl_lock(&dead, FlockOperation::NonBlockingLockShared).unwrap();
     let all = readers(&buses.root(), "test").unwrap();

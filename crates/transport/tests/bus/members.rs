@@ -1,5 +1,5 @@
-//! Lossless readers of other users: the publisher waits for them as for its own, they write nothing that it maps whole, and none harms
-//! another one.
+//! Lossless readers of other users: the publisher waits for them as for its own, they write to no file that it maps whole, and none
+//! harms another one.
 
 use crate::guests::{self, ONE, OTHER, as_user, is_root, of_owner, shared};
 use crate::lossless::{lossless, named};
@@ -398,7 +398,7 @@ fn play() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// The wait for it ends with its process, and what it left is removed.
+/// The publisher's wait for it ends with its process, and the file that it left is removed.
 #[test]
 fn a_killed_reader_of_another_user_is_not_waited_for() {
     if !is_root() {

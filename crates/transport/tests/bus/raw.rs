@@ -250,7 +250,7 @@ fn load(word: &AtomicU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// A reader whose ring was written over has no progress without end: it finds nothing within a bound, and follows the next publisher.
+/// A reader of an overwritten ring makes no endless progress: within a bound it finds no message, and then follows the next publisher.
 #[test]
 fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
     let first = touchline_lab::random::amount("SEED", 0);

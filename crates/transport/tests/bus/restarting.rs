@@ -337,7 +337,7 @@ fn ring_position(buses: &Buses) -> u64 {
     overview.position
 }
 
-/// A subscriber whose ring was overwritten finds nothing within a bound, wherever it was, and follows the next
+/// A subscriber of an overwritten ring finds no message within a bound, at any position, and follows the next
 /// publisher, in new files and over the old ones.
 #[test]
 fn a_subscriber_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {

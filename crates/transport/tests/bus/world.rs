@@ -21,7 +21,7 @@ pub struct Buses(Folder);
 
 impl Buses {
     pub fn new() -> Buses {
-        // The rules of the directory of buses are what keeps other users out.
+        // The rights of the directory of buses keep other users out.
         Buses(Folder::new("bus").for_every_user())
     }
 
@@ -144,7 +144,7 @@ impl Gateway {
         self.publisher.commit();
     }
 
-    /// The publisher ends, and what it published stays to be compared with.
+    /// Ends the publisher, and returns the market that it published, for comparisons.
     pub fn end(self) -> Market {
         self.market
     }

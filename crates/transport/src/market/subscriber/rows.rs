@@ -319,7 +319,7 @@ impl Rows {
         self.row(instrument).wanted
     }
 
-    /// Whether the ring has reached the position of the tables, for the first time, or `is_over`: nothing more comes.
+    /// Whether the ring has reached the position of the tables, for the first time, or `is_over`: no further message comes.
     pub fn has_caught_up(&mut self, position: u64, is_over: bool) -> bool {
         let caught_up = self
             .ahead_until

@@ -1,4 +1,4 @@
-//! Maximum time that joining retries slots with a change in progress. Nothing waits meanwhile: this is time between
+//! Maximum time that joining retries slots with a change in progress. The reader does not wait meanwhile: this is time between
 //! polls.
 
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Last values of instruments and groups, handed out after each book while joining, if requested.
 //!
-//! They are what a receiver present earlier would know: a trade is handed out as a snapshot, and again if the ring
+//! A receiver that was present earlier would have the same values: a trade is handed out as a snapshot, and again if the ring
 //! contains it, since it may have happened during joining. Statistics and statuses contained in a snapshot are not
 //! repeated.
 
