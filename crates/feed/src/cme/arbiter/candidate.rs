@@ -1,8 +1,8 @@
 //! Packets that contradict the current epoch, and the rules that confirm them.
 //!
 //! A number far from the next one, or an implausible sending time, is either a jump on both lines (an outage, a
-//! sequence reset, a changed clock) or a packet that the venue did not send now (old or forged). One packet is no
-//! proof. Contradicting packets are buffered separately until others agree with them, or until the stream continues
+//! sequence reset, a changed clock) or a packet that the venue did not send now (old or forged). One packet does
+//! not prove a jump. Contradicting packets are buffered separately until others agree with them, or until the stream continues
 //! without them.
 
 use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
