@@ -74,7 +74,8 @@ pub struct SendConfig {
     /// Most bytes queued for a receiver; beyond this it is disconnected.
     #[serde(default = "queue_bytes_max")]
     pub queue_bytes_max: usize,
-    /// Longest age of books at receivers, milliseconds: a receiver whose queue is older than half of it gets the newest state instead.
+    /// Longest age of books at receivers, milliseconds: a receiver whose queue is older than half of this age gets the
+    /// newest state instead.
     #[serde(default = "lag_ms_max", deserialize_with = "lag_ms")]
     pub lag_ms_max: u64,
     /// Longest time between two batches, milliseconds.
@@ -233,7 +234,7 @@ impl ReceiveConfig {
 const LAG_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 
 impl Config {
-    /// Reads the text of a file, of whose folder its paths are.
+    /// Reads the text of a file; paths in it are relative to the file's folder.
     ///
     /// # Errors
     /// The text is invalid.

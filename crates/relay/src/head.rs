@@ -65,9 +65,9 @@ impl HeadFlags {
     /// Receiver to sender: the number of the next message there. The sending time is that of the latest batch plus the
     /// time since its arrival, so that the sender sees the round trip by its own clock.
     pub const REPORT: HeadFlags = HeadFlags(1 << 6);
-    /// Receiver to sender: a probe. Its sending time is that of the receiver's clock, its first sequence number the sending time of
-    /// the latest probe whose answer was processed. Sender to receiver: the answer, with the sending time of the probe; the stream
-    /// before it has every message that the sender's bus had when the probe arrived.
+    /// Receiver to sender: a probe. Its sending time is by the receiver's clock, its first sequence number is the
+    /// sending time of the latest probe whose answer was processed. Sender to receiver: the answer, with the sending
+    /// time of the probe; the stream before it has every message that the sender's bus had when the probe arrived.
     pub const PROBE: HeadFlags = HeadFlags(1 << 7);
     /// First batch of a round of refreshes.
     pub const ROUND_BEGIN: HeadFlags = HeadFlags(1 << 4);
@@ -112,7 +112,7 @@ impl Source {
     /// Parses a name.
     ///
     /// # Errors
-    /// It is empty, longer than 8 characters, or has other characters than letters, digits, `-`, `_` and `.`.
+    /// The name is empty, longer than 8 characters, or has other characters than letters, digits, `-`, `_` and `.`.
     pub fn named(name: &str) -> Result<Source, BadSource> {
         if name.is_empty() || name.len() > 8 || !name.as_bytes().iter().all(is_of_name) {
             return Err(BadSource);

@@ -82,7 +82,7 @@ pub trait ReceiveLink {
         self.request(head);
     }
 
-    /// Sends a report to the sender, on links whose sender does not know how far its receivers are.
+    /// Sends a report to the sender, on links whose sender does not know the positions of its receivers.
     fn report(&mut self, _head: &[u8]) {}
 
     /// Sets the counters that the link alone knows.

@@ -313,8 +313,8 @@ impl Receiver {
         if head.first_sequence < next && behind <= next {
             // A late refresh contains no current state.
             self.counters.relay_duplicates += 1;
-            // The sender is at least as far as all that arrived before the probe: if it is not, a number was wrong. An old part of
-            // the stream that arrives again says nothing, nor do its answers.
+            // The sender has passed everything that arrived before the probe; otherwise a number was wrong. An old part
+            // of the stream that arrives again proves nothing, nor do its answers.
             // mutant: relay: a number far ahead blinds a receiver
             if is_answer && self.freshness.is_due(head.sent_ns, peer.in_order_ns) {
                 self.restart_numbers(behind, now.mono_ns, out);
@@ -358,7 +358,7 @@ impl Receiver {
         peer.next += 1;
         self.counters.relay_messages += 1;
         self.counters.relay_position = number;
-        // By reference, here and with the update: moved, each would be copied right after it was written.
+        // Both values are passed by reference: a moved value would be copied right after it was written.
         match &Message::parse(bytes) {
             Ok(message) if self.is_beyond(message) => {}
             Ok(message) => self.apply(message, is_image, now_ns, arrived, out),

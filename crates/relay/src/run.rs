@@ -15,7 +15,7 @@ use touchline_transport::shm::{Damage, Error};
 
 /// A running link.
 pub trait Work {
-    /// One round of the duty cycle; returns the amount of work, so that the caller idles when there is none.
+    /// One round of the duty cycle; returns the amount of work, so that the caller idles after a round without work.
     ///
     /// # Errors
     /// The link has failed.
@@ -112,7 +112,7 @@ pub enum RunEvent {
     },
     /// The wall clock of this host was set.
     ClockStep {
-        /// Its step, nanoseconds; negative is back.
+        /// Step of the clock, nanoseconds; negative: back.
         step_ns: i64,
     },
     /// Recovery is complete: nothing waits for a refresh.

@@ -209,7 +209,8 @@ impl Sender {
         (self.counters.relay_batches_sent - before) as usize
     }
 
-    /// Answers probes. The caller calls it when it has read the bus to its end: what the bus had when the probes arrived was sent.
+    /// Answers probes. The caller must have read the bus to its end: then every message that the bus had when the
+    /// probes arrived was sent.
     pub fn answer(&mut self, now: Now, link: &mut impl SendLink) {
         self.flush(now, link);
         if self.is_blocked() {
@@ -284,7 +285,7 @@ impl Sender {
             }
             SubscriptionEvent::Corrupt { .. } => self.lost(now, link),
             SubscriptionEvent::Restarted { .. } => self.restart(now, link),
-            // Books keep their own validity: the header of each batch says that none is live.
+            // Books keep their own validity: the header of each batch marks all of them as not live.
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged

@@ -21,7 +21,7 @@ use touchline_transport::shm::{Lock, Root, Settings};
 pub struct Started {
     /// Name of its bus.
     pub bus: String,
-    /// Its address: for port 0 the one that the system chose.
+    /// Listening address; for port 0 with the port that the system chose.
     pub address: String,
     /// Whether it is a sending link.
     pub sends: bool,

@@ -24,7 +24,7 @@ const MEASURED: Duration = Duration::from_millis(1_500);
 const ROUNDS_MAX: usize = 64;
 /// The sender stands still until books are older than this.
 const LAG_NS_MAX: u64 = 300 * buses::MS;
-/// That is no end of the link.
+/// Link timeout that this pause does not reach.
 const LINK_TIMEOUT_NS: u64 = 2_000 * buses::MS;
 
 /// Publishes a market on bus `a` while both ends run; allocations of the sending and of the receiving end. The measured time begins with a

@@ -65,7 +65,7 @@ const MOST: &[(&str, usize)] = &[
     ("gateway", 2),
     ("journal", 3),
     ("net", 5),
-    ("relay", 3),
+    ("relay", 2),
     ("session", 3),
     ("testing", 2),
     ("touchline", 6),

@@ -1,11 +1,11 @@
 //! Aeron: reliable UDP, unicast and multicast, and shared memory.
 //!
-//! A batch is one Aeron message, so it is one datagram. Refresh requests use a stream of their own, if there is one.
-//! With Aeron's default flow control for groups, a receiver that fell behind receives nothing more, and no call reports
-//! it; so a subscription without data for the timeout is closed and added again. Subscriptions are not tethered: one that
-//! stands still is dropped, and does not hold others of the same driver.
+//! A batch is one Aeron message, so it is one datagram. Refresh requests use a separate stream, if one is configured.
+//! With Aeron's default flow control for groups, a receiver that fell behind receives no more data, and no call reports
+//! this; so a subscription without data for the timeout is closed and added again. Subscriptions are not tethered: the
+//! driver drops a subscription that stands still, so that it does not block others of the same driver.
 //!
-//! Aeron does not say which receiver is slow. So receivers report how far they are, on the stream of requests.
+//! Aeron does not report slow receivers. So receivers report their positions, on the stream of requests.
 
 mod receivers;
 
@@ -30,7 +30,7 @@ const REFRESH_ROOM: i64 = 128 * 1024;
 /// Media driver of the links of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverOptions {
-    /// Who runs it.
+    /// Process that runs the driver.
     pub place: DriverPlace,
     /// Streams, for the check of free memory.
     pub streams: u32,
@@ -40,7 +40,7 @@ pub struct DriverOptions {
     pub group_size: Option<u32>,
 }
 
-/// Who runs a media driver.
+/// Process that runs a media driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DriverPlace {
     /// Run by the thread of the relay.
@@ -177,7 +177,7 @@ impl AeronSend {
         })
     }
 
-    /// Updates who the receivers are, and which of them are slow.
+    /// Updates the list of receivers, and marks the slow ones.
     fn look(&mut self, now_ns: u64) {
         self.looked_ns = now_ns;
         let Some(requests) = &self.requests else {
@@ -201,7 +201,7 @@ impl SendLink for AeronSend {
     fn send(&mut self, batch: &Batch, _kind: Kind) -> bool {
         loop {
             return match self.publication.offer(batch.datagram()) {
-                // No receiver is connected: new ones get a refresh.
+                // No receiver is connected: a new receiver gets a refresh.
                 Ok(_) | Err(Refused::NotConnected) => {
                     if let Some(head) = batch.head() {
                         self.receivers.sent(head);
@@ -211,7 +211,7 @@ impl SendLink for AeronSend {
                 Err(Refused::AdminAction) => continue,
                 Err(Refused::BackPressured) => false,
                 Err(refused) => {
-                    // The client has said why it is closed, if it is.
+                    // If the client is closed, it has already stated the reason.
                     self.failed.get_or_insert_with(|| refused.to_string());
                     true
                 }
@@ -228,7 +228,7 @@ impl SendLink for AeronSend {
         receivers.answer(|sent_ns| {
             let mut bytes = [0; HEAD_BYTES];
             Head { sent_ns, ..*head }.write(&mut bytes);
-            // One that is not accepted now is answered later.
+            // A probe without an answer in this round is answered later.
             loop {
                 match publication.offer(&bytes) {
                     Err(Refused::AdminAction) => {}
@@ -452,8 +452,9 @@ impl ReceiveLink for AeronReceive {
             self.heard_ns = now_ns;
             return (batches, None);
         }
-        // Without a sender there is little to begin again, and with a short time a slow host would never see the first one.
-        // One that is gone may have been taken away by the driver, because this receiver stood still.
+        // Without a sender, adding the subscription again gains little, and with a short timeout a slow host would
+        // never see the first sender. If the sender is gone, the driver may have dropped the subscription because this
+        // receiver stood still.
         let limit_ns = match self.had_sender || self.subscription.is_none() {
             true => self.timeout_ns,
             false => self.timeout_ns.max(ABSENT_NS),
@@ -472,7 +473,7 @@ impl ReceiveLink for AeronReceive {
     }
 
     fn report(&mut self, head: &[u8]) {
-        // One that cannot be sent now is followed by another.
+        // A request that cannot be sent now is followed by another.
         self.request(head);
     }
 

@@ -27,40 +27,40 @@ pub enum LinkEvent {
 pub enum SendEvent {
     /// The client was accepted.
     Connected {
-        /// Its address.
+        /// Address of the client.
         address: SocketAddrV4,
     },
     /// The client disconnected.
     Disconnected {
-        /// Its address.
+        /// Address of the client.
         address: SocketAddrV4,
         /// Reason.
         reason: Error,
     },
-    /// Its queue was full.
+    /// The client's queue was full.
     TooSlow {
-        /// Its address.
+        /// Address of the client.
         address: SocketAddrV4,
         /// Bytes in the queue.
         queued_bytes: usize,
     },
-    /// Its queue is old: the stream to it was interrupted. Reported at most every ten seconds.
+    /// The client's queue is old: the stream to it was interrupted. Reported at most every ten seconds.
     Held {
-        /// Its address.
+        /// Address of the client.
         address: SocketAddrV4,
         /// Age of its queue, nanoseconds.
         queued_ns: u64,
     },
     /// A receiver on a link without connections is slow: it lacks messages sent a second ago, or sends no reports.
     Behind {
-        /// Its address.
+        /// Address of the receiver.
         address: SocketAddrV4,
         /// Messages that the receiver lacks.
         messages: u64,
     },
     /// The client was rejected.
     Refused {
-        /// Its address.
+        /// Address of the client.
         address: SocketAddrV4,
         /// Reason.
         reason: Refusal,
@@ -70,16 +70,16 @@ pub enum SendEvent {
 /// Reason why a client was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// No request before the timeout.
+    /// The client sent no request before the timeout.
     #[error("no request in time")]
     Silent,
-    /// No complete TLS handshake before the timeout.
+    /// The TLS handshake was incomplete at the timeout.
     #[error("no TLS handshake in time")]
     Handshake,
     /// The received bytes are not a request of this version.
     #[error("its request: {0}")]
     Request(BadHead),
-    /// It sent requests without end.
+    /// The client sent requests without end.
     #[error("requests without end")]
     Flood,
     /// The limit of clients is reached.

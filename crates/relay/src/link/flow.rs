@@ -25,12 +25,12 @@ enum RefreshState {
     Wanted,
     /// The current round.
     InRound,
-    /// None.
+    /// No round of refreshes is needed.
     Done,
 }
 
 impl Flow {
-    /// A receiver without any data, whose books may have this age.
+    /// Flow to a receiver that has no data yet, and whose books may have this age.
     pub fn new(lag_ns_max: u64) -> Flow {
         Flow {
             refresh: RefreshState::Wanted,
@@ -103,7 +103,7 @@ impl Flow {
         self.window.queued_ns(now_ns)
     }
 
-    /// Updates the state by time. A receiver that has caught up gets the state of now: the next round of refreshes.
+    /// Updates the state by time. A receiver that has caught up gets the present state: the next round of refreshes.
     pub fn change(&mut self, now_ns: u64) -> Option<Change> {
         let change = self.window.change(now_ns);
         if change == Some(Change::Resumed) {

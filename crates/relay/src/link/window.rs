@@ -22,7 +22,7 @@ pub enum Change {
     Held,
     /// The receiver has caught up, and needs the present state.
     Resumed,
-    /// It has acknowledged nothing for ten seconds.
+    /// The receiver has acknowledged nothing for ten seconds.
     GivenUp,
 }
 

@@ -12,7 +12,7 @@ use touchline_types::{
 /// State of the books, and the orders with their rows.
 #[derive(Debug)]
 pub struct Books {
-    /// Which data is as at the sender.
+    /// Data that equals the sender's.
     pub trust: Trust,
     /// State of the channel at the source.
     pub channel: ChannelState,
@@ -23,7 +23,7 @@ pub struct Books {
 }
 
 impl Books {
-    /// No data is known.
+    /// Makes the state in which all data is unknown.
     pub fn new(instruments_max: usize, orders_max: usize, entries_max: usize) -> Books {
         Books {
             trust: Trust::new(instruments_max),

@@ -21,7 +21,7 @@ pub struct Freshness {
     lag_ns_max: u64,
     sent: VecDeque<u64>,
     next_ns: u64,
-    /// Time of the latest probe with an answer; 0 if there is none.
+    /// Time of the latest probe with an answer; 0 before the first answer.
     answered_ns: u64,
     is_lagging: bool,
 }

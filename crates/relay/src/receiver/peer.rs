@@ -21,7 +21,7 @@ pub struct Peer {
     pub next: u64,
     /// Time of its last batch.
     pub heard_ns: u64,
-    /// Time of its last batch whose numbers are not below the next one.
+    /// Time of the sender's last batch whose numbers are not below the next one.
     pub in_order_ns: u64,
     /// Sending time of the last batch, by the sender's clock.
     pub sent_ns: u64,

@@ -1,4 +1,4 @@
-//! Which data is as at the sender, by instrument.
+//! Data that equals the sender's, by instrument.
 
 use touchline_types::Instrument;
 
@@ -17,7 +17,7 @@ pub struct Known {
     pub is_withheld: bool,
 }
 
-/// No loss affects it.
+/// State of an instrument that no loss affects.
 const WHOLE: Known = Known {
     price: true,
     orders: true,
@@ -38,7 +38,7 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// No data is known.
+    /// Makes the state in which all data is unknown.
     pub fn new(instruments_max: usize) -> Trust {
         Trust {
             known: Vec::with_capacity(instruments_max),
@@ -81,8 +81,8 @@ impl Trust {
         self.set_all(|known| (known.is_refused, known.is_withheld) = (false, false));
     }
 
-    /// A round arrived completely: what it did not name was never published. Returns whether everything is known now that fits; an
-    /// instrument that was named in the stream after its turn in the round is not.
+    /// Ends a round that arrived completely: data that it did not name was never published. Returns whether all data
+    /// within capacity is known now; an instrument that the stream named after its turn in the round is still unknown.
     pub fn end_round(&mut self) -> bool {
         let mut is_whole = true;
         self.set_all(|known| {

@@ -273,7 +273,7 @@ impl Side {
     }
 
     fn show(&mut self) {
-        // Everything of the sender's bus is here once nothing waits for a refresh.
+        // All data of the sender's bus has arrived once no instrument waits for a refresh.
         let is_defined = self.receiver.is_up() && self.receiver.is_complete();
         let books = self.states.book_health(self.states.defined(), is_defined);
         let counters = self.receiver.counters();

@@ -38,7 +38,7 @@ pub struct Sending<L> {
     settings: SendSettings,
     link: L,
     bus: Option<(Subscriber, Sender)>,
-    /// None where another user has the buses.
+    /// Counters file; `None` if another user owns the buses.
     stats: Option<ProcessStats>,
     clocks: Clocks,
     ns_per_tick: f64,

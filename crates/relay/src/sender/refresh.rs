@@ -36,7 +36,7 @@ pub struct Refresh {
 }
 
 impl Refresh {
-    /// No refresh was sent yet.
+    /// Makes the state before the first refresh.
     pub fn new(cyclic: Option<Cyclic>) -> Refresh {
         Refresh {
             cyclic,

@@ -162,8 +162,8 @@ fn shared_memory_carries_a_bus() {
     carries("ipc", "aeron:ipc", Some(("aeron:ipc", 341)), &[]);
 }
 
-/// Each receiver reports; one that stands still is named, and the other is not held by it. It misses more than the window,
-/// after which Aeron sends it nothing more; when it continues, it has all books again.
+/// Each receiver reports; a receiver that stands still is named, and the other is not delayed by it. It misses more
+/// than the window, after which Aeron sends it no more data; when it continues, it has all books again.
 #[test]
 fn a_receiver_that_stands_still_is_named_and_recovers() {
     let buses = Buses::new();
@@ -203,7 +203,7 @@ fn a_receiver_that_stands_still_is_named_and_recovers() {
         assert!(start.elapsed() < Duration::from_secs(60), "not named");
     }
     let counters = counted(&send);
-    // On a busy host the other one may have been slow for a moment, too.
+    // On a busy host the other receiver may have been slow for a moment, too.
     assert!(counters.relay_receivers_slow >= 1);
     assert_eq!(counters.relay_slow_receiver >> 16, 0x7F00_0001);
     until(&mut [&mut send, &mut fast], "the other differs", || {

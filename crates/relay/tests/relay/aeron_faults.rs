@@ -146,7 +146,7 @@ fn a_dead_reader_of_shared_memory_holds_nobody() {
     let mut send = sending(&buses, &connect(&settings), channel, requests);
     let mut receive = receiving(&buses, &connect(&settings), channel, requests, &[]);
     let mut still = another(&buses, connect(&settings), channel, requests);
-    // As after a kill: its subscription is known to the driver, and never read.
+    // State as after a kill: the driver knows the subscription, but no process reads it.
     let dead = connect(&settings);
     let _subscription = dead.subscription(channel, 340).expect("a subscription");
     until(
@@ -237,7 +237,7 @@ fn the_relay_waits_for_receivers_with_the_tag_only() {
         || buses.is_same("a", "b") && buses.is_same("a", "c"),
     );
 
-    // The tagged one stands still: the link is full, and the bus keeps what follows.
+    // The tagged receiver stands still: the link is full, and the bus keeps the messages that follow.
     let rounds_without_room = Cell::new(0);
     publish_until(
         &mut send,

@@ -63,7 +63,7 @@ impl<P: Publish> Stand<P> {
         taken
     }
 
-    /// The receiver processes the answer to a probe of now.
+    /// The receiver processes the answer to a probe sent now.
     pub fn answer(&mut self, head: Head) {
         self.now.mono_ns += 1_000;
         self.receiver.connected();
@@ -278,7 +278,7 @@ fn a_refresh_with_a_missing_message_is_incomplete() {
     );
     stand.receiver.take(&begin, stand.now, 7, &mut stand.out);
     let mut numbered = batch(refresh(10, HeadFlags::NONE), &[book()]);
-    // Its refresh number does not follow 10.
+    // The refresh number of this batch does not follow 10.
     let at = 40 + 2 + 8;
     numbered[at..at + 8].copy_from_slice(&12_u64.to_le_bytes());
     stand.receiver.take(&numbered, stand.now, 7, &mut stand.out);
@@ -478,7 +478,7 @@ fn a_sending_time_that_is_no_time_is_not_shown() {
     assert_eq!(stand.receiver.counters().relay_latency_ns, 5_000);
 }
 
-/// The link accepts nothing: what waits is older than an answer would say.
+/// The link accepts nothing: the waiting messages are older than an answer would claim.
 #[test]
 fn a_probe_is_not_answered_before_the_messages_that_wait() {
     let mut link = MemoryLink {

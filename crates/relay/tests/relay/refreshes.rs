@@ -1,4 +1,4 @@
-//! Refreshes at the receiver: which make books known, which are incomplete, and what readers of its bus have then.
+//! Refreshes at the receiver: refreshes that make books known, incomplete ones, and the state for readers of its bus.
 
 use crate::buses::{Buses, INSTRUMENTS, Market, receiver, seen, small, times, values};
 use crate::core::{LEVEL, Stand, batch, book, book_of, head};
@@ -45,7 +45,7 @@ impl SendLink for Shared {
 }
 
 impl Shared {
-    /// The batches of what the bus has now.
+    /// Batches of the messages that the bus has now.
     fn stream(&self, sender: &mut impl Work) -> Vec<Vec<u8>> {
         while sender.work().expect("the link works") > 0 {}
         self.0.borrow_mut().batches.drain(..).collect()
@@ -70,7 +70,7 @@ impl Shared {
     }
 }
 
-/// A bus, its sender, and a receiver with a bus of its own, which takes what the sender has sent when the test says so.
+/// A bus, its sender, and a receiver with a bus of its own. The test passes the sender's batches to the receiver.
 struct Pair {
     buses: Buses,
     publisher: Publisher,
@@ -80,7 +80,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// With a receiver that joins after what `before` publishes.
+    /// Makes a pair whose receiver joins after the updates of `before`.
     fn new(before: impl FnOnce(&mut Publisher)) -> Pair {
         let buses = Buses::new();
         let mut publisher = buses.publisher("a");
@@ -218,8 +218,9 @@ fn in_row_of(order_id: u64, after: u64) -> OrderChange {
     }
 }
 
-/// Whichever batches of a round were lost, its end does not make the receiver complete; the next round does. A link that was added
-/// again while a round was sent loses any part of it, and the stream has no message whose number would show it.
+/// After the loss of any batches of a round, its end does not make the receiver complete; the next round does. A link
+/// that was added again while a round was sent loses any part of the round, and the stream has no message whose number
+/// would show it.
 #[test]
 fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
     let buses = Buses::new();
@@ -245,8 +246,8 @@ fn the_end_of_a_round_shows_that_refreshes_before_it_were_lost() {
     }
 }
 
-/// A receiver whose first message is a reset of the channel, or a loss of it, knows books of instruments that it has never heard of:
-/// readers that join its bus later have them as well.
+/// A receiver whose first message is a reset of the channel, or a loss of it, knows books of instruments that are not
+/// defined yet: readers that join its bus later have them as well.
 #[test]
 fn readers_have_the_books_of_instruments_that_are_defined_after_a_reset() {
     let gap = Update::Gap(Gap {
@@ -277,7 +278,7 @@ fn readers_have_the_books_of_instruments_that_are_defined_after_a_reset() {
     }
 }
 
-/// What a round did not name was never published, so the first updates of new instruments are whole books.
+/// Books that a round did not name were never published, so the first updates of new instruments are complete books.
 #[test]
 fn books_of_instruments_that_are_named_after_a_round_are_published() {
     let mut pair = Pair::new(|publisher| publisher.publish(&book(), &times()));
@@ -301,7 +302,7 @@ fn an_instrument_that_is_named_during_a_round_is_known_after_the_next() {
     });
     pair.link.0.borrow_mut().requests += 1;
     pair.sender.work().expect("the link works");
-    // In this order: the part of the round that was sent, the first update, the rest of the round.
+    // The order is: the part of the round that was sent, the first update, the rest of the round.
     pair.publish(&bid(LATE, &NEW_BID));
     let mut is_over = false;
     while !is_over {
@@ -321,7 +322,7 @@ fn an_instrument_that_is_named_during_a_round_is_known_after_the_next() {
     pair.agrees("named during a round");
 }
 
-/// A part of a refresh whose rest is lost does not swallow the reset that comes next, nor the first unit of the next round.
+/// A part of a refresh whose rest is lost does not hide the reset that follows, nor the first unit of the next round.
 #[test]
 fn a_part_of_a_refresh_is_void_when_the_connection_ends() {
     for is_reset in [true, false] {

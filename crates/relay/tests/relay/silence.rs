@@ -29,7 +29,7 @@ const SENDER: usize = 1;
 const LINK: usize = 2;
 /// The link delivers late, by up to a second, and later all that waits at once.
 const QUEUE: usize = 3;
-/// The link loses what the receiver sends.
+/// The link loses the receiver's messages.
 const BACK: usize = 4;
 
 #[derive(Debug, Default)]
@@ -160,7 +160,7 @@ impl World {
         self.receive();
     }
 
-    /// The gateway publishes, or its activity is too long ago for those who look.
+    /// Publishes, or marks the gateway's activity as too old.
     fn publish(&mut self) {
         let now_ns = self.stand.now.mono_ns;
         if !self.is_silent(GATEWAY) {
@@ -169,7 +169,8 @@ impl World {
                 self.market.events(2, &mut self.bus);
             }
         }
-        // Readers look by the clock of the host, which goes on by itself: a minute is the future, a nanosecond the past.
+        // Readers check by the clock of the host, which the test does not control: a timeout of a minute means active,
+        // one of a nanosecond inactive.
         let is_active = now_ns - self.active_ns <= GATEWAY_NS;
         self.bus.state_activity(Activity {
             at_ns: boot_ns(),

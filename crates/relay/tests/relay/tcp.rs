@@ -228,7 +228,7 @@ fn an_invalid_receiver_is_rejected_with_its_reason_and_disturbs_no_other() {
             .write_all(said)
             .expect("the socket accepts some bytes");
         assert_eq!(until_refused(&mut [&mut send, &mut receive]), reason);
-        // No byte of the stream was sent to it.
+        // No byte of the stream was sent to the client.
         assert!(matches!(client.read(&mut [0; 16]), Ok(0) | Err(_)));
     }
     market.events(300, &mut publisher);

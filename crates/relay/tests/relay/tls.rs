@@ -112,7 +112,7 @@ fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() 
     let any_port = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
     let settings = TcpSendSettings {
         clients_max: 2,
-        // Also a receiver of a loaded host is ready in this time.
+        // Time in which a receiver is ready even on a loaded host.
         request_ns_max: 3_000 * MS,
         ..TcpSendSettings::default()
     };
@@ -138,11 +138,11 @@ fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() 
     {
         let before = refused_count(&buses);
         let holder: Box<dyn Any> = match number {
-            // It sends nothing.
+            // A client that sends nothing.
             0 => Box::new(TcpStream::connect(address).expect("it listens")),
-            // It has sent the first message of a handshake.
+            // A client that has sent the first message of a handshake.
             1 => Box::new(begun()),
-            // It has completed the handshake, and requests nothing.
+            // A client that has completed the handshake, and requests nothing.
             _ => {
                 let mut connection = begun();
                 while !connection.is_ready(0).expect("a certificate") {
@@ -163,7 +163,7 @@ fn clients_that_stop_before_their_request_lose_their_place_and_disturb_nobody() 
         events.extend(after);
         assert_eq!(refused(&events), [reason]);
         drop(holder);
-        // Its place is free.
+        // The client's place is free.
         let mut second = buses.receiving(&format!("c{number}"), receiver());
         let bus = format!("c{number}");
         until(

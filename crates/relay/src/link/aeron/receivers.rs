@@ -1,4 +1,5 @@
-//! Receivers of a stream without connections: who they are, how far they are, and which is slow, from their reports.
+//! Receivers of a stream without connections: their identities and positions, and the slow ones among them, from their
+//! reports.
 
 use crate::SenderCounters;
 use crate::head::{Epoch, Head, HeadFlags, Source};
@@ -31,7 +32,7 @@ pub struct Receivers {
     stream: Option<(Source, Epoch)>,
     /// Number of the next message to send.
     next: u64,
-    /// That number at earlier times, oldest first.
+    /// Next sequence number at earlier times, oldest first.
     sent: VecDeque<(u64, u64)>,
     /// Receivers that became slow.
     slow: u64,
@@ -62,7 +63,7 @@ struct Known {
 }
 
 impl Receivers {
-    /// No receivers. Allocates all memory.
+    /// Makes an empty list. Allocates all memory.
     pub fn new() -> Receivers {
         Receivers {
             known: Vec::with_capacity(RECEIVERS_MAX),
@@ -106,7 +107,7 @@ impl Receivers {
         if round_trip_ns <= ROUND_TRIP_NS_MAX {
             known.round_trip_ns = round_trip_ns;
         }
-        // Numbers of the run before a restart of the bus say nothing.
+        // Numbers from before a restart of the bus prove nothing.
         let is_current = self.stream.is_some_and(|(_, epoch)| epoch == head.epoch);
         known.next = if is_current { head.first_sequence } else { 0 };
     }
@@ -278,7 +279,7 @@ mod tests {
         );
         assert_eq!(receivers.event(), None);
 
-        // One still reports, and receives nothing more.
+        // One receiver still reports, but receives no more data.
         run(
             &mut receivers,
             3_000..6_000,
@@ -296,7 +297,7 @@ mod tests {
         );
         assert_eq!(receivers.event(), None);
 
-        // It is right again, and the other is silent.
+        // That receiver works again, and the other is silent.
         run(&mut receivers, 6_000..9_000, |session, step| {
             (session == 8).then_some(1 + step * 10)
         });
@@ -330,7 +331,7 @@ mod tests {
         }
     }
 
-    /// One that never reports is stopped, or lost on the way.
+    /// A receiver without reports is stopped, or its reports are lost.
     #[test]
     fn a_receiver_without_any_report_is_slow() {
         let mut receivers = Receivers::new();

@@ -21,7 +21,8 @@ pub struct TcpSendSettings {
     pub clients_max: usize,
     /// Most bytes queued for a client; beyond this it is disconnected.
     pub queue_bytes_max: usize,
-    /// Longest age of books at receivers; a client whose queue is older than half of it gets the newest state instead.
+    /// Longest age of books at receivers; a client whose queue is older than half of this age gets the newest state
+    /// instead.
     pub lag_ns_max: u64,
     /// Timeout for the request of a new client.
     pub request_ns_max: u64,
@@ -152,7 +153,7 @@ impl TcpSend {
         }
     }
 
-    /// Interrupts the stream to clients whose queue is old; those that have caught up get the newest state.
+    /// Interrupts the stream to clients whose queue is old; a client that has caught up gets the newest state.
     fn hold(&mut self, now_ns: u64) {
         for index in 0..self.clients.len() {
             let client = &mut self.clients[index];

@@ -1,4 +1,4 @@
-//! One client of the sending end: its requests, its queue, and how far it is.
+//! One client of the sending end: its requests, its queue, and its position in the stream.
 
 use crate::batch::LENGTH_BYTES;
 use crate::head::{BadHead, HEAD_BYTES, Head, HeadFlags};
@@ -27,7 +27,7 @@ pub(super) struct Client {
     /// Received bytes of its request.
     pub(super) request: [u8; HEAD_BYTES],
     pub(super) requested: usize,
-    /// What it gets.
+    /// Stream to the client.
     pub(super) flow: Flow,
     pub(super) held_reported_ns: Option<u64>,
     /// Since when bytes wait in the queue.
