@@ -15,8 +15,8 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Adds a failure, whose reason is compared without its digits, of a connection that lasted this long. Returns its number in the row if it must be logged: the third equal
-    /// one, and then each time that there are twice as many.
+    /// Adds a failure of a connection that lasted this long; its reason is compared without digits. Returns the number
+    /// of equal failures in a row if it must be logged: the third, and then each time the number has doubled.
     pub fn add(&mut self, reason: &str, lasted_ns: u64) -> Option<u32> {
         // Sequence numbers in a text differ with each failure.
         let is_letter = |letter: &char| !letter.is_ascii_digit();

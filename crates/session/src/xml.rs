@@ -1,5 +1,5 @@
-//! XML of dictionaries and of venues' addresses, without what takes a parser hours: attributes by the million, elements
-//! inside elements without end. A document type, and so an entity, is refused by the parser.
+//! XML of dictionaries and of venues' addresses, with limits on input that would take a parser hours: millions of
+//! attributes, deeply nested elements. A document type, and so an entity, is refused by the parser.
 
 use roxmltree::{Document, ParsingOptions};
 
@@ -100,7 +100,7 @@ mod tests {
         refused
     }
 
-    /// Each takes the parser alone minutes or the stack of the thread.
+    /// Each of these inputs would take the parser minutes, or the stack of the thread.
     #[test]
     fn attributes_and_elements_without_end_are_refused() {
         let attributes =

@@ -29,7 +29,7 @@ pub enum OpenError {
         /// Path.
         path: String,
     },
-    /// It has a format version that this program no longer reads.
+    /// The file has a format version that this program no longer reads.
     #[error(
         "the session's store {path} has format version {version}, and this program reads version 2; move the file away, agree with the counterparty that both numbers begin at 1 (a Logon with ResetSeqNumFlag), and start again"
     )]
@@ -39,7 +39,7 @@ pub enum OpenError {
         /// The version of the file.
         version: u8,
     },
-    /// It was changed or truncated, or is not a store.
+    /// The file was changed or truncated, or is not a store.
     #[error(
         "the session's store {path} is damaged at byte {at}: {damage}; move the file away, agree with the counterparty that both numbers begin at 1 (a Logon with ResetSeqNumFlag), and start again{numbers}"
     )]

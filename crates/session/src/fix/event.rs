@@ -48,7 +48,7 @@ pub enum Event<'a> {
 /// A message that is longer than the limit of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTooLong {
-    /// Its length, as BodyLength (9) states it, bytes.
+    /// Length of the message, as BodyLength (9) states it, bytes.
     pub bytes: usize,
     /// The limit: [`super::Limits::message_bytes_max`], or of an acceptor's first message [`super::Limits::logon_bytes_max`].
     pub bytes_max: usize,

@@ -44,7 +44,7 @@ pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Messag
 #[cold]
 fn too_long<S: Store>(link: &mut Link<S>, input: &Input, is_new: bool, most: usize) {
     let Some((bytes, msg_type)) = stated(input.rest()) else {
-        // Its type is not received yet.
+        // The type of the message is not received yet.
         return;
     };
     let message = MessageTooLong::new(msg_type, bytes, most);

@@ -13,7 +13,7 @@ pub struct Input {
     /// A cell, because a returned message stays borrowed while the start of the next one is set.
     start: Cell<usize>,
     end: usize,
-    /// Where the last message starts and ends, until the buffer is filled again.
+    /// Start and end of the last message, until the buffer is filled again.
     message: Cell<(usize, usize)>,
     /// The start of a message that was the last one when the buffer was filled again.
     kept: Vec<u8>,

@@ -7,13 +7,13 @@ use touchline_wire::fix::{Message, tag, unsigned};
 /// Terms of a Logon.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// Its number, at least 1.
+    /// MsgSeqNum of the Logon, at least 1.
     pub number: u64,
     /// The interval of heartbeats, seconds.
     pub heartbeat_s: u32,
     /// ResetSeqNumFlag (141).
     pub is_reset: bool,
-    /// What cannot be agreed to, if something cannot: the text of a Logout.
+    /// Text of the Logout, if the terms cannot be accepted.
     pub refusal: Option<&'static str>,
 }
 

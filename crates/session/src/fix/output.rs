@@ -60,7 +60,7 @@ impl Output {
     /// Appends bytes.
     ///
     /// # Panics
-    /// They do not fit.
+    /// The bytes do not fit.
     pub fn put(&mut self, bytes: &[u8]) {
         let room = self.room();
         assert!(

@@ -28,7 +28,7 @@ pub enum State {
     Up,
     /// Waiting for the answer to our Logout.
     LoggingOut,
-    /// To be closed.
+    /// The connection must be closed.
     Over,
 }
 

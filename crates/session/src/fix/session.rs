@@ -343,7 +343,7 @@ impl<S: Store> Session<S> {
         self.link.counters()
     }
 
-    /// Its store.
+    /// Store of the session.
     pub fn store(&self) -> &S {
         self.link.sequencer().store()
     }

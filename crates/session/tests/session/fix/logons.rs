@@ -10,7 +10,7 @@ fn filled(text: &str) -> Vec<u8> {
     touchline_lab::fix::scenario::filled(text.replace('|', "\x01").as_bytes(), BEGIN_NS)
 }
 
-/// A Logon of this session whose terms cannot be agreed to is answered with the reason, in either role, and no number is reset.
+/// A Logon of this session with unacceptable terms is answered with the reason, in either role, and no number is reset.
 /// A counterparty that the application did not yet accept receives no message.
 #[test]
 fn a_logon_with_impossible_terms_is_answered_with_the_reason() {
