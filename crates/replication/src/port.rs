@@ -40,40 +40,40 @@ const SILENCE_NS: u64 = 5_000_000_000;
 pub enum SourceEvent {
     /// A copy connected, and continues at this position.
     Connected {
-        /// Its address.
+        /// Address of the copy.
         copy: SocketAddrV4,
         /// Position up to which the copy has the journal.
         position: u64,
     },
     /// The connection of a copy ended.
     Lost {
-        /// Its address.
+        /// Address of the copy.
         copy: SocketAddrV4,
         /// Reason.
         reason: String,
     },
     /// A host without permission connected.
     NotAllowed {
-        /// Its address.
+        /// Address of the host.
         copy: SocketAddrV4,
     },
     /// A connection was refused, or ended before its hello. Any host that reaches the port can cause many of these.
     Refused {
-        /// Its address.
+        /// Address of the host.
         copy: SocketAddrV4,
         /// Reason.
         reason: String,
     },
     /// A copy fell behind.
     Behind {
-        /// Its address.
+        /// Address of the copy.
         copy: SocketAddrV4,
         /// Bytes of the journal that are not on its disk.
         lag_bytes: u64,
     },
     /// A copy that was behind has caught up.
     CaughtUp {
-        /// Its address.
+        /// Address of the copy.
         copy: SocketAddrV4,
         /// Bytes of the journal that are not on its disk.
         lag_bytes: u64,
@@ -289,7 +289,7 @@ impl Copy {
         if let Some(why) = self.refusal.take_if(|_| self.out.is_empty()) {
             return Err(End::Connection(why));
         }
-        // Also a connection that sends one byte every second.
+        // The deadline also holds for a connection that sends one byte every second.
         if self.is_pending() && now_ns >= self.hello_until_ns {
             return Err(End::Connection("it sent no hello in time".to_owned()));
         }

@@ -110,7 +110,8 @@ struct LastWord {
 }
 
 impl<'a> Receiver<'a> {
-    /// Makes the receiver of a copy, whose source is a host and port. `now_ns` is of the clock of its rounds.
+    /// Makes the receiver of a copy, whose source is a host and port. `now_ns` is by the clock of the receiver's
+    /// rounds.
     pub fn new(
         source: &'a str,
         tls: Option<Client>,

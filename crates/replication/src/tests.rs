@@ -174,7 +174,7 @@ fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
     let directory = place.journal();
     let mut source = port(&directory, listener);
     let mut copy = receiver(&address, &place.copy());
-    // One look at the journal has 256 frames of the 400.
+    // One poll of the journal reads 256 frames of the 400.
     until((&mut source, &mut copy), |source, _| {
         source.counters(START_NS).journal_copies == 1
     });

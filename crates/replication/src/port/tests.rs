@@ -62,7 +62,7 @@ impl<'a> Rig<'a> {
         });
     }
 
-    /// A connection from `from` that says nothing.
+    /// A silent connection from `from`.
     fn silent(&self, from: Ipv4Addr) -> TcpStream {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         let from = SocketAddrV4::new(from, 0);
@@ -206,7 +206,7 @@ fn other_hosts_than_the_allowed_ones_are_closed_before_a_handshake() {
     assert!(rig.is_served(&mut copy), "{:?}", rig.said);
 }
 
-/// Of a host with another release the person gets the reason on both sides.
+/// A copy of another release is refused, and both sides report the reason.
 #[test]
 fn a_copy_of_another_version_hears_why_it_gets_nothing() {
     let mut rig = Rig::new(&[LOCAL], false);
@@ -226,7 +226,8 @@ fn a_copy_of_another_version_hears_why_it_gets_nothing() {
     assert_eq!(rig.port.counters(0).journal_copies_refused, 1);
 }
 
-/// The distance of a copy is computed from what it acknowledges: one that acknowledges what it cannot have is disconnected.
+/// The lag of a copy is computed from its acknowledgements: a copy that acknowledges more than was sent is
+/// disconnected.
 #[test]
 fn a_copy_cannot_acknowledge_what_was_not_sent() {
     let mut rig = Rig::new(&[LOCAL], false);
