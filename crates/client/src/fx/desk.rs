@@ -77,7 +77,7 @@ impl Desk {
                 error,
             })?,
         };
-        // Without it there would be an engine without parents and positions.
+        // A desk without them would show an engine without parents and positions.
         std::fs::read_dir(&journal).map_err(|error| Error::JournalUnreadable {
             path: journal.clone(),
             error,
