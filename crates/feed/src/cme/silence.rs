@@ -215,8 +215,8 @@ impl Silence {
         self.ahead_ns = 0;
     }
 
-    /// Packets of the incremental feed from this one on are missing on all lines. One that is noticed after an interruption shows that
-    /// it was an outage.
+    /// Packets of the incremental feed from this one on are missing on all lines. If the gap is noticed after an interruption, the interruption
+    /// was an outage.
     #[cold]
     pub fn missed(&mut self, first: u32) {
         self.lost = first;

@@ -207,7 +207,7 @@ struct Seen {
     state: State,
 }
 
-/// A feed with its table; one batch serves all of a test.
+/// A feed with its table; one batch serves all feeds of a test.
 struct Run<O> {
     owner: O,
     instruments: Instruments,
