@@ -212,7 +212,7 @@ pub fn settings(config: &CmeConfig) -> Settings {
         packet_bytes_max: config.limits.packet_bytes_max,
         instruments_max: config.limits.instruments_max,
         queue_entries_max: config.limits.queue_entries_max,
-        // A secret of each process: who knows one packet cannot make another of the same hash.
+        // The seed is a secret of each process: a sender that knows one packet cannot make another of the same hash.
         compare_copies: (config.venue.compare_copies)
             .then(|| CopyHash::new(RandomState::new().build_hasher().finish())),
         stale_ns: timeout_ns(config.duty.stale_after_ms),
