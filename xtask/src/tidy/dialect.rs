@@ -64,7 +64,7 @@ const MOST: &[(&str, usize)] = &[
     ("fx-events", 1),
     ("gateway", 2),
     ("journal", 3),
-    ("net", 5),
+    ("net", 1),
     ("relay", 2),
     ("session", 3),
     ("testing", 2),

@@ -63,7 +63,7 @@ impl Membership {
         }
     }
 
-    /// Leaves groups that are no longer received: the kernel limits the memberships of a socket.
+    /// Leaves groups that are not received any more: the kernel limits the memberships of a socket.
     fn lose(changed: &Changed, sockets: &mut [Socket]) {
         for index in &changed.gone {
             sockets.iter_mut().for_each(|socket| socket.lose(*index));

@@ -155,7 +155,7 @@ pub(super) struct Queue {
     free: Ring<u64>,
     /// Ring in which the kernel returns sent frames: always empty, but a socket is not bound without it.
     _sent: Ring<u64>,
-    /// The next place to read, and the first place that the kernel had not written at our last look.
+    /// The next place to read, and the end of the places that the kernel had written at our last look.
     next: u32,
     written: u32,
     /// Frames given to the kernel, and those of which it knows.

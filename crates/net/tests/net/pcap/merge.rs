@@ -154,7 +154,7 @@ fn a_damaged_file_is_reported_once_and_the_others_continue() {
     assert_eq!(payloads(&mut source), expected(&[(15, "b1"), (30, "b2")]));
 }
 
-/// Truncated files lose nothing of the others, and each is reported once, after all packets.
+/// A truncated file costs no packet of the other files, and each is reported once, after all packets.
 #[test]
 fn truncated_files_are_reported_after_the_packets_of_all_files() {
     let a = capture(&[(10, datagram(b"a1")), (20, datagram(b"a2"))]);

@@ -112,7 +112,7 @@ proptest! {
         prop_assert_eq!(replayed(&capture(&packets)), merged(&packets));
     }
 
-    /// For any times nothing is lost, no line is reordered, and no line's time steps back.
+    /// For any times no packet is lost, no line is reordered, and no line's time steps back.
     #[test]
     fn any_times_keep_each_line_in_order(
         packets in prop::collection::vec(
