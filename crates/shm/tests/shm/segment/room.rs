@@ -193,8 +193,8 @@ pub fn play_hugetlbfs(folder: &Path) {
 
 /// A file system over a folder, visible to this process only.
 fn mount_here(folder: &Path, kind: &str, options: &CStr) {
-    // SAFETY: handles stay what they are; only where paths lead to may differ for this thread, and
-    // the thread does all that follows.
+    // SAFETY: open handles stay valid; only the files that paths lead to may differ for this thread, and
+    // this thread does all later work.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.unwrap();
     mount_change(
         "/",
