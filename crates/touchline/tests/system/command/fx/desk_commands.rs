@@ -104,8 +104,8 @@ fn a_person_at_a_terminal_gives_a_limit_or_market() {
     end(engine);
 }
 
-/// A booking needs two persons who say the same: neither one person twice, nor two that differ, nor one that may not book. It is booked
-/// once, through a restart, too.
+/// A booking needs two persons who give the same trade: one person twice, two that differ, and one that may not book are refused. The trade
+/// is booked once, through a restart, too.
 #[test]
 fn a_booking_takes_two_persons_who_say_the_same() {
     let market = Market::open("fx-book", &["[banks.orders]"]);
