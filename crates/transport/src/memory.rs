@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-/// Whether this process can have that many bytes more, at this moment and in one piece. None of them is written, so none is taken.
+/// Whether this process can have that many bytes more, at this moment and in one piece. The bytes are not written, so no memory is used.
 pub fn has_room(bytes: usize) -> bool {
     let mut room = Vec::<u8>::new();
     let is_there = room.try_reserve_exact(bytes).is_ok();

@@ -25,12 +25,12 @@ impl Buses {
         Buses(Folder::new("bus").for_every_user())
     }
 
-    /// Their directory, which the first publisher makes.
+    /// Directory of the buses, which the first publisher makes.
     pub fn root(&self) -> Root {
         Root::at(self.0.join("buses"))
     }
 
-    /// A file of bus `test`.
+    /// Path of a file of bus `test`.
     pub fn path(&self, file: &str) -> PathBuf {
         self.root().path().join("test").join(file)
     }
@@ -171,7 +171,7 @@ impl Gateway {
         self.market.state_channel(&mut self.publisher);
     }
 
-    /// It states its activity, and is not stalled.
+    /// The publisher states its activity, and is not stalled.
     pub fn state(&mut self) {
         state(&mut self.publisher, 0);
     }
@@ -267,7 +267,7 @@ impl Reader {
         }
     }
 
-    /// Reads at most this number of items, and returns how many there were.
+    /// Reads at most this number of items, and returns the number of items that were read.
     pub fn take(&mut self, items: usize) -> usize {
         self.subscriber.drain(items, &mut self.seen)
     }
@@ -303,7 +303,6 @@ impl Reader {
         });
     }
 
-    /// Number of such events.
     pub fn count(&self, event: SubscriptionEvent) -> usize {
         self.events.iter().filter(|told| **told == event).count()
     }
@@ -374,7 +373,7 @@ impl Market {
         &self.channel
     }
 
-    /// Visible validity of a price book: the worse of its own and the channel's.
+    /// Published validity of a price book: the worse of its own and the channel's.
     fn seen(&self, instrument: Instrument) -> Validity {
         self.channel.price_of(self.validity[instrument.index()])
     }
@@ -459,8 +458,7 @@ impl Market {
         out.commit();
     }
 
-    /// Natural refresh: the instrument's book is emptied and refilled from updates; it is correct
-    /// and incomplete.
+    /// Natural refresh: the instrument's book is emptied and refilled from updates; the book is correct and incomplete.
     pub fn natural(&mut self, out: &mut impl Publish) {
         let instrument = self.instrument();
         self.books.get_mut(instrument).clear(&mut Vec::new());
@@ -497,7 +495,7 @@ impl Market {
         out.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
     }
 
-    /// Every book and its validity equal those of the mirror, and the mirror missed nothing.
+    /// Every book and its validity equal those of the mirror, and the mirror missed no message.
     pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
@@ -528,7 +526,7 @@ impl Market {
         }
     }
 
-    /// The mirror's live books equal ours, and the mirror missed nothing.
+    /// The mirror's live books equal the market's, and the mirror missed no message.
     pub fn assert_what_is_live(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
@@ -579,7 +577,6 @@ pub fn definition(index: u32) -> InstrumentDefinition {
     }
 }
 
-/// Counters of a publisher.
 pub fn counts(publisher: &Publisher) -> PublisherCounters {
     *publisher.counters()
 }
