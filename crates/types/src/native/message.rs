@@ -1,4 +1,4 @@
-//! Bytes into a message: everything is checked here, and reading behind it cannot fail.
+//! Decoding of bytes into a message: every length is checked here, and later reads of the message cannot fail.
 
 use super::layout::{self, Block, Fields, Head, LatencyTrace};
 use super::schema::NO_INSTRUMENT;
