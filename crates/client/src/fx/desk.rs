@@ -77,7 +77,7 @@ impl Desk {
                 error,
             })?,
         };
-        // A desk without them would show an engine without parents and positions.
+        // Without its journal a desk would show an engine without parents and positions.
         std::fs::read_dir(&journal).map_err(|error| Error::JournalUnreadable {
             path: journal.clone(),
             error,

@@ -1,4 +1,4 @@
-//! Decoding of bytes into a message: every length is checked here, and later reads of the message cannot fail.
+//! Decoding of bytes into a message, with every check: later reads of the message cannot fail.
 
 use super::layout::{self, Block, Fields, Head, LatencyTrace};
 use super::schema::NO_INSTRUMENT;
