@@ -31,7 +31,7 @@ pub use template::{Field, Fields, GroupTable, Message, TableGroup, Template};
 pub use text::Text;
 pub use value::{Value, Visitor};
 
-/// What a generated file imports, and nothing that a person would.
+/// Imports of a generated file; not meant for hand-written code.
 pub(crate) mod codec {
     pub(crate) use super::block::{Block, end, present};
     pub(crate) use super::group::*;

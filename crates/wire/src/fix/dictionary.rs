@@ -6,9 +6,9 @@
 /// A piece of a table, or of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Its start.
+    /// Start of the range.
     pub start: u32,
-    /// How many rows, or bytes.
+    /// Number of rows, or bytes.
     pub len: u32,
 }
 
@@ -21,18 +21,18 @@ impl Span {
     }
 }
 
-/// How the value of a field is written.
+/// Form of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A whole number: `int`, `SeqNum`, `DayOfMonth`.
     Int,
     /// The length of the data field behind it.
     Length,
-    /// How many entries of a group follow: `NumInGroup`.
+    /// Number of entries of a group: `NumInGroup`.
     Count,
     /// A number with decimals: `float`, `Qty`, `Price`, `PriceOffset`, `Amt`, `Percentage`.
     Number,
-    /// One character.
+    /// A single character.
     Char,
     /// `Y` or `N`.
     Flag,
@@ -48,18 +48,18 @@ pub enum Kind {
     Date,
     /// `MonthYear`.
     Month,
-    /// Bytes of any value, as many as a field of kind [`Kind::Length`] says.
+    /// Bytes of any value; their number is the value of a field of kind [`Kind::Length`].
     Data,
 }
 
 /// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldType {
-    /// Its tag.
+    /// Tag of the field.
     pub tag: u32,
-    /// How its value is written.
+    /// Form of its value.
     pub kind: Kind,
-    /// Its name, in the text.
+    /// Name of the field, in the text.
     pub name: Span,
     /// The values that are allowed, rows of [`Dictionary::values`] in ascending order; none: all are.
     pub values: Span,
@@ -68,11 +68,11 @@ pub struct FieldType {
 /// A field as part of a message, of a group's entry, of the header or of the trailer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Member {
-    /// Its tag.
+    /// Tag of the field.
     pub tag: u32,
     /// Whether it must be there.
     pub required: bool,
-    /// Its place among the others, as the dictionary lists them.
+    /// Index among the other fields, as the dictionary lists them.
     pub place: u16,
     /// The group that it counts, a row of [`Dictionary::groups`]; [`NO_GROUP`] if it counts none.
     pub group: u16,
@@ -95,7 +95,7 @@ pub struct Group {
 pub struct MessageType {
     /// MsgType, in the text.
     pub msg_type: Span,
-    /// Its name, in the text.
+    /// Name of the message, in the text.
     pub name: Span,
     /// The fields of its body, rows of [`Dictionary::members`], ascending by tag.
     pub members: Span,

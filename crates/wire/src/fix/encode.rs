@@ -4,7 +4,7 @@ use super::scan::{Scan, Vectors};
 use super::{Precision, SOH, write_timestamp};
 use core::fmt;
 
-/// There is no room for the message.
+/// The buffer has no room for the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 

@@ -169,7 +169,7 @@ pub(super) fn length(digits: &[u8]) -> Option<usize> {
         .map(|length| length as usize)
 }
 
-/// The data field whose length a field states (FIX 4.4 volume 1, data types: `Length` and `data`).
+/// The data field whose length another field states (FIX 4.4 volume 1, data types: `Length` and `data`).
 pub(super) const fn data_of(tag: u32) -> Option<u32> {
     Some(match tag {
         90 => 91,

@@ -1,4 +1,4 @@
-//! How values of a field's type are written, FIX 4.4 volume 1, data types. Only the form is judged, not the size.
+//! Form of the values of a field's type, FIX 4.4 volume 1, data types. Only the form is checked, not the size.
 
 use super::dictionary::Kind;
 use super::time::{is_date, is_time, timestamp};

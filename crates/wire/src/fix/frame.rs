@@ -95,7 +95,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// How every version begins.
+/// First bytes of every version.
 pub(super) const BEGIN: &[u8] = b"8=FIX";
 /// Bytes in which the first two fields must end.
 const HEAD_MAX: usize = 32;
@@ -145,7 +145,7 @@ pub fn stated(bytes: &[u8]) -> Option<(usize, &[u8])> {
 pub(super) enum Head {
     /// Bytes are missing. Total bytes needed at least.
     Incomplete(usize),
-    /// They are valid, and give the start of the body and the end of the message.
+    /// Both fields are valid, and give the start of the body and the end of the message.
     Whole {
         /// Start of the field MsgType.
         body: usize,

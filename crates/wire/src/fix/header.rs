@@ -29,7 +29,7 @@ pub struct Header<'a> {
     pub poss_dup: bool,
     /// PossResend (97): perhaps a repetition under another number.
     pub poss_resend: bool,
-    /// Its fields behind MsgType, for rarely used ones.
+    /// Header fields after MsgType, for rarely used ones.
     pub bytes: &'a [u8],
     /// Second of SendingTime: times of the body usually have the same.
     pub(super) last_second: LastSecond,
@@ -44,9 +44,8 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads the header and nothing behind it. For callers that read the body themselves and refuse header fields in
-    /// it, as the decoder of [market data](super::market_data) does; all others use [`Header::read`], which explains
-    /// `last`.
+    /// Reads the header only. For callers that read the body themselves and refuse header fields in it, as the decoder
+    /// of [market data](super::market_data) does; all others use [`Header::read`], which explains `last`.
     ///
     /// # Errors
     /// As of [`Header::read`], without the name of the field.
@@ -178,7 +177,7 @@ fn explain<'a>(message: &Message<'a>, problem: Malformed) -> Reject<'a> {
     })
 }
 
-/// Of the three fields that a message begins with, and the one that it ends with: they have stood, or will.
+/// Whether a field is one of the three that begin a message, or the one that ends it: other code reads these.
 fn is_of_frame(tag: u32) -> bool {
     matches!(
         tag,
@@ -283,7 +282,7 @@ impl<'h, 'a> Reader<'h, 'a> {
                     }
                     place
                 }
-                // What a message begins and ends with.
+                // A field that begins or ends a message.
                 None => return Err(Malformed::Header),
             },
         };

@@ -30,7 +30,7 @@ pub struct Refresh<'a, S: Scan = Vectors> {
 }
 
 impl<'a> Refresh<'a> {
-    /// Reads from behind the header, which is the one of this message, up to the entries.
+    /// Reads the bytes from the end of `header`, which must be the header of this message, up to the entries.
     ///
     /// # Errors
     /// An invalid field, a header field, or one of the fields here that occurs twice.
@@ -125,8 +125,8 @@ impl<'a, S: Scan> Refresh<'a, S> {
         Fields::new(self.bytes)
     }
 
-    /// The first field of this tag behind NoMDEntries (268); empty if there is none. FIX fixes the order of header, groups and
-    /// data only: a field that the entries cannot have is one of the message, wherever it stands.
+    /// The first field of this tag after NoMDEntries (268); empty if there is no such field. FIX fixes the order of
+    /// header, groups and data only: a field that entries cannot have belongs to the message, in any place.
     #[cold]
     pub fn field_behind(&self, tag: u32) -> &'a [u8] {
         let mut fields = Fields::new(self.tokens.rest()).map_while(Result::ok);
@@ -135,7 +135,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
     }
 }
 
-/// One entry. Text that is missing is empty.
+/// One entry. A missing text is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// MDUpdateAction (279): `0` new, `1` change, `2` delete. None in a snapshot.
@@ -146,8 +146,8 @@ pub struct Entry<'a> {
     pub price: Option<Decimal>,
     /// MDEntrySize (271).
     pub size: Option<Decimal>,
-    /// MDEntryDate (272) with a time behind the date, or with MDEntryTime (273): nanoseconds since the Unix epoch. None if
-    /// one of them is missing, or the date is `00000000`; the bytes have them.
+    /// MDEntryDate (272) with a time after the date, or with MDEntryTime (273): nanoseconds since the Unix epoch.
+    /// `None` if date or time is missing, or the date is `00000000`; the bytes contain the fields.
     pub time_ns: Option<u64>,
     /// MDEntryID (278), or where that is missing QuoteEntryID (299).
     pub id: &'a [u8],
@@ -191,7 +191,7 @@ pub struct Entries<'a, S: Scan = Vectors> {
 impl<'a, S: Scan> Iterator for Entries<'a, S> {
     type Item = Result<Entry<'a>, Malformed>;
 
-    /// The next entry, copied; [`Entries::advance`] lends it. After an error there is none.
+    /// The next entry, copied; [`Entries::advance`] lends it. After an error there are no more entries.
     fn next(&mut self) -> Option<Self::Item> {
         self.advance().map(|entry| entry.copied()).transpose()
     }
@@ -224,7 +224,7 @@ impl<'a, S: Scan> Entries<'a, S> {
 
     #[inline(never)]
     fn read(&mut self, first: Field<'a>) -> Result<(), Malformed> {
-        // In registers as long as the loop lasts.
+        // These values stay in registers during the loop.
         let (mut tokens, delimiter, begin) = (self.tokens, self.delimiter, self.begin);
         if !begins(delimiter) {
             tokens.tag(first)?;
@@ -273,7 +273,7 @@ impl<'a, S: Scan> Entries<'a, S> {
                     once(&mut seen, SIDE)?;
                     entry.side = Some(field.character(3)?);
                 }
-                // In each trade of Deribit: known before the rare ones are looked at.
+                // Each trade of Deribit has this tag: it is recognized before the rare ones are checked.
                 _ if field.has_tag(*DERIBIT_TRADE_ID) => {
                     once(&mut seen, TRADE_ID)?;
                     entry.trade_id = field.value(7)?;

@@ -4,18 +4,18 @@ use super::fields::data_of;
 use super::header_tags::is_header;
 use super::tag;
 
-/// A field, as far as the readers tell them apart.
+/// A field, as classified for the readers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Name {
-    /// Not known by its first bytes: any tag, a length of data, or no field at all.
+    /// Unknown by its first bytes: any tag, a length of data, or no field at all.
     #[default]
     Other,
     MsgSeqNum,
     SendingTime,
     SenderCompId,
     TargetCompId,
-    /// Of the body, with a value that no reader looks at. So are those behind it of the body.
+    /// A field of the body whose value no reader needs. The variants below are fields of the body, too.
     Plain,
     Symbol,
     Side,
@@ -52,7 +52,7 @@ pub(super) fn name(word: u32, length: usize) -> Name {
 struct Known {
     /// The bytes of the tag and its equals sign.
     key: u32,
-    /// Bits of a word that are not of the key.
+    /// Bits of a word that do not belong to the key.
     shift: u8,
     /// Bytes of the key.
     width: u8,

@@ -7,7 +7,7 @@ use super::Malformed;
 pub struct Decimal {
     /// All digits.
     pub mantissa: i64,
-    /// How many of them are behind the point.
+    /// Number of digits after the point.
     pub decimals: u8,
 }
 
@@ -49,7 +49,7 @@ fn power(of: u8) -> Option<i64> {
 /// A number of FIX's float type: `-12.340`, `12`, `.5`, `12.`, `0012.5000`. No exponent.
 ///
 /// # Errors
-/// Not a number, or more digits than fit.
+/// The text is not a number, or has more digits than fit.
 pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -65,7 +65,7 @@ pub fn decimal(text: &[u8]) -> Result<Decimal, Malformed> {
                     .and_then(|m| m.checked_add(i64::from(byte - b'0')));
                 mantissa = match next {
                     Some(next) => next,
-                    // Zeros at the end of the decimals say nothing.
+                    // Zeros at the end of the decimals do not change the value.
                     None if point && digits[place..].iter().all(|byte| *byte == b'0') => break,
                     None => return Err(Malformed::Overflow),
                 };
@@ -95,7 +95,7 @@ pub fn without_zeros(int: &[u8]) -> &[u8] {
 /// A number of FIX's int type.
 ///
 /// # Errors
-/// Not a number, or out of range.
+/// The text is not a number, or is out of range.
 pub fn integer(text: &[u8]) -> Result<i64, Malformed> {
     match decimal(text)? {
         Decimal {
@@ -109,7 +109,7 @@ pub fn integer(text: &[u8]) -> Result<i64, Malformed> {
 /// A number that cannot be negative, as a sequence number.
 ///
 /// # Errors
-/// Not a number, or out of range.
+/// The text is not a number, or is out of range.
 pub fn unsigned(text: &[u8]) -> Result<u64, Malformed> {
     u64::try_from(integer(text)?).map_err(|_| Malformed::Number)
 }
@@ -212,7 +212,7 @@ fn last_bytes(field: &[u8], head: u64, count: usize) -> u64 {
     (word ^ ZEROS) >> below << below
 }
 
-/// Bits in those bytes of a word that are not digits.
+/// Mask of the bytes of a word that are not digits.
 #[inline(always)]
 fn not_digits(word: u64) -> u64 {
     (word | word.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0
@@ -226,14 +226,14 @@ fn the_point(word: u64, others: u64) -> Option<u32> {
     (is_alone && (word >> place) as u8 == POINT).then_some(place)
 }
 
-/// A word without one of its bytes: those below move up, and another one comes in.
+/// A word without one of its bytes: the bytes below move up, and another byte comes in.
 #[inline(always)]
 fn without(word: u64, place: u32, first: u64) -> u64 {
     let above = u64::MAX << place;
     (word & (above << 8)) | (word & !above) << 8 | first
 }
 
-/// Index of the first such byte of a word; 8 if there is none.
+/// Index of the first byte of a word that equals `wanted`; 8 if there is no such byte.
 #[inline(always)]
 pub(super) fn byte_of(word: u64, wanted: u8) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;

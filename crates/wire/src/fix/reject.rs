@@ -15,7 +15,7 @@ pub enum SessionRejectReason {
     TagNotDefinedForMessage = 2,
     /// More unknown fields than can be distinguished.
     UndefinedTag = 3,
-    /// Nothing behind the equals sign.
+    /// No value after the equals sign.
     TagWithoutValue = 4,
     /// The value is not in the field's list.
     ValueIncorrect = 5,
@@ -69,7 +69,7 @@ impl fmt::Display for SessionRejectReason {
 /// The field that a Reject is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefTag<'a> {
-    /// Its tag.
+    /// Tag of the field.
     Number(u32),
     /// Bytes in the place of the tag.
     Written(&'a [u8]),

@@ -11,9 +11,9 @@ const SEARCH_BYTES: usize = 64 * 1_024;
 /// Number of bytes to drop, at least one, after [`frame`](super::frame()) refused the beginning of `bytes`; `limit` is the
 /// same for both. `None`: more bytes must come first, so that the answer never depends on how a stream was cut.
 ///
-/// A message whose length can be read takes everything up to the next checksum field behind that length with it, as
-/// in QuickFIX: one with a length that is too large swallows the next. If none ends within `limit` bytes or 64 KiB,
-/// and for all other bytes, it continues where a message may begin.
+/// A message whose length can be read is skipped up to the next checksum field after that length, as in QuickFIX: a
+/// message with a length that is too large also takes the next one. If no message ends within `limit` bytes or 64 KiB,
+/// and for all other bytes, reading continues at the next possible start of a message.
 pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
     match head(bytes) {
         Ok(Head::Whole { end, .. }) if end <= limit => {
@@ -34,8 +34,8 @@ fn checksum_end(bytes: &[u8], end: usize) -> Option<usize> {
     position(bytes, sum + 4, &[SOH]).map(|last| last + 1)
 }
 
-/// Possible start of another message: `8=FIX`, or a prefix of it at the end. The bytes before it are
-/// not asked, as it may have been dropped already.
+/// Possible start of another message: `8=FIX`, or a prefix of it at the end. The bytes before it are not checked, as
+/// they may have been dropped already.
 fn begin(bytes: &[u8]) -> usize {
     let begins = |at: &usize| {
         let rest = &bytes[*at..];

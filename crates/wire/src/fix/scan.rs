@@ -114,7 +114,7 @@ fn sum_of_word(word: u64) -> u8 {
 fn sum_of_rest(bytes: &[u8]) -> u8 {
     let rest = bytes.len() % 8;
     match bytes.last_chunk() {
-        // They are the highest of the last eight.
+        // The remaining bytes are the highest of the last eight.
         Some(word) if rest > 0 => sum_of_word(u64::from_le_bytes(*word) >> (64 - 8 * rest)),
         Some(_) => 0,
         None => bytes.iter().fold(0, |sum, byte| sum.wrapping_add(*byte)),

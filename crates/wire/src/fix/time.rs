@@ -3,10 +3,10 @@
 use super::Malformed;
 use super::number::digits;
 
-/// How many digits of a second are written.
+/// Number of digits of a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// None.
+    /// No digits.
     Seconds,
     /// Three.
     #[default]
@@ -95,7 +95,7 @@ fn date_parts(text: &[u8]) -> Option<[u64; 3]> {
     is_day.then_some([year, month, day])
 }
 
-/// What venues write for a date that they do not have.
+/// Date that venues write when they have none.
 pub(super) const NO_DATE: &[u8] = b"00000000";
 
 /// Whether it is a day of any year, `YYYYMMDD`, or [`NO_DATE`].
@@ -183,11 +183,11 @@ fn civil(days: u64) -> (u64, u64, u64) {
 pub struct LastSecond {
     /// `YYYYMMDD` and `HH:MM:SS`.
     text: [u64; 2],
-    /// Their value, nanoseconds.
+    /// Value of the cached digits, nanoseconds.
     ns: u64,
 }
 
-/// As if the epoch itself had been read.
+/// The state after a read of the epoch itself.
 impl Default for LastSecond {
     fn default() -> LastSecond {
         LastSecond {

@@ -19,7 +19,7 @@ pub(super) const TRAILER: usize = 7;
 pub(super) struct Field<'a> {
     /// All of it, without the separator.
     pub bytes: &'a [u8],
-    /// Its first eight bytes; those after its end belong to the bytes behind it.
+    /// The first eight bytes; bytes after the field's end belong to the next field.
     head: u64,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Tokens<'a, S> {
 }
 
 impl<'a, S: Scan> Tokens<'a, S> {
-    /// Through the end of a message, of whose last 64 bytes these are the separators.
+    /// Reads to the end of a message; `tail` has the separators of its last 64 bytes.
     #[inline(always)]
     pub(super) fn new(rest: &'a [u8], tail: u64) -> Tokens<'a, S> {
         Tokens {
@@ -133,7 +133,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(Name, Field<'a>)> {
         let rest = self.rest;
-        // As long as there is more than the checksum, there is a field, and a separator behind it.
+        // While more bytes than the checksum are left, there is a field, and a separator after it.
         let head: &[u8; TRAILER + 1] = rest.first_chunk()?;
         let head = u64::from_le_bytes(*head);
         let mut mask = self.mask;
@@ -188,7 +188,7 @@ fn long(rest: &[u8]) -> u32 {
     separator.unwrap_or(rest.len() - TRAILER) as u32
 }
 
-/// Bytes behind the data at the start of `rest`, whose length a field states.
+/// Bytes after the data at the start of `rest`, whose length a field states.
 #[cold]
 #[inline(never)]
 fn behind_data<'a>(rest: &'a [u8], length: Tag, field: Field<'a>) -> Result<&'a [u8], Malformed> {

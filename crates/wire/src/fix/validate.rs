@@ -4,7 +4,7 @@ use super::dictionary::{DEPTH_MAX, Dictionary, Kind, MEMBERS_MAX, Member, Span};
 use super::reject::{RefTag, Reject, SessionRejectReason as Reason};
 use super::{BadField, Field, Fields, Malformed, Message, format, tag, unsigned, without_zeros};
 
-/// Which deviations are tolerated. By default none that QuickFIX's acceptance scenarios reject.
+/// Tolerated deviations. By default none that QuickFIX's acceptance scenarios reject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Fields from tag 5000 on may be there though the dictionary does not know them.

@@ -29,10 +29,10 @@ pub struct PacketHeader {
     pub sending_time_ns: u64,
 }
 
-/// One message of a packet, its body not yet looked at.
+/// One message of a packet, whose body is not checked yet.
 #[derive(Clone, Copy, Debug)]
 pub struct RawMessage<'a> {
-    /// Which message it is.
+    /// Header of the message.
     pub header: MessageHeader,
     /// Bytes after the header: root block and groups.
     pub body: &'a [u8],
@@ -105,7 +105,7 @@ impl PacketHeader {
     /// Bytes that a packet header takes.
     pub const SIZE: usize = 12;
 
-    /// The header alone, of a packet whose messages are not yet checked. `None` if it is cut.
+    /// The header alone, of a packet whose messages are not checked yet. `None` if it is truncated.
     #[inline]
     pub fn peek(bytes: &[u8]) -> Option<Self> {
         Self::split(bytes).map(|(header, _)| header)

@@ -6,8 +6,8 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// The fields of a message root or of a group entry.
 ///
-/// `L` is the layout in the oldest schema known, so a reference to it is all that most accessors need. Fields
-/// that came later lie in its padding ([`since`](Self::since)) or behind it ([`later`](Self::later)).
+/// `L` is the layout in the oldest known schema, so most accessors need only a reference to it. Fields that came later
+/// lie in its padding ([`since`](Self::since)) or after it ([`later`](Self::later)).
 pub struct Block<'a, L> {
     /// The part that every known version has.
     pub fixed: &'a L,

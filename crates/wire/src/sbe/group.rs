@@ -29,7 +29,7 @@ pub trait Entry<'a>: Copy {
 pub trait Dimension: FromBytes + KnownLayout + Immutable + Unaligned {
     /// Length of each entry in bytes.
     fn block_length(&self) -> u16;
-    /// How many entries follow.
+    /// Number of entries that follow.
     fn num_in_group(&self) -> u16;
 }
 
@@ -96,7 +96,7 @@ impl<'a, E: Entry<'a>> Group<'a, E> {
         (group, rest)
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     #[inline]
     pub const fn len(&self) -> usize {
         self.count as usize

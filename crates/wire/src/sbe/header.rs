@@ -3,14 +3,14 @@
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U16;
 
-/// Says how to read the message that follows.
+/// Header that states how to read the message that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader {
     /// Length of the root block in bytes, as its writer's schema has it.
     pub block_length: u16,
-    /// Which message this is.
+    /// Template of the message.
     pub template_id: u16,
-    /// Which schema the template belongs to.
+    /// Schema of the template.
     pub schema_id: u16,
     /// The version of that schema that the writer used.
     pub version: u16,

@@ -1,7 +1,7 @@
 //! Templates as tables, and messages that are read through them: definitions, which are rare, and everything that treats
 //! all messages alike, as printing does. The templates that a book is made of have views of their own.
 //!
-//! The tables are generated ([`Field`] has a line per field); what reads them is here.
+//! The tables are generated ([`Field`] has a line per field); their reader is here.
 
 use super::block::end;
 use super::group::Dimension;
@@ -35,7 +35,7 @@ pub(crate) struct BlockTable {
 pub struct GroupTable {
     /// The schema's name for it.
     pub name: &'static str,
-    /// Its field id: the FIX tag.
+    /// Field id: the FIX tag.
     pub tag: u16,
     /// The schema version that added it; 0 if each known one has it.
     pub(crate) since: u16,
@@ -43,7 +43,7 @@ pub struct GroupTable {
     pub(crate) entry: BlockTable,
 }
 
-/// Reads entry length and count, and gives what follows. `None` if the bytes end before.
+/// Reader of a group's dimension: returns entry length, count and the bytes after it. `None` if the bytes end before.
 pub(crate) type DimensionReader = fn(&[u8]) -> Option<(u16, u16, &[u8])>;
 
 /// The reader of the dimension `D`.
@@ -57,17 +57,17 @@ pub(crate) fn dimension<D: Dimension + 'static>(bytes: &[u8]) -> Option<(u16, u1
 pub struct Field {
     /// The schema's name for it.
     pub name: &'static str,
-    /// Its field id: the FIX tag.
+    /// Field id: the FIX tag.
     pub tag: u16,
     offset: u16,
     /// The schema version that added it; 0 if each known one has it.
     since: u16,
-    /// The null value as it lies in the block.
+    /// The null value, as stored in the block.
     null: Option<u64>,
     kind: Kind,
 }
 
-/// How the bytes of a field are read.
+/// Encoding of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// The number of bytes, here and in the variants whose type does not fix the size.
@@ -83,7 +83,7 @@ pub(crate) enum Kind {
     Enum(fn(u8) -> Option<&'static str>),
     /// Size in bytes, and bit number and name of each choice.
     Set(u8, &'static [(u8, &'static str)]),
-    /// Not on the wire.
+    /// A constant, which is not on the wire.
     Constant(Value<'static>),
 }
 
@@ -100,13 +100,13 @@ pub(crate) const fn field(name: &'static str, tag: u16, offset: u16, kind: Kind)
 }
 
 impl Field {
-    /// It is null if it has this value.
+    /// Makes a field null if it has this value.
     pub(crate) const fn or(mut self, null: u64) -> Self {
         self.null = Some(null);
         self
     }
 
-    /// It is null in messages of an older schema.
+    /// Makes a field null in messages of an older schema.
     pub(crate) const fn since(mut self, version: u16) -> Self {
         self.since = version;
         self
@@ -121,7 +121,7 @@ impl Field {
         }
     }
 
-    /// Its value in `block`, which a writer of schema `version` filled.
+    /// Value of the field in `block`, which a writer of schema `version` filled.
     fn value<'a>(&self, version: u16, block: &'a [u8]) -> Value<'a> {
         if let Kind::Constant(value) = self.kind {
             return value;
@@ -192,7 +192,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Checks a message as a whole: `body` is what follows its SBE header.
+    /// Checks a message as a whole: `body` is the message after its SBE header.
     pub(crate) fn split(
         template: &'static Template,
         block_length: u16,
@@ -301,7 +301,7 @@ impl<'a> Iterator for Fields<'a> {
 /// A group of a message: an iterator over its entries.
 #[derive(Clone, Copy, Debug)]
 pub struct TableGroup<'a> {
-    /// What the schema says of it.
+    /// Table of the group, from the schema.
     pub table: &'static GroupTable,
     version: u16,
     block_length: u16,
@@ -310,7 +310,7 @@ pub struct TableGroup<'a> {
 }
 
 impl<'a> TableGroup<'a> {
-    /// The group at the start of `bytes`, and what follows it.
+    /// The group at the start of `bytes`, and the bytes after it.
     fn split(
         table: &'static GroupTable,
         version: u16,

@@ -45,16 +45,16 @@ pub enum Value<'a> {
     TimeNs(u64),
     /// A date, in days since 1970-01-01.
     Days(u16),
-    /// One of a closed set of values, with its name if the schema has one.
+    /// A value of an enumeration, with its name if the schema names it.
     Enum {
-        /// As sent; a character is its code.
+        /// Value as sent; for a character its code.
         raw: u8,
         /// The schema's word for it.
         name: Option<&'static str>,
     },
     /// Any of a set of bits.
     Set {
-        /// As sent.
+        /// Bits as sent.
         raw: u64,
         /// Bit number and name of each choice that the schema has.
         choices: &'static [(u8, &'static str)],
@@ -83,7 +83,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text; empty if it is none.
+    /// The text; empty if the value is not a text.
     pub fn text(&self) -> Text<'a> {
         match *self {
             Self::Text(text) => text,
@@ -92,7 +92,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// As a person reads it: null is `-`, an enum its name, a set its choices joined by `|` and `0` without any.
+/// Text for people: null is `-`, an enum its name, a set its choices joined by `|` and `0` without any.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

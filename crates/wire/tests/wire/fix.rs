@@ -21,8 +21,8 @@ fn message(msg_type: &str, fields: &str) -> Vec<u8> {
 
 /// Every real message that is valid, one after the other.
 ///
-/// The text files are none: of `35W-EXCERPT` only two entries are left, `REDACTED` has other account ids than were sent,
-/// so that neither's length and checksum can be right.
+/// The text files do not count: `35W-EXCERPT` has only two entries left, `REDACTED` has other account ids than were
+/// sent, so that length and checksum are wrong in both.
 fn real_messages(captures: &Path) -> Vec<Vec<u8>> {
     let mut streams = Vec::new();
     for folder in ["deribit-fix", "fx-fix"] {
@@ -85,7 +85,7 @@ fn dates_convert_to_days_and_back() {
     }
 }
 
-/// As another engine has it: a length that is too large takes everything up to the next checksum with it.
+/// As in other engines, a length that is too large takes everything up to the next checksum with it.
 #[test]
 fn a_body_length_that_is_too_large_also_garbles_the_next_message() {
     let one = b"8=FIX.4.4\x019=30\x0135=0\x0149=A\x0156=B\x0110=000\x01";

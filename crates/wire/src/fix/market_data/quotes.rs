@@ -18,7 +18,7 @@ pub struct MassQuote<'a, S: Scan = Vectors> {
 }
 
 impl<'a> MassQuote<'a> {
-    /// Reads from behind the header, which is the one of this message, up to the quote sets.
+    /// Reads the bytes from the end of `header`, which must be the header of this message, up to the quote sets.
     ///
     /// # Errors
     /// An invalid field, or one of the header; no quote sets.

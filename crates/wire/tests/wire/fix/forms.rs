@@ -193,7 +193,7 @@ fn up_to_twelve_digits_of_a_second_are_read() {
             Ok(()),
             "{text}"
         );
-        // One cache for all, as of a connection.
+        // One cache for all values, as for a connection.
         let mut last = LastSecond::default();
         for _ in 0..2 {
             let header = Header::read(&whole(&bytes), &mut last).unwrap();
@@ -237,7 +237,7 @@ fn up_to_twelve_digits_of_a_second_are_read() {
     }
 }
 
-/// A date of zeros is what venues write for none: the entry has no time, and is not invalid.
+/// A date of zeros is the way in which venues omit a date: the entry has no time, and is valid.
 #[test]
 fn a_date_of_zeros_is_no_date() {
     for (entry, time_ns) in [

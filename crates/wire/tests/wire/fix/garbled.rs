@@ -103,7 +103,7 @@ fn garbled_messages_are_dropped_and_the_others_are_delivered() {
 }
 
 /// The wait for a missing checksum field ends at the longest message, and there is no wait after a message that states
-/// that it is longer.
+/// a greater length.
 #[test]
 fn a_limit_ends_the_search_for_a_checksum() {
     let limit = 128;

@@ -234,7 +234,7 @@ fn wrong_group_counts_and_repeated_fields_are_errors() {
     }
 }
 
-/// One value for each field of the header, wherever a second one is.
+/// Each field of the header has one value; a second one is refused in any place.
 #[test]
 fn repeated_header_fields_are_refused() {
     let body = "55=X|354=4|355=34=9|58=y|";
@@ -312,7 +312,7 @@ fn repeated_header_fields_are_refused() {
         ("90=1|91=x|91=y", Reason::TagAppearsMoreThanOnce),
         ("212=1|213=x|213=y", Reason::TagAppearsMoreThanOnce),
         ("91=y|90=1|91=x", Reason::TagAppearsMoreThanOnce),
-        // A second checksum, before the one that is verified.
+        // A second checksum, before the verified one.
         ("10=000", Reason::TagAppearsMoreThanOnce),
         ("55=X|10=000", Reason::TagOutOfOrder),
         ("50=", Reason::TagWithoutValue),

@@ -52,7 +52,7 @@ fn entries() -> impl Strategy<Value = String> {
     })
 }
 
-/// What market data makes of one value, between other fields and as the last one.
+/// Result of market data for one value, between other fields and as the last one.
 fn read(tag: u32, value: &str, behind: &str) -> Result<(Option<Decimal>, Option<u64>), Malformed> {
     let head = "34=1|52=20240102-03:04:05.678|268=1|279=0|";
     let bytes = message("X", &format!("{head}{tag}={value}|{behind}"));

@@ -44,14 +44,14 @@ impl Bytes {
         self.u16(block_length).u16(template_id).u16(1).u16(version)
     }
 
-    /// This message, which begins with its SBE header.
+    /// The message, which begins with its SBE header.
     pub fn message(&self) -> Message<'_> {
         let (header, body) = MessageHeader::split(&self.0).expect("a header");
         let message = Message::parse(RawMessage { header, body }).expect("a right message");
         message.expect("a known template")
     }
 
-    /// Its view, which `parse` makes.
+    /// View of the message, made by `parse`.
     pub fn view<'a, V>(
         &'a self,
         parse: impl FnOnce(u16, u16, &'a [u8]) -> Result<V, Malformed>,
@@ -60,7 +60,7 @@ impl Bytes {
         parse(header.block_length, header.version, body).expect("a right message")
     }
 
-    /// This message with its size before it, as it stands in a packet.
+    /// The message with its size before it, as in a packet.
     pub fn sized(&self) -> Self {
         Self::default().u16(self.0.len() as u16 + 2).raw(&self.0)
     }

@@ -247,7 +247,7 @@ fn hostile_frames_are_refused() {
     }
 }
 
-/// What looks odd and is right all the same.
+/// Unusual frames that are valid.
 #[test]
 fn unusual_valid_frames_are_accepted() {
     let unknown = Bytes::default().header(u16::MAX, 999, u16::MAX);

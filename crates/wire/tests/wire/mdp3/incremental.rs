@@ -1,4 +1,4 @@
-//! Incremental refresh: 46, 47, 48, and what older and newer versions make of them.
+//! Incremental refresh: 46, 47, 48, in older and newer versions.
 
 use crate::mdp3::bytes::{Bytes, book};
 use touchline_wire::mdp3::{

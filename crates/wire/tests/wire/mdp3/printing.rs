@@ -1,4 +1,4 @@
-//! What a person sees.
+//! Printed form of messages.
 
 use crate::mdp3::bytes::{Bytes, book, packet};
 use touchline_wire::mdp3::Packet;
