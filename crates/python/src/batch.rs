@@ -1,4 +1,4 @@
-//! What one `Bus.read()` returns: rows of each kind, up to a connection event.
+//! Result of one `Bus.read()`: rows of each kind, up to a connection event.
 
 use crate::errors::{check_room, said};
 use crate::event::Event;
@@ -47,10 +47,10 @@ pub fn unpickled(py: Python<'_>, pickled: Pickled<'_>) -> PyResult<Batch> {
 }
 
 impl Batch {
-    /// Of a pickle of this release.
+    /// Makes a batch of a pickle of this release.
     ///
     /// # Errors
-    /// No batch wrote it.
+    /// The pickle is not one of a batch.
     pub fn of_pickled(py: Python<'_>, pickled: Pickled<'_>) -> PyResult<Batch> {
         let (_, is_raw, wanted, events, rows, connection) = pickled;
         let form = if is_raw { Form::Raw } else { Form::Float };
@@ -364,7 +364,7 @@ impl Filling {
         }
     }
 
-    /// As arrays.
+    /// Makes the batch with its arrays.
     pub fn batch(self, py: Python<'_>, wanted: Events) -> PyResult<Batch> {
         let form = self.form;
         let connection = self.connection.map(|what| Event::of_connection(form, what));

@@ -16,7 +16,7 @@ pub struct Book {
     /// Symbol of the instrument.
     #[pyo3(get)]
     symbol: String,
-    /// Its state.
+    /// State of the book.
     #[pyo3(get)]
     state: &'static str,
     /// Number of the message of the last change of a price book.
@@ -109,7 +109,7 @@ fn no_room(symbol: &str) -> PyErr {
     no_memory(CopyOf(symbol))
 }
 
-/// What a copy is called in an error.
+/// Name of a copy in an error.
 struct CopyOf<'a>(&'a str);
 
 impl fmt::Display for CopyOf<'_> {
@@ -121,7 +121,7 @@ impl fmt::Display for CopyOf<'_> {
 /// The list that a program asks for.
 ///
 /// # Errors
-/// Both are asked for alone.
+/// Both are true: they exclude each other.
 pub fn list_of(direct: bool, implied: bool) -> PyResult<TouchSource> {
     match (direct, implied) {
         (false, false) => Ok(TouchSource::Merged),

@@ -39,7 +39,7 @@ pub struct Bus {
     held: Held<State>,
 }
 
-/// What only one thread has at a time.
+/// State that only one thread has at a time.
 struct State {
     bus: Joined,
     view: View,
@@ -434,7 +434,7 @@ impl State {
                 *next = next.take().or_else(|| bus.poll());
                 rows.fill(bus, next, part)
             });
-            // On a bus that never pauses, signals are seen between two parts; and behind the last one.
+            // On a bus that never pauses, signals are handled between two parts, and after the last one.
             py.check_signals()?;
             if filled.is_err() && self.rows.events() == 0 {
                 return Err(no_memory("the rows of a batch, which stay to be read"));

@@ -20,7 +20,7 @@ pub struct Desk {
     address: Address,
 }
 
-/// What only one call has at a time.
+/// State that only one call has at a time.
 struct State {
     desk: fx::Desk,
     /// An event that was read and not given out.
@@ -348,8 +348,8 @@ impl Signals {
     }
 }
 
-/// Joins in another thread: reading the journal of an engine takes seconds, and signals are seen meanwhile. After a signal that thread
-/// ends by itself; it sends nothing.
+/// Joins in another thread: reading the journal of an engine takes seconds, and signals are handled meanwhile. After a
+/// signal that thread ends on its own, without a result.
 fn join(py: Python<'_>, options: Options, bus: &str) -> PyResult<fx::Desk> {
     let (send, mut joined) = channel();
     let bus = bus.to_owned();

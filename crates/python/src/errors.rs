@@ -86,14 +86,15 @@ pub fn held_back(name: &str, events: usize) -> PyErr {
     ))
 }
 
-/// There is no memory for the rows of an array.
+/// Error: no memory for the rows of an array.
 pub fn no_memory(what: impl std::fmt::Display) -> PyErr {
     PyMemoryError::new_err(said(format_args!(
         "no memory for {what}: free memory, or raise `ulimit -v`"
     )))
 }
 
-/// Room for what a call makes besides: objects of some hundred bytes, each of which would end the process without memory.
+/// Memory reserved for the other objects of a call, bytes: objects of some hundred bytes, each of which would end the
+/// process if memory were exhausted.
 const BESIDES_BYTES: usize = 64 << 10;
 
 /// Looks for the memory of objects before they are made, one by one.

@@ -29,7 +29,7 @@ pub struct Held<T> {
     owner: Process,
 }
 
-/// What a call may know of the others while it has the client.
+/// State of other calls that a call may know while it has the client.
 pub struct Call<'h> {
     stopper: &'h Stopper,
     is_closed: &'h AtomicBool,
@@ -69,7 +69,7 @@ impl<T: Send> Held<T> {
         }
     }
 
-    /// Its name.
+    /// Name of the object.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -92,7 +92,7 @@ impl<T: Send> Held<T> {
     /// Checks that it is open.
     ///
     /// # Errors
-    /// It is closed.
+    /// The object is closed.
     pub fn check_open(&self) -> PyResult<()> {
         match self.is_closed() {
             true => Err(closed(&self.name)),
@@ -100,7 +100,7 @@ impl<T: Send> Held<T> {
         }
     }
 
-    /// The end of an iteration, if an error says that the client is closed.
+    /// The end of an iteration, if an error reports that the client is closed.
     ///
     /// # Errors
     /// Any other error.
@@ -178,7 +178,8 @@ impl<T: Send> Held<T> {
         result
     }
 
-    /// Gives the client back. Who closes it meanwhile finds it locked, so this is the last who can drop it.
+    /// Gives the client back. A call that closes the object meanwhile finds the client locked, so this call is the last
+    /// that can drop it.
     fn leave(&self, client: MutexGuard<'_, Option<T>>) {
         drop(client);
         if self.is_closed()

@@ -42,7 +42,7 @@ mod view;
 
 use pyo3::prelude::*;
 
-/// What the package imports.
+/// Names that the package imports.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

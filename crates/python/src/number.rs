@@ -6,7 +6,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 /// Units of a price in one.
 const PRICE_UNITS: f64 = 1e9;
-/// No value, as an integer.
+/// Integer for an absent value.
 const NONE: i64 = i64::MAX;
 
 /// A number of a row: bits of a float, or an integer.
@@ -20,7 +20,7 @@ pub struct Number(u64);
 pub struct Time(i64);
 
 impl Time {
-    /// Of a time of the client, which is 0 if absent.
+    /// Makes a time from one of the client, which is 0 if absent.
     #[inline]
     pub fn new(ns: u64) -> Time {
         match ns {
@@ -30,7 +30,7 @@ impl Time {
     }
 }
 
-/// How prices and quantities are given out.
+/// Form in which prices and quantities are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Floating point; absent is NaN.
@@ -58,7 +58,7 @@ impl Form {
         }
     }
 
-    /// No number.
+    /// The absent number.
     #[inline]
     pub fn none(self) -> Number {
         match self {

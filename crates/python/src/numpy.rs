@@ -30,7 +30,7 @@ pub fn stored<'py>(
 /// The module.
 ///
 /// # Errors
-/// It is not installed; or Ctrl-C during its import.
+/// numpy is not installed; or Ctrl-C during its import.
 pub fn numpy(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static NUMPY: Stored = Stored::new();
     stored(py, &NUMPY, || {
@@ -65,7 +65,7 @@ pub fn import_numpy(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether it ends the program, as Ctrl-C does, and says nothing about the import.
+/// Whether the error ends the program, as Ctrl-C does, and proves nothing about the import.
 fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }

@@ -1,4 +1,4 @@
-//! Batches between processes: the bytes of their rows, and what happened to the connection, as pickle takes them.
+//! Batches between processes: the bytes of their rows, and the connection event, in the form that pickle takes.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

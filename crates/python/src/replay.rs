@@ -34,7 +34,7 @@ pub struct Replay {
     held: Held<State>,
 }
 
-/// What only one thread has at a time.
+/// State that only one thread has at a time.
 struct State {
     capture: Capture<Local<Collector>>,
     view: View,
@@ -137,7 +137,7 @@ pub fn replay(
     let events = crate::bus::kinds_of(py, events)?;
     check_memory(&config)?;
     let (name, join) = (config.bus.clone(), config.venue.join);
-    // Books are kept in any case: they are what a capture is replayed for.
+    // Books are always kept: they are the purpose of a replay.
     let options = Bus::options().events(events);
     let form = if raw { Form::Raw } else { Form::Float };
     let collector = Collector {
@@ -183,7 +183,7 @@ fn check_memory(config: &CmeConfig) -> PyResult<()> {
     }
 }
 
-/// What an instrument shows until a snapshot of it arrives.
+/// State of an instrument before its first snapshot.
 fn join_of(word: &str) -> PyResult<Join> {
     match word {
         "snapshot" => Ok(Join::Snapshot),
@@ -337,7 +337,7 @@ impl State {
         rows.batch(py, self.events)
     }
 
-    /// Warns once, at the end, if no book of the capture was live: its rows are not what a live reader would act on.
+    /// Warns once, at the end, if no book of the capture was live: a live reader would not act on its rows.
     fn warn(&mut self, py: Python<'_>) -> PyResult<()> {
         let states = std::mem::take(&mut self.collector().states);
         if !states.is_any || states.is_any_live {

@@ -43,7 +43,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Of these rows.
+    /// Makes an array of rows.
     pub(crate) fn new<R: Row>(form: Form, rows: Vec<R>) -> Array {
         Array {
             form,
@@ -333,7 +333,7 @@ row! {
 }
 
 impl TopRow {
-    /// Of an event.
+    /// Row of an event.
     pub fn new(form: Form, top: &Top) -> TopRow {
         let Times {
             exchange_ns,
@@ -368,7 +368,7 @@ impl TopRow {
 }
 
 impl TradeRow {
-    /// Of an event.
+    /// Row of an event.
     pub fn new(form: Form, trade: &Trade) -> TradeRow {
         TradeRow {
             sequence: trade.sequence,
@@ -433,7 +433,7 @@ impl OrderRow {
 }
 
 impl StatisticRow {
-    /// Of an event.
+    /// Row of an event.
     pub fn new(form: Form, statistic: &Statistic) -> StatisticRow {
         let price = statistic.price.map(|price| form.price(price));
         let size = statistic.quantity.map(|quantity| form.quantity(quantity));
@@ -453,7 +453,7 @@ impl StatisticRow {
 }
 
 impl StatusRow {
-    /// Of an event.
+    /// Row of an event.
     pub fn new(status: &Status) -> StatusRow {
         let instrument = status
             .instrument
@@ -482,7 +482,7 @@ fn text(code: &Code) -> Text {
 }
 
 impl StateRow {
-    /// Of an event.
+    /// Row of an event.
     pub fn new(change: &StateChange) -> StateRow {
         StateRow {
             sequence: change.sequence,
@@ -495,7 +495,7 @@ impl StateRow {
         }
     }
 
-    /// Of a change of a price book without a step.
+    /// Row of a change of a price book without a step.
     pub fn of_book(change: &BookChange) -> StateRow {
         StateRow::new(&StateChange {
             instrument: change.instrument,
@@ -506,7 +506,7 @@ impl StateRow {
         })
     }
 
-    /// Of a change of an order book without a step.
+    /// Row of a change of an order book without a step.
     pub fn of_orders(change: &OrdersChange) -> StateRow {
         StateRow::new(&StateChange {
             instrument: change.instrument,
@@ -519,7 +519,7 @@ impl StateRow {
 }
 
 impl MergedRow {
-    /// Of a level.
+    /// Row of a level.
     pub fn new(form: Form, level: &ConsolidatedLevel) -> MergedRow {
         MergedRow {
             price: form.price(level.price),
@@ -533,7 +533,7 @@ impl MergedRow {
 }
 
 impl BookRow {
-    /// Of a level.
+    /// Row of a level.
     pub fn new(form: Form, level: &Level) -> BookRow {
         BookRow {
             price: form.price(level.price),
@@ -546,7 +546,7 @@ impl BookRow {
 }
 
 impl StoredOrderRow {
-    /// Of an order.
+    /// Row of an order.
     pub fn new(form: Form, order: &Order) -> StoredOrderRow {
         StoredOrderRow {
             order_id: order.order_id,

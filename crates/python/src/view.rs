@@ -11,16 +11,17 @@ use touchline_client::{
     Bus, Definition, Error, Event as Happened, Instrument, Price, SecurityId, TouchSource,
 };
 
-/// What the symbol of an instrument takes: the object, and its places in a list and in the table of the interpreter.
+/// Memory for the symbol of an instrument, bytes: the object, and its places in a list and in the table of the
+/// interpreter.
 const SYMBOL_BYTES: usize = 256;
-/// What the columns of a definition take: their objects, and places in lists.
+/// Memory for the columns of a definition, bytes: their objects, and places in lists.
 const DEFINITION_BYTES: usize = 1_536;
 
 /// Symbols as objects, and the form of numbers.
 #[derive(Debug)]
 pub struct View {
     pub form: Form,
-    /// By index; made when an instrument is defined.
+    /// Symbols by index; made when an instrument is defined.
     symbols: Vec<Py<PyString>>,
 }
 
@@ -146,12 +147,12 @@ impl View {
     }
 }
 
-/// What a program calls an instrument by.
+/// Key of an instrument in a program.
 #[derive(Debug)]
 pub enum Which {
-    /// Its symbol.
+    /// The instrument's symbol.
     Symbol(String),
-    /// Its index, as in arrays.
+    /// The instrument's index, as in arrays.
     Index(usize),
     /// The venue's identifier.
     SecurityId(i64),
@@ -167,10 +168,10 @@ pub enum Named {
 }
 
 impl Which {
-    /// Of the arguments of a call.
+    /// The key in the arguments of a call.
     ///
     /// # Errors
-    /// None or both are given.
+    /// Neither or both arguments are given.
     pub fn new(named: Option<Named>, security_id: Option<i64>) -> PyResult<Which> {
         match (named, security_id) {
             (Some(Named::Symbol(symbol)), None) => Ok(Which::Symbol(symbol)),
