@@ -54,7 +54,7 @@ pub fn cargo(words: &str) -> Command {
 /// Builds packages in the profile of the running test, and returns the folder with the results.
 ///
 /// # Panics
-/// They do not compile.
+/// The programs do not compile.
 pub fn build(selection: &str) -> PathBuf {
     let folder = folder();
     let name = folder.file_name().and_then(|name| name.to_str());
@@ -73,7 +73,7 @@ pub fn build(selection: &str) -> PathBuf {
 /// Builds the Python package in this folder, as a wheel would install it; the result is for `PYTHONPATH`.
 ///
 /// # Panics
-/// It does not compile, or the folder cannot be written.
+/// The package does not compile, or the folder cannot be written.
 #[must_use]
 pub fn python_package(into: &Path) -> PathBuf {
     let built = build("-p touchline-python");
@@ -92,8 +92,8 @@ pub fn python_package(into: &Path) -> PathBuf {
     into.to_owned()
 }
 
-/// An interpreter whose environment has these packages of the index, installed once for the target folder. Without one
-/// reports that the test is skipped.
+/// A Python interpreter with these packages of the index, installed once for the target folder. Without an interpreter
+/// it reports that the test is skipped.
 ///
 /// # Panics
 /// As [`folder`].

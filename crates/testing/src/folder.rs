@@ -17,7 +17,7 @@ impl Folder {
     /// A folder for temporary files whose name contains `name` and this process; each call makes another one.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// The folder cannot be made.
     #[must_use]
     #[track_caller]
     pub fn new(name: &str) -> Folder {
@@ -27,7 +27,7 @@ impl Folder {
     /// [`Folder::new`] in memory, as the directory of buses.
     ///
     /// # Panics
-    /// It cannot be made.
+    /// The folder cannot be made.
     #[must_use]
     #[track_caller]
     pub fn in_memory(name: &str) -> Folder {
@@ -53,7 +53,7 @@ impl Folder {
     /// Every user may pass and list it, for tests of its contents.
     ///
     /// # Panics
-    /// Its mode cannot be changed.
+    /// The mode of the folder cannot be changed.
     #[must_use]
     #[track_caller]
     pub fn for_every_user(self) -> Folder {
@@ -70,7 +70,7 @@ impl Folder {
     }
 }
 
-/// As its path.
+/// Prints the path.
 impl fmt::Debug for Folder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path.fmt(f)

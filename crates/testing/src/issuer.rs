@@ -9,7 +9,7 @@ pub struct Issuer(rcgen::CertifiedIssuer<'static, KeyPair>);
 pub struct Issued {
     /// The certificate.
     pub certificate_pem: String,
-    /// Its key.
+    /// Private key.
     pub key_pem: String,
 }
 
@@ -23,7 +23,7 @@ impl Issuer {
         Issuer(rcgen::CertifiedIssuer::self_signed(params, key).expect("an issuer"))
     }
 
-    /// Its certificate.
+    /// Certificate of the issuer.
     pub fn pem(&self) -> String {
         self.0.pem()
     }
@@ -33,7 +33,7 @@ impl Issuer {
         self.issue_with(host, |_| {})
     }
 
-    /// One whose time is over.
+    /// Issues a certificate that has expired.
     pub fn expired(&self, host: &str) -> Issued {
         self.issue_with(host, |params| {
             params.not_before = date_time_ymd(2020, 1, 1);

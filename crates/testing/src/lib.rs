@@ -1,13 +1,13 @@
-//! What tests, the lab and the load test share.
+//! Code shared by tests, the lab and the load test.
 //!
 //! # Never
 //! Is a dependency of a library, those two excepted; depends on another of our crates than `shm`, since these use this for their own tests.
 //!
 //! # Path
-//! None.
+//! No message passes through this crate.
 //!
 //! # Tests
-//! Those that use it.
+//! Covered by the tests that use it.
 
 pub mod built;
 mod folder;

@@ -1,4 +1,4 @@
-//! Ports for what must name one before somebody binds it.
+//! Free ports for settings that must name a port before it is bound.
 
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,8 +10,8 @@ const PORTS: u32 = 12_000;
 /// The first of `count` consecutive ports that are free on this host for UDP and TCP, and that this process is not
 /// given again; none if there are no such ports, or `count` is 0 or above 1,000.
 ///
-/// With its default settings (`ip_local_port_range`) Linux never chooses one of them for another socket, as it does with a
-/// port that was bound as 0 and closed again. Each process begins elsewhere.
+/// With its default settings (`ip_local_port_range`) Linux never chooses one of these ports for another socket; a port
+/// that was bound as 0 and closed again has no such guarantee. Each process begins at another number.
 pub fn free_ports(count: u32) -> Option<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     if !(1..=1_000).contains(&count) {

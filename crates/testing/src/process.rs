@@ -45,7 +45,7 @@ impl Process {
         process
     }
 
-    /// Starts a command whose standard streams are those of the command.
+    /// Starts a command with the standard streams that the command states.
     ///
     /// # Panics
     /// The command does not start.
@@ -63,7 +63,7 @@ impl Process {
     /// The pipe that is standard output of a process with its own streams.
     ///
     /// # Panics
-    /// It is none, or has been taken.
+    /// Standard output is not a pipe, or was taken before.
     pub fn pipe(&mut self) -> ChildStdout {
         self.child.stdout.take().expect("a pipe")
     }
@@ -173,7 +173,7 @@ impl Process {
     /// Sends a signal by its name without `SIG`.
     ///
     /// # Panics
-    /// It cannot be sent.
+    /// The signal cannot be sent.
     #[track_caller]
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill")
@@ -185,7 +185,7 @@ impl Process {
     /// Kills it with SIGKILL, and reaps it.
     ///
     /// # Panics
-    /// It has been reaped.
+    /// The process has been reaped.
     #[track_caller]
     pub fn kill(&mut self) {
         self.child.kill().expect("our child");
@@ -230,7 +230,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only if it has been reaped.
+        // Both calls fail only if the process has been reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

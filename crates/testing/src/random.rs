@@ -56,7 +56,7 @@ impl Random {
     /// One of the items.
     ///
     /// # Panics
-    /// If there are none.
+    /// If the list is empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }
@@ -79,8 +79,8 @@ pub fn seeds(usual: u64) -> Range<u64> {
     }
 }
 
-/// Runs each seed, printed first, on this number of threads: for tests that wait, and for the longest of a program, at the end
-/// of which a processor would be idle. The results are in no order.
+/// Runs each seed, printed first, on this number of threads: for tests that wait, and for the longest test of a
+/// program, at the end of which a processor would be idle. The results are in no order.
 ///
 /// # Panics
 /// If a seed panics; the others end first.

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::Folder;
 
-    /// A test that is started again knows its role; in the run of all tests there is none.
+    /// A test that is started again knows its role; in the run of all tests it has no role.
     #[test]
     fn a_role_is_played_in_the_process_that_has_it() {
         const TEST: &str = "role::tests::a_role_is_played_in_the_process_that_has_it";

@@ -1,4 +1,4 @@
-//! Tests that lack a file or a program pass without a check, and say so: one line each, also in the file that the
+//! Tests that lack a file or a program pass without a check, and report this: one line each, also in the file that the
 //! environment names, which `.ci/run` counts.
 
 use std::fs::OpenOptions;
@@ -38,7 +38,7 @@ fn folder(variable: &str, what: &str) -> Option<PathBuf> {
 /// The file of `TOUCHLINE_SKIPPED` cannot be written: a skip must not remain unseen.
 pub fn skip(why: &str) {
     let line = line(std::thread::current().name(), why);
-    // Not by `eprintln!`: the harness discards the output of a test that passes.
+    // `eprintln!` is not used: the harness discards the output of a test that passes.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(list) = std::env::var_os(LIST) {
         add(Path::new(&list), &line).expect("the file of TOUCHLINE_SKIPPED");
@@ -50,7 +50,7 @@ fn line(test: Option<&str>, why: &str) -> String {
     format!("SKIPPED {test}: {why}\n")
 }
 
-/// In one write at the end, so that lines of several test programs do not mix.
+/// One write at the end, so that lines of several test programs do not mix.
 fn add(list: &Path, line: &str) -> std::io::Result<()> {
     let mut list = OpenOptions::new().append(true).create(true).open(list)?;
     list.write_all(line.as_bytes())

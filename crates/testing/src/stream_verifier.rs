@@ -44,7 +44,7 @@ impl fmt::Display for Tally {
 /// A violation of the ring's protocol, or of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// A delivered message differs from the one that was sent with this number.
+    /// A delivered message differs from the sent one of this number.
     Wrong {
         /// The number.
         sequence: u64,
@@ -111,7 +111,7 @@ impl<M: Words> StreamVerifier<M> {
         }
     }
 
-    /// Reads the next message or event; `false` if there is none.
+    /// Reads the next message or event; `false` if there is nothing to read.
     ///
     /// # Errors
     /// The violation.

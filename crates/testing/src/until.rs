@@ -47,7 +47,8 @@ impl<T, E: Debug> Condition for Result<T, E> {
 /// Looks until the condition holds, and returns its value. The first looks follow each other at once, later ones after up to 2 ms.
 ///
 /// # Panics
-/// The condition does not hold within `limit`: with `what` and the last seen value. The last look is after the limit.
+/// The condition does not hold within `limit`; the message has `what` and the last seen value. The last check is after
+/// the limit.
 #[track_caller]
 pub fn until<C: Condition>(
     what: &str,
