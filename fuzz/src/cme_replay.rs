@@ -27,7 +27,7 @@ fn run(bytes: &[u8]) {
     assert_eq!(pieces, whole, "another answer in pieces of {piece}");
 }
 
-/// What a session for the packets 1 to `last` makes of `bytes`, given in pieces: the packets and the end.
+/// Output of a session for the packets 1 to `last`, given `bytes` in pieces: the packets and the end.
 fn answers(bytes: &[u8], last: u32, piece: usize) -> Vec<String> {
     let credentials = Credentials::new("user", "password").expect("both can be sent");
     let mut session = Session::new(credentials, CHANNEL, PACKET_BYTES_MAX);
@@ -60,7 +60,7 @@ fn answers(bytes: &[u8], last: u32, piece: usize) -> Vec<String> {
     log
 }
 
-/// Whole conversations, and what real servers would send of real captures.
+/// Whole conversations, and the answers of real servers with real captures.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = vec![
         conversation(&[admin(1, 16, &[b'x'; 180])]),

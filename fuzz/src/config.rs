@@ -15,7 +15,7 @@ pub(crate) const TARGET: Target = Target {
 /// The channel that is asked for; the seeds have it.
 const CHANNEL: u32 = 340;
 
-/// Both readers take a path and nothing else, so the bytes go through a file. A channel file starts with `<`.
+/// Both readers take only a path, so the bytes go through a file. A channel file starts with `<`.
 fn run(bytes: &[u8]) {
     let file = Scratch::new();
     file.write(bytes);

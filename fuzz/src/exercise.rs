@@ -38,7 +38,7 @@ pub struct Failure {
     pub target: &'static str,
     /// The bytes.
     pub input: Vec<u8>,
-    /// What happened.
+    /// Description of the fault.
     pub what: String,
 }
 

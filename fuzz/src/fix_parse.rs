@@ -123,7 +123,7 @@ fn market_data(message: &Message<'_>) {
     }
 }
 
-/// The fields of a message, byte by byte; nothing if one is none.
+/// The fields of a message, byte by byte; `None` if one of them is malformed.
 fn slow(bytes: &[u8]) -> Option<Vec<(u32, &[u8])>> {
     let pairs = [
         (90, 91),

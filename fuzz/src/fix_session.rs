@@ -29,7 +29,7 @@ fn run(bytes: &[u8]) {
     assert_eq!(pieces, whole, "another answer in pieces");
 }
 
-/// What the session says to it all.
+/// Output of the session for the whole input.
 fn said(choice: u8, bytes: &[u8], piece: usize) -> Vec<u8> {
     let mut session = Session::new(settings(choice), Memory::new(64, 8 * 1_024));
     let mut now = ReceiveTime::at(BEGIN_NS);

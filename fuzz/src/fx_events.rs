@@ -18,7 +18,7 @@ pub(crate) const TARGET: Target = Target {
     seeds,
 };
 
-/// Each part behind its length, two bytes.
+/// Each part follows its length, two bytes.
 fn run(mut bytes: &[u8]) {
     let mut decoder = Decoder::default();
     let mut late = Decoder::joined(b"");

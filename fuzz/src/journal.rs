@@ -78,7 +78,7 @@ fn read(segments: &[Vec<u8>]) {
     }
 }
 
-/// A record has its bytes in its segment; a `Gap` that the reader itself says has no sequence.
+/// Checks that a record has its bytes in its segment; a `Gap` made by the reader has no sequence.
 fn check(segments: &[Vec<u8>], entry: &Entry<'_>) {
     if entry.head.kind == kind::GAP && entry.sequence.is_none() {
         return;
@@ -215,7 +215,7 @@ fn seed_segment(index: u64, begin: Begin) -> (Vec<u8>, Begin) {
     (input, next)
 }
 
-/// The seeds are what they are meant to be: two whole segments.
+/// The seeds are two complete segments.
 #[test]
 fn the_seeds_are_journals() {
     let verdicts = seeds().into_iter().map(|seed| {

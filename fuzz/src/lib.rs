@@ -5,7 +5,7 @@
 //! in plain Rust; the program `libfuzzer` lets coverage choose the inputs (`cargo xtask fuzz`).
 //!
 //! # Never
-//! Part of what we ship. A target never depends on anything but its bytes: no clock, no state between runs.
+//! Part of the shipped product. A target depends only on its bytes: no clock, no state between runs.
 //!
 //! # Path
 //! Bytes enter at [`Target::run`]; nothing leaves but a panic.
@@ -52,12 +52,12 @@ pub const TARGETS: &[Target] = &[
     schema_compiler::TARGET,
 ];
 
-/// One thing that takes bytes from outside.
+/// A fuzz target: code that reads untrusted bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name on the command line.
+    /// Name of the target on the command line.
     pub name: &'static str,
-    /// What it holds, in one line.
+    /// Properties of the target, in one line.
     pub about: &'static str,
     /// Takes any bytes; panics when a property does not hold.
     pub run: fn(&[u8]),

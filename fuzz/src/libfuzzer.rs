@@ -1,6 +1,6 @@
 //! The targets under libFuzzer, one program for all; `cargo xtask fuzz` builds and drives it.
 //!
-//! The environment says what to do: `TOUCHLINE_FUZZ=list` prints the names of the targets, `seeds:NAME:FOLDER` writes
+//! The environment selects the work: `TOUCHLINE_FUZZ=list` prints the names of the targets, `seeds:NAME:FOLDER` writes
 //! the seeds of one, `run:NAME` lets libFuzzer run it.
 
 #![no_main]

@@ -1,6 +1,7 @@
 //! A channel of CME MDP 3.0: packets on any feed and line, at any pace, through feed and books to a subscriber.
 //!
-//! State, not just bytes: what an earlier packet left behind meets the next one. The input is a sequence of
+//! The input tests state as well as bytes: each packet meets the state that earlier ones left. The input is a sequence
+//! of
 //!
 //! ```text
 //! | head u8 | length u16 | payload |      head: feed in bits 0-1, line in bit 2, milliseconds since the last one above
@@ -94,7 +95,7 @@ fn run(bytes: &[u8]) {
     for (head, payload) in packets(bytes) {
         let feed = FEEDS[usize::from(head & 3)];
         let line = if head & 4 == 0 { Line::A } else { Line::B };
-        // What replay brings has no line: it takes the place of one of the definitions'.
+        // Packets of the replay have no line: they take the place of a line of definitions.
         let is_replay = choice & 2 != 0 && (feed, line) == (FeedType::Definition, Line::B);
         let feed = if is_replay { FeedType::Replay } else { feed };
         if choice & 4 != 0 && is_replay && payload.is_empty() {
@@ -157,7 +158,7 @@ fn assert_not_fresh_while_awaiting(path: &cme::CmePipeline<Local<Mirror>>) {
     }
 }
 
-/// Each packet of the incremental feed is counted once on its line and once by what became of it.
+/// Each packet of the incremental feed is counted once on its line and once by its outcome.
 fn assert_counted(counters: &Counters, incremental: u64) {
     assert_eq!(
         counters.packets_a + counters.packets_b,

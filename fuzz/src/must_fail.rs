@@ -1,4 +1,4 @@
-//! A fault on purpose, behind a few bytes: what looks for faults must find this one.
+//! A fault on purpose, behind a few bytes, which the search must find.
 
 use crate::Target;
 

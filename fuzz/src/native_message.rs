@@ -23,7 +23,7 @@ pub(crate) const TARGET: Target = Target {
 /// Entries that the decoder has room for; fewer than a message may have.
 const ROOM: usize = 1_000;
 
-/// Each message stands behind its length, a little-endian 16-bit integer; the last may be cut.
+/// Each message follows its length, a little-endian 16-bit integer; the last may be cut.
 fn run(bytes: &[u8]) {
     let mut room = Room::new();
     let mut decoder = Decoder::new();

@@ -24,7 +24,7 @@ fn run(bytes: &[u8]) {
         next: 1,
     });
     if is_packed(bytes) && whole.error.is_some() {
-        // How much a broken stream still gives before it fails depends on the pieces; what it gives does not.
+        // The number of frames before a broken stream fails depends on the pieces; the frames themselves do not.
         assert!(
             pieces.error.is_some(),
             "read in pieces, a broken file is whole"
@@ -47,7 +47,7 @@ fn is_packed(bytes: &[u8]) -> bool {
     )
 }
 
-/// What a person would see of a file: each frame, as a digest, and how it ended.
+/// Contents of a file: each frame, as a digest, and the error at the end.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Reading {
     frames: Vec<u64>,

@@ -41,7 +41,7 @@ fn run(bytes: &[u8]) {
     resume(&memory);
 }
 
-/// A reader comes to an end, or to something that it says again for ever, within the words that there are.
+/// A reader comes to an end, or to a lasting error, within the number of words.
 fn read(memory: &Memory) {
     let Ok(mut reader) = Reader::attach(memory.clone()) else {
         return;

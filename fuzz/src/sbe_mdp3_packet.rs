@@ -26,7 +26,7 @@ fn run(bytes: &[u8]) {
     }
     let mut lines = Lines::default();
     write!(lines, "{packet}").expect("a checked packet prints");
-    // Each line stands for bytes of its own: a group whose entries take no space must not go on for ever.
+    // Each line comes from bytes of its own: a group whose entries take no space must not continue without end.
     assert!(
         lines.count <= bytes.len(),
         "{} lines from {} bytes",

@@ -1,4 +1,4 @@
-//! Where the search starts: inputs that are nearly right, from real captures when these are at hand.
+//! Start of the search: nearly valid inputs, from real captures if they are present.
 
 use std::{
     env, fs,

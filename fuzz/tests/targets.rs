@@ -5,7 +5,7 @@ use touchline_fuzz::{MUST_FAIL, TARGETS, Target, exercise, seeds, target};
 /// Enough to reach every branch of a check, in about a second a target.
 const ROUNDS: usize = 20_000;
 
-/// The same every time, unless `SEED` says otherwise.
+/// A fixed seed, unless `SEED` states another.
 fn seed() -> u64 {
     std::env::var("SEED")
         .ok()
