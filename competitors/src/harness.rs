@@ -1,4 +1,4 @@
-//! What every rival shares: the command line, the second process, pinning, the two measurements and the line of JSON.
+//! Code shared by all rivals: the command line, the second process, pinning, the two measurements and the line of JSON.
 //!
 //! A subject has a small number of roles. The process that was started is the one that pings or publishes, on the first
 //! CPU; it starts itself again for each other role (`--role echo`, `reader`, `driver`), and those die with it.
@@ -25,7 +25,7 @@ use std::{
     time::Instant,
 };
 
-/// Which of the two measurements.
+/// Kind of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bench {
     /// Ping-pong: nanoseconds from before the send to after the answer was checked.
@@ -49,9 +49,9 @@ pub struct Request {
     pub cpus: [usize; 2],
     /// Reader processes of the throughput measurement.
     pub readers: usize,
-    /// Which process this is; `None` is the one that was started by hand.
+    /// Role of this process; `None` in the process that was started by hand.
     pub role: Option<String>,
-    /// Which of the peers of that role.
+    /// Index among the peers of that role.
     pub index: usize,
     /// A folder in memory that all processes of this run share, removed at the end.
     pub session: PathBuf,
@@ -146,7 +146,8 @@ impl Request {
         self.cpus[(self.index + 1) % 2]
     }
 
-    /// Nothing arrived, or nothing can be sent: spin where each process has a CPU to itself, else let the others run.
+    /// Waits a moment when nothing arrived or nothing can be sent: spins if each process has a CPU to itself, else lets
+    /// the others run.
     #[inline]
     pub fn idle(&self) {
         if self.readers == 1 {
@@ -195,7 +196,7 @@ fn number<T: FromStr>(name: &str, text: &str) -> Result<T> {
         .with_context(|| format!("--{name}: {text} is not a number that fits"))
 }
 
-/// Runs a subject: `body` gets the request and does what its role says.
+/// Runs a subject: `body` gets the request and acts in its role.
 pub fn main(subject: &str, known: &[(&str, &str)], body: fn(Request) -> Result<()>) -> ExitCode {
     match Request::parse(known).and_then(|request| run(request, body)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -221,11 +222,11 @@ fn run(mut request: Request, body: fn(Request) -> Result<()>) -> Result<()> {
     result
 }
 
-/// The folder of a run, followed by the number of its first process. What a library makes beside it in /dev/shm must
-/// have a name that starts the same.
+/// Folder of a run, followed by the number of its first process. Files that a library makes in /dev/shm must have a
+/// name with the same start.
 const SESSIONS: &str = "/dev/shm/touchline-rival-";
 
-/// Removes what belongs to the processes that `is_over` picks, such as those that were killed.
+/// Removes the files of the processes that `is_over` selects, such as killed ones.
 fn remove_sessions(is_over: impl Fn(&str) -> bool) {
     for path in fs::read_dir("/dev/shm")
         .into_iter()
@@ -269,8 +270,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts this program in another role and waits until it says that it is ready. From then on this run ends with
-    /// one line should that process fail.
+    /// Starts this program in another role and waits until it reports that it is ready. From then on a failure of that
+    /// process ends this run with one line.
     ///
     /// # Errors
     /// When it cannot be started, or ends before it was ready.
@@ -292,7 +293,7 @@ impl Peer {
         Ok(peer)
     }
 
-    /// A process that waits for the answer of a dead one spins for ever; this ends it.
+    /// Ends this run if the peer dies: a process that waits for the answer of a dead one would spin for ever.
     fn watch(&self) {
         let (wanted, role) = (self.wanted.clone(), self.role.clone());
         let process = WaitId::Pid(Pid::from_child(&self.child));
@@ -326,7 +327,7 @@ impl Drop for Peer {
     }
 }
 
-/// Tells the process that started this one that messages can come.
+/// Reports to the process that started this one that messages can come.
 ///
 /// # Errors
 /// When the pipe is closed.

@@ -16,7 +16,7 @@ use std::{
 
 const SUBJECT: &str = "aeron-ipc-c";
 
-/// The options; `best` stands for what [`BEST`] says.
+/// Options; `best` stands for the value in [`BEST`].
 const OPTIONS: &[(&str, &str)] = &[
     // Length of a term; three make the log.
     ("term-mib", "best"),
@@ -91,7 +91,7 @@ fn drive(request: &Request) -> Result<()> {
     let context = AeronDriverContext::new()?;
     context.set_dir(&directory(request).into_c_string())?;
     context.set_threading_mode(aeron_threading_mode_enum::AERON_THREADING_MODE_SHARED)?;
-    // In this order: the strategy takes its arguments when it is set.
+    // The order matters: the strategy takes its arguments when it is set.
     context.set_shared_idle_strategy_init_args(&request.text("driver-pause").into_c_string())?;
     context.set_shared_idle_strategy(c"sleeping")?;
     let term_bytes = (request.number::<f64>("term-mib")? * 1048576.0) as usize;

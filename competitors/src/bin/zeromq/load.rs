@@ -43,7 +43,7 @@ fn socket(context: &Context, kind: SocketType) -> Result<Socket, Failed> {
     Ok(socket)
 }
 
-/// The publisher. It waits for its readers instead of dropping what they have no room for.
+/// The publisher. It waits for slow readers instead of dropping messages.
 struct XPub {
     socket: Socket,
     _context: Context,
@@ -127,7 +127,7 @@ impl Receiver for Sub {
         Ok(TURN)
     }
 
-    /// The publisher says when its subscription has come.
+    /// The publisher reports when the subscription has arrived.
     fn is_ready(&mut self) -> Result<bool, Failed> {
         Ok(true)
     }

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         let role = arguments.next().unwrap_or_default();
         return match load::play(&role) {
             Ok(()) => ExitCode::SUCCESS,
-            // The command that started this process says why.
+            // The command that started this process reports the reason.
             Err(_) => ExitCode::FAILURE,
         };
     }
@@ -87,7 +87,7 @@ fn connect(request: &Request, context: &Context, kind: SocketType) -> Result<Soc
     Ok(socket)
 }
 
-/// How to wait: the flags of each call, zero to sleep in the kernel.
+/// Way of waiting: the flags of each call, zero to sleep in the kernel.
 fn wait(request: &Request) -> Result<c_int> {
     match request.text("wait") {
         "block" => Ok(0),
@@ -143,7 +143,7 @@ fn publish(request: &Request, context: &Context) -> Result<()> {
     let mut socket = bind(request, context, kind)?;
     if kind == SocketType::XPUB {
         switch_on(&mut socket, ZMQ_XPUB_NODROP)?;
-        // Tells of every subscription, not of new ones only.
+        // Reports every subscription, not only new ones.
         switch_on(&mut socket, ZMQ_XPUB_VERBOSE)?;
     }
     let readers = (0..request.readers)
