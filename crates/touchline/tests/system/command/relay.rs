@@ -81,9 +81,22 @@ fn tail_reads_a_bus_of_another_host() {
 /// also when the gateway is gone, with its own counters as it left them.
 #[test]
 fn a_received_bus_counts_its_books_as_a_gateway_does() {
-    let desk = Desk::bare("relay-counts");
+    counts_as_a_gateway("relay-counts", "tcp://127.0.0.1:0", 0);
+}
+
+#[cfg(feature = "aeron")]
+#[test]
+fn a_bus_received_over_aeron_counts_its_books_as_a_gateway_does() {
+    let port = touchline_testing::free_port();
+    let group = format!("aeron:udp?endpoint=239.255.91.75:{port}|interface=127.0.0.1");
+    counts_as_a_gateway("relay-counts-aeron", &group, 1);
+}
+
+/// The exchanges of two tests differ in the number that is added to their groups.
+fn counts_as_a_gateway(name: &str, to: &str, more: u32) {
+    let desk = Desk::bare(name);
     let root = Root::at(desk.folder.join("buses"));
-    let set = 1 + std::process::id() % 16_000;
+    let set = 1 + more + std::process::id() % 16_000;
     let exchange = format!("sim cme --groups {set} --write sim --instruments 20 --seconds 60");
     let mut exchange = desk.start(&exchange);
     let config = desk.path("sim/gateway.toml");
@@ -96,8 +109,12 @@ fn a_received_bus_counts_its_books_as_a_gateway_does() {
     };
     let is_ready = |bus: &str| counters(bus)[0] == Some(1);
     until("the gateway is not ready", || is_ready("cme-998"));
-    let mut send = Relay::start(&desk, &["cme-998", "--to", "tcp://127.0.0.1:0"]);
-    let _receive = Relay::start(&desk, &["--from", &send.address(), "--bus", "b"]);
+    let mut send = Relay::start(&desk, &["cme-998", "--to", to]);
+    let from = match to.starts_with("tcp:") {
+        true => send.address(),
+        false => to.to_owned(),
+    };
+    let _receive = Relay::start(&desk, &["--from", &from, "--bus", "b"]);
     until("the received bus is not ready", || is_ready("b"));
     until("they count different books", || {
         counters("b") == counters("cme-998")
