@@ -236,6 +236,7 @@ fn count(stream: &FaultStream, shared: &Shared) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_testing::{PATIENCE, until};
 
     fn socket() -> UdpSocket {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
@@ -261,12 +262,10 @@ mod tests {
         assert_eq!(&bytes[..length], b"answer");
 
         forwarder.set(&[Fault::Drop { share: 0.5 }]);
-        let start = Instant::now();
-        while forwarder.forwarded().lost < 20 {
+        until("20 losses", PATIENCE, || {
             sender.send_to(b"x", forwarder.address()).expect("it goes");
-            thread::sleep(Duration::from_micros(200));
-            assert!(start.elapsed() < Duration::from_secs(10), "nothing is lost");
-        }
+            forwarder.forwarded().lost >= 20
+        });
         let forwarded = forwarder.forwarded();
         assert!(
             forwarded.data > 5 && forwarded.answers == 1,
@@ -283,11 +282,7 @@ mod tests {
         sender
             .send_to(b"lost", forwarder.address())
             .expect("it goes");
-        let start = Instant::now();
-        while forwarder.forwarded().lost == 0 {
-            assert!(start.elapsed() < Duration::from_secs(10), "not lost");
-            thread::sleep(PAUSE);
-        }
+        until("a loss", PATIENCE, || forwarder.forwarded().lost > 0);
         forwarder.set_down(false);
         sender.send_to(b"up", forwarder.address()).expect("it goes");
         let mut bytes = [0; 16];

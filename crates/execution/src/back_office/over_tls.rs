@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use touchline_net::Connection;
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
 use touchline_session::fix::{Event, Memory, Role, Session, Settings};
-use touchline_testing::Folder;
 use touchline_testing::issuer::{Issued, Issuer};
+use touchline_testing::{Folder, until};
 use touchline_types::ReceiveTime;
 
 /// Timeout of every step.
@@ -68,12 +68,10 @@ impl Port {
     /// Works until the acceptor reports a line, and returns the oldest line not yet returned.
     #[track_caller]
     fn line(&mut self) -> String {
-        let start = Instant::now();
-        while self.said.is_empty() {
-            assert!(start.elapsed() < HANGS, "nothing is said");
+        until("a line", HANGS, || {
             self.work();
-            std::thread::sleep(Duration::from_micros(200));
-        }
+            !self.said.is_empty()
+        });
         self.said.remove(0)
     }
 
@@ -94,12 +92,10 @@ impl Port {
 
     /// Ends a handshake, or fails in it. In TLS 1.3 the answer to a client's certificate comes later.
     fn greet(&mut self, connection: &mut Connection) {
-        let start = Instant::now();
-        while let Ok(false) = connection.is_ready(0) {
-            assert!(start.elapsed() < HANGS, "the handshake does not end");
+        until("the end of the handshake", HANGS, || {
             self.work();
-            std::thread::sleep(Duration::from_micros(200));
-        }
+            !matches!(connection.is_ready(0), Ok(false))
+        });
     }
 
     /// Logs on and receives this many reports: their ExecIDs.
@@ -135,11 +131,10 @@ impl Port {
     /// The address has to wait, and is served after that.
     fn waits(&mut self, ours: &Issued) {
         let mut connection = self.connect(Some(ours));
-        let start = Instant::now();
-        while connection.is_ready(0).is_ok() {
-            assert!(start.elapsed() < HANGS, "the address does not wait");
+        until("the wait of the address", HANGS, || {
             self.work();
-        }
+            connection.is_ready(0).is_err()
+        });
         self.now_ns += 2 * SECOND_NS;
         self.logs_on(Some(ours));
     }
@@ -192,20 +187,16 @@ fn a_failed_handshake_is_one_line_and_delays_nobody() {
         port.greet(&mut connection);
         let line = port.line();
         assert!(line.starts_with(begin) && line.contains(why), "{line}");
-        let start = Instant::now();
-        while connection.receive(&mut [0; 64]).is_ok() {
-            assert!(start.elapsed() < HANGS, "it is not closed");
-        }
+        until("the end of the connection", HANGS, || {
+            connection.receive(&mut [0; 64]).is_err()
+        });
     }
     let ours = port.clients.issue("ops");
     port.logs_on(Some(&ours));
     // The silent one has had its time, and was still open.
     port.now_ns += 10 * SECOND_NS;
     let end = format!("{begin}it did not finish the TLS handshake");
-    let start = Instant::now();
-    while port.line() != end {
-        assert!(start.elapsed() < HANGS, "the silent client is not closed");
-    }
+    until("the end of the silent client", HANGS, || port.line() == end);
     drop(silent);
 }
 

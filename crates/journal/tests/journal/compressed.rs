@@ -1,10 +1,9 @@
 //! Compressed segments: the same records, readable by other tools, damage noticed, no moment without a copy.
 
-use crate::place::{Place, append, body, options};
+use crate::place::{Place, append, body, options, until_durable};
 use crate::round_trip::bodies;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 use touchline_journal::{Error, Journal, Verdict, compress, read, repair, verify};
 
 /// Records of each run.
@@ -69,11 +68,7 @@ fn compressed_segments_have_the_same_records_and_another_run_continues_them() {
         Journal::open(&place.journal(), &place.bus(), &options(), 20).expect("a start");
     assert_eq!(journal.report().next_sequence, before.next_sequence);
     append(&mut journal, 2 * RECORDS);
-    let begun = Instant::now();
-    while journal.durable() < journal.position() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "never durable");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until_durable(&journal);
     assert_eq!(
         compress(&place.journal()).expect("beside the writer").len(),
         1

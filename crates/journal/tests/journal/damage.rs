@@ -1,11 +1,10 @@
 //! Every truncation of a sample, a flipped bit in each of its bytes, and the effects of a repair.
 
-use crate::place::{Place, append, body, options};
+use crate::place::{Place, append, body, options, until_durable};
 use crate::round_trip::bodies;
 use crate::second_reader;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 use touchline_journal::{Error, Journal, Verdict, read, repair, verify};
 
 /// A closed journal of two runs: its bodies, and the path of its first segment.
@@ -133,11 +132,7 @@ fn a_start_refuses_damage_below_the_claims_of_the_last_segment() {
     let bus = place.bus();
     let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
     (0..4).for_each(|number| append(&mut journal, number));
-    let begun = Instant::now();
-    while journal.durable() < journal.position() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "never durable");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until_durable(&journal);
     (4..8).for_each(|number| append(&mut journal, number));
     journal.close(9).expect("it closes");
     let path = place.journal().join("0000000001.tlj");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use touchline_journal::format::Alignment;
 use touchline_journal::{Journal, Options, Record};
 use touchline_shm::segment::{Root, WriterLock};
-use touchline_testing::Folder;
+use touchline_testing::{Folder, PATIENCE, until};
 
 /// A directory of one test.
 pub struct Place {
@@ -85,6 +85,13 @@ pub fn append(journal: &mut Journal, number: u64) {
         }
     }
     panic!("the tail was full for a minute");
+}
+
+/// Waits until the disk has all records.
+pub fn until_durable(journal: &Journal) {
+    until("the disk", PATIENCE, || {
+        journal.durable() >= journal.position()
+    });
 }
 
 /// Body of a record by its number: 8 to 307 bytes.

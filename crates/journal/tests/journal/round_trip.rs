@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use touchline_journal::{
     Error, Journal, Mode, Options, Record, Refused, Verdict, compress, read, read_from, verify,
 };
+use touchline_testing::{PATIENCE, until};
 
 /// Bodies of the records of stream 1.
 pub fn bodies(place: &Place) -> Vec<Vec<u8>> {
@@ -101,11 +102,7 @@ fn a_record_is_safe_in_mode_disk_when_the_disk_has_it() {
         body: b"order",
     };
     let at = journal.append(&record).expect("it is appended");
-    let start = Instant::now();
-    while !journal.is_safe(&at) {
-        assert!(start.elapsed() < Duration::from_secs(60), "never durable");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the disk", PATIENCE, || journal.is_safe(&at));
     assert!(journal.durable() >= at.end);
     assert_eq!(
         second_reader::read(&place.journal())

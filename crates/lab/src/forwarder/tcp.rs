@@ -263,6 +263,7 @@ impl Direction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_testing::{PATIENCE, until};
 
     /// A server that answers with these bytes, and its address.
     fn server(bytes: Vec<u8>) -> SocketAddr {
@@ -300,12 +301,13 @@ mod tests {
         assert_eq!(received(&forwarder), (bytes.clone(), None));
         // The forwarder counts after it sends.
         let counted = |what: fn(&TcpForwarded) -> bool| {
-            let start = Instant::now();
-            while !what(&forwarder.forwarded()) {
+            until("the counters", PATIENCE, || {
                 let forwarded = forwarder.forwarded();
-                assert!(start.elapsed() < Duration::from_secs(60), "{forwarded:?}");
-                thread::sleep(PAUSE);
-            }
+                match what(&forwarded) {
+                    true => Ok(()),
+                    false => Err(forwarded),
+                }
+            });
         };
         counted(|counts| {
             (counts.bytes, counts.resets) == (50_004, 0) && counts.segments > 50_000 / 7

@@ -4,8 +4,7 @@
 use crate::processes::{PATIENCE, Place, Process, Processes};
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
-use std::thread;
-use std::time::{Duration, Instant};
+use touchline_testing::until;
 
 /// Books are stale after this silence.
 const STALE_AFTER_MS: u64 = 1_500;
@@ -42,16 +41,13 @@ fn number(line: &str, name: &str) -> Option<u64> {
 /// Waits for a new line of this event, and returns it without its time.
 #[track_caller]
 fn line_of(gateway: &Process, event: &str, before: usize) -> String {
-    let start = Instant::now();
-    loop {
+    until(event, PATIENCE, || {
         let said = gateway.said("err");
         let is_of = |line: &&str| line.split(' ').nth(2) == Some(event);
-        if let Some(line) = said.lines().skip(before).find(is_of) {
-            return line.split_once(' ').expect("a time").1.to_owned();
-        }
-        assert!(start.elapsed() < PATIENCE, "no {event}: {said}");
-        thread::sleep(Duration::from_millis(20));
-    }
+        let line = said.lines().skip(before).find(is_of);
+        let line = line.map(|line| line.split_once(' ').expect("a time").1.to_owned());
+        line.ok_or(said)
+    })
 }
 
 fn count(gateway: &Process) -> usize {
@@ -148,11 +144,9 @@ fn every_log_line_is_valid_json() {
     exchange.tell("quit");
     // The bus is removed: the failure is a line of the same form.
     std::fs::remove_dir_all(processes.path("buses")).expect("the session's folder");
-    let start = Instant::now();
-    while !gateway.said("err").contains("\"event\":\"failed\"") {
-        assert!(start.elapsed() < PATIENCE, "{}", gateway.said("err"));
-        thread::sleep(Duration::from_millis(20));
-    }
+    until("the failure", PATIENCE, || {
+        gateway.said("err").contains("\"event\":\"failed\"")
+    });
     let said = gateway.said("err");
     let lines: Vec<Value> = said
         .lines()
