@@ -71,7 +71,7 @@ pub(crate) struct Gate {
     recent: VecDeque<u64>,
     /// Times of the refused ones.
     refused: VecDeque<u64>,
-    /// Begin of the second in which answers are counted that the journal does not have, and their number.
+    /// Start of the present second, and the number of answers in it that the journal lacks.
     answered: (u64, u32),
 }
 

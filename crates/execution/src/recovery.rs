@@ -184,7 +184,7 @@ pub(crate) fn recover_from(
 /// Kind of the record that describes the stream.
 const STREAM_KIND: u16 = touchline_journal::format::kind::STREAM;
 
-/// Whether the records of a stream can be handled again: by other rules its orders would have other states than at the banks.
+/// Whether the records of a stream can be handled again: under other rules its orders would have other states than at the banks.
 fn continues(description: &[u8]) -> Result<(), RecoveryError> {
     match Stream::decode(description) {
         Some(stream) if stream.version != records::VERSION => Err(RecoveryError::Version {

@@ -193,7 +193,7 @@ fn a_failed_handshake_is_one_line_and_delays_nobody() {
     }
     let ours = port.clients.issue("ops");
     port.logs_on(Some(&ours));
-    // The silent one has had its time, and was still open.
+    // The silent connection has had its time, and was open until now.
     port.now_ns += 10 * SECOND_NS;
     let end = format!("{begin}it did not finish the TLS handshake");
     until("the end of the silent client", HANGS, || port.line() == end);

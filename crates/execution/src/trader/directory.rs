@@ -45,7 +45,7 @@ impl Directory {
     }
 }
 
-/// Whether the path of a segment leads to the file that the journal made for it. One that is complete may be compressed since.
+/// Whether the path of a segment leads to the file that the journal made for it. A complete segment may be compressed since.
 fn is_made(journal: &Journal, number: u64, path: &Path) -> bool {
     let about = std::fs::symlink_metadata(path);
     let (about, made) = match (about, journal.made(number)) {

@@ -175,7 +175,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// The wall clock was set by this much, and is that much ahead of the engine's clock now.
+    /// Notes a step of the wall clock, and its distance ahead of the engine's clock after the step.
     pub fn wall_stepped(&mut self, step_ns: i64, wall_ahead_ns: i64) {
         // mutant: simulation: a step of the wall clock is ignored
         self.wall_ahead_ns = wall_ahead_ns;

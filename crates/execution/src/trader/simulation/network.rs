@@ -153,7 +153,7 @@ impl Line {
         }
     }
 
-    /// Whether something of a run before may still arrive at the bank.
+    /// Whether messages of an earlier run may still arrive at the bank.
     pub fn has_older(&self) -> bool {
         let of_bank = self.bank.is_some() && self.bank != self.engine;
         let mut unseen =

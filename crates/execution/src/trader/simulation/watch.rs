@@ -30,7 +30,7 @@ pub struct Parent {
     pub accepted: Option<(u64, u64)>,
 }
 
-/// When an order left, and its TransactTime (60).
+/// Time at which an order was sent, and its TransactTime (60).
 type Sent = (u64, String);
 
 /// Symbol and decimals of each pair.
@@ -53,7 +53,7 @@ pub struct Watch {
     rest: Vec<Vec<u8>>,
     /// Orders of the last second, and their limit, by bank.
     rates: Vec<(VecDeque<Sent>, usize)>,
-    /// When the wall clock of the engine's host was set, and by how much in all, nanoseconds.
+    /// Times at which the wall clock of the engine's host was set, each with the sum of the steps, nanoseconds.
     walls: Vec<(u64, i64)>,
     /// Epoch of the run.
     epoch: u64,

@@ -171,7 +171,7 @@ impl World {
     }
 }
 
-/// A kill is about to be executed. Some processes die in it. One that was executed before may have been lifted since.
+/// Notes that a kill is about to be executed, in which some processes die. An earlier kill may have been lifted since.
 fn kill(machine: &mut Machine, random: &mut Random, is_sound: bool, is_new: bool) {
     machine.watch.is_killing |= is_new;
     if !is_sound && random.chance(0.15) {
