@@ -20,7 +20,7 @@ pub enum FollowError {
         /// Version of the records.
         found: u16,
     },
-    /// A record is not one.
+    /// A record cannot be decoded.
     #[error("{journal}: record {sequence}: {error}")]
     Malformed {
         /// Directory of the journal.

@@ -180,7 +180,7 @@ impl Follower {
         matches!(publisher, Some(Ok(Some(_))))
     }
 
-    /// Passes on the new entries of the journal, which are those that may be added up. Returns their number.
+    /// Passes on the new entries of the journal; only these may be added up. Returns their number.
     ///
     /// # Errors
     /// The journal cannot be read, or is damaged.
