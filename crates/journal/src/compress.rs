@@ -110,7 +110,7 @@ fn open_unfinished(directory: &Path, unfinished: &str) -> Result<File, Error> {
         }
         Err(TryLockError::Error(source)) => return Err(Error::io("lock", unfinished)(source)),
     }
-    // A kill may have left a part.
+    // A killed compression may have left a part of the file.
     file.set_len(0).map_err(Error::io("empty", unfinished))?;
     Ok(file)
 }
