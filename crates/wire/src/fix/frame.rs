@@ -28,7 +28,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// All bytes, from `8=` to behind the last separator.
+    /// All bytes, from `8=` to the last separator, included.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }

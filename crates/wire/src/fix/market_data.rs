@@ -423,7 +423,7 @@ struct Face<'a> {
     time: &'a [u8],
 }
 
-/// Notes that a field was met, the first time.
+/// Notes a field; an error if it occurred before.
 #[inline(always)]
 fn once(seen: &mut u32, bit: u32) -> Result<(), Malformed> {
     if *seen & bit != 0 {

@@ -95,7 +95,7 @@ pub struct Reject<'a> {
 }
 
 impl<'a> Reject<'a> {
-    /// About a field with a proper tag.
+    /// Makes a reject about a field with a valid tag.
     pub fn new(reason: SessionRejectReason, tag: u32) -> Reject<'a> {
         Reject {
             reason,

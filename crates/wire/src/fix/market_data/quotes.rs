@@ -95,7 +95,7 @@ impl<'a> Quote<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Quotes<'a, S: Scan = Vectors> {
     tokens: Tokens<'a, S>,
-    /// A field that was looked at and not yet taken.
+    /// A field that was read ahead.
     next: Option<Found<'a>>,
     /// Sets that must still come, and entries of the present one.
     sets: u32,
