@@ -22,7 +22,8 @@ use touchline_transport::bus::{
     WriterLock,
 };
 
-/// Longest part of a batch, bytes: the names of a thousand pairs. A longer part is not published, and readers find it in the journal.
+/// Longest part of a batch, bytes: the names of a thousand pairs. A longer part is not published, and readers find it in
+/// the journal.
 const PART_BYTES_MAX: usize = 60_000;
 /// File with the batch that begins the run.
 const RUN: &str = "run";
