@@ -375,7 +375,7 @@ static inline const char *tl_desk_event_name(int value) {
 }
 
 
-// Bytes of a text in a struct, with the zero behind it. Every text that stands in one fits: none is cut.
+// Bytes of a text in a struct, with the zero behind it. Every text of a struct fits: none is cut.
 #define TL_TEXT 80
 
 // No price and no size.
@@ -427,7 +427,7 @@ typedef struct tl_options {
   uint8_t idle;
   // 1: books are not kept.
   uint8_t no_books;
-  // 1: only what is published from now on.
+  // 1: only messages published after the join.
   uint8_t live_only;
   // 1: the publisher waits for this reader, which needs a name.
   uint8_t lossless;
@@ -452,7 +452,7 @@ typedef struct tl_event {
   uint32_t instrument;
   // 1 if it is the last event of its venue packet that this reader is given.
   uint8_t end_of_batch;
-  // What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
+  // Action of a trade: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
   uint8_t action;
   // 1 if the steps of a change are the whole book: they begin with those that empty it.
   uint8_t whole;
@@ -838,7 +838,7 @@ tl_status tl_orders(struct tl_bus *bus,
 // Ends the loop of another thread, within a millisecond; may be called from a signal handler.
 //
 // Valid:
-// `bus` is of `tl_join`, and `tl_close` has not been called.
+// `bus` is of `tl_join`, and `tl_close` was not called.
 void tl_stop(const struct tl_bus *bus);
 
 // Leaves a bus; NULL is allowed.
@@ -899,7 +899,7 @@ tl_status tl_desk_send(struct tl_desk *desk,
 // Ends the loop of another thread, within a millisecond; may be called from a signal handler.
 //
 // Valid:
-// `desk` is of `tl_desk_join`, and `tl_desk_close` has not been called.
+// `desk` is of `tl_desk_join`, and `tl_desk_close` was not called.
 void tl_desk_stop(const struct tl_desk *desk);
 
 // Ends a parent and cancels its open orders.

@@ -47,7 +47,7 @@ pub struct tl_options {
     pub idle: u8,
     /// 1: books are not kept.
     pub no_books: u8,
-    /// 1: only what is published from now on.
+    /// 1: only messages published after the join.
     pub live_only: u8,
     /// 1: the publisher waits for this reader, which needs a name.
     pub lossless: u8,
@@ -305,7 +305,7 @@ pub unsafe extern "C" fn tl_orders(
 /// Ends the loop of another thread, within a millisecond; may be called from a signal handler.
 ///
 /// # Safety
-/// `bus` is of `tl_join`, and `tl_close` has not been called.
+/// `bus` is of `tl_join`, and `tl_close` was not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tl_stop(bus: *const tl_bus) {
     if !bus.is_null() {

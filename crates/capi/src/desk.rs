@@ -137,7 +137,7 @@ pub unsafe extern "C" fn tl_desk_send(
 /// Ends the loop of another thread, within a millisecond; may be called from a signal handler.
 ///
 /// # Safety
-/// `desk` is of `tl_desk_join`, and `tl_desk_close` has not been called.
+/// `desk` is of `tl_desk_join`, and `tl_desk_close` was not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tl_desk_stop(desk: *const tl_desk) {
     if !desk.is_null() {

@@ -42,7 +42,7 @@ pub struct tl_event {
     pub instrument: u32,
     /// 1 if it is the last event of its venue packet that this reader is given.
     pub end_of_batch: u8,
-    /// What a trade does: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
+    /// Action of a trade: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
     pub action: u8,
     /// 1 if the steps of a change are the whole book: they begin with those that empty it.
     pub whole: u8,

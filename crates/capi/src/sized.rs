@@ -80,7 +80,7 @@ pub unsafe fn take<T: Versioned>(from: *const T) -> Result<T, Failure> {
     }
 }
 
-/// Writes to the caller's struct what its version has; its size stays, and fields of later versions become 0.
+/// Writes the fields of the caller's version to its struct; its size stays, and fields of later versions become 0.
 ///
 /// # Safety
 /// `to` is NULL or valid for its size.
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(seen, [(size, 1, 0), (size, 2, 0), (size, 77, 5)]);
     }
 
-    /// A size that is none of a struct of any version is refused before anything is read or written: with the name, the size, and what to set.
+    /// A size that no version of a struct has is refused before anything is read or written: with the name, the size, and the value to set.
     #[test]
     fn a_size_that_is_none_is_refused_with_a_sentence() {
         let known = size_of::<tl_stats>();

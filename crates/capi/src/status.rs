@@ -1,4 +1,4 @@
-//! What a call returns, and the sentence of the last error.
+//! Result of a call, and the sentence of the last error.
 
 #![allow(unsafe_code, reason = "names that C programs link with")]
 

@@ -5,7 +5,7 @@
 use crate::status::Failure;
 use std::ffi::{CStr, c_char};
 
-/// Bytes of a text in a struct, with the zero behind it. Every text that stands in one fits: none is cut.
+/// Bytes of a text in a struct, with the zero behind it. Every text of a struct fits: none is cut.
 pub const TL_TEXT: usize = 80;
 
 /// # Safety

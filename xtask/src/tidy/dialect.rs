@@ -57,7 +57,6 @@ const BEFORE_NO: &str = "there ";
 /// Phrases in the comments of each crate or folder. These numbers may only fall.
 const MOST: &[(&str, usize)] = &[
     ("book", 1),
-    ("capi", 3),
     ("execution", 4),
     ("feed", 2),
     ("fx", 4),
