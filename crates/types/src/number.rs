@@ -80,7 +80,7 @@ pub struct Quantity(pub i64);
 impl Quantity {
     /// No quantity.
     pub const NULL: Quantity = Quantity(i64::MAX);
-    /// Nothing.
+    /// Quantity of zero.
     pub const ZERO: Quantity = Quantity(0);
 
     /// Whether this is [`Quantity::NULL`].

@@ -94,7 +94,7 @@ pub struct QuoteStream {
     pub value_date: u32,
     /// Validity of the provider's quotes.
     pub validity: Validity,
-    /// Whether it stands for no quote message of the provider: an update by a withdrawal, which does not make older quotes
+    /// Whether no quote message of the provider caused the update: an update by a withdrawal, which does not make older quotes
     /// fresh; a snapshot of before the first quote message.
     pub is_unquoted: bool,
 }

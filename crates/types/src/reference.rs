@@ -295,7 +295,7 @@ impl fmt::Debug for Legs {
     }
 }
 
-/// Reference data of an instrument. What the venue does not state is the null of its type.
+/// Reference data of an instrument. A field that the venue does not state has the null of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReferenceData {
     /// The venue; with the security id it names the instrument on every bus and after every restart.

@@ -1,4 +1,4 @@
-//! Native messages for another program to read, and what they say: the Rust half of `cargo xtask sbe-oracle`.
+//! Native messages for another program, and the fields that they contain: the Rust half of `cargo xtask sbe-oracle`.
 //!
 //! `write SEED COUNT STREAM DUMP` writes random messages of every template and the fields that our decoder reads in them;
 //! `dump STREAM DUMP` writes the fields that our decoder reads in messages that another program encoded.

@@ -151,7 +151,7 @@ pub fn mark_end_of_batch(message: &mut [u8]) {
 /// Offset of the [`Flags`] byte in a message.
 pub const FLAGS_AT: usize = size_of::<Header>() + core::mem::offset_of!(Head, flags);
 
-/// Makes what an encoded message states as live stale: its book or quotes, or the channel. For a reader whose publisher
+/// Marks the live state of an encoded message as stale: that of its book or quotes, or of the channel. For a reader whose publisher
 /// has ended or is stalled.
 ///
 /// Ignores a message without a validity, and bytes that are too short for a message.

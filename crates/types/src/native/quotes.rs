@@ -150,8 +150,8 @@ fn layout_of(stream: &QuoteStream) -> layout::QuoteStream {
     }
 }
 
-/// Cuts an update into those that fit messages of `bytes_max` bytes, each with the flags that say so; there is at
-/// least one. A reader applies none before the last.
+/// Cuts an update into parts that fit messages of `bytes_max` bytes, each with the flags that mark it as a part; there is at
+/// least one part. A reader applies no part before the last.
 pub fn quote_update_parts<'u>(
     update: &QuoteUpdate<'u>,
     bytes_max: usize,

@@ -47,7 +47,7 @@ pub enum Kind {
     Text(usize),
     /// A composite with these fields.
     Fields(&'static [Field]),
-    /// Nothing yet; written as zeros, not read.
+    /// Reserved bytes; written as zeros, not read.
     Reserved,
 }
 
@@ -140,7 +140,7 @@ field_types! {
 #[repr(transparent)]
 pub struct Text<const N: usize>(pub [u8; N]);
 
-/// Bytes that mean nothing.
+/// Bytes without a meaning.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(transparent)]
 pub struct Zeros<const N: usize>([u8; N]);
