@@ -49,7 +49,7 @@ use tree::Tree;
 pub struct Options {
     /// Whether the archives are unpacked, installed, started and removed again in separate roots.
     pub is_checked: bool,
-    /// Whether only the wheel is made, for this host, and checked: what can be done for each change.
+    /// Whether only the wheel is made, for this host, and checked: short enough for each change.
     pub is_wheel: bool,
     /// Profile of the build.
     pub profile: String,

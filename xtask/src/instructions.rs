@@ -84,7 +84,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Runs the benchmark under callgrind and returns what it prints.
+/// Runs the benchmark under callgrind and returns its output.
 fn count(program: &Path, arguments: &[&str], measured: &Measured, output: &Path) -> Result<String> {
     let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--cache-sim=yes"])

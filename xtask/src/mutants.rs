@@ -84,7 +84,7 @@ const PARTS: [&[&str]; 4] = [
 ];
 
 /// Mutants with these words first in their names are tried with every commit: they break an order of memory or the protocol of
-/// ring and last-value table, or a rule of journal or engine that only a simulation needs, which nothing else shows.
+/// ring and last-value table, or a rule of journal or engine that only a simulation needs; no other tool finds such a fault.
 const ALWAYS: [&str; 3] = ["ring", "image", "simulation"];
 
 /// Which mutants to try.
@@ -351,7 +351,7 @@ fn counts() {
         );
     }
 
-    /// Each place of it alone changes nothing that the test shows.
+    /// A mutant of several places: each place alone has no effect that the test finds.
     #[test]
     fn a_mutant_of_several_places_breaks_all_of_them_at_once() {
         let both = |find| Mutant {

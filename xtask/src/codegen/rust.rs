@@ -1,7 +1,7 @@
 //! Writes a schema as Rust for `touchline_wire`: tables of all messages, and a view in a file of its own for each that a
 //! book is made of.
 //!
-//! Supported is what the run-time part supports: little-endian schemas without variable-length data and without groups in
+//! Supported are the schemas of the run-time part: little-endian schemas without variable-length data and without groups in
 //! groups. Anything else is refused, never half written.
 
 mod field;
@@ -114,7 +114,7 @@ pub const SCHEMA_ID: u16 = {id};
 /// The newest schema version that the views and tables know.
 pub const SCHEMA_VERSION: u16 = {version};
 
-/// Checks a message as a whole, without its view. A template that is not known has nothing to be checked.
+/// Checks a message as a whole, without its view. A message of an unknown template is not checked.
 // Always inline: it is the body of the loop over the messages of a packet.
 #[inline(always)]
 pub(super) fn check(raw: RawMessage<'_>) -> Result<(), Malformed> {{
@@ -131,7 +131,7 @@ pub(super) fn check(raw: RawMessage<'_>) -> Result<(), Malformed> {{
     }
 }
 
-/// `accessors.rs`: what each view can be asked, in the order of the tables, for the test that compares the two.
+/// `accessors.rs`: the accessors of each view, in the order of the tables, for the test that compares the two.
 fn accessors(schema: &Schema) -> Result<File> {
     let mut text = format!(
         "{MARK}//! The accessors of each view, in the order of its table.\n\nuse super::*;\n\ncrate::mdp3::message::tests::accessors! {{\n"

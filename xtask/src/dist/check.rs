@@ -147,7 +147,7 @@ fn first_command(
     Ok(())
 }
 
-/// Nothing but the program.
+/// Checks a root that contains only the program.
 fn empty(all: &[&Made], path: &Path, report: &mut Report) -> Result<()> {
     let Some(root) = Root::empty(path, report)? else {
         return Ok(());

@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(base64(&[0xfb, 0xff]), "-_8");
     }
 
-    /// pyproject.toml is what others build from; the wheel states the same.
+    /// Others build from pyproject.toml; the wheel states the same.
     #[test]
     fn metadata_equal_those_of_the_project() {
         let project =

@@ -1,7 +1,7 @@
 //! Files of a library, and of the command, use each other in one direction only.
 //!
 //! A file uses another if it names an item of it, in a `use` or in a path that starts with `crate`, `super` or a child
-//! module. What counts is where the item is defined: a name that a module only passes on leads to the file behind it,
+//! module. The file that defines the item counts: a name that a module only passes on leads to the file behind it,
 //! and passing a name on is not a use. Declarations of modules, and tests, do not count.
 //!
 //! One pair is not a circle: a module and a child that no other file uses, the child's own children apart. The child is
@@ -201,7 +201,7 @@ fn without_parts(mut uses: Uses) -> Uses {
     uses
 }
 
-/// The file that defines what a path names, if it is one of these.
+/// The file that defines the item of a path, if it is one of these.
 fn definition(files: &BTreeMap<Module, File>, path: &[String], depth: usize) -> Option<Module> {
     let inside = (0..=path.len())
         .rev()

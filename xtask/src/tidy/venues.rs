@@ -9,7 +9,7 @@ const GENERIC: &[&str] = &["crates/gateway/src/", "crates/touchline/src/"];
 const PLACES: &[&str] = &[
     // The venues themselves, and the table.
     "crates/gateway/src/venues",
-    // The simulators, and what runs on them.
+    // The simulators, and the commands that use them.
     "crates/touchline/src/sim",
     "crates/touchline/src/demo",
     "crates/touchline/src/bench",

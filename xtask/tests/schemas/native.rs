@@ -222,7 +222,7 @@ fn camel_case(name: &str) -> String {
     camel
 }
 
-/// Every number of an enum means here what the schema calls it, and no other number means anything.
+/// Every number of an enum has the schema's meaning here, and no other number has a meaning.
 #[test]
 fn enums_have_the_names_and_numbers_of_the_schema() {
     type Named = fn(u8) -> Option<String>;
@@ -273,7 +273,7 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
     }
 }
 
-/// These take what they do not know as another case: an older reader reads what a newer writer names.
+/// These enums read an unknown value as another case: an older reader accepts the values of a newer writer.
 #[test]
 fn enums_that_may_grow_read_the_unknown_as_other() {
     type Named = fn(u8) -> String;

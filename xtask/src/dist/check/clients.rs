@@ -1,4 +1,4 @@
-//! Programs in C, C++ and Python against what a user installs, and the bus of a demo that runs meanwhile.
+//! Programs in C, C++ and Python that use the installed packages, and the bus of a demo that runs meanwhile.
 
 use super::Root;
 use crate::dist::report::{Report, must};

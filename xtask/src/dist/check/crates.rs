@@ -1,4 +1,4 @@
-//! The crates that a program of a user stands on: their public items are those of the list, and they compile as packages.
+//! The crates that a user's program depends on: their public items are those of the list, and they compile as packages.
 
 use crate::dist::report::{Report, must};
 use crate::public_api;
@@ -29,7 +29,7 @@ pub fn run(root: &Path, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Names of the packages that may be published: the client and everything that it stands on.
+/// Names of the packages that may be published: the client and all its dependencies.
 fn published(root: &Path) -> Result<Vec<String>> {
     let metadata = must(
         Command::new("cargo")
@@ -38,7 +38,7 @@ fn published(root: &Path) -> Result<Vec<String>> {
     )?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
     let packages = metadata["packages"].as_array().context("cargo metadata")?;
-    // Null is every registry, an empty list is none.
+    // `null` means every registry, an empty list none.
     let may = packages
         .iter()
         .filter(|package| package["publish"].is_null());

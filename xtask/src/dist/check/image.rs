@@ -114,7 +114,7 @@ impl Drop for Engine {
     }
 }
 
-/// A container in the background, stopped with what started it.
+/// A container in the background, stopped with the command that started it.
 struct Started(Child);
 
 impl Started {

@@ -28,7 +28,7 @@ impl Drop for Office {
 }
 
 impl Office {
-    /// Starts it, with what the folder has.
+    /// Starts it on the state of the folder.
     pub fn start(engine: &Engine, port: u16, folder: &Path) -> Result<Office> {
         fs::create_dir_all(folder)?;
         let output = File::create(folder.join("output"))?;

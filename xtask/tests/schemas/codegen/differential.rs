@@ -72,8 +72,8 @@ fn messages_with_a_wrong_size_are_refused() {
     }
 }
 
-/// Every packet of every CME capture at hand: the views agree with the oracle, and no byte is left over. Generated
-/// sessions hold damaged packets too: what the views take must still be what the oracle reads.
+/// Every packet of every CME capture of the folder: the views agree with the oracle, and no byte is left over. Generated
+/// sessions contain damaged packets too: a packet that the views accept must still equal the oracle's reading.
 #[test]
 fn packets_of_the_captures() {
     let (Some(captures), Some(schemas)) = (

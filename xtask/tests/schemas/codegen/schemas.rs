@@ -1,4 +1,4 @@
-//! The reader of schemas: what it must take, what it must refuse, and that hostile input neither stops nor crashes it.
+//! The reader of schemas: schemas that it must accept and refuse, and hostile input, which must neither stop nor crash it.
 
 use crate::codegen::{cme_templates, files};
 use std::fs;
@@ -9,7 +9,7 @@ use touchline_testing::{captures, schemas};
 use xtask::codegen::read::{from_file, from_texts};
 use xtask::codegen::{differing, formatted, load, rust};
 
-/// Conformance schemas, sorted by what the reference compiler did with each.
+/// Conformance schemas, sorted by the result of the reference compiler.
 #[test]
 fn conformance_schemas_are_accepted_or_refused() {
     let Some(captures) = captures("conformance schemas") else {
@@ -48,7 +48,7 @@ fn schemas_of_other_venues_are_read() {
     assert!(count > 10, "only {count} schemas");
 }
 
-/// The committed views are what the published templates say.
+/// The committed views equal those generated from the published templates.
 #[test]
 fn committed_views_are_as_generated() {
     let Some(schemas) = schemas("regeneration of the committed views") else {
@@ -214,7 +214,7 @@ fn errors_name_their_cause() {
     }
 }
 
-/// Far longer than a loaded host takes, and far shorter than what grows with the square of a text.
+/// Limit of a test: far longer than a loaded host needs, and far shorter than a time that grows with the square of a text.
 const HANGS: Duration = Duration::from_secs(60);
 
 /// Nesting, doubling and sheer size: each is refused, or read, at once.
@@ -275,7 +275,7 @@ fn schema(types: &str, messages: &str) -> String {
     )
 }
 
-/// The committed dictionary is what the published one says.
+/// The committed dictionary equals the one generated from the published one.
 #[test]
 fn the_committed_dictionary_is_as_generated() {
     let Some(schemas) = schemas("regeneration of the FIX dictionary") else {
