@@ -21,7 +21,7 @@
 //! ```
 //!
 //! - **The state is complete at join**: it is read from the engine's journal, and then from its bus. Entries that the bus lost, and those after a
-//! crash, are read from the journal again; an event says so ([`Event::Bus`]).
+//!   crash, are read from the journal again; an event says so ([`Event::Bus`]).
 //! - **Permissions** are the engine's: a command is that of the Unix user who owns the client's ring, within the `may` and the
 //!   limits of `[[clients]]`. A refusal is [`Error::Refused`], in the words of `touchline fx`.
 //! - **The composite** is read as any other bus: [`Bus`](crate::Bus), with the name of the bus of `touchline fx compose`.
