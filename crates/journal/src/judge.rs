@@ -342,14 +342,14 @@ impl Walk {
             frames: 0,
             used_bytes: cursor.offset,
         };
-        let mut fault = "empty";
+        let mut fault = None;
         let mut end_crc = None;
         loop {
             let frame = match segment.at(cursor) {
                 Place::Frame(frame) => frame,
                 Place::Empty => break,
                 Place::Bad(what) => {
-                    fault = what;
+                    fault = Some(what);
                     break;
                 }
             };
@@ -363,7 +363,7 @@ impl Walk {
             }
             let next = segment.behind(&frame);
             if frame.head.kind == kind::END && !is_right_end(&frame, &begin, next) {
-                fault = "end";
+                fault = Some("end");
                 break;
             }
             self.unknown_kinds += u64::from(crate::format::kind_name(frame.head.kind).is_none());
@@ -390,7 +390,7 @@ impl Walk {
     }
 
     /// Handles a segment that does not continue the segment before: none of its frames count.
-    fn without_begin(&mut self, segment: &SegmentBytes<'_>, fault: &str) -> SegmentInfo {
+    fn without_begin(&mut self, segment: &SegmentBytes<'_>, fault: Option<&str>) -> SegmentInfo {
         let base = self.chain.map_or(0, |chain| chain.base);
         if self.chain.is_none() && segment.header.index > 1 {
             let name = segment_name(segment.header.index);
@@ -403,7 +403,7 @@ impl Walk {
     }
 
     /// Sets the position that the next segment must continue; the journal ends after a segment without `End`.
-    fn go_on_behind(&mut self, segment: &SegmentBytes<'_>, end: &PrefixEnd, fault: &str) {
+    fn go_on_behind(&mut self, segment: &SegmentBytes<'_>, end: &PrefixEnd, fault: Option<&str>) {
         match end.end_crc {
             Some(end_crc) => {
                 self.chain = Some(Chain {
@@ -419,14 +419,14 @@ impl Walk {
         }
     }
 
-    /// The `Begin` of a segment, if it continues the segment before.
-    fn begin_of(&self, segment: &SegmentBytes<'_>) -> Result<Begin, &'static str> {
+    /// The `Begin` of a segment, if it continues the segment before; otherwise its fault, or `None` for an empty segment.
+    fn begin_of(&self, segment: &SegmentBytes<'_>) -> Result<Begin, Option<&'static str>> {
         let frame = match segment.at(Cursor::FIRST) {
             Place::Frame(frame) => frame,
-            Place::Empty => return Err("empty"),
-            Place::Bad(what) => return Err(what),
+            Place::Empty => return Err(None),
+            Place::Bad(what) => return Err(Some(what)),
         };
-        let begin = Begin::decode(frame.body).ok_or("begin")?;
+        let begin = Begin::decode(frame.body).ok_or(Some("begin"))?;
         let expected = match self.chain {
             Some(chain) => chain,
             // Older segments may have been removed.
@@ -436,7 +436,7 @@ impl Walk {
         let is_next = begin.base == expected.base
             && begin.first == expected.first
             && begin.end_crc == expected.end_crc;
-        is_next.then_some(begin).ok_or("begin")
+        is_next.then_some(begin).ok_or(Some("begin"))
     }
 
     /// Classifies the bytes behind the break in its segment.
@@ -445,9 +445,9 @@ impl Walk {
         segment: &SegmentBytes<'_>,
         base: u64,
         cursor: Cursor,
-        fault: &str,
+        fault: Option<&str>,
     ) -> SegmentInfo {
-        if fault != "empty" {
+        if let Some(fault) = fault {
             let sentence = format!(
                 "{}: the frame at offset {} does not hold ({fault})",
                 segment_name(segment.header.index),

@@ -128,7 +128,7 @@ impl Incoming {
         match link.phase().state() {
             State::Awaiting | State::LoggingOn => self.first(link, message, parsed),
             State::Up | State::LoggingOut => self.later(link, message, parsed),
-            State::Down | State::Asking | State::Over => Outcome::Nothing,
+            State::Down | State::Asking | State::Over(_) => Outcome::Nothing,
         }
     }
 
@@ -230,7 +230,7 @@ impl Incoming {
             end_sequence_too_low(link, terms.number);
             return false;
         }
-        if link.phase().state() != State::Over {
+        if !link.phase().is_over() {
             link.enter(State::Up, 0);
         }
         if is_acceptor || is_reset {

@@ -393,7 +393,7 @@ impl<S: Store> Link<S> {
     /// Sends a Logout and waits for the answer.
     pub fn log_out(&mut self, text: &[u8]) {
         self.send_logout(text);
-        if self.phase.state() != State::Over {
+        if !self.phase.is_over() {
             self.enter(State::LoggingOut, self.settings.limits.logout_wait_ns);
         }
     }

@@ -2,15 +2,12 @@
 
 use super::DisconnectReason;
 
-/// State of a connection, its end time, and the reason to close it.
-///
-/// Invariant: there is a reason if and only if the connection is over.
+/// State of a connection, and its end time.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
     state: State,
     /// End of the present state.
     until_ns: u64,
-    reason: Option<DisconnectReason>,
 }
 
 /// State of a connection.
@@ -28,8 +25,8 @@ pub enum State {
     Up,
     /// Waiting for the answer to our Logout.
     LoggingOut,
-    /// The connection must be closed.
-    Over,
+    /// The connection must be closed, for this reason.
+    Over(DisconnectReason),
 }
 
 impl Phase {
@@ -38,7 +35,6 @@ impl Phase {
         Phase {
             state: State::Down,
             until_ns: 0,
-            reason: None,
         }
     }
 
@@ -50,7 +46,16 @@ impl Phase {
 
     /// Reason to close it.
     pub fn reason(&self) -> Option<DisconnectReason> {
-        self.reason
+        match self.state {
+            State::Over(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection must be closed.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over(_))
     }
 
     /// Whether messages are exchanged.
@@ -60,22 +65,14 @@ impl Phase {
 
     /// Enters a state that ends at a time, unless it is unlimited.
     pub fn enter(&mut self, state: State, until_ns: u64) {
-        assert!(
-            state != State::Over,
-            "connection: there is a reason when it is over"
-        );
-        (self.state, self.until_ns, self.reason) = (state, until_ns, None);
+        (self.state, self.until_ns) = (state, until_ns);
     }
 
     /// Closes the connection. `false`: it was closed already, and the earlier reason stays.
     pub fn close(&mut self, why: DisconnectReason) -> bool {
-        let is_new = self.state != State::Over;
-        assert!(
-            is_new == self.reason.is_none(),
-            "connection: there is a reason when it is over, and only then"
-        );
+        let is_new = !self.is_over();
         if is_new {
-            (self.state, self.reason) = (State::Over, Some(why));
+            self.state = State::Over(why);
         }
         is_new
     }
@@ -98,7 +95,7 @@ impl Phase {
             State::Awaiting | State::Asking | State::LoggingOn | State::LoggingOut => {
                 Some(self.until_ns)
             }
-            State::Down | State::Up | State::Over => None,
+            State::Down | State::Up | State::Over(_) => None,
         }
     }
 }
@@ -134,11 +131,5 @@ mod tests {
             assert_eq!(phase.overdue(10), why, "{state:?}");
             assert_eq!(phase.next_timeout(), why.map(|_| 10), "{state:?}");
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "there is a reason when it is over")]
-    fn ending_without_a_reason_panics() {
-        Phase::new().enter(State::Over, 0);
     }
 }

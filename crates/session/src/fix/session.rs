@@ -393,7 +393,7 @@ fn judged<'a, S: Store>(
 /// Keeps the bytes that ended the connection, if it is over.
 #[inline]
 fn note_end<S: Store>(link: &Link<S>, evidence: &mut String, bytes: &[u8]) {
-    if link.phase().state() == State::Over && evidence.is_empty() {
+    if link.phase().is_over() && evidence.is_empty() {
         *evidence = evidence::printed(bytes);
     }
 }
