@@ -89,7 +89,7 @@ pub const SCHEMA_ID: u16 = 1;
 /// The newest schema version that the views and tables know.
 pub const SCHEMA_VERSION: u16 = 13;
 
-/// Checks a message as a whole, without its view. A template that is not known has nothing to be checked.
+/// Checks a message as a whole, without its view. A message of an unknown template is not checked.
 // Always inline: it is the body of the loop over the messages of a packet.
 #[inline(always)]
 pub(super) fn check(raw: RawMessage<'_>) -> Result<(), Malformed> {
