@@ -464,7 +464,7 @@ impl World {
         core.engine.hold(false);
         core.watch_journal(time);
         watch(&self.machine, core);
-        self.check_silence(&mut process);
+        self.check_silence(&mut process, time);
         let core = &mut process.core;
         self.counts.own_kills += u64::from(!was_killed && core.engine.trading().is_killed());
         for incident in core.incidents.drain(..) {

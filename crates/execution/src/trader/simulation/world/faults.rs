@@ -91,7 +91,8 @@ impl World {
             let time = core.time(now_ns, wall_ns);
             core.quotes(time, place, Session::Down);
         }
-        self.all_down(process);
+        let time = process.core.time(now_ns, wall_ns);
+        self.all_down(process, time);
     }
 
     /// Time of inputs of the engine now.

@@ -6,7 +6,7 @@ use crate::config::Config;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_lab::random::Random;
-use touchline_types::Side;
+use touchline_types::{ReceiveTime, Side};
 
 /// Separates these random numbers from those of the seed: a seed without limits is the same run as without this file.
 const STREAM: u64 = 0x7369_6c65_6e63_6521;
@@ -101,14 +101,22 @@ impl Given {
         ]
     }
 
-    /// Checks that no order made since the last check uses quotes beyond their bound.
-    fn check_orders(&mut self, engine: &Config, core: &Engine, now_ns: u64) -> Result<(), String> {
+    /// Checks that no order made since the last check uses quotes beyond their bound at its decision: the engine carries out a decision
+    /// that is at most `pause_max_ms` late.
+    fn check_orders(
+        &mut self,
+        engine: &Config,
+        core: &Engine,
+        time: ReceiveTime,
+    ) -> Result<(), String> {
         let orders = core.engine.trading().orders();
         for at in self.orders..orders.count() {
             let order = orders.get(at);
             let (bank, pair) = (order.terms.bank, order.terms.pair);
             let ends_ns = self.ends_ns(engine, bank, pair);
-            if !order.is_adopted() && ends_ns.iter().any(|end_ns| *end_ns <= now_ns) {
+            let late_ns = time.wall_ns.saturating_sub(order.terms.sent_ns);
+            let decided_ns = time.mono_ns - late_ns.min(core.pause_max_ns);
+            if !order.is_adopted() && ends_ns.iter().any(|end_ns| *end_ns <= decided_ns) {
                 let id = order.terms.id.as_str();
                 return Err(format!(
                     "order {id} uses quotes of bank {bank} that ended at {ends_ns:?} ns"
@@ -197,7 +205,7 @@ impl World {
                 let time = core.time(mono_ns, wall_ns);
                 // Due timers run first.
                 core.wake(time);
-                let checked = given.check_orders(engine, core, mono_ns);
+                let checked = given.check_orders(engine, core, time);
                 given.note(place, pairs, &priced, mono_ns);
                 match priced {
                     Priced::Up => core.quotes(time, place, Session::Up),
@@ -222,9 +230,9 @@ impl World {
     }
 
     /// Marks all pricing sessions of the process as down. Due timers ran before.
-    pub(super) fn all_down(&mut self, process: &mut Process) {
+    pub(super) fn all_down(&mut self, process: &mut Process, time: ReceiveTime) {
         let Process { core, given, .. } = process;
-        let checked = given.check_orders(&self.scenario.engine, core, self.now_ns);
+        let checked = given.check_orders(&self.scenario.engine, core, time);
         if let Err(what) = checked {
             self.machine.borrow_mut().watch.fail(what);
         }
@@ -232,11 +240,11 @@ impl World {
     }
 
     /// At the end of a round, after the engine's timers.
-    pub(super) fn check_silence(&mut self, process: &mut Process) {
-        let now_ns = self.now_ns;
+    pub(super) fn check_silence(&mut self, process: &mut Process, time: ReceiveTime) {
+        let now_ns = time.mono_ns;
         let Process { core, given, .. } = process;
         let engine = &self.scenario.engine;
-        let checked = given.check_orders(engine, core, now_ns);
+        let checked = given.check_orders(engine, core, time);
         let checked = checked.and_then(|()| given.check_composites(engine, core, now_ns));
         if let Err(what) = checked {
             self.machine.borrow_mut().watch.fail(what);
