@@ -80,18 +80,20 @@ struct Dialect {
     comments: usize,
 }
 
-/// No crate has more phrases than its number.
+/// Each crate has as many phrases as its number, which falls with them.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, (path, found)) in by_crate(repository) {
         let most = MOST.iter().find(|(of, _)| *of == name);
         let most = most.map_or(0, |(_, most)| *most);
         let Dialect { phrases, .. } = found;
-        if phrases > most {
+        if phrases != most {
             let what =
                 format!("{phrases} phrases of house dialect in comments of {name}, and not {most}");
-            let fix =
-                "name the noun: subject, verb, object; `cargo xtask dialect` lists the phrases";
+            let fix = match phrases > most {
+                true => "name the noun: subject, verb, object; `cargo xtask dialect` lists them",
+                false => "lower its number in xtask/src/tidy/dialect.rs",
+            };
             findings.push(Finding::new(&path, 1, what, fix));
         }
     }

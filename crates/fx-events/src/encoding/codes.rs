@@ -70,7 +70,43 @@ impl Coded for RejectCode {
 mod tests {
     use super::*;
 
+    const SCHEMA: &str = include_str!("../../../../schemas/touchline-fx-events.xml");
+
+    /// Words of an enumeration of the schema, in the order of their codes.
+    fn in_schema(name: &str) -> Vec<&'static str> {
+        let head = format!("<enum name=\"{name}\" ");
+        let (_, rest) = SCHEMA.split_once(&head).expect("an enumeration");
+        let (rows, _) = rest.split_once("</enum>").expect("its end");
+        let rows = rows.split("<validValue name=\"").skip(1).enumerate();
+        let words = rows.map(|(code, row)| {
+            let (word, rest) = row.split_once("\">").expect("a word");
+            assert!(
+                rest.starts_with(&format!("{code}<")),
+                "{name} {word}: code {code}"
+            );
+            word
+        });
+        words.collect()
+    }
+
+    /// Name of a variant, without its fields.
+    fn word_of(value: &impl std::fmt::Debug) -> String {
+        let text = format!("{value:?}");
+        let end = text.find('(').unwrap_or(text.len());
+        text[..end].to_owned()
+    }
+
     fn is_one_to_one<T: Coded + std::fmt::Debug>() {
+        let name = std::any::type_name::<T>()
+            .rsplit("::")
+            .next()
+            .expect("a name");
+        let words: Vec<String> = match name {
+            // The sides of an order, as FIX calls them.
+            "Side" => vec!["Buy".to_owned(), "Sell".to_owned()],
+            _ => T::ALL.iter().map(word_of).collect(),
+        };
+        assert_eq!(in_schema(name), words, "{name} of the schema");
         for (code, word) in T::ALL.iter().enumerate() {
             assert_eq!(usize::from(word.code()), code);
             assert_eq!(T::of_code(code as u8), Some(*word));
@@ -79,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_codes_are_one_to_one() {
+    fn words_and_codes_are_one_to_one_and_those_of_the_schema() {
         is_one_to_one::<Side>();
         is_one_to_one::<Lifetime>();
         is_one_to_one::<Style>();
