@@ -151,13 +151,17 @@ impl StoredValues {
             .registry
             .publisher_index(instrument)
             .and_then(|index| self.registry.of_publisher(index));
-        let (bid, ask) = match (&row.top, slot) {
-            (Some(top), Some((_, slot))) => quotes(top, &slot),
-            _ => (None, None),
+        // The state is the top's own: a price book behind it may be applied before the top's event is returned.
+        let (state, (bid, ask)) = match (&row.top, slot) {
+            (Some(top), Some((_, slot))) => {
+                let validity = self.mirror.channel().price_of(top.validity);
+                (State::of(validity), quotes(top, &slot))
+            }
+            _ => (self.state(instrument), (None, None)),
         };
         Top {
             instrument,
-            state: self.state(instrument),
+            state,
             bid,
             ask,
             times: row.top_times,
