@@ -12,6 +12,11 @@ use std::os::fd::AsFd;
 
 /// Bytes of the system's list of locks that are read.
 const LOCKS_BYTES_MAX: u64 = 16 << 20;
+/// Read at once as far as the system does so.
+const LOCKS_BYTES: usize = 64 << 10;
+/// Number of readings of that list. The system gives a long one page by page, and one that changes between two pages lacks a
+/// lock that was held all the time.
+const LOCKS_READINGS: u32 = 4;
 
 /// Locks this open file; false if it is locked elsewhere.
 pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
@@ -33,7 +38,11 @@ pub fn unlock(file: impl AsFd, owner: Process) {
 
 /// Process that holds a lock on a file, in this process's namespace; `None` if the system does not report it.
 pub fn holder(file: Identity) -> Option<u32> {
-    let mut locks = String::new();
+    (0..LOCKS_READINGS).find_map(|_| look_for_holder(file))
+}
+
+fn look_for_holder(file: Identity) -> Option<u32> {
+    let mut locks = String::with_capacity(LOCKS_BYTES);
     let list = std::fs::File::open("/proc/locks").ok()?;
     // Any user may hold any number of locks.
     list.take(LOCKS_BYTES_MAX).read_to_string(&mut locks).ok()?;
@@ -53,6 +62,33 @@ fn holder_in(line: &str, file: Identity) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Enough for several pages of the system's list, whose beginning changes all the time.
+    #[test]
+    #[cfg_attr(miri, ignore = "the system's list is not there")]
+    fn a_holder_is_found_while_others_lock_and_unlock() {
+        const LOCKS: usize = 200;
+        let folder = touchline_testing::Folder::new("flock");
+        let lock = |number: usize| {
+            let file = std::fs::File::create(folder.join(number.to_string())).unwrap();
+            assert!(try_lock(&file).unwrap());
+            file
+        };
+        let locks: Vec<_> = (0..LOCKS).map(lock).collect();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    drop((LOCKS..LOCKS + 100).map(lock).collect::<Vec<_>>());
+                }
+            });
+            let found = |file: &std::fs::File| holder(Identity::of(file).unwrap());
+            let missed = (0..40).find_map(|_| locks.iter().position(|file| found(file).is_none()));
+            ended.store(true, Ordering::Relaxed);
+            assert_eq!(missed, None);
+        });
+    }
 
     #[test]
     fn a_holder_is_found_by_device_and_inode() {
