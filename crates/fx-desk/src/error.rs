@@ -101,6 +101,14 @@ pub enum Error {
     /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] FollowError),
+    /// Memory for the state of the engine is exhausted; what was not read can be read later.
+    #[error(
+        "no memory for the state of an engine, {bytes} bytes: free memory, or raise `ulimit -v`"
+    )]
+    Memory {
+        /// Bytes that were asked for.
+        bytes: usize,
+    },
 }
 
 impl fmt::Debug for Error {
@@ -110,6 +118,16 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
+    /// Whether memory, or room in the address space of this process, was missing.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Error::Memory { .. } => true,
+            Error::Record(error) => error.is_out_of_memory(),
+            Error::Bus(error) | Error::NoEngine { error, .. } => error.is_out_of_memory(),
+            _ => false,
+        }
+    }
+
     /// The sentence of [`Error::NoEngine`].
     pub fn no_engine(bus: &str, why: impl fmt::Display) -> String {
         let (what, start) = what(bus);

@@ -31,3 +31,10 @@ pub enum FollowError {
         error: Malformed,
     },
 }
+
+impl FollowError {
+    /// Whether memory, or room in the address space of this process, was missing.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Self::Journal(error) if error.is_out_of_memory())
+    }
+}

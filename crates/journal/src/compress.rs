@@ -1,7 +1,7 @@
 //! Compression of closed segments, by a tool beside the writer.
 
 use crate::compressed::{self, Compressed, SUFFIX};
-use crate::disk::Disk;
+use crate::disk::{Disk, zeroed};
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{SegmentHeader, segment_name};
@@ -125,7 +125,7 @@ fn write_all(bytes: &[u8], file: &File) -> std::io::Result<u64> {
 
 fn is_equal(bytes: &[u8], file: &File) -> std::io::Result<bool> {
     let mut compressed = Compressed::open(file.try_clone()?)?;
-    let mut read = vec![0; compressed.length() as usize];
+    let mut read = zeroed(compressed.length() as usize)?;
     compressed.read(0, &mut read)?;
     Ok(read == bytes)
 }

@@ -1,6 +1,7 @@
 //! The disk under a journal: the calls that it needs of a directory, so that the crash model can stand in for it.
 
 use std::io;
+use touchline_shm::memory::has_room;
 
 /// Files of one directory, by name. Offsets and lengths are bytes.
 pub(crate) trait Disk {
@@ -32,7 +33,7 @@ pub(crate) trait Disk {
         if length > SEGMENT_BYTES_MAX {
             return Err(too_long());
         }
-        let mut bytes = vec![0; usize::try_from(length).map_err(|_| too_long())?];
+        let mut bytes = zeroed(usize::try_from(length).map_err(|_| too_long())?)?;
         let mut block = vec![0; BLOCK_BYTES.min(bytes.len())];
         let mut offset = 0;
         for part in bytes.chunks_mut(BLOCK_BYTES) {
@@ -42,6 +43,15 @@ pub(crate) trait Disk {
             offset += part.len() as u64;
         }
         Ok(bytes)
+    }
+}
+
+/// Zeros for a file's content, which takes pages only where it is written; an error if this process has no room for it.
+pub(crate) fn zeroed(bytes: usize) -> io::Result<Vec<u8>> {
+    let why = || format!("no memory for {bytes} bytes: free memory, or raise `ulimit -v`");
+    match has_room(bytes) {
+        true => Ok(vec![0; bytes]),
+        false => Err(io::Error::new(io::ErrorKind::OutOfMemory, why())),
     }
 }
 

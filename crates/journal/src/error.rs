@@ -96,6 +96,15 @@ impl Error {
         }
     }
 
+    /// Whether memory, or room in the address space of this process, was missing.
+    pub fn is_out_of_memory(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::OutOfMemory,
+            Self::Tail(error) => error.is_out_of_memory(),
+            _ => false,
+        }
+    }
+
     /// The same error with the directory before the name of a file in it.
     pub(crate) fn within(self, directory: &Path) -> Self {
         let path = |name: String| directory.join(name).display().to_string();

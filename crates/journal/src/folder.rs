@@ -1,7 +1,7 @@
 //! A directory on a real file system.
 
 use crate::compressed::{Compressed, SUFFIX};
-use crate::disk::{Disk, put_block};
+use crate::disk::{Disk, put_block, zeroed};
 use crate::format::segment_index;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
@@ -298,7 +298,7 @@ impl Disk for Folder {
         let mut buffer = vec![0; DIRECT_BYTES + DIRECT_ALIGNMENT];
         let start = buffer.as_ptr().align_offset(DIRECT_ALIGNMENT);
         let buffer = &mut buffer[start..start + DIRECT_BYTES];
-        let mut bytes = vec![0; length];
+        let mut bytes = zeroed(length)?;
         let mut end = 0;
         while end < length {
             match file.read_at(buffer, end as u64) {

@@ -11,7 +11,7 @@ mod source;
 pub use crate::source_status::SourceStatus;
 pub use source::Source;
 
-use crate::disk::{Disk, SEGMENT_BYTES_MAX};
+use crate::disk::{Disk, SEGMENT_BYTES_MAX, zeroed};
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{
@@ -301,11 +301,12 @@ impl Replica {
 /// Checksum of the last segment up to its end.
 fn checksum(folder: &mut Folder, end: &PrefixEnd) -> Result<u32, Error> {
     let name = segment_name(end.header.index);
-    let mut bytes = vec![0; end.cursor.offset as usize];
-    folder
-        .read(&name, 0, &mut bytes)
-        .map_err(Error::io("read", &name))?;
-    Ok(crc32c::crc32c(&bytes))
+    let mut read = || {
+        let mut bytes = zeroed(end.cursor.offset as usize)?;
+        folder.read(&name, 0, &mut bytes)?;
+        Ok(crc32c::crc32c(&bytes))
+    };
+    read().map_err(Error::io("read", &name))
 }
 
 /// Longest frame.

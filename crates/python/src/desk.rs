@@ -2,7 +2,7 @@
 
 use crate::bus::{SLICE, until};
 use crate::desk_rows::{alarm, event, fill, order, parent, position};
-use crate::errors::{desk_exception, failure};
+use crate::errors::{check_room, desk_exception, failure};
 use crate::held::{Call, Held};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -12,6 +12,11 @@ use std::time::Instant;
 use touchline_client::fx::{
     self, Address, Answered, Command, Error, Options, Order, Waits, name, new_name,
 };
+
+/// Memory for the dictionary of a row and its values, bytes.
+const ROW_BYTES: usize = 4 << 10;
+/// What it is for.
+const ROWS: &str = "the state of an engine";
 
 /// A joined engine.
 #[pyclass(subclass, frozen, module = "touchline._native")]
@@ -157,6 +162,7 @@ impl Desk {
     /// The next event, if there is one; never waits.
     fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.held.with(py, |desk, _| {
+            check_room(ROW_BYTES, ROWS)?;
             let next = match desk.next.take() {
                 Some(next) => Some(next),
                 None => {
@@ -182,6 +188,7 @@ impl Desk {
             py.check_signals()?;
             let waited = self.held.with(py, |desk, call| {
                 if desk.next.is_some() || is_over || call.is_stopped() {
+                    check_room(ROW_BYTES, ROWS)?;
                     let next = desk.next.take();
                     return Ok(Some(next.map(|next| event(py, &next)).transpose()?));
                 }
@@ -252,6 +259,7 @@ impl Desk {
     #[getter]
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.held.with(py, |desk, _| {
+            check_room(desk.desk.positions().len() * ROW_BYTES, ROWS)?;
             let all = PyDict::new(py);
             for (pair, row) in desk.desk.positions() {
                 all.set_item(pair, position(py, pair, row)?)?;
@@ -377,8 +385,9 @@ fn join(py: Python<'_>, options: Options, bus: &str) -> PyResult<fx::Desk> {
 
 fn list<'py>(
     py: Python<'py>,
-    rows: impl Iterator<Item = PyResult<Bound<'py, PyDict>>>,
+    rows: impl ExactSizeIterator<Item = PyResult<Bound<'py, PyDict>>>,
 ) -> PyResult<Bound<'py, PyList>> {
+    check_room(rows.len() * ROW_BYTES, ROWS)?;
     let rows: PyResult<Vec<_>> = rows.collect();
     PyList::new(py, rows?)
 }

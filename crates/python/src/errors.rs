@@ -48,8 +48,10 @@ pub fn failure(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
 /// The same of a trading engine; a refusal has the engine's reason and cause.
 pub fn desk_exception(py: Python<'_>, error: &fx::Error) -> PyErr {
     let kind = fx::kind_of(error);
-    if kind == ErrorKind::Option {
-        return PyValueError::new_err(said(error));
+    match kind {
+        ErrorKind::Option => return PyValueError::new_err(said(error)),
+        ErrorKind::Memory => return PyMemoryError::new_err(said(error)),
+        _ => {}
     }
     let refused = match error {
         fx::Error::Refused(refused) => Some((refused.reason.as_str(), refused.cause.as_str())),

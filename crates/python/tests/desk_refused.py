@@ -1,6 +1,23 @@
 """Prints why a trading engine refuses each of these, with the word for programs. The system tests compare it with the command."""
 
+import subprocess
+import sys
+
 import touchline
+
+WITHOUT_MEMORY = """
+import resource, sys, touchline
+pages = int(open("/proc/self/statm").read().split()[0])
+room = pages * resource.getpagesize() + (int(sys.argv[1]) << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+kept = []
+try:
+    for _ in range(8):
+        kept.append(touchline.Desk("fx-run"))
+        kept.append([kept[-1].parents, kept[-1].fills, kept[-1].positions, kept[-1].poll()])
+except (MemoryError, touchline.Error) as error:
+    print(type(error).__name__, error)
+"""
 
 
 def refused(act):
@@ -28,6 +45,14 @@ with touchline.Desk("fx-run") as desk, touchline.Desk("fx-run", client="guest") 
     else:
         raise AssertionError("there is no such side")
     assert desk.parents and desk.orders == []
+    # In an address space with so many MiB more a desk is there or refused; nothing is aborted.
+    said = []
+    for mib in (0, 1, 3, 40, 80, 150):
+        command = [sys.executable, "-c", WITHOUT_MEMORY, str(mib)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        assert (done.returncode, done.stderr) == (0, ""), (mib, done)
+        said.append(done.stdout)
+    assert any(line.startswith("MemoryError no memory for the state of an engine") for line in said), said
 try:
     touchline.Desk("nope")
 except touchline.EngineNotFound as error:

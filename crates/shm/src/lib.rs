@@ -27,6 +27,7 @@ pub mod counters;
 #[cfg(all(test, not(loom)))]
 mod crash_injection;
 pub mod last_value;
+pub mod memory;
 mod prefetch;
 mod process;
 #[cfg(not(loom))]

@@ -18,10 +18,10 @@
 pub mod bus;
 mod idle;
 pub mod market;
-pub mod memory;
 pub mod shm;
 pub mod stats;
 
 pub use idle::{BackOff, Idle, Idler};
 pub use market::{Envelope, Local, Mirror, Publish, Subscribe, SubscriptionEvent};
 pub use touchline_shm::clock::{self, boot_ns};
+pub use touchline_shm::memory;

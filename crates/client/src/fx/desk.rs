@@ -13,10 +13,17 @@ use touchline_fx_desk::events::encoding::Entry;
 use touchline_fx_desk::events::event::{Event as EngineEvent, OrderLine};
 use touchline_fx_desk::{JOURNAL, noted};
 use touchline_transport::Idler;
+use touchline_transport::memory::has_room;
 use touchline_types::Id;
 
 /// Events that wait for the program; further ones are counted.
 const EVENTS_MAX: usize = 65_536;
+
+/// Memory for what a desk keeps of one read, bytes: of a journal when it joins, of the drop copy later. Live parents and orders take
+/// some hundred bytes each, and an engine has at most some ten thousand of them; the events that wait have their own.
+const ROOM_BYTES: usize = 32 << 20;
+/// Entries after which memory is looked for again.
+const ROOM_ENTRIES: usize = 4_096;
 
 /// A joined engine.
 ///
@@ -210,6 +217,7 @@ impl Desk {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
+        self.state.check_room()?;
         let state = &mut self.state;
         let read = self
             .follower
@@ -268,12 +276,15 @@ struct State {
     ledger: LiveLedger,
     events: VecDeque<Event>,
     skipped: u64,
+    /// Entries that may be taken before memory is looked for.
+    entries_left: usize,
     /// Entries before the join make no events.
     is_joined: bool,
 }
 
 impl State {
     fn take(&mut self, published: &PublishedEntry<'_>) {
+        self.entries_left = self.entries_left.saturating_sub(1);
         let Entry::Event(of, _) = &published.entry else {
             return self.ledger.take(published);
         };
@@ -289,6 +300,18 @@ impl State {
         {
             self.push(event);
         }
+    }
+
+    /// Looks for memory before it is taken in small pieces, each of which would end the process if it were missing.
+    fn check_room(&mut self) -> Result<(), Error> {
+        if self.entries_left == 0 {
+            let bytes = ROOM_BYTES + EVENTS_MAX * size_of::<Event>();
+            if !has_room(bytes) {
+                return Err(Error::Memory { bytes });
+            }
+            self.entries_left = ROOM_ENTRIES;
+        }
+        Ok(())
     }
 
     fn push(&mut self, event: Event) {

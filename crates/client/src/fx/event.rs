@@ -54,8 +54,9 @@ impl Event {
 }
 
 /// Kind of an error, for other languages.
-pub const fn kind_of(error: &Error) -> ErrorKind {
+pub fn kind_of(error: &Error) -> ErrorKind {
     match error {
+        error if error.is_out_of_memory() => ErrorKind::Memory,
         Error::Name | Error::Word(_) => ErrorKind::Option,
         Error::NoEngine { .. } | Error::Ended { .. } => ErrorKind::NoEngine,
         Error::Refused(_) => ErrorKind::Refused,

@@ -135,6 +135,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether memory, or room in the address space of this process, was missing.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Error::Segment(error) if error.is_out_of_memory())
+    }
+
     pub(crate) fn contents(mapping: &Mapping, what: impl ToString) -> Error {
         Error::Contents {
             path: mapping.path().display().to_string(),
