@@ -1,14 +1,14 @@
 //! Batches of the FX engine.
 
 use crate::Target;
-use touchline_fx::command::Command;
-use touchline_fx::encoding::{Decoder, Encoder, Entry, kinds};
-use touchline_fx::event::{Answer, Event};
-use touchline_fx::input::Desk;
-use touchline_fx::labels::PairLabel;
-use touchline_fx::lines::{command_text, lines_of};
-use touchline_fx::orders::RejectCode;
-use touchline_fx::{Batch, Labels};
+use touchline_fx_events::command::Command;
+use touchline_fx_events::desk::Desk;
+use touchline_fx_events::encoding::{Decoder, Encoder, Entry, kinds};
+use touchline_fx_events::event::{Answer, Event};
+use touchline_fx_events::labels::PairLabel;
+use touchline_fx_events::lines::{command_text, lines_of};
+use touchline_fx_events::orders::RejectCode;
+use touchline_fx_events::{Batch, Labels};
 use touchline_types::Id;
 
 pub(crate) const TARGET: Target = Target {

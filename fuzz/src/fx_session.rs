@@ -2,8 +2,8 @@
 
 use crate::Target;
 use touchline_fx::Setup;
-use touchline_fx::event::{Event, Message, OrderEvent};
-use touchline_fx_sessions::Replay;
+use touchline_fx::sessions::Replay;
+use touchline_fx_events::event::{Event, Message, OrderEvent};
 
 pub(crate) const TARGET: Target = Target {
     name: "fx_session",

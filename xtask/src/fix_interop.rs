@@ -24,8 +24,8 @@ use std::path::Path;
 
 /// Compared paths.
 pub const JUDGED: &[&str] = &[
-    "crates/execution/src/back_office",
-    "crates/execution/src/back_office.rs",
+    "crates/fx-live/src/execution/back_office",
+    "crates/fx-live/src/execution/back_office.rs",
     "crates/fx-desk/src/ledger",
     "crates/fx-desk/src/ledger.rs",
     "crates/fx-events/src/lines",

@@ -77,8 +77,7 @@ const PARTS: [&[&str]; 4] = [
     &[
         "touchline-fx",
         "touchline-fx-desk",
-        "touchline-compose",
-        "touchline-execution",
+        "touchline-fx-live",
         "touchline-journal",
     ],
 ];

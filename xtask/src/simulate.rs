@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The test that runs the seeds.
-const TEST: &str = "trader::simulation::seeds_execute_nothing_twice_and_lose_no_fill";
+const TEST: &str = "execution::trader::simulation::seeds_execute_nothing_twice_and_lose_no_fill";
 
 /// Options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
             "test",
             "-q",
             "-p",
-            "touchline-execution",
+            "touchline-fx-live",
             "--lib",
             "--",
             TEST,

@@ -101,7 +101,7 @@ const PROMISES: &[Promise] = &[
     },
     Promise {
         name: "no order is executed twice, and no fill is lost, in simulated crashes",
-        program: &["-p", "touchline-execution", "--lib", "-q"],
+        program: &["-p", "touchline-fx-live", "--lib", "-q"],
         tests: "trader::simulation::seeds",
         amount: ("SEEDS", 10.0),
     },

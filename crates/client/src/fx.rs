@@ -35,9 +35,6 @@ mod options;
 pub use desk::Desk;
 pub use event::{Event, kind_of};
 pub use options::Options;
-pub use touchline_fx_desk::events::command::{Booking, Command, Order};
-pub use touchline_fx_desk::events::lines::names as words;
-pub use touchline_fx_desk::events::{event as entries, orders, parents, plan, ticks};
 pub use touchline_fx_desk::ledger::{
     AlarmRow, BankRow, FillRow, Ledger, LiveLedger, OrderRow, PairRow, ParentRow,
 };
@@ -45,4 +42,7 @@ pub use touchline_fx_desk::{
     Address, Answered, Client, Error, FollowError, Follower, PublishedEntry, Refused, Tail, Waits,
     happened, kill, kill_while, lifetime, name, new_name, side, standby_bus, style,
 };
+pub use touchline_fx_events::command::{Booking, Command, Order};
+pub use touchline_fx_events::lines::names as words;
+pub use touchline_fx_events::{event as entries, orders, parents, plan, ticks};
 pub use touchline_transport::bus::BusEvent;

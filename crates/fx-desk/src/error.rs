@@ -101,7 +101,7 @@ pub enum Error {
     /// The record cannot be read.
     #[error(transparent)]
     Record(#[from] FollowError),
-    /// Memory for the state of the engine is exhausted; what was not read can be read later.
+    /// Memory for the state of the engine is exhausted; a later call reads the rest.
     #[error(
         "no memory for the state of an engine, {bytes} bytes: free memory, or raise `ulimit -v`"
     )]

@@ -1,5 +1,5 @@
 //! The FX engine seen from outside: its record, folded into a ledger, and the rings of its clients. The engine (crate
-//! `touchline-execution`) writes and reads the other side of each.
+//! `touchline-fx-live`) writes and reads the other side of each.
 //!
 //! # Never
 //! Contains a rule of the engine, or writes files that the engine reads, except for commands.
@@ -35,5 +35,4 @@ pub use follower::{Follower, PublishedEntry};
 pub use kill_file::{KillFile, write_kill};
 pub use ring::DeskClient;
 pub use tail::{Tail, happened};
-pub use touchline_fx_events as events;
 pub use words::{lifetime, side, style};

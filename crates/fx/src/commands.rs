@@ -1,12 +1,14 @@
 //! Commands of the desk by the numbers of the run: names are looked up, prices and quantities checked.
 
-use crate::command::{Booking, Command, Order};
-use crate::desk_trades::{DeskTrade, NAME_MAX};
-use crate::input::{Desk, ParentRequest};
-use crate::parents::{Lifetime, ParentTerms};
-use crate::setup::{PARENT_ID_MAX, Pair, Setup};
-use crate::ticks;
+use crate::desk_trades::NAME_MAX;
+use crate::setup::{PARENT_ID_MAX, Setup};
 use thiserror::Error;
+use touchline_fx_events::command::{Booking, Command, Order};
+use touchline_fx_events::desk::DeskTrade;
+use touchline_fx_events::desk::{Desk, ParentRequest};
+use touchline_fx_events::parents::{Lifetime, ParentTerms};
+use touchline_fx_events::setup::Pair;
+use touchline_fx_events::ticks;
 use touchline_types::Id;
 
 /// Why the terms of a parent are invalid: the field, its value, and the permitted values.

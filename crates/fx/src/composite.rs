@@ -9,15 +9,17 @@ pub(crate) use offers::levels_of;
 
 use crate::config::WithoutReference;
 use crate::counts::{Counting, best};
-use crate::plan::{Offer, Planner, Style, Want};
+use crate::plan::{Offer, Planner, Want};
 use crate::quotes::NEVER;
-use crate::setup::{Bank, Pair, Setup, Slot, ns};
-use crate::ticks::average;
+use crate::setup::{Setup, Slot, ns};
 use offers::PairOffers;
 use reference::PairReference;
+use touchline_fx_events::plan::Style;
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::ticks::average;
 use touchline_types::Side;
 
-pub use touchline_fx_events::composite::{BankSet, State, Top, state};
+use touchline_fx_events::composite::{BankSet, State, Top, state};
 
 /// Level: available quantity at a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 
 use crate::plan::Offer;
 use crate::quotes::{Entry, NEVER};
-use crate::setup::{Bank, Setup, Slot, ns};
+use crate::setup::{Setup, Slot, ns};
+use touchline_fx_events::setup::Bank;
 use touchline_types::Side;
 
 /// Activity of the banks' pricing sessions.

@@ -2,7 +2,7 @@
 //! Rules: `docs/venues/fx-banks.md`, "Desk".
 
 use std::collections::HashMap;
-pub use touchline_fx_events::desk::{BookState, DeskTrade};
+use touchline_fx_events::desk::{BookState, DeskTrade};
 use touchline_types::Id;
 
 /// Maximum length of the name of a booking: its ExecID has two bytes more.

@@ -8,19 +8,21 @@
 //!
 //! Timers run before an input of the same time. Additional wake-ups change nothing.
 
-use crate::desk_trades::DeskTrade;
-use crate::event::Batch;
-use crate::input::{Input, ParentRequest};
-use crate::orders::Terms;
-use crate::parents::{EndReason, ParentTerms};
+use crate::input::Input;
 use crate::pricing::Pricing;
+use touchline_fx_events::desk::DeskTrade;
+use touchline_fx_events::desk::ParentRequest;
+use touchline_fx_events::event::Batch;
+use touchline_fx_events::orders::Terms;
+use touchline_fx_events::parents::{EndReason, ParentTerms};
 
 use crate::risk::Refused;
-use crate::scorecard::Score;
-use crate::setup::{Bank, Pair, Setup};
-use crate::stages::Stage;
+use crate::setup::Setup;
 use crate::trading::{RestoreError, Step, Trading};
 use std::sync::Arc;
+use touchline_fx_events::scorecard::Score;
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::stages::Stage;
 use touchline_types::Id;
 
 /// State of the core: pricing, and trading on its prices.

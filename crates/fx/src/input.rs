@@ -1,8 +1,8 @@
 //! Inputs: the banks' sessions and the desk.
 
 use crate::quotes::BusQuotes;
-use crate::setup::Bank;
-pub use touchline_fx_events::desk::{Desk, ParentRequest};
+use touchline_fx_events::desk::Desk;
+use touchline_fx_events::setup::Bank;
 
 /// An input.
 #[expect(

@@ -1,7 +1,7 @@
 //! Levels of a composite as a price ladder, and the difference of two ladders as steps of a book.
 
 use crate::composite::PriceLevel;
-use crate::ticks::{PRICE_DECIMALS, tick};
+use touchline_fx_events::ticks::{PRICE_DECIMALS, tick};
 use touchline_types::{BookKind, Level, LevelAction, LevelChange, Price, Quantity, Side};
 
 /// The ladder published last: both sides, best prices first.

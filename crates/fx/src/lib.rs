@@ -37,6 +37,8 @@ pub mod quotes;
 #[expect(clippy::disallowed_macros, reason = "a refused parent is no order")]
 pub mod risk;
 pub mod scorecard;
+#[expect(clippy::disallowed_macros, reason = "text of a file")]
+pub mod sessions;
 #[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod setup;
 mod stream;
@@ -45,11 +47,7 @@ pub mod trading;
 pub mod value_dates;
 mod window;
 
-pub use touchline_fx_events::{command, encoding, event, labels, lines, short_text, stages, ticks};
-
 pub use engine::Engine;
-pub use event::Batch;
-pub use labels::Labels;
 pub use pricing::{MESSAGE_MAX, Pricing};
 pub use setup::{Setup, SetupError};
 pub use stream::BankStream;

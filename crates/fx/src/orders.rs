@@ -15,4 +15,3 @@ pub use executions::{Execution, Executions};
 pub use order::Order;
 pub use report::{Dispute, Report, ReportKind};
 pub use store::Orders;
-pub use touchline_fx_events::orders::{FillKind, OrderState, RejectCode, Terms};

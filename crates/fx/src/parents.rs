@@ -4,13 +4,15 @@ mod exposure;
 
 pub use exposure::Exposure;
 
-use crate::plan::Style;
-use crate::positions::{self, Position};
+use crate::positions::{self};
 use crate::quotes::NEVER;
-use crate::setup::{Pair, Setup};
-use crate::short_text::ShortText;
+use crate::setup::Setup;
 use std::collections::HashMap;
-pub use touchline_fx_events::parents::{EndReason, Lifetime, ParentTerms, WaitReason};
+use touchline_fx_events::parents::{Lifetime, ParentTerms, WaitReason};
+use touchline_fx_events::plan::Style;
+use touchline_fx_events::positions::Position;
+use touchline_fx_events::setup::Pair;
+use touchline_fx_events::short_text::ShortText;
 use touchline_types::{Id, Price, Side};
 
 /// A parent order.

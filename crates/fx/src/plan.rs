@@ -9,11 +9,11 @@
 
 mod sweep;
 
-use crate::setup::Bank;
 use std::cmp::{Ordering, Reverse};
 use sweep::Sweep;
 pub(crate) use sweep::whole_lots;
-pub use touchline_fx_events::plan::{PlanKind, Style};
+use touchline_fx_events::plan::{PlanKind, Style};
+use touchline_fx_events::setup::Bank;
 use touchline_types::Side;
 
 /// Legs of a plan for which [`Planner::reserve`] takes memory.

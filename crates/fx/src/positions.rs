@@ -1,8 +1,10 @@
 //! Positions and cash of each pair, exact: the fills of orders, and the trades that the desk books without an order.
 
-use crate::desk_trades::{BookState, DeskTrade, DeskTrades};
-use crate::setup::{Pair, Setup};
-pub use touchline_fx_events::positions::{Position, WorstCase};
+use crate::desk_trades::DeskTrades;
+use crate::setup::Setup;
+use touchline_fx_events::desk::{BookState, DeskTrade};
+use touchline_fx_events::positions::Position;
+use touchline_fx_events::setup::Pair;
 use touchline_types::{Id, Price, Side};
 
 /// Positions of all pairs.

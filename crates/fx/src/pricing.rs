@@ -8,17 +8,19 @@
 mod dirty;
 mod publish;
 
-use crate::composite::{BankSet, Composites};
+use crate::composite::Composites;
 use crate::counts::{Counting, Streams};
-use crate::event::{Batch, Event};
 use crate::input::Session;
 use crate::quotes::{BusQuotes, Counters, NEVER, Quotes};
 use crate::scorecard::{QuoteScore, QuoteScores};
-use crate::setup::{Bank, Pair, Setup, Slot};
-use crate::stages::Stage;
+use crate::setup::{Setup, Slot};
 use dirty::DirtySet;
 use publish::Publication;
 use std::sync::Arc;
+use touchline_fx_events::composite::BankSet;
+use touchline_fx_events::event::{Batch, Event};
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::stages::Stage;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Frame, Message, frame};
 

@@ -11,8 +11,9 @@ pub use book::{Book, ENTRIES_MAX, Logged};
 pub use counters::Counters;
 pub use entry::{Entry, Key, NEVER};
 
-use crate::setup::{Bank, Pair, Setup, Slot};
+use crate::setup::{Setup, Slot};
 use apply::Apply;
+use touchline_fx_events::setup::{Bank, Pair};
 use touchline_wire::fix::Message;
 
 /// Books of all banks, by slot.

@@ -3,13 +3,16 @@
 use crate::composite::Composites;
 use crate::config::WithoutReference;
 use crate::orders::Orders;
-use crate::parents::{ParentTerms, Parents};
-use crate::positions::{Positions, WorstCase};
-use crate::setup::{Bank, Pair, Setup, ns};
-use crate::ticks;
+use crate::parents::Parents;
+use crate::positions::Positions;
+use crate::setup::{Setup, ns};
 use crate::window::LastSecond;
 use std::collections::VecDeque;
-pub use touchline_fx_events::risk::Refusal;
+use touchline_fx_events::parents::ParentTerms;
+use touchline_fx_events::positions::WorstCase;
+use touchline_fx_events::risk::Refusal;
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::ticks;
 use touchline_types::{Id, Side};
 
 /// State for the checks.

@@ -5,13 +5,14 @@ mod quoting;
 
 pub use quoting::{QuoteScore, QuoteScores};
 
-pub use touchline_fx_events::scorecard::{HORIZONS_MS, Holds, Mean, Score};
+use touchline_fx_events::scorecard::{Holds, Score};
 
 use crate::composite::Composites;
-use crate::orders::{Order, RejectCode};
+use crate::orders::Order;
 use crate::setup::{Setup, Slot};
-use crate::ticks;
 use markouts::Markouts;
+use touchline_fx_events::orders::RejectCode;
+use touchline_fx_events::ticks;
 use touchline_types::{Price, Side};
 
 /// Scores of all banks' orders.

@@ -7,12 +7,12 @@ use crate::config::{
     BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
     read_toml,
 };
-use crate::labels::{Labels, PairLabel};
-use crate::orders::RejectCode;
-use crate::ticks::QUANTITY_MAX;
 use std::collections::HashSet;
 use thiserror::Error;
-pub use touchline_fx_events::setup::{BANKS_MAX, Bank, Pair};
+use touchline_fx_events::labels::{Labels, PairLabel};
+use touchline_fx_events::orders::RejectCode;
+use touchline_fx_events::setup::{BANKS_MAX, Bank, Pair};
+use touchline_fx_events::ticks::QUANTITY_MAX;
 use touchline_types::Id;
 use touchline_types::text::{NAMES, is_name};
 

@@ -1,12 +1,13 @@
 //! One bank's pricing session: messages in, quote changes and the bank's best prices out.
 
 use crate::composite::Composites;
-use crate::event::Batch;
 use crate::input::Session;
 use crate::ladder::price_of;
 use crate::pricing::Pricing;
 use crate::quotes::{BusQuotes, Counters, Entry, Logged, NEVER, Quoted};
-use crate::setup::{Pair, Setup, ns};
+use crate::setup::{Setup, ns};
+use touchline_fx_events::event::Batch;
+use touchline_fx_events::setup::Pair;
 use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange};
 
 /// The only bank.

@@ -44,20 +44,21 @@ mod timers;
 mod unknown;
 
 use crate::desk_trades::DeskTrades;
-use crate::event::Event;
 use crate::input::Session;
 use crate::orders::{Executions, Orders};
 use crate::parents::Parents;
 use crate::positions::Positions;
 use crate::pricing::Pricing;
 use crate::quotes::NEVER;
-use crate::scorecard::Score;
-use crate::setup::{Bank, Pair, Setup, Slot};
+use crate::setup::{Setup, Slot};
 use conduct::Conduct;
 use gate::Gate;
 use router::Router;
 use sessions::Sessions;
 use std::sync::Arc;
+use touchline_fx_events::event::Event;
+use touchline_fx_events::scorecard::Score;
+use touchline_fx_events::setup::{Bank, Pair};
 use touchline_types::Id;
 
 pub use inquiry::COMMAND_AGE_MAX_NS;

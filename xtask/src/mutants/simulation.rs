@@ -1,4 +1,4 @@
-//! Rules that a simulation must need: of trading, by seeds (`touchline-execution`), and of crashes of a journal
+//! Rules that a simulation must need: of trading, by seeds (`touchline-fx-live`), and of crashes of a journal
 //! (`touchline-journal`, `src/model.rs`). Some break the simulated surroundings of the engine, which its rules rely on.
 
 use super::Mutant;
@@ -8,10 +8,10 @@ const CRASHES: &str =
     "-p touchline-journal --lib no_crash_loses_a_durable_record_or_is_taken_for_damage";
 /// The first 200 seeds of trading.
 const TRADING: &str =
-    "FAILURES=1 -p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill";
+    "FAILURES=1 -p touchline-fx-live --lib seeds_execute_nothing_twice_and_lose_no_fill";
 /// Further seeds of trading, for faults that few seeds find.
-const TRADING_FROM_200: &str = "FAILURES=1 SEED=200 SEEDS=100 -p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill";
-const TRADING_FROM_1000: &str = "FAILURES=1 SEED=1000 SEEDS=100 -p touchline-execution --lib seeds_execute_nothing_twice_and_lose_no_fill";
+const TRADING_FROM_200: &str = "FAILURES=1 SEED=200 SEEDS=100 -p touchline-fx-live --lib seeds_execute_nothing_twice_and_lose_no_fill";
+const TRADING_FROM_1000: &str = "FAILURES=1 SEED=1000 SEEDS=100 -p touchline-fx-live --lib seeds_execute_nothing_twice_and_lose_no_fill";
 
 /// Rules that a simulation must need.
 pub const SIMULATION: &[Mutant] = &[
@@ -177,7 +177,7 @@ pub const SIMULATION: &[Mutant] = &[
         replace: "if let Cause::Session(bank, true) = cause {
                       let orders = self.engine.trading().orders();
                       let live = orders.live().iter().map(|at| orders.get(*at));
-                      let unknown = live.filter(|order| order.state() == touchline_fx::orders::OrderState::Unknown);
+                      let unknown = live.filter(|order| order.state() == touchline_fx_events::orders::OrderState::Unknown);
                       let unknown: Vec<_> = unknown.map(|order| order.terms).filter(|terms| terms.bank == bank).collect();
                       for terms in unknown {
                           self.send_order(&terms, &Message::Order(terms), true, time);
@@ -268,7 +268,7 @@ pub const SIMULATION: &[Mutant] = &[
     Mutant {
         name: "simulation: the number of an order leaves out the questions before it",
         find: "*ahead += 1;",
-        replace: "*ahead += u64::from(matches!(line.message, Some(touchline_fx::event::Message::Order(_))));",
+        replace: "*ahead += u64::from(matches!(line.message, Some(touchline_fx_events::event::Message::Order(_))));",
         test: TRADING,
     },
     Mutant {
@@ -337,7 +337,7 @@ pub const SIMULATION: &[Mutant] = &[
     Mutant {
         name: "simulation: a booking of the desk is not in the journal",
         find: "= command.decision {",
-        replace: "= command.decision.filter(|decision| !matches!(decision, touchline_fx::input::Desk::Book { .. })) {",
+        replace: "= command.decision.filter(|decision| !matches!(decision, touchline_fx_events::desk::Desk::Book { .. })) {",
         test: TRADING,
     },
     Mutant {

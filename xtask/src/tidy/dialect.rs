@@ -57,7 +57,7 @@ const BEFORE_NO: &str = "there ";
 /// Phrases in the comments of each crate or folder. These numbers may only fall.
 const MOST: &[(&str, usize)] = &[
     ("book", 1),
-    ("execution", 4),
+    ("fx-live", 4),
     ("feed", 2),
     ("fx", 4),
     ("fx-events", 1),

@@ -12,7 +12,7 @@ pub fn settings(repository: &Repository) -> Vec<Finding> {
             "crates/gateway/src/config/",
             "crates/gateway/src/venues/",
             "crates/credentials/src/tls.rs",
-            "crates/execution/src/config.rs",
+            "crates/fx-live/src/execution/config.rs",
         ];
         places.iter().any(|place| path.starts_with(place))
     };

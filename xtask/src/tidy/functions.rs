@@ -13,9 +13,9 @@ pub const LINES_MAX: usize = 70;
 /// Most are a table with a line for each kind of something, which is read where it is looked up; the others are on a path
 /// that was measured in one piece.
 const LEFT: &[(&str, &str)] = &[
-    ("crates/execution/src/trader/incident.rs", "fmt"),
+    ("crates/fx-live/src/execution/trader/incident.rs", "fmt"),
     (
-        "crates/execution/src/trader/simulation/world/commands.rs",
+        "crates/fx-live/src/execution/trader/simulation/world/commands.rs",
         "commands",
     ),
     ("crates/fx-events/src/encoding/read/body.rs", "event"),

@@ -39,6 +39,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-instruments",
             "touchline-session",
+            "touchline-fx-events",
             "touchline-fx",
         ],
     ),
@@ -66,11 +67,6 @@ const PACKAGES: &[Package] = &[
         &["touchline-types", "touchline-wire", "touchline-fx-events"],
     ),
     package(
-        SESSIONS,
-        3,
-        &["touchline-types", "touchline-wire", "touchline-fx"],
-    ),
-    package(
         "touchline-transport",
         3,
         &["touchline-types", "touchline-shm", "touchline-book"],
@@ -82,6 +78,7 @@ const PACKAGES: &[Package] = &[
             "touchline-types",
             "touchline-book",
             "touchline-instruments",
+            "touchline-fx-events",
             "touchline-fx-desk",
             "touchline-transport",
         ],
@@ -110,16 +107,6 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-credentials",
             "touchline-book",
-            "touchline-transport",
-        ],
-    ),
-    package(
-        COMPOSE,
-        4,
-        &[
-            "touchline-types",
-            "touchline-wire",
-            "touchline-fx",
             "touchline-transport",
         ],
     ),
@@ -159,7 +146,7 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package(
-        "touchline-execution",
+        LIVE,
         5,
         &[
             "touchline-types",
@@ -168,10 +155,10 @@ const PACKAGES: &[Package] = &[
             "touchline-session",
             "touchline-credentials",
             "touchline-journal",
+            "touchline-fx-events",
             "touchline-fx",
             "touchline-fx-desk",
             "touchline-transport",
-            COMPOSE,
         ],
     ),
     package(
@@ -191,11 +178,10 @@ const PACKAGES: &[Package] = &[
             "touchline-client",
             "touchline-gateway",
             "touchline-relay",
+            "touchline-fx-events",
             "touchline-fx",
             "touchline-fx-desk",
-            SESSIONS,
-            COMPOSE,
-            "touchline-execution",
+            LIVE,
             "touchline-client",
             "touchline-journal",
             "touchline-replication",
@@ -249,8 +235,8 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-session",
             "touchline-feed",
+            "touchline-fx-events",
             "touchline-fx",
-            SESSIONS,
             "touchline-journal",
             "touchline-transport",
             "touchline-relay",
@@ -267,14 +253,11 @@ const LAB: &str = "touchline-lab";
 /// Crate that tests share: any test, the lab and the load test may use it, no library may.
 const TESTING: &str = "touchline-testing";
 
-/// Recorded sessions of the FX core: tests replay them.
-const SESSIONS: &str = "touchline-fx-sessions";
-
 /// The composer writes sessions: tests of the core replay them.
-const COMPOSE: &str = "touchline-compose";
+const LIVE: &str = "touchline-fx-live";
 
-/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, recorded
-/// sessions with their writer, and its own package with other features.
+/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, the writer
+/// of recorded sessions, and its own package with other features.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for edge in &repository.edges {
@@ -290,9 +273,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             continue;
         };
         let allowed = package.may_know.contains(&edge.to.as_str())
-            || (edge.dev
-                && [LAB, TESTING, SESSIONS, COMPOSE, edge.from.as_str()]
-                    .contains(&edge.to.as_str()));
+            || (edge.dev && [LAB, TESTING, LIVE, edge.from.as_str()].contains(&edge.to.as_str()));
         if !allowed {
             findings.push(Finding::new(
                 &manifest,

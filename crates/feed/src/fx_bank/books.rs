@@ -2,7 +2,7 @@
 
 use touchline_fx::BankStream;
 use touchline_fx::ladder::Ladder;
-use touchline_fx::setup::Pair;
+use touchline_fx_events::setup::Pair;
 use touchline_types::{
     BookKind, Event, Instrument, LevelAction, LevelEvent, Place, Side, UpdateAction, Validity,
 };

@@ -1,7 +1,7 @@
 //! Requests for a bank's quotes: one for each pair, or for each size of a pair.
 
 use super::settings::{Request, Settings};
-use touchline_fx::setup::Pair;
+use touchline_fx_events::setup::Pair;
 use touchline_wire::fix::{Encoder, tag};
 
 /// Prefix of our request ids.

@@ -3,7 +3,7 @@
 
 use super::BankSet;
 use crate::quotes::NEVER;
-use crate::setup::Bank;
+use touchline_fx_events::setup::Bank;
 
 /// Least number of banks with a mid that make a reference.
 const BANKS_MIN: usize = 3;

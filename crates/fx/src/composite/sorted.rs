@@ -2,7 +2,7 @@
 //! branches that a processor mispredicts.
 
 use crate::plan::{Offer, low};
-use crate::ticks::QUANTITY_MAX;
+use touchline_fx_events::ticks::QUANTITY_MAX;
 use touchline_types::Side;
 
 /// Offers without penalties, in the order of a sweep.
@@ -102,4 +102,4 @@ fn first_key(side: Side, price: i64) -> u128 {
 /// Bits of a rank in a key; the other bits of a word hold any quantity.
 const RANK_BITS: u32 = 13;
 const _: () = assert!(QUANTITY_MAX < 1 << (64 - RANK_BITS));
-const _: () = assert!(crate::setup::BANKS_MAX <= 1 << RANK_BITS);
+const _: () = assert!(touchline_fx_events::setup::BANKS_MAX <= 1 << RANK_BITS);

@@ -3,8 +3,8 @@
 
 use super::order::Order;
 use super::report::{Report, ReportKind};
-use crate::ticks;
 use touchline_fx_events::orders::FillKind;
+use touchline_fx_events::ticks;
 use touchline_types::{Id, Price, Side};
 
 /// A fill to book.

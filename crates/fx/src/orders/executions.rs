@@ -2,10 +2,10 @@
 
 use super::booking::Booking;
 use super::store::number_id;
-use crate::setup::Bank;
 use crate::touched;
 use std::collections::{HashMap, HashSet};
 use touchline_fx_events::orders::FillKind;
+use touchline_fx_events::setup::Bank;
 use touchline_types::{Id, Price};
 
 /// A booked fill.

@@ -2,9 +2,9 @@
 
 use super::order::Order;
 use crate::setup::PairSetup;
-use crate::short_text::ShortText;
-use crate::ticks;
 use touchline_fx_events::orders::Terms;
+use touchline_fx_events::short_text::ShortText;
+use touchline_fx_events::ticks;
 use touchline_types::{Price, Side};
 use touchline_wire::fix::{Message, without_zeros};
 

@@ -3,11 +3,12 @@
 use super::booking::{Booking, LateOriginal};
 use super::executions::{Execution, Executions};
 use super::order::Order;
-use crate::setup::{Bank, Pair, Setup};
-use crate::short_text::ShortText;
+use crate::setup::Setup;
 use crate::touched;
 use std::collections::HashMap;
 use touchline_fx_events::orders::{FillKind, OrderState, Terms};
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::short_text::ShortText;
 use touchline_types::Id;
 
 /// Words in the place of an OrderID (37) that name no order, in any case.

@@ -1,7 +1,7 @@
 //! The sweep: offers that add up, best first.
 
 use super::{Leg, Offer, Want, is_within};
-use crate::setup::Bank;
+use touchline_fx_events::setup::Bank;
 
 /// A walk over offers, with reusable memory.
 #[derive(Debug, Clone, Default)]

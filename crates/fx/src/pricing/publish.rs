@@ -2,9 +2,9 @@
 
 use super::Pricing;
 use crate::composite::{Composite, Composites};
-use crate::event::{Batch, Event};
 use crate::quotes::NEVER;
-use crate::setup::Pair;
+use touchline_fx_events::event::{Batch, Event};
+use touchline_fx_events::setup::Pair;
 
 /// Composites as they were last published.
 #[derive(Debug, Clone)]

@@ -19,8 +19,9 @@ use super::counters::Counters;
 use super::entry::{Entry, Key, NEVER};
 use super::fields::Raw;
 use crate::plan::whole_lots;
-use crate::setup::{Bank, Pair, Setup, ns};
-use crate::ticks;
+use crate::setup::{Setup, ns};
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::ticks;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Message, timestamp};
 

@@ -1,9 +1,10 @@
 //! Mark-outs: the mid some time after a fill.
 
-use crate::orders::Terms;
-use crate::setup::{Pair, Slot, ns};
+use crate::setup::{Slot, ns};
 use std::collections::VecDeque;
+use touchline_fx_events::orders::Terms;
 use touchline_fx_events::scorecard::HORIZONS_MS;
+use touchline_fx_events::setup::Pair;
 use touchline_types::{Price, Side};
 
 /// A fill with pending mark-outs.

@@ -1,8 +1,9 @@
 //! The passive part of the scorecard: how long and how well a bank quotes. It needs no orders.
 
 use super::Score;
-use crate::composite::BankSet;
-use crate::setup::{Bank, Pair, Setup, Slot};
+use crate::setup::{Setup, Slot};
+use touchline_fx_events::composite::BankSet;
+use touchline_fx_events::setup::{Bank, Pair};
 use touchline_types::Side;
 
 /// Quotes of a bank and a pair.

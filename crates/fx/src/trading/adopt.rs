@@ -4,11 +4,13 @@
 //! A ClOrdID contains the run that made it: prefix, `e`, epoch, `-`, parent, `-`, number.
 
 use super::{Step, Trading, number};
-use crate::event::{Adopted, Alarm, Event};
-use crate::orders::{Order, Report, Terms};
-use crate::parents::EndReason;
-use crate::setup::{Bank, ns};
-use crate::ticks;
+use crate::orders::{Order, Report};
+use crate::setup::ns;
+use touchline_fx_events::event::{Adopted, Alarm, Event};
+use touchline_fx_events::orders::Terms;
+use touchline_fx_events::parents::EndReason;
+use touchline_fx_events::setup::Bank;
+use touchline_fx_events::ticks;
 use touchline_types::{Id, Side};
 
 /// Orders that the journal may lack.

@@ -4,11 +4,14 @@ use super::Step;
 use super::cooldown::{Cooldowns, Measure, pairs_of};
 use super::penalty::{Outcome, Penalties};
 use crate::composite::Composites;
-use crate::event::Event;
-use crate::orders::{Booking, Order, RejectCode};
+use crate::orders::{Booking, Order};
 use crate::quotes::NEVER;
-use crate::scorecard::{Score, Scorecard};
-use crate::setup::{Bank, Pair, Setup, Slot, ns};
+use crate::scorecard::Scorecard;
+use crate::setup::{Setup, Slot, ns};
+use touchline_fx_events::event::Event;
+use touchline_fx_events::orders::RejectCode;
+use touchline_fx_events::scorecard::Score;
+use touchline_fx_events::setup::{Bank, Pair};
 
 /// Conduct of all banks, by slot. Orders that were adopted are not scored: when they were sent is not known.
 ///

@@ -1,8 +1,9 @@
 //! Cool-downs: a bank that did not fill receives no orders for a while, longer after each
 //! consecutive failure.
 
-use crate::orders::RejectCode;
-use crate::setup::{Bank, Setup, Slot, ns};
+use crate::setup::{Setup, Slot, ns};
+use touchline_fx_events::orders::RejectCode;
+use touchline_fx_events::setup::Bank;
 
 /// Maximum number of doublings.
 const DOUBLINGS_MAX: u32 = 4;

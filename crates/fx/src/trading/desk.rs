@@ -1,14 +1,15 @@
 //! Commands of the desk.
 
 use super::{Step, Trading, number};
-use crate::desk_trades::{BookState, DeskTrade};
-use crate::event::{Alarm, Event, FillLine, OrderEvent};
-use crate::input::{Desk, ParentRequest};
-use crate::orders::{Booking, FillKind, RejectCode, booked_exec_id, resolved_exec_id};
-use crate::parents::{EndReason, Lifetime, ParentTerms};
+use crate::orders::{Booking, booked_exec_id, resolved_exec_id};
 use crate::risk::{Book, Refused};
 use crate::setup::ns;
-use crate::ticks;
+use touchline_fx_events::desk::{BookState, DeskTrade};
+use touchline_fx_events::desk::{Desk, ParentRequest};
+use touchline_fx_events::event::{Alarm, Event, FillLine, OrderEvent};
+use touchline_fx_events::orders::{FillKind, RejectCode};
+use touchline_fx_events::parents::{EndReason, Lifetime, ParentTerms};
+use touchline_fx_events::ticks;
 use touchline_types::{Id, Price};
 
 impl Trading {

@@ -1,11 +1,12 @@
 //! Fills of orders: parents, positions, scorecard.
 
 use super::{Step, Trading, number};
-use crate::event::{Alarm, Event, FillLine, Numbered};
-use crate::orders::{Booking, FillKind, LateOriginal, Report, ReportKind, Terms};
-use crate::positions::WorstCase;
-use crate::setup::{Bank, Pair};
-use crate::ticks;
+use crate::orders::{Booking, LateOriginal, Report, ReportKind};
+use touchline_fx_events::event::{Alarm, Event, FillLine, Numbered};
+use touchline_fx_events::orders::{FillKind, Terms};
+use touchline_fx_events::positions::WorstCase;
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::ticks;
 use touchline_types::{Id, Price, Side};
 
 impl Trading {

@@ -1,10 +1,11 @@
 //! The gate before parents and orders: kill switch, hold, stopped pairs, limits of parents, rejects of the last second.
 
 use super::kill::KillSwitch;
-use crate::parents::ParentTerms;
 use crate::risk::{Book, Refused, Risk};
-use crate::setup::{Pair, Setup};
+use crate::setup::Setup;
 use crate::window::LastSecond;
+use touchline_fx_events::parents::ParentTerms;
+use touchline_fx_events::setup::Pair;
 use touchline_types::Id;
 
 /// Names of kills that no person asked for begin with it.

@@ -2,9 +2,10 @@
 //! answered.
 
 use super::{Step, Trading};
-use crate::event::Alarm;
 use crate::quotes::NEVER;
-use crate::setup::{Bank, ns};
+use crate::setup::ns;
+use touchline_fx_events::event::Alarm;
+use touchline_fx_events::setup::Bank;
 
 /// Oldest command of the desk that is executed, ns.
 pub const COMMAND_AGE_MAX_NS: u64 = 2_000_000_000;

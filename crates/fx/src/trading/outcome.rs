@@ -2,13 +2,14 @@
 
 use super::penalty::Outcome;
 use super::{Step, Trading, number};
-use crate::event::{
+use crate::setup::ns;
+use touchline_fx_events::event::{
     Asked, Event, Message, Numbered, OrderEvent, OrderLine, OrderStatus, ParentEnd,
 };
-use crate::orders::RejectCode;
-use crate::parents::EndReason;
-use crate::setup::{Bank, Pair, ns};
-use crate::ticks::average_of_trades;
+use touchline_fx_events::orders::RejectCode;
+use touchline_fx_events::parents::EndReason;
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::ticks::average_of_trades;
 use touchline_types::{Id, Side};
 
 impl Trading {

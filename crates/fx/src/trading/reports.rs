@@ -2,10 +2,11 @@
 //! (j).
 
 use super::{Step, Trading};
-use crate::event::{Alarm, DontKnow, Event, Message, OrderEvent, OrderLine};
-use crate::lines::request_number;
-use crate::orders::{Bookings, Dispute, OrderState, RejectCode, Report, ReportKind, code_of};
-use crate::setup::Bank;
+use crate::orders::{Bookings, Dispute, Report, ReportKind, code_of};
+use touchline_fx_events::event::{Alarm, DontKnow, Event, Message, OrderEvent, OrderLine};
+use touchline_fx_events::lines::request_number;
+use touchline_fx_events::orders::{OrderState, RejectCode};
+use touchline_fx_events::setup::Bank;
 use touchline_types::Id;
 use touchline_wire::fix;
 

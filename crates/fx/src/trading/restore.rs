@@ -6,10 +6,10 @@
 //! inputs and their times.
 
 use super::{Step, Trading};
-use crate::desk_trades::DeskTrade;
-use crate::orders::Terms;
-use crate::parents::{EndReason, ParentTerms};
 use thiserror::Error;
+use touchline_fx_events::desk::DeskTrade;
+use touchline_fx_events::orders::Terms;
+use touchline_fx_events::parents::{EndReason, ParentTerms};
 use touchline_types::Id;
 
 /// An order or a parent of a journal that cannot have been made in this state.

@@ -2,14 +2,16 @@
 
 use super::router::{Allowance, Draft, Judged};
 use super::{Step, Trading, number};
-use crate::event::{Event, Message, Numbered, OrderEvent, PlanLeg};
-use crate::orders::{Order, Terms};
-use crate::parents::{EndReason, Lifetime, WaitReason, Which};
+use crate::orders::Order;
+use crate::parents::Which;
 use crate::risk;
 use crate::setup::ns;
-use crate::short_text::ShortText;
-use crate::stages::Stage;
-use crate::ticks::average;
+use touchline_fx_events::event::{Event, Message, Numbered, OrderEvent, PlanLeg};
+use touchline_fx_events::orders::Terms;
+use touchline_fx_events::parents::{EndReason, Lifetime, WaitReason};
+use touchline_fx_events::short_text::ShortText;
+use touchline_fx_events::stages::Stage;
+use touchline_fx_events::ticks::average;
 use touchline_types::{Id, Side};
 
 /// Most parents whose next order is prepared.

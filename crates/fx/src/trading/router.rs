@@ -1,12 +1,14 @@
 //! The router: makes a plan for the open quantity of a parent, and the orders of the plan.
 
-use crate::composite::BankSet;
-use crate::event::Batch;
-use crate::parents::{Lifetime, ParentTerms, WaitReason};
-use crate::plan::{Offer, Plan, PlanKind, Planner, Want, bank_of, is_within, sweep_order};
+use crate::plan::{Offer, Plan, Planner, Want, bank_of, is_within, sweep_order};
 use crate::pricing::Pricing;
-use crate::setup::{Bank, Pair, Setup};
-use crate::stages::Stage;
+use crate::setup::Setup;
+use touchline_fx_events::composite::BankSet;
+use touchline_fx_events::event::Batch;
+use touchline_fx_events::parents::{Lifetime, ParentTerms, WaitReason};
+use touchline_fx_events::plan::PlanKind;
+use touchline_fx_events::setup::{Bank, Pair};
+use touchline_fx_events::stages::Stage;
 use touchline_types::{Id, Side};
 
 /// Offers of one side of a pair for which [`Router::reserve`] takes memory.

@@ -3,8 +3,9 @@
 
 use super::inquiry::Inquiry;
 use crate::quotes::NEVER;
-use crate::setup::{Bank, Setup};
+use crate::setup::Setup;
 use crate::window::LastSecond;
+use touchline_fx_events::setup::Bank;
 
 /// Order sessions of all banks.
 ///

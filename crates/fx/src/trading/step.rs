@@ -1,8 +1,8 @@
 //! Context of a step of trading: its time, the prices, and the events so far.
 
-use crate::event::{Alarm, Batch, Event};
 use crate::pricing::Pricing;
-use crate::setup::Bank;
+use touchline_fx_events::event::{Alarm, Batch, Event};
+use touchline_fx_events::setup::Bank;
 use touchline_types::Id;
 
 /// State outside of trading that a step of trading reads and writes.

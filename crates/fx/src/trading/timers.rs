@@ -1,8 +1,8 @@
 //! Timers.
 
 use super::{Step, Trading};
-use crate::parents::EndReason;
 use crate::quotes::NEVER;
+use touchline_fx_events::parents::EndReason;
 
 impl Trading {
     /// Runs the timers of one time.

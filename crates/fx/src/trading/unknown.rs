@@ -1,9 +1,11 @@
 //! Unknown orders: they count as filled, and status requests are sent until the outcome is known.
 
 use super::{Step, Trading};
-use crate::event::{Alarm, Asked, Event, Message, OrderEvent, OrderLine};
-use crate::orders::{Mention, OrderState, Question};
-use crate::setup::{Bank, ns};
+use crate::orders::{Mention, Question};
+use crate::setup::ns;
+use touchline_fx_events::event::{Alarm, Asked, Event, Message, OrderEvent, OrderLine};
+use touchline_fx_events::orders::OrderState;
+use touchline_fx_events::setup::Bank;
 use touchline_types::Id;
 
 impl Trading {

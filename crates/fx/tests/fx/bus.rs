@@ -4,13 +4,14 @@
 
 use crate::random::{banks::Banks, seeds};
 use crate::recorded;
-use touchline_compose::LineWriter;
 use touchline_fx::config::Config;
 use touchline_fx::input::{Input, Session};
-use touchline_fx::lines::Files;
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::{BankStream, Batch, Engine, Setup};
-use touchline_fx_sessions::{LineReader, Replay};
+use touchline_fx::sessions::{LineReader, Replay};
+use touchline_fx::{BankStream, Engine, Setup};
+use touchline_fx_events::Batch;
+use touchline_fx_events::lines::Files;
+use touchline_fx_live::compose::LineWriter;
 
 /// A gateway for each bank, and the composer.
 struct World {

@@ -3,11 +3,12 @@
 use crate::random::banks::Banks;
 use crate::random::seeds;
 use std::collections::BTreeMap;
-use touchline_fx::encoding::{self, Decoder, Encoder, Entry, Malformed, Place, kind};
-use touchline_fx::event::{Answer, Event};
-use touchline_fx::lines::{LineKind, lines_of};
-use touchline_fx::{Batch, Labels, Setup};
-use touchline_fx_sessions::Replay;
+use touchline_fx::Setup;
+use touchline_fx::sessions::Replay;
+use touchline_fx_events::encoding::{self, Decoder, Encoder, Entry, Malformed, Place, kind};
+use touchline_fx_events::event::{Answer, Event};
+use touchline_fx_events::lines::{LineKind, lines_of};
+use touchline_fx_events::{Batch, Labels};
 
 const STEPS: usize = 300;
 const SEEDS: usize = 12;

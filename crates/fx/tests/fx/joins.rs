@@ -1,12 +1,13 @@
 //! The age of quotes by way of a bus: neither a withdrawal nor a composer that joins makes them fresh.
 
 use crate::world::{START_NS, config, fix};
-use touchline_compose::LineWriter;
 use touchline_fx::input::{Input, Session};
-use touchline_fx::lines::Files;
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::{BankStream, Batch, Engine, Setup};
-use touchline_fx_sessions::Replay;
+use touchline_fx::sessions::Replay;
+use touchline_fx::{BankStream, Engine, Setup};
+use touchline_fx_events::Batch;
+use touchline_fx_events::lines::Files;
+use touchline_fx_live::compose::LineWriter;
 use touchline_types::Side;
 
 const MS: u64 = 1_000_000;

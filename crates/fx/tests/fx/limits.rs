@@ -2,13 +2,13 @@
 
 use crate::world::{World, config, values};
 use touchline_fx::Setup;
-use touchline_fx::command::{Booking, Command, Order};
 use touchline_fx::commands::{desk, terms};
-use touchline_fx::input::{Desk, ParentRequest};
-use touchline_fx::lines::command_text;
-use touchline_fx::parents::Lifetime;
-use touchline_fx::plan::Style;
-use touchline_fx_sessions::read_desk;
+use touchline_fx::sessions::read_desk;
+use touchline_fx_events::command::{Booking, Command, Order};
+use touchline_fx_events::desk::{Desk, ParentRequest};
+use touchline_fx_events::lines::command_text;
+use touchline_fx_events::parents::Lifetime;
+use touchline_fx_events::plan::Style;
 use touchline_types::{Id, Side};
 
 const A: (&str, &str) = ("A", "");

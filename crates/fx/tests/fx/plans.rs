@@ -1,7 +1,8 @@
 //! Plans: each rule, and a comparison with an exhaustive search.
 
 use proptest::prelude::*;
-use touchline_fx::plan::{Leg, Offer, Plan, PlanKind, Planner, Style, Want, sweep_order};
+use touchline_fx::plan::{Leg, Offer, Plan, Planner, Want, sweep_order};
+use touchline_fx_events::plan::{PlanKind, Style};
 use touchline_types::Side;
 
 const BANKS: usize = 4;

@@ -7,10 +7,10 @@ pub mod banks;
 
 use banks::{Banks, CONTRADICTED, Random};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use touchline_fx::event::{Event, Message, OrderEvent};
-use touchline_fx::lines::Files;
-use touchline_fx::orders::{FillKind, Terms};
-use touchline_fx_sessions::Replay;
+use touchline_fx::sessions::Replay;
+use touchline_fx_events::event::{Event, Message, OrderEvent};
+use touchline_fx_events::lines::Files;
+use touchline_fx_events::orders::{FillKind, Terms};
 use touchline_types::{Id, Side};
 
 const SEEDS: u64 = 60;

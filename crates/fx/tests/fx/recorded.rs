@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use touchline_fx::Setup;
-use touchline_fx_sessions::Replay;
+use touchline_fx::sessions::Replay;
 
 /// Folder of small sessions with one cause each.
 const BY_HAND: &str = "by-hand";

@@ -7,7 +7,8 @@ use crate::random::seeds;
 use std::collections::BTreeMap;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::{Batch, Engine, Setup};
+use touchline_fx::{Engine, Setup};
+use touchline_fx_events::Batch;
 use touchline_types::{Price, Quantity, Quote, QuoteAction, QuoteChange, Side};
 
 const BANKS: usize = 4;

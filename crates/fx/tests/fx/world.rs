@@ -1,7 +1,7 @@
 //! Fixture: a configuration, a clock, and handwritten lines of a session.
 
 use touchline_fx::Setup;
-use touchline_fx_sessions::Replay;
+use touchline_fx::sessions::Replay;
 
 /// 2026-01-05 09:00 UTC, nanoseconds since 1970.
 pub const START_NS: u64 = 1_767_603_600_000_000_000;

@@ -226,7 +226,7 @@ impl Rows {
         }
     }
 
-    fn record(&mut self, clock: &Clock, path: &touchline_execution::Path, begin: u64) {
+    fn record(&mut self, clock: &Clock, path: &touchline_fx_live::execution::Path, begin: u64) {
         for (stage, spent) in path.spent.iter().enumerate() {
             self.histograms[stage].saturating_record(clock.between_ns(0, *spent));
         }

@@ -13,10 +13,10 @@ pub use live::Live;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io::IsTerminal;
-use touchline_fx::lines::names::{fill_name, order_state_name, side_name};
-use touchline_fx::orders::OrderState;
-use touchline_fx::ticks;
 use touchline_fx_desk::ledger::{BankRow, FillRow, Ledger, LiveLedger};
+use touchline_fx_events::lines::names::{fill_name, order_state_name, side_name};
+use touchline_fx_events::orders::OrderState;
+use touchline_fx_events::ticks;
 use touchline_gateway::bus;
 use touchline_types::Id;
 

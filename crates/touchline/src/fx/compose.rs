@@ -10,7 +10,7 @@ use clap::Args;
 use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_compose::{Composer, Config, Error, Incident, Recorder};
+use touchline_fx_live::compose::{Composer, Config, Error, Incident, Recorder};
 use touchline_transport::shm::Publisher;
 use touchline_transport::{BackOff, Idle, Idler};
 
@@ -180,7 +180,7 @@ fn failed(error: Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_compose::KindRefused;
+    use touchline_fx_live::compose::KindRefused;
 
     /// A program selects a line by its event and fields.
     #[test]

@@ -6,7 +6,7 @@ use crate::output::{Failure, Output, notice};
 use crate::tail::OfEngine;
 use std::time::Duration;
 use touchline_client::fx::{BusEvent, Tail, happened};
-use touchline_fx::lines::LineKind;
+use touchline_fx_events::lines::LineKind;
 use touchline_transport::bus::Root;
 
 /// Interval of checks for an interrupt and a closed output.

@@ -8,8 +8,8 @@ use crate::place::bus_name;
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use touchline_execution::Config;
 use touchline_fx_desk::{Follower, JOURNAL, noted};
+use touchline_fx_live::execution::Config;
 use touchline_gateway::bus;
 use touchline_transport::bus::Root;
 

@@ -7,8 +7,8 @@ use clap::Args;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use touchline_fx::Setup;
-use touchline_fx::lines::Files;
-use touchline_fx_sessions::{Replay, ReplayError};
+use touchline_fx::sessions::{Replay, ReplayError};
+use touchline_fx_events::lines::Files;
 
 /// Replay a recorded session of banks and desk.
 ///

@@ -13,9 +13,9 @@ use files::{Files, positions, scorecard};
 use office::Office;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::back_office::Reports;
 use touchline_fx_desk::ledger::Ledger;
 use touchline_fx_desk::{Follower, PublishedEntry};
+use touchline_fx_live::execution::back_office::Reports;
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if section.is_some() {
         // A client must not receive the trades of another engine's journal.
         let setup = config.setup().map_err(Failure::usage)?;
-        touchline_execution::check_owner(&config, &setup).map_err(Failure::run)?;
+        touchline_fx_live::execution::check_owner(&config, &setup).map_err(Failure::run)?;
     }
     let mut follower = open(&config);
     let ledger = match section {

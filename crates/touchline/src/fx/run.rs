@@ -9,8 +9,10 @@ use clap::Args;
 use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_execution::{Config, Copied, Error, Incident, Promotion, Standby, Step, Trader};
-use touchline_fx::ticks;
+use touchline_fx_events::ticks;
+use touchline_fx_live::execution::{
+    Config, Copied, Error, Incident, Promotion, Standby, Step, Trader,
+};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Trade: banks' quotes in, orders out over FIX, each in the journal before it is sent.
@@ -286,8 +288,8 @@ fn failed(error: Error) -> Failure {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use touchline_compose::KindRefused;
-    use touchline_fx::event::{Alarm, RunAlarm};
+    use touchline_fx_events::event::{Alarm, RunAlarm};
+    use touchline_fx_live::compose::KindRefused;
     use touchline_types::Id;
 
     fn bank() -> String {

@@ -20,15 +20,15 @@ const COUNTERS: &[(&str, &[CounterInfo])] = &[
     ("Relay that receives", ReceiverCounters::TABLE),
     (
         "Composer, with those of the publisher and of banks' quotes (kind fx-bank)",
-        touchline_compose::Counters::TABLE,
+        touchline_fx_live::compose::Counters::TABLE,
     ),
     (
         "Trading engine, with those of a composer and of banks' quotes (kind fx-bank)",
-        touchline_execution::Counters::TABLE,
+        touchline_fx_live::execution::Counters::TABLE,
     ),
     (
         "Standby of a trading engine",
-        touchline_execution::StandbyCounters::TABLE,
+        touchline_fx_live::execution::StandbyCounters::TABLE,
     ),
     ("touchline journal receive", CopyCounters::TABLE),
     ("touchline journal send", SourceCounters::TABLE),
@@ -40,12 +40,12 @@ const HISTOGRAMS: &[(&str, &str, &[CounterInfo])] = &[
     (
         "Histograms of a composer",
         "",
-        touchline_compose::HISTOGRAMS,
+        touchline_fx_live::compose::HISTOGRAMS,
     ),
     (
         "Histograms of a trading engine",
         "",
-        touchline_execution::HISTOGRAMS,
+        touchline_fx_live::execution::HISTOGRAMS,
     ),
     ("Histograms of a named reader", "reader_", READER_HISTOGRAMS),
 ];
@@ -63,13 +63,13 @@ pub fn page(words: &[String]) -> Result<String, Failure> {
         .collect();
     let common = COUNTERS.iter();
     sections.extend(common.map(|(heading, table)| section(heading, table.iter().map(counter))));
-    let scores = touchline_compose::ScoreCounters::TABLE.iter();
+    let scores = touchline_fx_live::compose::ScoreCounters::TABLE.iter();
     let scores = scores.map(|info| labelled(info, "BANK:PAIR"));
     sections.push(section("Composer, for each bank and pair", scores));
-    let banks = touchline_execution::BankCounters::TABLE.iter();
+    let banks = touchline_fx_live::execution::BankCounters::TABLE.iter();
     let banks = banks.map(|info| labelled(info, "BANK"));
     sections.push(section("Trading engine, for each bank", banks));
-    let alarms = touchline_execution::AlarmCounters::TABLE.iter();
+    let alarms = touchline_fx_live::execution::AlarmCounters::TABLE.iter();
     let alarms = alarms.map(|info| labelled(info, "ALARM"));
     sections.push(section("Trading engine, for each alarm", alarms));
     // The metrics of a reader are of the exporter's own making.

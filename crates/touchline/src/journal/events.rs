@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use touchline_fx::Labels;
-use touchline_fx::encoding::{Decoder, Entry, Place, kind, kinds};
-use touchline_fx::event::{Event, OrderEvent};
-use touchline_fx::input::Desk;
-use touchline_fx::lines::{command_text, lines_of};
 use touchline_fx_desk::records;
+use touchline_fx_events::Labels;
+use touchline_fx_events::desk::Desk;
+use touchline_fx_events::encoding::{Decoder, Entry, Place, kind, kinds};
+use touchline_fx_events::event::{Event, OrderEvent};
+use touchline_fx_events::lines::{command_text, lines_of};
 use touchline_journal::records::Stream;
 use touchline_journal::{Entry as Record, Follow};
 use touchline_types::text::Visible;

@@ -104,15 +104,15 @@ fn of_composer() -> Vec<(String, &'static str)> {
         unit: unit.to_owned(),
         help: String::new(),
     };
-    let counters = touchline_compose::Counters::TABLE.iter();
+    let counters = touchline_fx_live::compose::Counters::TABLE.iter();
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
-    let scores = touchline_compose::ScoreCounters::TABLE.iter();
+    let scores = touchline_fx_live::compose::ScoreCounters::TABLE.iter();
     let scores = scores.map(|info| (format!("{}:LP01:EUR/USD", info.name), info.unit));
     let counters = counters.chain(scores).map(|(name, unit)| {
         let shown = names::of_counter(&described(&name, unit));
         (shown.name, "counter")
     });
-    let histograms = touchline_compose::HISTOGRAMS.iter().map(|info| {
+    let histograms = touchline_fx_live::compose::HISTOGRAMS.iter().map(|info| {
         let name = names::of_histogram("", &described(info.name, info.unit)).0;
         (name, "histogram")
     });
@@ -126,18 +126,20 @@ fn of_engine() -> Vec<(String, &'static str)> {
         unit: unit.to_owned(),
         help: String::new(),
     };
-    let standby = touchline_execution::StandbyCounters::TABLE.iter();
-    let counters = touchline_execution::Counters::TABLE.iter().chain(standby);
+    let standby = touchline_fx_live::execution::StandbyCounters::TABLE.iter();
+    let counters = touchline_fx_live::execution::Counters::TABLE
+        .iter()
+        .chain(standby);
     let copies = CopyCounters::TABLE.iter().chain(SourceCounters::TABLE);
     let counters = counters.chain(copies);
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
-    let banks = touchline_execution::BankCounters::TABLE.iter();
+    let banks = touchline_fx_live::execution::BankCounters::TABLE.iter();
     let banks = banks.map(|info| (format!("{}:LP01", info.name), info.unit));
     let counters = counters.chain(banks).map(|(name, unit)| {
         let shown = names::of_counter(&described(&name, unit));
         (shown.name, "counter")
     });
-    let histograms = touchline_execution::HISTOGRAMS.iter().map(|info| {
+    let histograms = touchline_fx_live::execution::HISTOGRAMS.iter().map(|info| {
         let name = names::of_histogram("", &described(info.name, info.unit)).0;
         (name, "histogram")
     });
@@ -201,7 +203,7 @@ fn dashboard_and_alerts_name_existing_metrics() {
 fn counters_of_a_stopped_process_are_stale() {
     let folder = Folder::new("metrics");
     let root = Root::at(&folder);
-    let table = touchline_execution::Counters::TABLE;
+    let table = touchline_fx_live::execution::Counters::TABLE;
     let stats = ProcessStats::create(&root, "fx-run", 1.0, table, []);
     let mut stats = stats.expect("a free name");
     let mut page_after = |since| {

@@ -12,7 +12,7 @@ use crate::output::{Failure, Output, say};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
-use touchline_fx::ticks;
+use touchline_fx_events::ticks;
 use touchline_lab::bank::{Banks, Best, Config};
 use touchline_lab::pacing::Pacer;
 

@@ -11,7 +11,7 @@ mod rig;
 
 use fx_banks::now;
 use rig::{Plan, Rig};
-use touchline_fx::command::{Command, Order};
+use touchline_fx_events::command::{Command, Order};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_testing::Folder;
 use touchline_types::{Id, Side};

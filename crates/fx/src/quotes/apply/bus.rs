@@ -4,8 +4,9 @@ use super::super::entry::{Entry, Key, NEVER};
 use super::Apply;
 use crate::config::PairConfig;
 use crate::plan::whole_lots;
-use crate::setup::{Pair, ns};
-use crate::ticks::{PRICE_MAX, QUANTITY_MAX, tick};
+use crate::setup::ns;
+use touchline_fx_events::setup::Pair;
+use touchline_fx_events::ticks::{PRICE_MAX, QUANTITY_MAX, tick};
 use touchline_types::{Id, Quote, QuoteAction, QuoteChange};
 
 /// Quotes of a bank's pair.

@@ -2,8 +2,8 @@
 
 use super::super::fields::{Raw, first, id, is_spot};
 use super::{Apply, Draft, Key};
-use crate::setup::Pair;
-use crate::ticks::is_zero;
+use touchline_fx_events::setup::Pair;
+use touchline_fx_events::ticks::is_zero;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Message, tag};
 

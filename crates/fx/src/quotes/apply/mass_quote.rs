@@ -2,7 +2,7 @@
 
 use super::super::fields::Raw;
 use super::{Apply, Draft, Key};
-use crate::setup::Pair;
+use touchline_fx_events::setup::Pair;
 use touchline_types::{Id, Side};
 use touchline_wire::fix::{Message, tag, unsigned};
 

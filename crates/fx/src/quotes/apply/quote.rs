@@ -2,7 +2,7 @@
 
 use super::super::fields::{Raw, first, id, is_spot};
 use super::{Apply, Draft, Key};
-use crate::ticks::is_zero;
+use touchline_fx_events::ticks::is_zero;
 use touchline_types::Side;
 use touchline_wire::fix::{Message, tag};
 

@@ -2,7 +2,7 @@
 
 use super::super::fields::{all, first};
 use super::Apply;
-use crate::setup::Pair;
+use touchline_fx_events::setup::Pair;
 use touchline_types::Id;
 use touchline_wire::fix::{Message, tag};
 

@@ -2,8 +2,8 @@
 
 use crate::world::{START_NS, fix};
 use std::collections::BTreeMap;
-use touchline_fx::Batch;
-use touchline_fx::event::{Event, Message, OrderEvent};
+use touchline_fx_events::Batch;
+use touchline_fx_events::event::{Event, Message, OrderEvent};
 
 /// Random numbers from a seed.
 pub struct Random(u64);

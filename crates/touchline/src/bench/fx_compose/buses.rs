@@ -8,7 +8,7 @@ use crate::bench::run::Run;
 use crate::output::Failure;
 use std::fs;
 use std::time::{Duration, Instant};
-use touchline_compose::Composer;
+use touchline_fx_live::compose::Composer;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::random::Random;

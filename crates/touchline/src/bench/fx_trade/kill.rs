@@ -5,7 +5,7 @@ use crate::bench::progress::with_progress;
 use crate::bench::run::Run;
 use crate::output::Failure;
 use std::time::Duration;
-use touchline_fx::command::Command;
+use touchline_fx_events::command::Command;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::dealers::Answer;
 use touchline_transport::clock::ticks;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
-use touchline_fx::ticks;
+use touchline_fx_events::ticks;
 use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{Quote, Side, Update, Validity};

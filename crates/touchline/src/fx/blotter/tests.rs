@@ -1,14 +1,16 @@
 use super::*;
 use std::collections::BTreeMap;
-use touchline_fx::encoding::Entry;
-use touchline_fx::event::{Event, FillLine, Message, Numbered, OrderEvent, OrderLine, OrderStatus};
-use touchline_fx::labels::PairLabel;
-use touchline_fx::orders::{FillKind, RejectCode, Terms};
-use touchline_fx::parents::{Lifetime, ParentTerms, WaitReason};
-use touchline_fx::plan::Style;
-use touchline_fx::positions::{Position, WorstCase};
-use touchline_fx::{Batch, Labels};
 use touchline_fx_desk::PublishedEntry;
+use touchline_fx_events::encoding::Entry;
+use touchline_fx_events::event::{
+    Event, FillLine, Message, Numbered, OrderEvent, OrderLine, OrderStatus,
+};
+use touchline_fx_events::labels::PairLabel;
+use touchline_fx_events::orders::{FillKind, RejectCode, Terms};
+use touchline_fx_events::parents::{Lifetime, ParentTerms, WaitReason};
+use touchline_fx_events::plan::Style;
+use touchline_fx_events::positions::{Position, WorstCase};
+use touchline_fx_events::{Batch, Labels};
 use touchline_types::{Id, Price, Side};
 
 const QUANTITY: i64 = 10_000_000;

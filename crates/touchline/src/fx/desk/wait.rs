@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::Duration;
 use touchline_client::fx::{Address, Client, PublishedEntry};
-use touchline_fx::lines::LineKind;
+use touchline_fx_events::lines::LineKind;
 
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);

@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use touchline_fx::encoding::Entry;
-use touchline_fx::event::Event;
-use touchline_fx::lines::LineKind;
 use touchline_fx_desk::PublishedEntry;
 use touchline_fx_desk::ledger::Ledger;
+use touchline_fx_events::encoding::Entry;
+use touchline_fx_events::event::Event;
+use touchline_fx_events::lines::LineKind;
 
 /// Columns of `fills.csv`, which are keys of a fill's line.
 const COLUMNS: [&str; 16] = [

@@ -6,9 +6,9 @@ use crate::top::model::engine::Engine;
 use crate::top::model::{CopySource, EngineState, Model, Sample};
 use std::time::Duration;
 use touchline_client::monitor::CountersView;
-use touchline_compose::labelled;
-use touchline_execution::{AlarmCounters, BankCounters, Counters, StandbyCounters};
 use touchline_fx_desk::DropCopy;
+use touchline_fx_live::compose::labelled;
+use touchline_fx_live::execution::{AlarmCounters, BankCounters, Counters, StandbyCounters};
 use touchline_transport::shm::ProcessStats;
 use touchline_types::CounterInfo;
 

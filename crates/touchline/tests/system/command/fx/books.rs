@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use touchline_fx::lines::LineKind;
+use touchline_fx_events::lines::LineKind;
 
 /// Positions: base units, and cash in term currency, 1e-9.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,7 +179,7 @@ impl Ledgers {
             let cash = nanos(book[1].as_str().expect("cash"));
             let cash = cash - i128::from(price * units) * 10_000;
             book[0] = (book[0].as_i64().expect("units") + units).into();
-            book[1] = touchline_fx::ticks::text(cash, 9).into();
+            book[1] = touchline_fx_events::ticks::text(cash, 9).into();
         };
         let changed = |change: &dyn Fn(&mut Ledgers)| {
             let mut ledgers = self.clone();

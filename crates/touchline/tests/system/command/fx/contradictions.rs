@@ -9,10 +9,10 @@ use crate::command::Desk;
 use crate::command::until;
 use std::collections::BTreeMap;
 use std::path::Path;
-use touchline_fx::encoding::Entry;
-use touchline_fx::event::{Alarm, Event};
-use touchline_fx::orders::OrderState;
 use touchline_fx_desk::records;
+use touchline_fx_events::encoding::Entry;
+use touchline_fx_events::event::{Alarm, Event};
+use touchline_fx_events::orders::OrderState;
 use touchline_wire::fix::{Frame, frame};
 
 /// Parents of the test, and the units of each.

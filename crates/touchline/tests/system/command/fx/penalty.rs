@@ -7,8 +7,8 @@ use crate::command::Desk;
 use crate::command::until;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use touchline_fx::lines::LineKind;
 use touchline_fx_desk::Follower;
+use touchline_fx_events::lines::LineKind;
 use touchline_transport::bus::Root;
 
 const NAMES: [&str; 2] = ["LP01", "LP02"];

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use touchline_fx::command::{Command, Order};
-use touchline_fx::parents::Lifetime;
-use touchline_fx::plan::Style;
 use touchline_fx_desk::DeskClient;
 use touchline_fx_desk::ledger::Ledger;
+use touchline_fx_events::command::{Command, Order};
+use touchline_fx_events::parents::Lifetime;
+use touchline_fx_events::plan::Style;
 use touchline_lab::random::Random;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::Root;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use touchline_fx::lines::LineKind;
+use touchline_fx_events::lines::LineKind;
 
 /// Counts, and the orders that are unknown now.
 #[derive(Default)]

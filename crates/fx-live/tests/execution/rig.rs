@@ -1,0 +1,437 @@
+//! An engine, the bus and the order session of one bank, and a client of the desk.
+
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use touchline_fx_desk::DeskClient;
+use touchline_fx_events::command::{Command, Order};
+use touchline_fx_live::execution::{Config, Incident, Trader, check_owner};
+use touchline_lab::bank::bus;
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
+use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_testing::Folder;
+use touchline_transport::bus::Root;
+use touchline_transport::clock::wall_ns;
+use touchline_transport::shm::{Lock, Publisher, Settings as BusSettings};
+use touchline_transport::{Publish, boot_ns};
+use touchline_types::{Id, QuoteSnapshot, QuoteUpdate, ReceiveTime, Side, Timestamps, Update};
+
+/// Timeout of every step.
+const HANGS: Duration = Duration::from_secs(20);
+
+/// Settings of a small journal.
+pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
+
+/// Fields of a message, by tag.
+pub type Fields = Vec<(u32, String)>;
+
+/// The engine, its bank and its desk.
+pub struct Rig {
+    settings: String,
+    quotes: Publisher,
+    /// Whether its quotes state their value date.
+    pub is_dated: bool,
+    pub bank: Bank,
+    desk: DeskClient,
+    pub trader: Option<Trader>,
+    pub incidents: Vec<Incident>,
+    /// Removed after the end of the engine.
+    pub folder: Folder,
+}
+
+impl Rig {
+    /// An engine with these settings of `[run]`, and these of the bank.
+    pub fn open(run: &str, bank: &str) -> Rig {
+        let folder = Folder::new("execution");
+        let root = Root::at(folder.join("buses"));
+        let quotes = publisher(&root);
+        let desk = DeskClient::open(&root, "fx-run", "desk").expect("a ring of ours");
+        let listener = Bank::listen();
+        let address = listener.listener.local_addr().expect("it is bound");
+        let settings = format!(
+            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\ndirectory = {:?}\njournal = {:?}\n\
+             ring_bytes = 1048576\n{run}\n\
+             [risk]\nlift_by_one_user = true\n{RISK_OFF}\
+             [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}\
+             [[banks]]\nname = \"LP01\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}{bank}\n\
+             [[sessions]]\nbank = \"LP01\"\nhost = \"{address}\"\nsender = \"TOUCHLINE\"\nreconnect_ms = 1\n\
+             reconnect_ms_max = 5\n\
+             [[clients]]\nname = \"desk\"\nmay = [\"send\", \"cancel\", \"kill\", \"lift\", \"enable\", \"resolve\"]\n\
+             [[clients]]\nname = \"guest\"\nuser = 4242\nmay = [\"kill\"]\n\
+             [[clients]]\nname = \"small\"\nmay = [\"send\"]\nmax_order = 500000\n",
+            folder.join("buses"),
+            folder.join("journal"),
+        );
+        let mut rig = Rig {
+            folder,
+            settings,
+            quotes,
+            is_dated: true,
+            bank: listener,
+            desk,
+            trader: None,
+            incidents: Vec::new(),
+        };
+        rig.start();
+        rig
+    }
+
+    /// Why no engine starts with a setting replaced.
+    pub fn refused_with(&self, setting: &str, other: &str) -> String {
+        let settings = match setting {
+            "" => self.settings.clone(),
+            setting => self.settings.replace(setting, other),
+        };
+        let config = Config::parse(&settings).expect("a configuration");
+        let refused = Trader::open(&config).err().expect("it is refused");
+        let refused = refused.to_string();
+        // A drop copy refuses another engine's journal with the same words, and no other one.
+        let setup = config.setup().expect("a configuration");
+        let report = check_owner(&config, &setup)
+            .err()
+            .map(|error| error.to_string());
+        if refused.contains("the journal of another engine") {
+            assert_eq!(report.as_deref(), Some(refused.as_str()));
+        } else if let Some(report) = report {
+            assert!(!report.contains("another engine"), "{report}");
+        }
+        refused
+    }
+
+    /// Why this engine does not start with the journal of another one. It ends before.
+    pub fn refused_with_journal_of(mut self, other: &Rig) -> String {
+        self.trader = None;
+        let journal = |rig: &Rig| format!("journal = {:?}", rig.folder.join("journal"));
+        self.refused_with(&journal(&self), &journal(other))
+    }
+
+    /// Starts the engine again, with other settings.
+    pub fn start_with(&mut self, setting: &str, other: &str) {
+        self.settings = self.settings.replace(setting, other);
+        self.bank.is_on = false;
+        self.start();
+    }
+
+    /// Starts the engine, again or for the first time, and waits for its order session.
+    pub fn start(&mut self) {
+        self.trader = None;
+        let config = Config::parse(&self.settings).expect("a configuration");
+        self.trader = Some(Trader::open(&config).expect("an engine"));
+        self.until("an order session", |rig| rig.bank.is_on);
+    }
+
+    pub fn trader(&self) -> &Trader {
+        self.trader.as_ref().expect("an engine that runs")
+    }
+
+    /// A round of the engine and of the bank.
+    pub fn round(&mut self) {
+        let trader = self.trader.as_mut().expect("an engine that runs");
+        trader.work().expect("a round");
+        while let Some(incident) = trader.next_incident() {
+            self.incidents.push(incident);
+        }
+        self.bank.work();
+    }
+
+    pub fn rounds(&mut self, count: usize) {
+        (0..count).for_each(|_| self.round());
+    }
+
+    #[track_caller]
+    pub fn until(&mut self, what: &str, is_so: impl Fn(&Rig) -> bool) {
+        let start = Instant::now();
+        while !is_so(self) {
+            assert!(
+                start.elapsed() < HANGS,
+                "{what} never came: {:?} {:?}",
+                self.bank.received,
+                self.incidents
+            );
+            self.round();
+        }
+    }
+
+    /// The bank's quotes: its ask, ticks; its bid is 10 ticks below. A snapshot for a reader that joins, and a change.
+    pub fn quote(&mut self, ask: i64) {
+        let (quotes, is_dated) = (&mut self.quotes, self.is_dated);
+        bus::quote(ask, |update| {
+            let mut update = *update;
+            if let Update::QuoteSnapshot(QuoteSnapshot { stream, .. })
+            | Update::Quotes(QuoteUpdate { stream, .. }) = &mut update
+                && !is_dated
+            {
+                stream.value_date = 0;
+            }
+            quotes.publish(&update, &Timestamps::default());
+        });
+        self.quotes.commit();
+    }
+
+    /// The bank's quotes, until the engine has a price. An order uses a quote up, so there is always a new one.
+    pub fn show(&mut self, ask: i64) {
+        let start = Instant::now();
+        loop {
+            self.quote(ask);
+            self.rounds(20);
+            let mid2 = self.trader().engine().pricing().composites().mid2(0);
+            if mid2 == Some(2 * ask - 10) {
+                return;
+            }
+            assert!(start.elapsed() < HANGS, "the engine has no price");
+        }
+    }
+
+    /// Sends a kill over the ring that another user should have; its files are ours.
+    pub fn kill_as_guest(&mut self) {
+        let mut guest = DeskClient::open(&self.root(), "fx-run", "guest").expect("a ring of ours");
+        for _ in 0..200 {
+            guest.send(boot_ns(), &Command::Kill);
+            std::thread::sleep(Duration::from_millis(1));
+            self.round();
+        }
+    }
+
+    /// The time, as a number of a command.
+    pub fn now_ns() -> u64 {
+        boot_ns()
+    }
+
+    /// Root directory of the buses.
+    pub fn root(&self) -> Root {
+        Root::at(self.folder.join("buses"))
+    }
+
+    /// Sends a command of the desk.
+    pub fn command(&mut self, command: Command) {
+        self.desk.send(boot_ns(), &command);
+    }
+
+    /// Sends a parent that buys, with a limit in ticks.
+    pub fn buy(&mut self, id: &str, limit: i64) {
+        let limit = format!("1.{:05}", limit - 100_000);
+        self.command(Command::Parent(Order {
+            limit: Some(name(&limit)),
+            ..order(id, 1_000_000)
+        }));
+    }
+
+    /// A parent that buys at the bank's ask; the order that the bank receives.
+    pub fn order(&mut self, id: &str) -> Fields {
+        self.show(110_000);
+        self.buy(id, 110_000);
+        self.until("an order", |rig| rig.bank.count("D") > 0);
+        self.bank.take("D")
+    }
+
+    /// Ends the process without an orderly stop.
+    pub fn crash(&mut self) {
+        self.trader = None;
+        self.bank.is_on = false;
+    }
+
+    /// Starts the host again: its shared memory is lost, and with it the engine's part.
+    pub fn reboot(&mut self) {
+        self.crash();
+        let bus = self.folder.join("buses").join("fx-run");
+        fs::remove_dir_all(bus).expect("the engine's bus");
+    }
+}
+
+/// A text of a command.
+pub fn name(text: &str) -> Id {
+    Id::new(text.as_bytes()).expect("a short text")
+}
+
+/// A parent that buys, without a limit.
+pub fn order(id: &str, quantity: i64) -> Order {
+    Order::new(name(id), name("EUR/USD"), Side::Bid, quantity)
+}
+
+/// Copies a folder of files.
+pub fn copy(from: &Path, to: &Path) {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(to).expect("our folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        if entry.file_type().expect("a type").is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name())).expect("a file of ours");
+        }
+    }
+}
+
+/// The order session of a bank. It answers nothing on its own.
+pub struct Bank {
+    listener: TcpListener,
+    stream: Option<TcpStream>,
+    session: Session<Memory>,
+    start: Instant,
+    pub is_on: bool,
+    /// Messages of the engine: type and fields.
+    pub received: Vec<(String, Fields)>,
+}
+
+impl Bank {
+    fn listen() -> Bank {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.set_nonblocking(true).expect("a socket");
+        let mut settings = Settings::new(Role::Acceptor, "LP01", "TOUCHLINE");
+        settings.queue_while_down = true;
+        Bank {
+            listener,
+            stream: None,
+            session: Session::new(settings, Memory::default()),
+            start: Instant::now(),
+            is_on: false,
+            received: Vec::new(),
+        }
+    }
+
+    /// Messages of this type that were not taken.
+    pub fn count(&self, msg_type: &str) -> usize {
+        let all = self.received.iter();
+        all.filter(|(found, _)| found == msg_type).count()
+    }
+
+    /// Takes the first message of this type.
+    #[track_caller]
+    pub fn take(&mut self, msg_type: &str) -> Fields {
+        let mut all = self.received.iter();
+        let place = all.position(|(found, _)| found == msg_type);
+        self.received.remove(place.expect("such a message")).1
+    }
+
+    pub fn send(&mut self, msg_type: &str, fields: &[(u32, &str)]) {
+        let sent = self.session.send(msg_type.as_bytes(), self.time(), |body| {
+            for (tag, value) in fields {
+                body.bytes(*tag, value.as_bytes());
+            }
+        });
+        sent.expect("a session that takes messages");
+    }
+
+    /// Fills an order completely, at its own quantity.
+    pub fn fill(&mut self, order: &Fields, exec_id: &str) {
+        self.report(order, exec_id, ("F", "2"), value(order, 38));
+    }
+
+    /// Sends a report of an order, with this ExecType, OrdStatus and CumQty.
+    pub fn report(
+        &mut self,
+        order: &Fields,
+        exec_id: &str,
+        (exec_type, status): (&str, &str),
+        cum: &str,
+    ) {
+        let quantity: i64 = value(order, 38).parse().expect("units");
+        let filled: i64 = cum.parse().expect("units");
+        let leaves = match status {
+            "0" | "1" | "2" => quantity - filled,
+            _ => 0,
+        };
+        let leaves = leaves.to_string();
+        let mut fields = vec![
+            (37, "O1"),
+            (17, exec_id),
+            (150, exec_type),
+            (39, status),
+            (11, value(order, 11)),
+            (55, value(order, 55)),
+            (54, value(order, 54)),
+            (38, value(order, 38)),
+            (44, value(order, 44)),
+            (151, &leaves),
+            (14, cum),
+            (6, if filled > 0 { value(order, 44) } else { "0" }),
+        ];
+        if exec_type == "F" {
+            fields.extend([(32, cum), (31, value(order, 44))]);
+        }
+        self.send("8", &fields);
+    }
+
+    /// Ends the connection.
+    pub fn disconnect(&mut self) {
+        self.stream = None;
+        self.is_on = false;
+        self.session.disconnected(self.time());
+    }
+
+    fn time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: wall_ns(),
+            mono_ns: self.start.elapsed().as_nanos() as u64,
+        }
+    }
+
+    fn work(&mut self) {
+        let time = self.time();
+        if let Ok((stream, _)) = self.listener.accept() {
+            stream.set_nonblocking(true).expect("a socket");
+            if self.stream.replace(stream).is_some() {
+                self.session.disconnected(time);
+            }
+            self.session.connected(time);
+        }
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        let is_lost = match stream.read(self.session.room()) {
+            Ok(0) => true,
+            Ok(bytes) => {
+                self.session.filled(bytes, time);
+                false
+            }
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        };
+        while let Some(event) = self.session.poll() {
+            match event {
+                Event::LoggedOn { .. } => self.is_on = true,
+                Event::Application(message, ..) | Event::Rejected(message) => {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    let fields = message.fields().filter_map(Result::ok);
+                    let fields = fields.map(|field| (field.tag, text(field.value))).collect();
+                    self.received.push((text(message.msg_type()), fields));
+                }
+                _ => {}
+            }
+        }
+        self.session.handle_timeout(time);
+        while !self.session.poll_transmit().is_empty() {
+            match stream.write(self.session.poll_transmit()) {
+                Ok(sent) => self.session.transmitted(sent),
+                Err(_) => break,
+            }
+        }
+        if is_lost {
+            self.stream = None;
+            self.is_on = false;
+            self.session.disconnected(time);
+        }
+    }
+}
+
+/// The value of a field.
+#[track_caller]
+pub fn value(fields: &Fields, tag: u32) -> &str {
+    let found = fields.iter().find(|(other, _)| *other == tag);
+    found.map_or_else(|| panic!("no field {tag}: {fields:?}"), |(_, value)| value)
+}
+
+fn publisher(root: &Root) -> Publisher {
+    let settings = BusSettings {
+        ring_bytes: 1 << 20,
+        instruments_max: 1,
+        orders_max: 1,
+        lock: Lock::No,
+        ..BusSettings::default()
+    };
+    let mut publisher = Publisher::open(root, "lp01", &settings).expect("a bus of ours");
+    bus::announce(|update| publisher.publish(update, &Timestamps::default()));
+    publisher.commit();
+    publisher
+}
