@@ -12,29 +12,26 @@ mod heads;
 mod layers;
 mod links;
 mod map;
+mod patterns;
 mod promises;
 mod repository;
 mod shape;
 mod source;
-mod stages;
 mod terms;
-mod unsafety;
 mod venues;
-mod words;
 
 use anyhow::{Result, bail};
 pub(crate) use links::resolve;
 pub use repository::{Edge, Repository, metadata};
-use std::{fmt, path::Path};
+use std::{collections::BTreeSet, fmt, path::Path};
 
 type Rule = fn(&Repository) -> Vec<Finding>;
 
-/// Every rule, by its name in CONTRIBUTING.md.
+/// Rules with a function of their own, by the name in CONTRIBUTING.md.
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
     ("layers unused", layers::unused),
     ("map", map::check),
-    ("stages", stages::check),
     ("venues", venues::check),
     ("client commands", commands::check),
     ("traits", promises::traits),
@@ -44,12 +41,8 @@ const RULES: &[(&str, Rule)] = &[
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),
-    ("unsafe places", unsafety::places),
     ("crate heads", heads::check),
     ("no_std", heads::no_std),
-    ("ignored tests", words::ignored_tests),
-    ("temporary folders", words::temporary_folders),
-    ("banned words", words::banned),
     ("dialect", dialect::check),
     ("links", links::check),
     ("contents", links::pages),
@@ -97,7 +90,7 @@ impl fmt::Display for Finding {
 pub fn run(root: &Path) -> Result<()> {
     let findings = findings(&Repository::load(root)?);
     if findings.is_empty() {
-        println!("tidy: {} rules hold", RULES.len());
+        println!("tidy: {} rules hold", names().len());
         return Ok(());
     }
     let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
@@ -106,12 +99,20 @@ pub fn run(root: &Path) -> Result<()> {
 
 /// Every finding of every rule, by place.
 pub fn findings(repository: &Repository) -> Vec<Finding> {
-    let mut all: Vec<Finding> = RULES
-        .iter()
-        .flat_map(|(_, rule)| rule(repository))
+    let rules = RULES.iter().map(|(_, rule)| *rule);
+    let mut all: Vec<Finding> = rules
+        .chain([patterns::check as Rule])
+        .flat_map(|rule| rule(repository))
         .collect();
     all.sort();
     all
+}
+
+/// Names of the rules.
+fn names() -> BTreeSet<&'static str> {
+    let patterns = patterns::PATTERNS.iter().map(|pattern| pattern.rule);
+    let rules = RULES.iter().map(|(name, _)| *name);
+    rules.chain(patterns).collect()
 }
 
 #[cfg(test)]
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn every_rule_is_explained_to_contributors() {
         let text = std::fs::read_to_string(crate::root().join("CONTRIBUTING.md")).unwrap();
-        for (name, _) in RULES {
+        for name in names() {
             assert!(
                 text.contains(&format!("**{name}**")),
                 "CONTRIBUTING.md: explain the rule **{name}**"
