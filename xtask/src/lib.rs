@@ -14,6 +14,8 @@
 //! Each rule of [`tidy`] has a broken example that it must report, and one test applies the rules to this repository.
 //! [`mutants`] is tested on a small crate.
 
+#![forbid(unsafe_code)]
+
 pub mod aarch64;
 pub mod aeron_interop;
 pub mod changed;

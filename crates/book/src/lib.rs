@@ -15,6 +15,9 @@
 //! # Tests
 //! The action table case by case here; millions of random events against the simple reference of
 //! `lab` in `crates/touchline/tests`.
+
+#![forbid(unsafe_code)]
+
 pub mod consolidated;
 pub mod deep;
 pub mod levels;

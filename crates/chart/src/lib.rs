@@ -9,6 +9,8 @@
 //! # Tests
 //! Beside the code: axes, escaped names, elements that are closed.
 
+#![forbid(unsafe_code)]
+
 mod axis;
 mod bars;
 mod dots;

@@ -46,6 +46,9 @@
 //! `tests/client` publishes on temporary buses: order of events, restarts, overruns, and seeded sequences in which the
 //! kept books must equal the publisher's. The examples run against a replay with fixed output in
 //! `crates/touchline/tests`, and `fx` against live engines.
+
+#![forbid(unsafe_code)]
+
 mod book;
 mod bus;
 mod buses;

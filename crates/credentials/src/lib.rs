@@ -12,6 +12,8 @@
 //! # Tests
 //! Unit tests beside each part, with files of every unusable kind; the sentinel of a secret is searched for in all errors.
 
+#![forbid(unsafe_code)]
+
 mod secret;
 mod text;
 mod tls;

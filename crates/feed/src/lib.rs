@@ -15,6 +15,9 @@
 //! # Tests
 //! Unit tests beside each part; whole sessions with faults, compared with the expected books and
 //! with a slow reference, in `crates/touchline/tests`; fuzz target `mdp3_channel`.
+
+#![forbid(unsafe_code)]
+
 pub mod arbitration;
 pub mod cme;
 mod feed;

@@ -11,6 +11,8 @@
 //! # Tests
 //! Beside their code. Live engines are in `crates/touchline/tests/system`.
 
+#![forbid(unsafe_code)]
+
 mod bus_names;
 mod client;
 mod drop_copy;

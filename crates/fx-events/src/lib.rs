@@ -12,6 +12,8 @@
 //! Codes beside their words. Random sessions of the engine, encoded, decoded and compared line by line, damaged batches, and late readers
 //! are in `crates/fx/tests`; `fuzz` has a target of the decoder.
 
+#![forbid(unsafe_code)]
+
 pub mod alarm;
 pub mod command;
 pub mod composite;

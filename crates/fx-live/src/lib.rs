@@ -10,5 +10,7 @@
 //! # Tests
 //! Each module names its own.
 
+#![forbid(unsafe_code)]
+
 pub mod compose;
 pub mod execution;

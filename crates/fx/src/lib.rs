@@ -12,6 +12,7 @@
 //! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of
 //! banks, for invariants; recorded sessions with expected files, compared byte by byte where available.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
 #[expect(clippy::disallowed_macros, reason = "a refused parent is no order")]

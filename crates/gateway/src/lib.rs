@@ -15,6 +15,9 @@
 //! The rules of a channel one by one in `tests/gateway/rules`; TCP replay with every behaviour of a server in
 //! `tests/gateway/recovery.rs`; complete sessions with faults in `crates/touchline/tests/system/sessions`; live tests
 //! over sockets and with killed processes in `crates/touchline/tests/live`.
+
+#![forbid(unsafe_code)]
+
 mod books;
 pub mod bus;
 pub mod config;

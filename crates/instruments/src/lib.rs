@@ -10,6 +10,9 @@
 //!
 //! # Tests
 //! Unit tests beside each part; colliding names in `index`.
+
+#![forbid(unsafe_code)]
+
 mod index;
 mod symbols;
 mod table;

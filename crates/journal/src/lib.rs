@@ -16,6 +16,8 @@
 //! A crash model with a disk that tears, reorders and loses sectors (`src/model.rs`), which must find the mutants of its
 //! rules (`cargo xtask mutants simulation`); a second reader in the tests; every truncation of a sample, and a flipped bit in each of its bytes.
 
+#![forbid(unsafe_code)]
+
 mod appender;
 mod compress;
 mod compressed;

@@ -15,6 +15,9 @@
 //! # Tests
 //! Here: messages that are torn, lost, doubled or late; schedules; verdicts and ramps over made-up steps; the page. In
 //! `crates/touchline/tests`: real steps of every subject, as a test of correctness.
+
+#![forbid(unsafe_code)]
+
 pub mod check;
 pub mod clock;
 pub mod found;

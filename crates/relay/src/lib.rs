@@ -14,6 +14,9 @@
 //! # Tests
 //! `tests/relay`: sender, lossy link and receiver in one thread, by seed: books compared after whole sessions with loss, joins and
 //! restarts; the same over TCP. The harness is tested with a receiver that skips the check of numbers. Fuzz target `relay`.
+
+#![forbid(unsafe_code)]
+
 pub mod batch;
 pub mod config;
 mod counters;

@@ -12,6 +12,8 @@
 //! # Tests
 //! Both sides over connections of this host, step by step, with a clock of the test; hostile connections to the port.
 
+#![forbid(unsafe_code)]
+
 mod counters;
 mod lag;
 mod port;

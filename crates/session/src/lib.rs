@@ -14,6 +14,9 @@
 //! # Tests
 //! Unit tests beside each part; scenario tests, pairs of sessions, damaged files and killed processes in
 //! `tests/session`; QuickFIX/J as a counterparty in `xtask`; fuzz target `fix_session`.
+
+#![forbid(unsafe_code)]
+
 pub mod access_control;
 mod failures;
 pub mod file_store;

@@ -9,6 +9,8 @@
 //! # Tests
 //! Covered by the tests that use it.
 
+#![forbid(unsafe_code)]
+
 pub mod built;
 mod folder;
 #[cfg(feature = "certificates")]

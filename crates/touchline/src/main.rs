@@ -1,4 +1,7 @@
 //! The `touchline` command: parses the arguments and runs the subcommand.
+
+#![forbid(unsafe_code)]
+
 #[cfg(feature = "lab")]
 mod bench;
 mod best_banks;

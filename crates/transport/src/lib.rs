@@ -15,6 +15,9 @@
 //! # Tests
 //! Sequence and fan-out here; in `crates/touchline/tests` a mirror's books are compared with the
 //! gateway's after complete sessions.
+
+#![forbid(unsafe_code)]
+
 pub mod bus;
 mod idle;
 pub mod market;

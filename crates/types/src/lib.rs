@@ -13,6 +13,8 @@
 //!
 //! # Tests
 //! Unit tests beside each type; sizes of the types on the path are asserted by the compiler.
+
+#![forbid(unsafe_code)]
 #![no_std]
 #[macro_use]
 mod coded;

@@ -19,6 +19,7 @@
 //! reads the schema itself. FIX (`tests/wire/fix`): every cut of a stream, fast against slow on random bytes, all reasons of a
 //! Reject; fuzz target `fix_parse`.
 
+#![forbid(unsafe_code)]
 #![no_std]
 pub mod sbe;
 
