@@ -15,6 +15,7 @@ mod client;
 mod numbers;
 #[cfg(test)]
 mod over_tls;
+mod report;
 mod reports;
 #[cfg(test)]
 mod tests;
