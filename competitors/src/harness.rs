@@ -39,7 +39,7 @@ pub enum Bench {
 pub struct Request {
     /// The benchmark.
     pub bench: Bench,
-    /// Bytes of one message, 16 or more: the number of the message stands in its first and in its last eight.
+    /// Bytes of one message, 16 or more: its first eight and its last eight bytes are the number of the message.
     pub payload: usize,
     /// Messages that count.
     pub messages: u64,

@@ -154,7 +154,7 @@ impl Code {
     }
 }
 
-/// Whether it is a method that changes its value.
+/// Whether a function is a method that changes its value.
 fn changes(item: &syn::ImplItem) -> bool {
     let syn::ImplItem::Fn(method) = item else {
         return false;

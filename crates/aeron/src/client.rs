@@ -48,7 +48,7 @@ impl Client {
         })
     }
 
-    /// One turn of the embedded driver and of the client: sends, receives, processes commands. Returns the amount of
+    /// Runs the embedded driver and the client once: sends, receives, processes commands. Returns the amount of
     /// work done.
     ///
     /// Call it at least every few seconds: the driver closes a client without activity for the timeout.

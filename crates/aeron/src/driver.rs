@@ -64,7 +64,7 @@ impl Driver {
         }
     }
 
-    /// One turn of an embedded driver; no effect for one with threads. Returns the amount of work done.
+    /// Runs an embedded driver once; no effect for a driver with threads. Returns the amount of work done.
     #[inline]
     pub fn do_work(&mut self) -> usize {
         if !self.is_embedded() {

@@ -156,7 +156,7 @@ macro_rules! publication {
                 unsafe { raw::$is_connected(self.raw.as_ptr()) }
             }
 
-            /// Whether it is closed: its client or its driver has ended.
+            /// Whether the publication is closed: its client or its driver has ended.
             pub fn is_closed(&self) -> bool {
                 // SAFETY: the publication is open.
                 unsafe { raw::$is_closed(self.raw.as_ptr()) }

@@ -40,7 +40,7 @@ impl<'a> Fragment<'a> {
         self.values().session_id
     }
 
-    /// Whether it starts and whether it ends a message. Messages of [`Subscription::poll`] are complete.
+    /// Whether the fragment starts and whether it ends a message. Messages of [`Subscription::poll`] are complete.
     #[inline]
     pub fn begins_and_ends(&self) -> (bool, bool) {
         let flags = self.values().flags;
@@ -98,7 +98,7 @@ impl Image<'_> {
         unsafe { raw::aeron_image_is_end_of_stream(self.raw.as_ptr()) }
     }
 
-    /// Whether it is closed: the sender has ended.
+    /// Whether the image is closed: the sender has ended.
     pub fn is_closed(&self) -> bool {
         // SAFETY: the image lives as long as the closure runs.
         unsafe { raw::aeron_image_is_closed(self.raw.as_ptr()) }
@@ -202,7 +202,7 @@ impl Subscription {
         unsafe { raw::aeron_subscription_is_connected(self.raw.as_ptr()) }
     }
 
-    /// Whether it is closed: its client or its driver has ended.
+    /// Whether the subscription is closed: its client or its driver has ended.
     pub fn is_closed(&self) -> bool {
         // SAFETY: the subscription is open.
         unsafe { raw::aeron_subscription_is_closed(self.raw.as_ptr()) }

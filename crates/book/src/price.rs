@@ -157,7 +157,7 @@ impl PriceBook {
         }
     }
 
-    /// Whether it is a deep book, kept by price.
+    /// Whether the book is a deep book, kept by price.
     pub fn is_deep(&self) -> bool {
         matches!(self.0, Stored::ByPrice(_))
     }

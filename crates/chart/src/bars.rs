@@ -4,7 +4,7 @@ use crate::axis::{Axis, Scale};
 use crate::{BOTTOM, WIDTH, colour, escape, legend};
 use std::fmt::Write;
 
-/// A chart of bars, one a subject, each of parts.
+/// A bar chart with one stacked bar for each subject.
 #[derive(Clone, Debug)]
 pub struct BarChart {
     /// Label of the values.
@@ -89,7 +89,7 @@ impl BarChart {
 mod tests {
     use super::*;
 
-    /// A bar has an axis whose marks say what its length is; counts have marks at whole numbers only.
+    /// The axis has marks with values, from which the length of a bar is read; an axis of counts has marks at whole numbers only.
     #[test]
     fn bars_have_an_axis_with_marks() {
         let marks = |values: &[f64]| {

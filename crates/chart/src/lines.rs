@@ -13,7 +13,7 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
     /// Number of its colour.
     pub colour: usize,
-    /// Whether it is drawn with dashes.
+    /// Whether the line is drawn with dashes.
     pub is_dashed: bool,
 }
 

@@ -86,7 +86,7 @@ impl Pending {
         !matches!(self.kind, Kind::Nothing)
     }
 
-    /// Whether it may change all books: events of each of them precede its own.
+    /// Whether the event may change all books: events of each of them precede its own.
     #[inline]
     pub fn may_change_all(&self) -> bool {
         matches!(
@@ -99,7 +99,7 @@ impl Pending {
         )
     }
 
-    /// Whether it changes the price book, the top or the state of an instrument.
+    /// Whether the event changes the price book, the top or the state of an instrument.
     #[inline]
     pub fn is_of_book(&self, instrument: Instrument) -> bool {
         match &self.kind {

@@ -43,7 +43,7 @@ pub struct Trace {
     pub applied: Ticks,
     /// The message was published on the bus.
     pub published: Ticks,
-    /// Whether it is a kept value, read from a table instead of the stream.
+    /// Whether the value is a kept value, read from a table instead of the stream.
     pub is_kept: bool,
     /// Whether the event is one of an instrument that precedes the event of a change of all books.
     pub is_of_all: bool,

@@ -89,9 +89,9 @@ pub struct ParentRow {
     pub state: String,
     /// Units filled.
     pub filled: i64,
-    /// Whether it has ended.
+    /// Whether the parent has ended.
     pub is_ended: bool,
-    /// Whether it has ended, and no order of it is open.
+    /// Whether the parent has ended, and no order of it is open.
     pub is_settled: bool,
 }
 

@@ -38,7 +38,7 @@ pub enum Alarm {
 }
 
 impl Alarm {
-    /// All alarms of the core, in the order of their codes; a refused trade stands once. [`RunAlarm::ALL`] has the others.
+    /// All alarms of the core, in the order of their codes, with one entry for refused trades. [`RunAlarm::ALL`] has the others.
     pub const OF_CORE: [Alarm; 14] = [
         Alarm::Manual,
         Alarm::DontKnow('A'),

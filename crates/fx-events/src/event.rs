@@ -36,7 +36,7 @@ impl Batch {
         self.averages.clear();
     }
 
-    /// Whether it has a composite of a pair.
+    /// Whether the event has a composite of a pair.
     pub fn of_pair(&self, pair: Pair) -> bool {
         let is_it =
             |event: &Event| matches!(event, Event::Composite { pair: other, .. } if *other == pair);
@@ -138,7 +138,7 @@ pub enum Event {
     Lift {
         /// User; none if not stated.
         by: Option<Id>,
-        /// Whether it is still set.
+        /// Whether the kill switch is still set.
         is_killed: bool,
     },
     /// A bank's prices of a pair left the market, or are near it again.
@@ -147,7 +147,7 @@ pub enum Event {
         bank: Bank,
         /// Pair.
         pair: Pair,
-        /// Whether it is off the market.
+        /// Whether the bank is off the market.
         is_off: bool,
     },
     /// A user proposed or confirmed a booking without an order.

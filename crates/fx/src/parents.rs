@@ -28,7 +28,7 @@ pub struct Parent {
     has_sent: bool,
     exposure: Exposure,
     is_working: bool,
-    /// Whether it has ended with open orders and its settlement was not reported.
+    /// Whether the parent has ended with open orders and its settlement was not reported.
     is_unsettled: bool,
     /// Orders and cancels named after it.
     named: u64,
@@ -44,7 +44,7 @@ impl Parent {
         &self.exposure
     }
 
-    /// Whether it sends orders.
+    /// Whether the parent sends orders.
     pub fn is_working(&self) -> bool {
         self.is_working
     }
@@ -54,7 +54,7 @@ impl Parent {
         self.has_sent
     }
 
-    /// Whether it pauses after an order that was not filled.
+    /// Whether the parent pauses after an order that was not filled.
     pub fn is_paused(&self, now_ns: u64) -> bool {
         now_ns < self.retry_ns
     }
@@ -76,7 +76,7 @@ impl Parent {
         }
     }
 
-    /// Whether it has ended and its settlement was reported.
+    /// Whether the parent has ended and its settlement was reported.
     pub fn is_done(&self) -> bool {
         !self.is_working && !self.is_unsettled
     }

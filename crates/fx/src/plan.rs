@@ -36,7 +36,7 @@ pub struct Offer {
     pub entry: u32,
     /// Bank.
     pub bank: u16,
-    /// Whether it is a band, used as one ticket and never added up.
+    /// Whether the entry is a band, used as one ticket and never added up.
     pub is_full: bool,
 }
 

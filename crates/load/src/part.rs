@@ -205,7 +205,7 @@ impl Orders {
         orders
     }
 
-    /// Whether it must stop.
+    /// Whether the part must stop.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Acquire)

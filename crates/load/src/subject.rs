@@ -159,7 +159,7 @@ pub struct Between {
     pub name: &'static str,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Whether it runs on the host of the readers.
+    /// Whether the process runs on the host of the readers.
     pub is_far: bool,
 }
 

@@ -89,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// Whether it has decrypted bytes that no read took yet. The socket is not readable because of them: a
+    /// Whether the connection has decrypted bytes that no read took yet. The socket is not readable because of them: a
     /// [`Readiness`](crate::stream::Readiness) does not report them, however long they wait.
     #[inline]
     pub fn has_unread(&self) -> bool {

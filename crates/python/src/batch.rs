@@ -84,7 +84,7 @@ impl Batch {
         })
     }
 
-    /// Whether it has no event.
+    /// Whether the batch has no event.
     pub fn is_empty(&self) -> bool {
         self.events == 0
     }

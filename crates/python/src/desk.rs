@@ -209,12 +209,12 @@ impl Desk {
         }
     }
 
-    /// Ends waits for events: the loop of another thread, or that of this one after the handler of a signal.
+    /// Ends waits for events: those of other threads, and that of the present thread if a signal handler calls this.
     fn stop(&self) {
         self.held.stop();
     }
 
-    /// Whether it was stopped or closed.
+    /// Whether the desk was stopped or closed.
     #[getter]
     fn stopped(&self) -> bool {
         self.held.is_stopped()

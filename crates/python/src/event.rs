@@ -38,7 +38,7 @@ impl Event {
         }
     }
 
-    /// An event of the connection, as a pickle has it.
+    /// A pickled event of the connection.
     pub fn connection_numbers(&self) -> Option<Happening> {
         match &self.happened {
             Happened::Connection(what) => Some(numbers(what)),
@@ -192,7 +192,7 @@ impl Event {
         stated(self.happened.times()?.receive_ns)
     }
 
-    /// Whether it is the last event of its venue packet that this reader is given.
+    /// Whether the event is the last event of its venue packet that this reader is given.
     #[getter]
     fn end_of_batch(&self) -> bool {
         self.happened.end_of_batch()

@@ -79,12 +79,12 @@ impl<T: Send> Held<T> {
         self.stopper.stop();
     }
 
-    /// Whether it was stopped or closed.
+    /// Whether the connection was stopped or closed.
     pub fn is_stopped(&self) -> bool {
         self.stopper.is_stopped()
     }
 
-    /// Whether it was closed.
+    /// Whether the connection was closed.
     pub fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
     }

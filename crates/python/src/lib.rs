@@ -1,4 +1,4 @@
-//! Python module of the client: `touchline._native`, on which the package `touchline` stands.
+//! Python module of the client: `touchline._native`, which the package `touchline` uses.
 //!
 //! ```text
 //! bus.rs     Bus: joins, reads, looks up

@@ -90,7 +90,7 @@ impl Batch {
         &self.bytes[LENGTH_BYTES..self.used]
     }
 
-    /// The same, preceded by the length: a frame of a stream.
+    /// The datagram behind its length: a frame of a stream.
     pub fn frame(&self) -> &[u8] {
         &self.bytes[..self.used]
     }

@@ -23,7 +23,7 @@ pub struct Started {
     pub bus: String,
     /// Listening address; for port 0 with the port that the system chose.
     pub address: String,
-    /// Whether it is a sending link.
+    /// Whether the link is a sending link.
     pub sends: bool,
     /// Opens the link, on the thread that steps it.
     pub begin: Begin,

@@ -25,7 +25,7 @@ impl Secret {
         self.bytes.len()
     }
 
-    /// Whether it is empty.
+    /// Whether the secret is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

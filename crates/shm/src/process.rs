@@ -28,7 +28,7 @@ impl Process {
         }
     }
 
-    /// Whether it is this process. One relaxed load: a system call for each message would cost more than the message.
+    /// Whether the process is this process. One relaxed load: a system call for each message would cost more than the message.
     #[inline]
     pub fn is_this(self) -> bool {
         // mutant: shm: a forked child frees what its parent holds

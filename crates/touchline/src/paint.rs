@@ -25,7 +25,7 @@ impl Paint {
         std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
     }
 
-    /// Whether it paints.
+    /// Whether text is coloured.
     pub fn is_on(self) -> bool {
         self.on
     }

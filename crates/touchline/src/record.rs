@@ -23,7 +23,7 @@ impl Prices {
         }
     }
 
-    /// The price as this output has it.
+    /// The price in the format of this output.
     pub fn of(self, definition: &InstrumentDefinition, price: Price) -> Price {
         match (self, definition.reference.display_factor) {
             (Prices::Display, Some(factor)) => factor.display_nearest(price),

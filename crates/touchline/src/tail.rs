@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Name of the bus; `touchline stat` lists them.
     #[arg(value_name = "BUS", value_parser = bus_name, required_unless_present = "from")]
     bus: Option<String>,
-    /// Receive the bus of another host, without a bus of this one: tcp://HOST:PORT, or a channel of Aeron.
+    /// Receive the bus of another host without a bus on this host: tcp://HOST:PORT, or an Aeron channel.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["bus", "dir", "name", "named"])]
     from: Option<String>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ coded! {
     /// Change of a list of levels.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum LevelAction {
-        /// A level was inserted at the index; the ones from there on moved down by one.
+        /// A level was inserted at the index; the levels at and after the index moved down by one.
         Insert = 0,
         /// The level at the index has these values.
         Replace = 1,

@@ -62,7 +62,7 @@ impl<const N: usize> FixedText<N> {
         core::str::from_utf8(&self.0[..end]).unwrap_or("")
     }
 
-    /// Whether it is empty.
+    /// Whether the text is empty.
     pub const fn is_empty(&self) -> bool {
         self.0[0] == 0
     }

@@ -56,7 +56,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Whether it belongs to this repository.
+    /// Whether the package belongs to this repository.
     pub fn is_ours(&self) -> bool {
         self.checksum.is_none()
     }

@@ -14,7 +14,7 @@ unsafe extern "C" {
     fn _exit(status: i32) -> !;
 }
 
-/// Whether it is true in a forked child.
+/// Whether the condition is true in a forked child.
 fn in_child(act: impl FnOnce() -> bool) -> bool {
     // SAFETY: the C library keeps the allocator usable in the child, which uses nothing else of other threads.
     let child = unsafe { fork() };

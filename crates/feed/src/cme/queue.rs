@@ -20,7 +20,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// Whether it would set a level or an order to a negative quantity.
+    /// Whether the entry would set a level or an order to a negative quantity.
     #[inline]
     pub fn is_negative(&self) -> bool {
         match self {

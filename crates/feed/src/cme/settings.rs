@@ -28,7 +28,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// Its name, as CME's `config.xml` has it.
+    /// Name in CME's `config.xml`.
     pub fn name(self) -> &'static str {
         match self {
             Line::A => "A",

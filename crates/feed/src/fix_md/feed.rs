@@ -29,7 +29,7 @@ impl FixFeed {
 }
 
 impl<S: Store> FixFeed<S> {
-    /// The same, for a session that continues from its store.
+    /// A feed whose session continues from its store.
     pub fn with_store(settings: Settings, store: S) -> FixFeed<S> {
         let mut session = settings.session.clone();
         let application = match session.reset_on_logon {

@@ -41,7 +41,7 @@ pub struct Row {
     pub request: u64,
     /// Whether the venue's list of this connection has it.
     pub is_listed: bool,
-    /// Whether it must be requested in a request of its own.
+    /// Whether the instrument must be requested in a request of its own.
     pub is_alone: bool,
     /// Time of the last repeated request.
     pub resubscribed_ns: u64,

@@ -43,7 +43,7 @@ struct Quote {
 }
 
 impl Quote {
-    /// Whether it is part of a level.
+    /// Whether the quote is part of a level.
     fn is_shown(&self) -> bool {
         self.quantity.0 != 0
     }

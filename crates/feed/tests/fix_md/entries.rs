@@ -383,7 +383,7 @@ fn a_snapshot_that_names_no_instrument_closes_the_connection() {
     assert!(!world.feed.is_over());
 }
 
-/// Changes without a symbol are those of a request that stands behind the entries, too.
+/// Changes without a symbol belong to their request, also if the request's id is behind the entries.
 #[test]
 fn changes_are_of_the_request_wherever_it_stands() {
     let (mut world, _) = live(Dialect::Standard, ["", ""]);

@@ -44,7 +44,7 @@ pub struct OrderTerms {
     pub quantity: i64,
     /// Worst price.
     pub price: Price,
-    /// Whether it names a quote.
+    /// Whether the order names a quote.
     pub is_quoted: bool,
     /// Fill or kill; otherwise immediate or cancel.
     pub is_fok: bool,

@@ -16,7 +16,7 @@
 //! 9 standby
 //! ```
 //!
-//! Little-endian. A command has one encoding, and nothing stands behind it.
+//! Little-endian. A command has one encoding, without bytes behind it.
 
 use super::bytes::{Put, Rest};
 use super::codes::Coded;

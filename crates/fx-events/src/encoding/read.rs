@@ -48,7 +48,7 @@ pub enum Entry<'a> {
     Session {
         /// Bank.
         bank: usize,
-        /// Whether it is up.
+        /// Whether the session is up.
         is_up: bool,
     },
     /// A command as received.
@@ -113,9 +113,9 @@ pub struct Place {
     pub first: u64,
     /// Number behind its last entry; 0: it is in no journal.
     pub end: u64,
-    /// Whether it is the first of its batch.
+    /// Whether the entry is the first of its batch.
     pub is_first: bool,
-    /// Whether it is the last of its batch.
+    /// Whether the entry is the last of its batch.
     pub is_last: bool,
 }
 
@@ -231,7 +231,7 @@ impl Decoder {
         parts: impl Iterator<Item = &'a [u8]> + Clone,
         each: &mut impl FnMut(&Labels, u64, Entry<'_>, &Batch),
     ) -> Result<(), Malformed> {
-        // Names first: a plan stands before its orders.
+        // Names first: a plan is encoded before its orders.
         for bytes in parts.clone() {
             for entry in entries(part(bytes)?) {
                 let (of, body) = entry?;

@@ -38,7 +38,7 @@ pub enum Error {
         /// Records of the journal.
         written: u64,
     },
-    /// The bus: another engine has it.
+    /// Another engine publishes the bus.
     #[error(transparent)]
     Bus(#[from] bus::Error),
     /// Another process changed the files of the bus.

@@ -350,7 +350,7 @@ impl<L: Link> OrderSession<L> {
         }
     }
 
-    /// Whether it has something to do without bytes in the socket: it has no connection, bytes wait to be sent, decrypted bytes
+    /// Whether the session has something to do without bytes in the socket: it has no connection, bytes wait to be sent, decrypted bytes
     /// wait to be read, or a timer is due.
     pub fn is_due(&self, mono_ns: u64) -> bool {
         let timeout_ns = self.session.next_timeout();
@@ -379,17 +379,17 @@ impl<L: Link> OrderSession<L> {
         self.session.is_catching_up()
     }
 
-    /// Whether it is logged on.
+    /// Whether the session is logged on.
     pub fn is_up(&self) -> bool {
         self.is_up
     }
 
-    /// Whether it is logging out, or has.
+    /// Whether the session is logging out, or has.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping
     }
 
-    /// Whether it is logged on, and has every message of the time before.
+    /// Whether the session is logged on, and has every message of the time before.
     #[cfg(test)]
     pub fn is_whole(&self) -> bool {
         self.session.is_up() && !self.session.is_catching_up()

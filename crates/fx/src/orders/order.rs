@@ -39,7 +39,7 @@ pub struct Order {
     was_unknown: bool,
     /// Whether the penalty has counted it.
     is_counted: bool,
-    /// Whether it is known only from its bank's reports: the journal lost it.
+    /// Whether the order is known only from its bank's reports: the journal lost it.
     is_adopted: bool,
 }
 
@@ -75,7 +75,7 @@ impl Order {
         }
     }
 
-    /// Whether it was adopted.
+    /// Whether the order was adopted.
     pub fn is_adopted(&self) -> bool {
         self.is_adopted
     }
@@ -118,17 +118,17 @@ impl Order {
         self.is_cancel_asked
     }
 
-    /// Whether it is unknown and the desk was not called for it.
+    /// Whether the order is unknown and the desk was not called for it.
     pub fn is_uncalled(&self) -> bool {
         self.state == Unknown && !self.asking.is_called()
     }
 
-    /// Whether it has been unknown.
+    /// Whether the order has been unknown.
     pub fn was_unknown(&self) -> bool {
         self.was_unknown
     }
 
-    /// Whether it ended as we asked for. A reject is not such an end: the bank refused the order whether or not a cancel was out.
+    /// Whether the order ended as we asked for. A reject is not such an end: the bank refused the order whether or not a cancel was out.
     pub fn is_end_asked_for(&self) -> bool {
         // mutant: fx: a reject while a cancel is out costs the bank nothing
         self.is_cancel_asked && self.state.is_end() && self.state != Rejected

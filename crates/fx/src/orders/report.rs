@@ -206,7 +206,7 @@ impl<'a> Report<'a> {
         self.leaves() == Some(0)
     }
 
-    /// Whether it answers a status request with "unknown order".
+    /// Whether the report answers a status request with "unknown order".
     pub fn says_never_arrived(&self) -> bool {
         self.kind() == ReportKind::Status
             && self.ord_status == Some(b"8")

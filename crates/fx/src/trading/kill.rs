@@ -11,7 +11,7 @@ pub struct KillSwitch {
 }
 
 impl KillSwitch {
-    /// Whether it is set.
+    /// Whether the kill switch is set.
     pub fn is_killed(&self) -> bool {
         self.is_killed
     }

@@ -104,7 +104,7 @@ fn every_fill_that_a_bank_reports_is_judged() {
     assert!(alarms(&mut world).is_empty());
 }
 
-/// The alarm stands behind the position line and before those of a late fill and of the account.
+/// The alarm is behind the position line, and before the alarms of a late fill and of the account.
 #[test]
 fn the_alarm_stands_before_those_of_the_end_and_the_account() {
     let mut world = with_order("buy");

@@ -46,8 +46,8 @@ pub enum Sources {
     /// The hosts that the venue publishes; all hosts if it publishes none.
     #[default]
     Published,
-    /// The same, but groups are joined for all sources, and packets of others are dropped here and counted: for
-    /// networks without IGMPv3.
+    /// The hosts that the venue publishes, on networks without IGMPv3: groups are joined for all sources, and packets of
+    /// other hosts are dropped and counted.
     Filtered,
     /// All hosts.
     Any,

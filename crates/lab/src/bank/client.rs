@@ -107,7 +107,7 @@ impl Client {
         self.quotes
     }
 
-    /// Whether it is logged on.
+    /// Whether the session is logged on.
     pub fn is_up(&self) -> bool {
         self.session.is_up()
     }

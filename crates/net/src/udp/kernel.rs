@@ -39,7 +39,7 @@ pub(super) struct Arrived<'a> {
     pub payload: &'a [u8],
     /// Control messages, one after the other.
     pub control: &'a [u8],
-    /// Whether it was longer than its buffer.
+    /// Whether the datagram was longer than its buffer.
     pub truncated: bool,
 }
 

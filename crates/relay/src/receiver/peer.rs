@@ -65,7 +65,7 @@ impl Peer {
         first_sequence <= self.next.saturating_add(reach)
     }
 
-    /// Whether it sends, and its source publishes.
+    /// Whether the peer sends, and its source publishes.
     pub fn is_live(&self) -> bool {
         !self.is_silent && !self.is_source_down
     }

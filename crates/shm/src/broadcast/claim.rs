@@ -80,7 +80,7 @@ impl<'a> Claim<'a> {
         self.length
     }
 
-    /// Whether it has no bytes.
+    /// Whether the claim has no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.length == 0

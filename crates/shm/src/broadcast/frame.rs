@@ -27,7 +27,7 @@ impl Frame<'_> {
         self.length
     }
 
-    /// Whether it has no bytes.
+    /// Whether the frame has no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.length == 0

@@ -357,7 +357,7 @@ impl Directory {
         })
     }
 
-    /// The same, whose files are of this user.
+    /// The directory with the user who owns its files.
     pub(super) fn owned_by(mut self, user: u32) -> Directory {
         self.root = self.root.owned_by(user);
         self

@@ -306,7 +306,7 @@ impl Guests {
         }
     }
 
-    /// Whether it is the file of a reader that starts now, before it has its name.
+    /// Whether the file belongs to a starting reader and is still without a name.
     fn is_being_made(&self, entry: &CStr) -> bool {
         let user = || {
             let file = entry.to_str().ok()?;

@@ -1,4 +1,4 @@
-//! `tail` of a trading engine: a line for each entry of its drop copy, as `journal print` has it.
+//! `tail` of a trading engine: one line for each entry of its drop copy, in the format of `journal print`.
 
 use crate::interrupt::Interrupt;
 use crate::missing;

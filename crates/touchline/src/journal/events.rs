@@ -129,7 +129,7 @@ pub fn is_of_engine(directory: &Path) -> bool {
     is_of_engine
 }
 
-/// Records among which the first stream stands.
+/// Number of records within which the first stream record is.
 const FIRST_RECORDS: usize = 8;
 
 /// Appends input from outside, and the decision of a command; `false` for entries that follow from them.

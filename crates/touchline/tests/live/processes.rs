@@ -194,7 +194,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Whether it is running.
+    /// Whether the process is running.
     pub fn runs(&mut self) -> bool {
         self.child.is_running()
     }

@@ -165,7 +165,7 @@ pub enum Seen {
     Left,
     /// The slot has moved: try again.
     Moved,
-    /// The reader stands at the same position.
+    /// The reader is at the same position.
     Same,
 }
 

@@ -35,7 +35,7 @@ pub struct Message<'a> {
     pub sequence: u64,
     /// Position after it in the stream, bytes.
     pub end: u64,
-    /// Whether it ends the batch of one packet.
+    /// Whether the message ends the batch of one packet.
     pub is_batch_end: bool,
 }
 

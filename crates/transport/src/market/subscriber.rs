@@ -32,7 +32,7 @@ pub struct Subscriber {
     guard: Option<Place>,
     /// Number of the writer being read.
     generation: u64,
-    /// Another writer has started, and its announcement may be lost.
+    /// Whether another writer has started and its announcement may be lost.
     restart_missed: bool,
     joining: Option<Joining>,
     rows: Rows,
@@ -44,9 +44,9 @@ pub struct Subscriber {
     at_batch_end: bool,
     /// Messages of unknown templates.
     unknown_messages: u64,
-    /// The process that has the name or the place of this reader; `None` without either.
+    /// The process that owns the name or the slot of this reader; `None` for a reader without both.
     owner: Option<Process>,
-    /// The fork was reported: this process is not the one that joined.
+    /// Whether the fork was reported: this process is a child of the one that joined.
     fork_notified: bool,
 }
 
@@ -63,7 +63,7 @@ pub enum Item<'a> {
         timestamps: Timestamps,
         /// The top.
         top: TopOfBook,
-        /// Whether it was read from a table instead of the ring, as at the join: it belongs to no batch.
+        /// Whether the top was read from a table instead of the ring, as at the join: it belongs to no batch.
         is_image: bool,
     },
     /// A message without an update of its own: a part of a longer update, a heartbeat, or a message of an unknown template.
@@ -78,17 +78,17 @@ pub enum Item<'a> {
 /// A received update.
 #[derive(Debug)]
 pub struct Received<'a> {
-    /// Number of its message; for a snapshot, of the last message that it contains.
+    /// Number of the update's message; of a snapshot, number of the last message that it contains.
     pub sequence: u64,
-    /// Times; for a snapshot, only the venue's time and the receive time.
+    /// Times; a snapshot has the venue's time and the receive time only.
     pub timestamps: Timestamps,
     /// The update.
     pub update: Update<'a>,
-    /// Whether it ends the batch of one packet: the reader may act.
+    /// Whether the update ends the batch of one packet: the reader may act.
     pub batch_end: bool,
-    /// Whether it was read from a table instead of the ring.
+    /// Whether the update was read from a table instead of the ring.
     pub is_image: bool,
-    /// Its message as published; of an update in several parts, the last one. `None` for a snapshot, and if the update
+    /// The message as published; of an update in several parts, the last message. `None` for a snapshot, and if the update
     /// differs from the message.
     pub bytes: Option<&'a [u8]>,
 }
@@ -110,13 +110,13 @@ struct Frame {
     sequence: u64,
     end: u64,
     is_batch_end: bool,
-    /// Whether its header selects it; otherwise it may not have been copied.
+    /// Whether the header selects the message; the others may not have been copied.
     is_selected: bool,
 }
 
-/// Word of a message with its template.
+/// Index of the word that holds a message's template.
 const TEMPLATE_WORD: usize = 0;
-/// Word of a message with its instrument.
+/// Index of the word that holds a message's instrument.
 const INSTRUMENT_WORD: usize = 4;
 
 /// Maximum number of messages skipped by one poll.

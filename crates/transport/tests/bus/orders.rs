@@ -127,7 +127,7 @@ impl OrderMarket {
         orders_of(&self.books, instrument)
     }
 
-    /// A book is published whole, and is live from there on.
+    /// A book is published whole, and is live from then on.
     pub fn refresh(&mut self, instrument: Instrument, out: &mut Publisher) {
         self.validity[instrument.index()] = Validity::Live;
         let mut orders = Vec::new();

@@ -70,7 +70,7 @@ pub struct FieldType {
 pub struct Member {
     /// Tag of the field.
     pub tag: u32,
-    /// Whether it must be there.
+    /// Whether the field must be there.
     pub required: bool,
     /// Index among the other fields, as the dictionary lists them.
     pub place: u16,

@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, with a table of data fields.
+    /// The fields of these bytes, with a table of data fields.
     pub(super) fn by(bytes: &'a [u8], pairs: &'a [DataPair]) -> Fields<'a> {
         Fields {
             pairs: Some(pairs),

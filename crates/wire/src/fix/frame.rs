@@ -65,7 +65,7 @@ impl<'a> Message<'a> {
         Fields::new(self.between())
     }
 
-    /// The same, with data fields as a dictionary has them.
+    /// The fields of the message, with the data fields of a dictionary.
     pub fn fields_by<'b>(&self, dictionary: &Dictionary<'b>) -> Fields<'b>
     where
         'a: 'b,

@@ -9,7 +9,7 @@ use super::time::LastSecond;
 use super::tokens::Tokens;
 use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
-/// Parsed fields before the body. Missing text is empty.
+/// Parsed fields before the body. A missing text field is empty.
 ///
 /// Routing, validation and counting read the header here, so that none of them finds another value than the validated
 /// one.
@@ -25,18 +25,18 @@ pub struct Header<'a> {
     pub sending_time_ns: Option<u64>,
     /// OrigSendingTime (122), nanoseconds since the Unix epoch.
     pub orig_sending_time_ns: Option<u64>,
-    /// PossDupFlag (43): a repetition under the same number.
+    /// PossDupFlag (43): the message repeats one of the same number.
     pub poss_dup: bool,
-    /// PossResend (97): perhaps a repetition under another number.
+    /// PossResend (97): the message may repeat one of another number.
     pub poss_resend: bool,
     /// Header fields after MsgType, for rarely used ones.
     pub bytes: &'a [u8],
-    /// Second of SendingTime: times of the body usually have the same.
+    /// Second of SendingTime, which the times of the body usually share.
     pub(super) last_second: LastSecond,
 }
 
 impl<'a> Message<'a> {
-    /// The fields behind the header, as places.
+    /// The fields behind the header, as positions in the message.
     #[inline(always)]
     pub(super) fn body_tokens<S: Scan>(&self, header: &Header<'_>) -> Tokens<'a, S> {
         self.tokens_from(header.bytes.len())
@@ -73,8 +73,8 @@ impl<'a> Header<'a> {
         Ok(())
     }
 
-    /// Reads the header, and walks the body to see that no field of the header is in it. `last` makes times faster to
-    /// read, and changes nothing else: one for all messages of a connection, or a new one.
+    /// Reads the header, and checks that the body has no header field. `last` keeps the last second that was read, so that
+    /// equal ones are not parsed again; the result does not depend on it. Use one for all messages of a connection.
     ///
     /// # Errors
     /// An invalid field, a header field that occurs twice or after the body's start, or an invalid number, flag or
@@ -143,7 +143,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The same walk, slower, which returns where it stopped.
+/// The field and the reason for which [`Header::read`] refuses a message: the same checks, slower.
 #[cold]
 fn explain<'a>(message: &Message<'a>, problem: Malformed) -> Reject<'a> {
     let (mut seen, mut body) = ([0_u64; 10], false);
@@ -177,7 +177,7 @@ fn explain<'a>(message: &Message<'a>, problem: Malformed) -> Reject<'a> {
     })
 }
 
-/// Whether a field is one of the three that begin a message, or the one that ends it: other code reads these.
+/// Whether a field is BeginString, BodyLength, MsgType or CheckSum, which the framing reads.
 fn is_of_frame(tag: u32) -> bool {
     matches!(
         tag,
@@ -272,11 +272,11 @@ impl<'h, 'a> Reader<'h, 'a> {
                 header.orig_sending_time_ns = Some(self.last.read(value)?);
                 6
             }
-            // Entries of the group of hops repeat.
+            // NoHops (627) is a group: its fields repeat.
             628..=tag::HOP_REF_ID => return Ok(()),
             tag => match place(tag) {
                 Some(place) => {
-                    // The data behind a length was passed over with it.
+                    // A length and the data behind it were read together.
                     if let Some(data) = data_of(tag).and_then(self::place) {
                         self.once(data)?;
                     }

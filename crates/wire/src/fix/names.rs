@@ -29,7 +29,7 @@ pub(super) enum Name {
 }
 
 impl Name {
-    /// Whether it is known to be of the body.
+    /// Whether the field is known to be of the body.
     #[inline(always)]
     pub(super) fn is_body(self) -> bool {
         self as u8 >= Name::Plain as u8

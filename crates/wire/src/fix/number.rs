@@ -114,7 +114,7 @@ pub fn unsigned(text: &[u8]) -> Result<u64, Malformed> {
     u64::try_from(integer(text)?).map_err(|_| Malformed::Number)
 }
 
-/// The same, of at most 32 bits.
+/// An unsigned number of at most 32 bits.
 pub(super) fn small(text: &[u8]) -> Result<u32, Malformed> {
     u32::try_from(unsigned(text)?).map_err(|_| Malformed::Overflow)
 }

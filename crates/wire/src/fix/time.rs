@@ -28,7 +28,7 @@ pub fn timestamp(text: &[u8]) -> Result<u64, Malformed> {
     }
 }
 
-/// The same, of a date `YYYYMMDD` and a time of day.
+/// A timestamp from a date `YYYYMMDD` and a time of day.
 ///
 /// # Errors
 /// As of [`timestamp`].
@@ -98,12 +98,12 @@ fn date_parts(text: &[u8]) -> Option<[u64; 3]> {
 /// Date that venues write when they have none.
 pub(super) const NO_DATE: &[u8] = b"00000000";
 
-/// Whether it is a day of any year, `YYYYMMDD`, or [`NO_DATE`].
+/// Whether a text is a day of any year, `YYYYMMDD`, or [`NO_DATE`].
 pub(super) fn is_date(text: &[u8]) -> bool {
     text == NO_DATE || date_parts(text).is_some()
 }
 
-/// Whether it is a time of day, `HH:MM:SS` with or without digits of a second.
+/// Whether a text is a time of day, `HH:MM:SS` with or without digits of a second.
 pub(super) fn is_time(text: &[u8]) -> bool {
     time_of_day(text).is_ok()
 }

@@ -46,7 +46,7 @@ impl<'a> Field<'a> {
         Some(Tag { number, width: 7 })
     }
 
-    /// Whether it has this tag, with the equals sign, and a value.
+    /// Whether the field has this tag, with the equals sign, and a value.
     #[inline(always)]
     pub(super) fn has_tag(&self, tag: [u8; 7]) -> bool {
         let [a, b, c, d, e, f, g] = tag;
@@ -60,7 +60,7 @@ impl<'a> Field<'a> {
         self.bytes.get(width..).ok_or(Malformed::Value)
     }
 
-    /// The same, a single character. The tag has two or three digits.
+    /// The value as a single character. The tag has two or three digits.
     #[inline(always)]
     pub(super) fn character(&self, width: usize) -> Result<u8, Malformed> {
         if self.bytes.len() != width + 1 {
@@ -69,13 +69,13 @@ impl<'a> Field<'a> {
         Ok((self.head >> (8 * width)) as u8)
     }
 
-    /// The same, a number that cannot be negative.
+    /// The value as an unsigned number.
     #[inline(always)]
     pub(super) fn unsigned(&self, width: usize) -> Result<u64, Malformed> {
         number::unsigned_of(self.bytes, self.head, width)
     }
 
-    /// The same, a decimal number.
+    /// The value as a decimal number.
     #[inline(always)]
     pub(super) fn decimal(&self, width: usize) -> Result<Decimal, Malformed> {
         number::decimal_of(self.bytes, self.head, width)
@@ -108,7 +108,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
         }
     }
 
-    /// All that is left, as far as the end of the message.
+    /// The rest of the message.
     #[inline(always)]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
@@ -121,7 +121,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
         from.get(..length).unwrap_or_default()
     }
 
-    /// The same, before the field that was taken last.
+    /// The bytes from `from` up to the field that was taken last, without that field.
     #[inline(always)]
     pub(super) fn since_before(&self, from: &'a [u8], taken: Field<'a>) -> &'a [u8] {
         let left = self.rest.len() + taken.bytes.len() + 1;

@@ -6,7 +6,7 @@ use zerocopy::little_endian::U16;
 /// Header that states how to read the message that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader {
-    /// Length of the root block in bytes, as its writer's schema has it.
+    /// Length of the root block in bytes, by the schema of the writer.
     pub block_length: u16,
     /// Template of the message.
     pub template_id: u16,

@@ -73,7 +73,7 @@ fn table(body: &Body, newest: u16) -> Result<String> {
     ))
 }
 
-/// The version that added something, 0 if the oldest block has it.
+/// The version that added a field; 0 if the oldest block contains the field.
 fn later(since: u16, oldest: u16) -> u16 {
     if since > oldest { since } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Installs, removes and purges the packages in a fresh Debian: that of this host, whose glibc the programs need.
+//! Installs, removes and purges the packages in a fresh Debian of this host's release, since the programs need its glibc.
 
 use super::{Root, clients, first_command};
 use crate::dist::report::Report;
@@ -10,13 +10,13 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Place of a program with a demo, beside the packages.
+/// Path of a program that has the demo, which no package installs.
 const LAB: &str = "/lab";
 
 /// Files that a package leaves behind at a removal.
 const KEPT: [&str; 2] = ["etc/touchline/cme-340.toml", "var/lib/touchline/session"];
 
-/// Checks the packages. dpkg itself holds their dependencies against those of the distribution.
+/// Checks the packages. dpkg refuses a package whose dependencies the distribution does not have.
 pub fn run(
     all: &[(&Made, &Path)],
     libraries: &[library::Package],

@@ -31,7 +31,7 @@ pub enum Value {
     Text(Vec<u8>),
     /// An array of numbers.
     List(Vec<Value>),
-    /// A value of a closed set, and its name if the schema has it.
+    /// A value of a closed set, and its name if the schema names the value.
     Enum(i128, Option<String>),
     /// Bits, and those of them that have a name.
     Set(i128, Vec<String>),

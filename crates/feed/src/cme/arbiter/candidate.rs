@@ -141,7 +141,7 @@ impl JumpCandidate {
         JumpCandidate { compare, ..self }
     }
 
-    /// Whether it is empty.
+    /// Whether the candidate is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.distinct == 0
@@ -204,7 +204,7 @@ impl JumpCandidate {
         self.agreed += 1;
     }
 
-    /// Whether it contains everything from number 1 on, confirmed by two packets. If the clock was set between them,
+    /// Whether the candidate contains everything from number 1 on, confirmed by two packets. If the clock was set between them,
     /// number 1 may be of an earlier restart.
     pub fn is_whole(&self) -> bool {
         let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
@@ -286,7 +286,7 @@ impl JumpCandidate {
         true
     }
 
-    /// Whether it makes the state unconfirmed. A single old packet may be a copy of a packet processed long ago; both
+    /// Whether the candidate makes the state unconfirmed. A single old packet may be a copy of a packet processed long ago; both
     /// lines bring one only if the venue sent it.
     pub fn is_warning_due(&self, place: Place) -> bool {
         match place {
@@ -327,7 +327,7 @@ impl JumpCandidate {
         now_ns.saturating_sub(self.spoken_ns) < wait_ns
     }
 
-    /// Whether it is confirmed now.
+    /// Whether the candidate is confirmed now.
     pub fn is_confirmed(&self, situation: Situation) -> bool {
         let Situation {
             place,

@@ -109,7 +109,7 @@ impl Client {
         &self.peer
     }
 
-    /// Whether it is connected.
+    /// Whether the client is connected.
     pub fn is_taken(&self) -> bool {
         self.connection.is_some()
     }

@@ -54,7 +54,7 @@ pub enum OpenError {
         "{0}: cannot be used ({1}); the folder of report.numbers must be writable for this user"
     )]
     System(PathBuf, io::Error),
-    /// Another process has it.
+    /// Another process has the file.
     #[error("{0}: another process serves this client; stop it first")]
     Locked(PathBuf),
     /// The file is not a file of sequence numbers.

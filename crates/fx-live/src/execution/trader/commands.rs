@@ -385,7 +385,7 @@ fn refused_as(why: Unfit, client: &ClientConfig) -> Refused {
 /// The answer, and the decision that a restart handles again.
 type Done = (&'static str, Option<Desk>);
 
-/// Whether a command is executed only if the journal has it. A kill and a cancel leave nothing that a restart would have to know.
+/// Whether a command is executed only after the journal has stored it. A restart need not know of a kill or a cancel.
 fn needs_record(kind: Option<CommandKind>) -> bool {
     !matches!(kind, Some(CommandKind::Kill | CommandKind::Cancel))
 }

@@ -101,7 +101,7 @@ impl<O: Output> Recorder<O> {
         self.out
     }
 
-    /// Whether it cannot be written: no order may leave; cancels and messages of sessions always may.
+    /// Whether the journal cannot be written: no order may leave; cancels and messages of sessions always may.
     pub fn is_dead(&self) -> bool {
         self.is_dead
     }

@@ -17,7 +17,7 @@ pub struct BusQuotes<'a> {
     /// Receive time of the bank's message at the gateway, nanoseconds since 1970; of all quotes, that of the pair's last quote
     /// message.
     pub receive_ns: u64,
-    /// Whether it is not a quote message of the pair: quotes that the bank withdrew, or a pair without any quote message so
+    /// Whether the message is not a quote of the pair: quotes that the bank withdrew, or a pair without any quote message so
     /// far.
     pub is_unquoted: bool,
     /// The change.

@@ -12,7 +12,7 @@ use touchline_feed::cme::replay::Credentials;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replay {
-    /// Whether it is enabled.
+    /// Whether TCP replay is enabled.
     #[serde(default = "default_enabled")]
     pub enabled: bool,
     /// User name at the venue, 1 to 64 visible ASCII characters.

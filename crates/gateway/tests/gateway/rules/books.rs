@@ -73,7 +73,7 @@ fn a_new_level_removes_the_last_one() {
     bench.book(ID, "live 100 |");
 }
 
-/// Its levels were kept with the wrong depth.
+/// The levels of the book were kept with the old depth.
 #[test]
 fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
     let mut bench = Bench::new();
@@ -128,8 +128,8 @@ fn a_book_crossed_by_implied_prices_is_counted() {
     assert_eq!(bench.locked_and_crossed(), (1, 1));
 }
 
-/// No book has a negative quantity. A level with one is unknown, and so is its book until a snapshot contains the entry; the
-/// quantity of a deleted level has no effect.
+/// No book has a negative quantity: a level with one makes the book unknown until a snapshot contains the entry. The quantity
+/// of a deleted level has no effect.
 #[test]
 fn a_negative_quantity_makes_the_book_unknown() {
     let negative = |rpt_seq, action| LevelEntry {
@@ -153,7 +153,7 @@ fn a_negative_quantity_makes_the_book_unknown() {
     bench.book(ID, "live |");
 }
 
-/// An entry that waits for a snapshot is not replayed with a negative quantity, and natural refresh does not show it.
+/// A queued entry with a negative quantity is not replayed after a snapshot, and natural refresh does not show it.
 #[test]
 fn a_negative_quantity_in_the_queue_is_never_in_a_live_book() {
     let negative = LevelEntry {
@@ -183,7 +183,7 @@ fn a_definition_without_a_depth_makes_no_live_empty_book() {
     bench.book(ID, "live 100 |");
     bench.definitions(3, &[definition(ID, 0)]);
     bench.book(ID, "recovering |");
-    // Where undefined instruments are trusted, it has their depth.
+    // With trusted undefined instruments the book has the depth of an undefined one.
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 0)]);
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);

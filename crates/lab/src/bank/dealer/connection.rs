@@ -18,7 +18,7 @@ impl Desk {
         self.closed_until_ns = 0;
     }
 
-    /// Whether it takes connections.
+    /// Whether the dealer takes connections.
     pub fn is_open(&self, now_ns: u64) -> bool {
         now_ns >= self.closed_until_ns
     }

@@ -50,7 +50,7 @@ struct Known {
     /// Time of its last report, or of the look that found it.
     heard_ns: u64,
     has_reported: bool,
-    /// Whether it receives from another sender.
+    /// Whether the receiver receives from another sender.
     is_of_another: bool,
     /// Number of the next message that it waits for.
     next: u64,

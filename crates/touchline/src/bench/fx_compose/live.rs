@@ -296,7 +296,7 @@ fn in_socket(buses: &Path, bus: &str, into: &mut Histogram<u64>) -> Result<(), F
     Ok(())
 }
 
-/// One-way latency between two processes that sleep when idle: over the bus, and over Aeron IPC in a build that has it.
+/// One-way latency between two processes that sleep when idle: over the bus, and over Aeron IPC in a build with the feature `aeron`.
 fn transports() -> Result<Vec<(String, Histogram<u64>)>, Failure> {
     let program = std::env::current_exe().map_err(Failure::run)?;
     let settings = Settings {

@@ -140,7 +140,7 @@ impl Rig {
         }
     }
 
-    /// Publishes a command of the desk; the next round of the engine has it.
+    /// Publishes a command of the desk, which the next round of the engine executes.
     pub fn command(&mut self, command: &Command) {
         self.desk.send(boot_ns(), command);
     }

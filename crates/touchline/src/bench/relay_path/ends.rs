@@ -21,7 +21,7 @@ pub trait SendSide {
     /// Publishes a message, and returns its number.
     fn publish(&mut self) -> Result<u64, Failure>;
 
-    /// One turn of the sending end.
+    /// Runs the sending end once.
     fn turn(&mut self) -> Result<(), Failure> {
         Ok(())
     }
@@ -32,17 +32,17 @@ pub trait SendSide {
 
 /// The side that reads.
 pub trait ReceiveSide {
-    /// One turn of the receiving end: number of the latest message that it brought.
+    /// Runs the receiving end once; returns the number of the latest message that arrived.
     fn turn(&mut self) -> Result<Option<u64>, Failure>;
 
     /// Takes the events that a command logs beside the path.
     fn drain_events(&mut self) {}
 }
 
-/// Opens one side, on the thread that steps it.
+/// Opens one side, on the thread that runs it.
 pub type Open<T> = Box<dyn FnOnce() -> Result<Box<T>, Failure> + Send>;
 
-/// A link that is not open.
+/// A link to measure; each side is opened on its own thread.
 pub struct Link {
     pub name: &'static str,
     pub payload_bytes: u64,
@@ -112,7 +112,7 @@ impl Link {
     }
 }
 
-/// A cache line of its own, and the one that is loaded with it.
+/// A counter alone in two cache lines, since a processor may load them as a pair.
 #[repr(align(128))]
 struct Line(AtomicU64);
 
@@ -236,7 +236,7 @@ impl RelayReceive {
 }
 
 impl ReceiveSide for RelayReceive {
-    /// Reads everything: a trade that is left to the next turn would cost both ends a turn without work.
+    /// Reads every message: a trade left for the next call would cost both ends a call without work.
     fn turn(&mut self) -> Result<Option<u64>, Failure> {
         self.receive.work().map_err(Failure::run)?;
         let mut trade_id = None;
@@ -256,7 +256,7 @@ impl ReceiveSide for RelayReceive {
     }
 }
 
-/// Creates the folder of this one, which a bus or a driver creates.
+/// Creates the parent of a folder; the bus or the driver creates the folder.
 pub fn create_parent(folder: &Path) -> Result<(), Failure> {
     let parent = folder.parent().unwrap_or(folder);
     fs::create_dir_all(parent).map_err(Failure::run)

@@ -49,7 +49,7 @@ impl Live {
         live
     }
 
-    /// The first reason for which no order is sent, as `touchline top` has it.
+    /// The first reason for which no order is sent, in the words of `touchline top`.
     pub fn state(&self, killed_by: Option<&str>, paint: Paint) -> String {
         if !self.is_running {
             return paint.yellow("no engine").to_string();

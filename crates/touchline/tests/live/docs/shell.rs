@@ -13,7 +13,7 @@ use touchline_testing::Folder;
 
 /// A line of a `together` block counts as started after this time.
 const STANDS: Duration = Duration::from_secs(2);
-/// A failing line is restarted until this time, like a person who waits for the line before it.
+/// A failing line is restarted for this long: a user would wait until the lines before it are up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `cargo run --release -- ARGUMENTS` runs the built command; other cargo commands take too long for a test.
@@ -54,7 +54,7 @@ impl Shell {
         shell
     }
 
-    /// Another page whose blocks run in this folder.
+    /// Sets the page that failures name: its blocks run in the folder of an earlier page.
     pub fn turn_to(&mut self, page: &Path) {
         self.page = page.display().to_string();
     }
@@ -66,7 +66,7 @@ impl Shell {
         fs::write(path, text).expect("our folder");
     }
 
-    /// Writes a journal, unless an earlier block of the page has it.
+    /// Writes a journal, unless an earlier block of the page has written it.
     pub fn write_journal(&self, journal: &Journal) {
         let directory = self.folder.join(&journal.name);
         if !directory.exists() {
@@ -119,7 +119,7 @@ impl Shell {
                 };
                 let script = format!("{variables}touchline {arguments} --help");
                 let mut result = self.accepts(&script);
-                // The built command may lack the feature, and stops at this value: the rest of the line is checked with another value.
+                // A command built without the feature `aeron` refuses this value; its other arguments are checked with `tcp`.
                 if part.contains("--features aeron")
                     && matches!(&result, Err(errors) if errors.contains("invalid value 'aeron'"))
                 {
@@ -134,7 +134,7 @@ impl Shell {
         checked
     }
 
-    /// Runs a script that must succeed; its error output if it does not.
+    /// Runs a script. Returns its error output if the script fails.
     fn accepts(&self, script: &str) -> Result<(), String> {
         let output = self.bash(script).output().expect("bash");
         match output.status.success() {
@@ -153,7 +153,7 @@ impl Shell {
         }
         let until = Instant::now() + PATIENCE;
         loop {
-            // Each is checked, also those after one that is not up yet: a failed one is restarted.
+            // Each line is checked, since the check restarts a failed line.
             let stand = terminals
                 .iter_mut()
                 .map(|terminal| terminal.stands(self, until));
@@ -184,7 +184,7 @@ impl Shell {
     }
 }
 
-/// Simple commands of a line. Separators in quotes have no spaces around them.
+/// Simple commands of a line. A separator without spaces around it counts as text, as in quotes.
 fn parts(command: &str) -> Vec<String> {
     let mut parts = format!("{command} ");
     for separator in ["; ", " && ", " | ", " & "] {
@@ -252,7 +252,7 @@ impl Terminal {
         shell.folder.join(format!("terminal-{}", self.line))
     }
 
-    /// Whether it has ended with success, or has run for long enough. A failed one is restarted.
+    /// Whether the line has ended with success, or has run for long enough. Restarts a failed line.
     fn stands(&mut self, shell: &Shell, until: Instant) -> bool {
         let Some(child) = &mut self.child else {
             return true;
@@ -327,11 +327,11 @@ fn signal(name: &str, child: &Child) {
         .status();
 }
 
-/// Runs this test again in a separate network namespace, without other processes; returns false where the host does not
-/// allow that, or in that namespace.
+/// Runs this test again in a separate network namespace, without other processes. Returns false in that namespace, and
+/// where the host does not allow one.
 ///
 /// # Panics
-/// The test fails there.
+/// The test fails in the namespace.
 pub fn ran_in_a_network_of_its_own() -> bool {
     const INSIDE: &str = "TOUCHLINE_DOCS_INSIDE";
     const UP: &str = "ip link set lo up && ip route add 224.0.0.0/4 dev lo";

@@ -54,7 +54,8 @@ struct Seen {
     checked: usize,
     /// Live books that the exchange never had, while every changed packet had its true copy.
     wrong: usize,
-    /// The same, while only the changed copy of a packet had come: no receiver can recognize it.
+    /// Live books that the exchange never had, while the true copy of a changed packet was missing: no receiver can recognize
+    /// such a packet.
     unknowable: usize,
     /// Packets that the feed found different.
     different: u64,

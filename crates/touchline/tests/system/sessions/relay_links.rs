@@ -217,7 +217,7 @@ type Book = (
     Validity,
 );
 
-/// State of a bus as its reader has it.
+/// State of a bus in a reader.
 #[derive(PartialEq)]
 pub struct State {
     channel: String,

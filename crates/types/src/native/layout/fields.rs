@@ -27,7 +27,7 @@ pub trait Fields:
     const BASE_BYTES: usize;
 }
 
-/// A field as the compiler has it.
+/// A field as the compiler lays it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name; the schema has the same in camel case.
@@ -51,7 +51,7 @@ pub enum Kind {
     Reserved,
 }
 
-/// A group as the compiler has it.
+/// A group as the compiler lays it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupLayout {
     /// The schema's name of it.
@@ -64,7 +64,7 @@ pub struct GroupLayout {
     pub fields: &'static [Field],
 }
 
-/// A message as the compiler has it.
+/// A message as the compiler lays it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageLayout {
     /// The schema's name of it.

@@ -7,7 +7,7 @@ use super::super::tokens::{Field, Tokens};
 use super::super::{Decimal, Fields, Header, Malformed, Message, tag};
 use super::once;
 
-/// A mass quote. Text that is missing is empty.
+/// A mass quote. A missing text field is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct MassQuote<'a, S: Scan = Vectors> {
     /// QuoteID (117).
@@ -63,7 +63,8 @@ impl<'a, S: Scan> MassQuote<'a, S> {
     }
 }
 
-/// One entry of a quote set. A missing value is unchanged, as aggregators define it. A missing text is empty.
+/// One entry of a quote set. A missing number is an unchanged value, by the rule of aggregators. A missing text
+/// field is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote<'a> {
     /// QuoteSetID (302).
@@ -97,7 +98,7 @@ pub struct Quotes<'a, S: Scan = Vectors> {
     tokens: Tokens<'a, S>,
     /// A field that was read ahead.
     next: Option<Found<'a>>,
-    /// Sets that must still come, and entries of the present one.
+    /// Sets not yet read, and entries of the current set not yet read.
     sets: u32,
     entries: u32,
     set: &'a [u8],
@@ -105,13 +106,13 @@ pub struct Quotes<'a, S: Scan = Vectors> {
     done: bool,
 }
 
-/// A field with its tag, which has `width` bytes with its equals sign.
+/// A field with its tag; `width` is the length of the tag and the equals sign.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     tag: u32,
     width: usize,
     field: Field<'a>,
-    /// The message from there on.
+    /// The message from this field on.
     begin: &'a [u8],
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
 
-/// A trade report of an order (D), as it should be, with other values for some tags; an empty value leaves the field out.
+/// A correct trade report of an order (D), with other values for some tags; an empty value removes the field.
 pub fn trade(order: &Fields, exec_id: &str, other: &[(u32, &str)]) -> Fields {
     let quantity = value(order, 38);
     let mut fields: Fields = [
@@ -54,7 +54,8 @@ pub fn open(name: &str) -> (Market, ScriptedBank) {
     (market, bank)
 }
 
-/// An order of a parent at the market. The engine has the bank's quotes sooner or later, and a cool-down of the bank ends.
+/// The order of a new parent at the market. Parents are sent until one has an order: the first may come before the bank's
+/// quotes or in a cool-down.
 pub fn order(market: &Market, bank: &ScriptedBank) -> Fields {
     let mut found = None;
     until("an order", || {
@@ -74,8 +75,8 @@ pub fn lines(market: &Market, texts: &[&str]) -> usize {
     log.lines().filter(has_all).count()
 }
 
-/// Trades that are not as ordered are refused with Q and an alarm, the order is disputed and the trade is not booked, until the
-/// desk resolves it; a good trade is booked once, however often its report comes.
+/// A trade that is not as ordered is refused with DK (Q) and an alarm: the trade is not booked, and its order is disputed until
+/// the desk resolves it. A valid trade is booked once, regardless of how often its report is repeated.
 #[test]
 fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
     let (market, bank) = open("fx-forged");
