@@ -100,6 +100,13 @@ const PROMISES: &[Promise] = &[
         amount: ("KILLS", 0.1),
     },
     Promise {
+        name: "no void quote is live when processes of a composite are killed or frozen",
+        program: TOUCHLINE,
+        tests: "command::fx::voids::",
+        // Ten minutes for 200.
+        amount: ("KILLS", 0.02),
+    },
+    Promise {
         name: "no order is executed twice, and no fill is lost, in simulated crashes",
         program: &["-p", "touchline-fx-live", "--lib", "-q"],
         tests: "trader::simulation::seeds",

@@ -2,7 +2,6 @@
 //! separate process.
 
 mod compare;
-mod kills;
 mod trading;
 
 use super::children::Process;
@@ -43,12 +42,8 @@ pub struct Arguments {
     #[arg(long)]
     plain: bool,
     /// Run a standby; it is promoted when the engine is killed, and the promotion's duration is printed
-    #[arg(long, conflicts_with = "kills")]
+    #[arg(long)]
     standby: bool,
-    /// Without orders: kill (-9), freeze and disconnect processes of the composite at random, N times in a row; fail if a void
-    /// quote is shown as live.
-    #[arg(long, value_name = "N", conflicts_with = "seconds")]
-    kills: Option<u64>,
 }
 
 const BANKS: &str = include_str!("fx/banks.toml");
@@ -57,8 +52,6 @@ const BUS: &str = "fx";
 /// Folder of the configurations, and file of the banks' ledgers.
 const FILES: &str = "files";
 const LEDGER: &str = "ledger.jsonl";
-/// Port of the first bank where banks are killed.
-const PORT: u16 = 21_001;
 /// Maximum time of a process to start and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time that all books take to recover after the faults were stopped, and its maximum on a loaded host.
@@ -70,29 +63,13 @@ pub struct Cast {
     banks: Process,
     gateways: Vec<Process>,
     composer: Process,
-    /// Arguments of each gateway, of the composer and of the banks.
-    commands: Vec<Vec<String>>,
-    compose: Vec<String>,
-    sim: Vec<String>,
-}
-
-/// Configuration of the simulated banks.
-fn config_of_banks(arguments: &Arguments) -> String {
-    let config = BANKS.replace("SEED", &arguments.seed.to_string());
-    if arguments.kills.is_none() {
-        return config;
-    }
-    // Killed banks are started again on the same addresses; no other process may take these.
-    let [.., b, c, _] = std::process::id().to_be_bytes().map(|byte| byte.max(1));
-    let d = (std::process::id() % 250) + 2;
-    format!("address = \"127.{b}.{c}.{d}\"\nport = {PORT}\n{config}")
 }
 
 /// Runs until the end, and compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let folder = Folder::create()?;
-    let config = config_of_banks(arguments);
+    let config = BANKS.replace("SEED", &arguments.seed.to_string());
     let banks = Config::parse(&config).map_err(Failure::run)?;
     let buses = folder.path().join("buses");
     let failed = |error: std::io::Error| Failure::run(format!("{}: {error}", buses.display()));
@@ -109,22 +86,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         version::profile_note()
     ))?;
     let mut cast = Cast::start(&path, folder.path(), &buses, &banks)?;
-    let mut trading = None;
-    match arguments.kills {
-        Some(kills) => {
-            let names: Vec<String> = banks.banks.iter().map(|bank| bank.name.clone()).collect();
-            kills::run(&mut cast, &names, &buses, arguments.seed, kills)?;
-        }
-        None => {
-            let pairs = banks.pairs.iter().map(|pair| pair.symbol.clone()).collect();
-            let files = folder.path().join(FILES);
-            let mut engine = Trading::start(arguments, &files, &buses, pairs)?;
-            watch(arguments, &buses, &mut cast, &mut engine, &interrupt)?;
-            trading = Some(engine);
-        }
-    }
+    let pairs = banks.pairs.iter().map(|pair| pair.symbol.clone()).collect();
+    let files = folder.path().join(FILES);
+    let mut trading = Trading::start(arguments, &files, &buses, pairs)?;
+    watch(arguments, &buses, &mut cast, &mut trading, &interrupt)?;
     let comparison = cast.compare(&Root::at(&buses))?;
-    let positions = trading.map(Trading::end).transpose()?;
+    let own = trading.end()?;
     let said = cast.end()?;
     let paint = Paint::for_stdout();
     let summary = said
@@ -136,15 +103,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         page += &format!("  {line}\n");
     }
     page += &comparison.describe(paint);
-    let mut are_positions_equal = true;
-    if let Some(own) = positions {
-        let ledger = folder.path().join(LEDGER);
-        let text = fs::read_to_string(&ledger)
-            .map_err(|error| Failure::run(format!("{}: {error}", ledger.display())))?;
-        let (is_equal, text) = trading::compare(&own, &trading::ledgers(&text)?, paint);
-        are_positions_equal = is_equal;
-        page += &text;
-    }
+    let ledger = folder.path().join(LEDGER);
+    let ledgers = fs::read_to_string(&ledger)
+        .map_err(|error| Failure::run(format!("{}: {error}", ledger.display())))?;
+    let (are_positions_equal, text) = trading::compare(&own, &trading::ledgers(&ledgers)?, paint);
+    page += &text;
     say(&page)?;
     verdict(comparison.is_equal(), are_positions_equal)
 }
@@ -250,7 +213,7 @@ impl Cast {
         );
         let mut banks = Process::start("banks", &sim)?;
         banks.wait_for("sim_started", PATIENCE)?;
-        let (mut gateways, mut commands) = (Vec::new(), Vec::new());
+        let mut gateways = Vec::new();
         for bank in &config.banks {
             let file = out.join(format!("{}.toml", bank.name.to_ascii_lowercase()));
             let gateway = words(
@@ -258,7 +221,6 @@ impl Cast {
                 &[("--config", file), ("--dir", buses.to_owned())],
             );
             gateways.push(Process::start("gateway", &gateway)?);
-            commands.push(gateway);
         }
         for gateway in &mut gateways {
             gateway.wait_for("connected", PATIENCE)?;
@@ -276,9 +238,6 @@ impl Cast {
             banks,
             gateways,
             composer,
-            commands,
-            compose,
-            sim,
         })
     }
 

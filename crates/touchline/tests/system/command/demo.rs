@@ -62,20 +62,6 @@ fn ctrl_c_ends_the_demo_with_a_summary() {
     assert_eq!(status, Some(0));
 }
 
-/// `touchline demo fx --kills 200` is the long run of it.
-#[test]
-fn no_void_quote_stays_live_when_processes_of_the_composite_are_killed() {
-    let _alone = alone();
-    let desk = Desk::bare("demo-fx-kills");
-    let page = desk.run("demo fx --kills 4 --seed 2").done().stdout;
-    for words in [
-        "4 kills, freezes and disconnects, seed 2: no void quote was live beyond its bound",
-        "The composite and the best prices of the banks",
-    ] {
-        assert!(page.contains(words), "{words}\n{page}");
-    }
-}
-
 /// The standby takes over from the engine that the demo kills, and the positions at the end are the banks'.
 #[test]
 fn a_demo_with_a_standby_promotes_it_and_ends_with_the_positions_of_the_banks() {

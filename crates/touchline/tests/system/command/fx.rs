@@ -23,6 +23,7 @@ mod standby;
 mod tls;
 mod trade;
 mod trade_hostile;
+mod voids;
 
 use super::Desk;
 use std::fs;

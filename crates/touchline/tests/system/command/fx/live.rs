@@ -6,7 +6,6 @@ use crate::command::{Desk, waits_in_4_s};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
 use touchline_lab::bank::bus;
 use touchline_testing::Process;
@@ -55,9 +54,11 @@ pub fn end(mut process: Process) {
     assert!(process.wait().success());
 }
 
-/// The last rows of a file of JSON lines that `row` makes of a line, by pair.
-fn last(path: &Path, row: impl Fn(&Value) -> Option<(String, Value)>) -> BTreeMap<String, Value> {
-    let text = fs::read_to_string(path).expect("our folder");
+/// The last rows of JSON lines that `row` makes of a line, by pair.
+pub fn last(
+    text: &str,
+    row: impl Fn(&Value) -> Option<(String, Value)>,
+) -> BTreeMap<String, Value> {
     let lines = text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok());
@@ -70,7 +71,7 @@ fn number(value: &Value) -> String {
 }
 
 /// A line of the simulator with the best prices of a pair.
-fn shown(line: &Value) -> Option<(String, Value)> {
+pub fn shown(line: &Value) -> Option<(String, Value)> {
     let pair = line["pair"].as_str()?.to_owned();
     let side = |name: &str| match &line[name] {
         Value::Null => serde_json::json!([]),
@@ -80,7 +81,7 @@ fn shown(line: &Value) -> Option<(String, Value)> {
 }
 
 /// A line of `tail --json` about the composite of a pair.
-fn composed(line: &Value) -> Option<(String, Value)> {
+pub fn composed(line: &Value) -> Option<(String, Value)> {
     let quotes = line["quotes"].as_array()?;
     let pair = line["symbol"].as_str()?.to_owned();
     if line["state"] != "live" {
@@ -135,8 +136,8 @@ fn the_composite_equals_the_best_prices_of_the_banks() {
     until("the composite that the banks show", || {
         banks.tell("best");
         rows = (
-            last(&desk.path("banks.txt"), shown),
-            last(&desk.path("tail.jsonl"), composed),
+            last(&desk.read("banks.txt"), shown),
+            last(&desk.read("tail.jsonl"), composed),
         );
         rows.0.len() == 2 && rows.0 == rows.1
     });

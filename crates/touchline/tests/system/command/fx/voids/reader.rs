@@ -1,10 +1,7 @@
 //! Reader of the composite's bus: the quotes that it sees as live.
 
 use super::BUS;
-use crate::output::Failure;
 use std::collections::BTreeMap;
-use std::thread;
-use std::time::{Duration, Instant};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
@@ -28,19 +25,19 @@ struct State {
 
 impl Reader {
     /// Joins the composite's bus.
-    pub fn join(root: &Root) -> Result<Reader, Failure> {
+    pub fn join(root: &Root) -> Reader {
         let join = Join {
             kinds: Kinds::QUOTES | Kinds::BOOKS,
             ..Join::default()
         };
-        Ok(Reader {
-            subscriber: Subscriber::join(root, BUS, join).map_err(Failure::run)?,
+        Reader {
+            subscriber: Subscriber::join(root, BUS, join).expect("the composer publishes"),
             state: State {
                 pairs: BTreeMap::new(),
                 channel: ChannelState::LIVE,
                 is_trusted: true,
             },
-        })
+        }
     }
 
     /// Reads everything that is there, up to a limit, and whether its publisher is at work.
@@ -76,19 +73,6 @@ impl Reader {
         let rows = self.state.pairs.values();
         rows.filter(|row| row.0 == Validity::Live)
             .flat_map(|row| &row.1)
-    }
-
-    /// Reads until a condition holds; whether it did in time.
-    pub fn until(&mut self, limit: Duration, holds: impl Fn(&Reader) -> bool) -> bool {
-        let start = Instant::now();
-        while start.elapsed() < limit {
-            self.read();
-            if holds(self) {
-                return true;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        false
     }
 }
 
