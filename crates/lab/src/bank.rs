@@ -18,6 +18,7 @@ mod house;
 mod ladder;
 mod market;
 mod messages;
+pub mod scripted;
 mod shown;
 
 pub use config::{

@@ -10,6 +10,7 @@ use touchline_fx_events::encoding::{kind, kinds};
 use touchline_fx_live::execution::Incident;
 use touchline_journal::format::HEAD_BYTES;
 use touchline_lab::bank::guards::BANK_OFF;
+use touchline_lab::bank::scripted::acknowledged;
 
 fn is_failure(incident: &Incident) -> bool {
     matches!(incident, Incident::JournalFailed { .. })
@@ -49,7 +50,7 @@ fn a_filled_order_takes_few_records_and_bytes() {
     for number in 0..ORDERS {
         let order = rig.order(&format!("P{number}"));
         rig.bank
-            .report(&order, &format!("N{number}"), ("0", "0"), "0");
+            .report(&acknowledged(&order, &format!("N{number}"), "0"));
         rig.bank.fill(&order, &format!("X{number}"));
         let fills = number as u64 + 1;
         rig.until("a fill", |rig| rig.trader().totals().fills == fills);

@@ -8,6 +8,7 @@ use touchline_fx_events::encoding::{Entry, kind, kinds};
 use touchline_fx_events::event::Event;
 use touchline_fx_events::parents::Lifetime;
 use touchline_fx_live::execution::Incident;
+use touchline_lab::bank::scripted::{acknowledged, trade};
 
 /// The order is unknown and asked for; no message of it is sent again, and the next message has the next number.
 #[test]
@@ -240,7 +241,7 @@ fn an_adopted_order_is_canceled_by_the_name_of_a_parent_that_the_journal_has() {
     let cancel = Command::Cancel { id: name("P1") };
     rig.command(cancel);
     rig.until("a command", |rig| rig.trader().totals().commands == 1);
-    rig.bank.report(&lost, "0", ("I", "0"), "0");
+    rig.bank.report(&acknowledged(&lost, "0", "I"));
     rig.until("an adopted order", |rig| {
         rig.trader().counters().fx_parents_open == 2
     });
@@ -254,45 +255,26 @@ fn an_adopted_order_is_canceled_by_the_name_of_a_parent_that_the_journal_has() {
 
 /// The one and last report of a mass status: the order is filled.
 fn mass_report(rig: &mut Rig, order: &Fields, request: &str, count: &str) {
-    let (quantity, price) = (value(order, 38).to_owned(), value(order, 44).to_owned());
-    rig.bank.send(
-        "8",
-        &[
-            (37, "O1"),
-            (17, "0"),
-            (150, "I"),
-            (39, "2"),
-            (11, value(order, 11)),
-            (55, value(order, 55)),
-            (54, value(order, 54)),
-            (38, &quantity),
-            (151, "0"),
-            (14, &quantity),
-            (6, &price),
-            (584, request),
-            (911, count),
-            (912, "Y"),
-        ],
-    );
+    let mass = [(584, request), (911, count), (912, "Y")];
+    let fields = [(150, "I"), (44, ""), (32, ""), (31, "")];
+    rig.bank
+        .report(&trade(order, "0", &[&fields[..], &mass].concat()));
 }
 
 /// "Unknown order", the answer to a question.
 fn unknown_order(rig: &mut Rig, order: &Fields, request: &str) {
-    rig.bank.send(
-        "8",
-        &[
-            (37, "NONE"),
-            (17, "0"),
-            (150, "I"),
-            (39, "8"),
-            (103, "5"),
-            (11, value(order, 11)),
-            (55, value(order, 55)),
-            (54, value(order, 54)),
-            (151, "0"),
-            (14, "0"),
-            (6, "0"),
-            (790, request),
-        ],
-    );
+    rig.bank.report(&[
+        (37, "NONE"),
+        (17, "0"),
+        (150, "I"),
+        (39, "8"),
+        (103, "5"),
+        (11, value(order, 11)),
+        (55, value(order, 55)),
+        (54, value(order, 54)),
+        (151, "0"),
+        (14, "0"),
+        (6, "0"),
+        (790, request),
+    ]);
 }

@@ -1,8 +1,6 @@
 //! An engine, the bus and the order session of one bank, and a client of the desk.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +9,9 @@ use touchline_fx_events::command::{Command, Order};
 use touchline_fx_live::execution::{Config, Incident, Trader, check_owner};
 use touchline_lab::bank::bus;
 use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
-use touchline_session::fix::{Event, Memory, Role, Session, Settings};
+use touchline_lab::bank::scripted::ScriptedBank;
+pub use touchline_lab::bank::scripted::{Fields, value};
+use touchline_session::fix::{Role, Settings};
 use touchline_testing::Folder;
 use touchline_transport::bus::Root;
 use touchline_transport::clock::wall_ns;
@@ -25,16 +25,13 @@ const HANGS: Duration = Duration::from_secs(20);
 /// Settings of a small journal.
 pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 
-/// Fields of a message, by tag.
-pub type Fields = Vec<(u32, String)>;
-
 /// The engine, its bank and its desk.
 pub struct Rig {
     settings: String,
     quotes: Publisher,
     /// Whether its quotes state their value date.
     pub is_dated: bool,
-    pub bank: Bank,
+    pub bank: ScriptedBank,
     desk: DeskClient,
     pub trader: Option<Trader>,
     pub incidents: Vec<Incident>,
@@ -49,8 +46,10 @@ impl Rig {
         let root = Root::at(folder.join("buses"));
         let quotes = publisher(&root);
         let desk = DeskClient::open(&root, "fx-run", "desk").expect("a ring of ours");
-        let listener = Bank::listen();
-        let address = listener.listener.local_addr().expect("it is bound");
+        let mut session = Settings::new(Role::Acceptor, "LP01", "TOUCHLINE");
+        session.queue_while_down = true;
+        let bank_session = ScriptedBank::with(session);
+        let address = bank_session.address();
         let settings = format!(
             "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\ndirectory = {:?}\njournal = {:?}\n\
              ring_bytes = 1048576\n{run}\n\
@@ -70,7 +69,7 @@ impl Rig {
             settings,
             quotes,
             is_dated: true,
-            bank: listener,
+            bank: bank_session,
             desk,
             trader: None,
             incidents: Vec::new(),
@@ -134,7 +133,10 @@ impl Rig {
         while let Some(incident) = trader.next_incident() {
             self.incidents.push(incident);
         }
-        self.bank.work();
+        self.bank.work(ReceiveTime {
+            wall_ns: wall_ns(),
+            mono_ns: boot_ns(),
+        });
     }
 
     pub fn rounds(&mut self, count: usize) {
@@ -262,164 +264,6 @@ pub fn copy(from: &Path, to: &Path) {
             fs::copy(entry.path(), to.join(entry.file_name())).expect("a file of ours");
         }
     }
-}
-
-/// The order session of a bank. It answers nothing on its own.
-pub struct Bank {
-    listener: TcpListener,
-    stream: Option<TcpStream>,
-    session: Session<Memory>,
-    start: Instant,
-    pub is_on: bool,
-    /// Messages of the engine: type and fields.
-    pub received: Vec<(String, Fields)>,
-}
-
-impl Bank {
-    fn listen() -> Bank {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        listener.set_nonblocking(true).expect("a socket");
-        let mut settings = Settings::new(Role::Acceptor, "LP01", "TOUCHLINE");
-        settings.queue_while_down = true;
-        Bank {
-            listener,
-            stream: None,
-            session: Session::new(settings, Memory::default()),
-            start: Instant::now(),
-            is_on: false,
-            received: Vec::new(),
-        }
-    }
-
-    /// Messages of this type that were not taken.
-    pub fn count(&self, msg_type: &str) -> usize {
-        let all = self.received.iter();
-        all.filter(|(found, _)| found == msg_type).count()
-    }
-
-    /// Takes the first message of this type.
-    #[track_caller]
-    pub fn take(&mut self, msg_type: &str) -> Fields {
-        let mut all = self.received.iter();
-        let place = all.position(|(found, _)| found == msg_type);
-        self.received.remove(place.expect("such a message")).1
-    }
-
-    pub fn send(&mut self, msg_type: &str, fields: &[(u32, &str)]) {
-        let sent = self.session.send(msg_type.as_bytes(), self.time(), |body| {
-            for (tag, value) in fields {
-                body.bytes(*tag, value.as_bytes());
-            }
-        });
-        sent.expect("a session that takes messages");
-    }
-
-    /// Fills an order completely, at its own quantity.
-    pub fn fill(&mut self, order: &Fields, exec_id: &str) {
-        self.report(order, exec_id, ("F", "2"), value(order, 38));
-    }
-
-    /// Sends a report of an order, with this ExecType, OrdStatus and CumQty.
-    pub fn report(
-        &mut self,
-        order: &Fields,
-        exec_id: &str,
-        (exec_type, status): (&str, &str),
-        cum: &str,
-    ) {
-        let quantity: i64 = value(order, 38).parse().expect("units");
-        let filled: i64 = cum.parse().expect("units");
-        let leaves = match status {
-            "0" | "1" | "2" => quantity - filled,
-            _ => 0,
-        };
-        let leaves = leaves.to_string();
-        let mut fields = vec![
-            (37, "O1"),
-            (17, exec_id),
-            (150, exec_type),
-            (39, status),
-            (11, value(order, 11)),
-            (55, value(order, 55)),
-            (54, value(order, 54)),
-            (38, value(order, 38)),
-            (44, value(order, 44)),
-            (151, &leaves),
-            (14, cum),
-            (6, if filled > 0 { value(order, 44) } else { "0" }),
-        ];
-        if exec_type == "F" {
-            fields.extend([(32, cum), (31, value(order, 44))]);
-        }
-        self.send("8", &fields);
-    }
-
-    /// Ends the connection.
-    pub fn disconnect(&mut self) {
-        self.stream = None;
-        self.is_on = false;
-        self.session.disconnected(self.time());
-    }
-
-    fn time(&self) -> ReceiveTime {
-        ReceiveTime {
-            wall_ns: wall_ns(),
-            mono_ns: self.start.elapsed().as_nanos() as u64,
-        }
-    }
-
-    fn work(&mut self) {
-        let time = self.time();
-        if let Ok((stream, _)) = self.listener.accept() {
-            stream.set_nonblocking(true).expect("a socket");
-            if self.stream.replace(stream).is_some() {
-                self.session.disconnected(time);
-            }
-            self.session.connected(time);
-        }
-        let Some(stream) = &mut self.stream else {
-            return;
-        };
-        let is_lost = match stream.read(self.session.room()) {
-            Ok(0) => true,
-            Ok(bytes) => {
-                self.session.filled(bytes, time);
-                false
-            }
-            Err(error) => error.kind() != ErrorKind::WouldBlock,
-        };
-        while let Some(event) = self.session.poll() {
-            match event {
-                Event::LoggedOn { .. } => self.is_on = true,
-                Event::Application(message, ..) | Event::Rejected(message) => {
-                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                    let fields = message.fields().filter_map(Result::ok);
-                    let fields = fields.map(|field| (field.tag, text(field.value))).collect();
-                    self.received.push((text(message.msg_type()), fields));
-                }
-                _ => {}
-            }
-        }
-        self.session.handle_timeout(time);
-        while !self.session.poll_transmit().is_empty() {
-            match stream.write(self.session.poll_transmit()) {
-                Ok(sent) => self.session.transmitted(sent),
-                Err(_) => break,
-            }
-        }
-        if is_lost {
-            self.stream = None;
-            self.is_on = false;
-            self.session.disconnected(time);
-        }
-    }
-}
-
-/// The value of a field.
-#[track_caller]
-pub fn value(fields: &Fields, tag: u32) -> &str {
-    let found = fields.iter().find(|(other, _)| *other == tag);
-    found.map_or_else(|| panic!("no field {tag}: {fields:?}"), |(_, value)| value)
 }
 
 fn publisher(root: &Root) -> Publisher {

@@ -2,13 +2,14 @@
 
 use super::full_disk::counter;
 use super::live::{end, publisher, start};
-use super::scripted_bank::{ScriptedBank, value};
+use super::scripted_bank::ScriptedBank;
 use crate::command::Desk;
 use crate::command::until;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_lab::bank::bus;
 use touchline_lab::bank::guards::{PAIR_OFF, RISK_OFF};
+use touchline_lab::bank::scripted::value;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root};
 use touchline_types::Timestamps;

@@ -3,7 +3,7 @@
 
 use super::full_disk::logged;
 use super::live::end;
-use super::scripted_bank::{ScriptedBank, value};
+use super::scripted_bank::ScriptedBank;
 use super::trade::Market;
 use super::trade_hostile::{ENGINE, lines, open, order};
 use crate::command::until;
@@ -11,6 +11,7 @@ use touchline_fx_desk::records;
 use touchline_fx_desk::ring_name;
 use touchline_fx_events::command::{Command, Order};
 use touchline_fx_events::encoding::Entry;
+use touchline_lab::bank::scripted::value;
 use touchline_transport::boot_ns;
 use touchline_transport::bus::{END_OF_BATCH, Layout, Lock, Publication, Root};
 use touchline_types::{Id, Side};

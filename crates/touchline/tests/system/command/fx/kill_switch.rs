@@ -2,13 +2,13 @@
 
 use super::full_disk::logged;
 use super::live::end;
-use super::scripted_bank::value;
-use super::trade_hostile::{ENGINE, open, order, trade};
+use super::trade_hostile::{ENGINE, open, order};
 use crate::command::until;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_fx_desk::DeskClient;
+use touchline_lab::bank::scripted::{trade, value};
 use touchline_testing::Process;
 use touchline_transport::bus::Root;
 
@@ -41,7 +41,7 @@ fn a_kill_works_while_the_same_client_waits() {
         (31, ""),
         (32, ""),
     ];
-    bank.send("8", trade(&living, "C1", &canceled));
+    bank.send("8", &trade(&living, "C1", &canceled));
     let ended = waiting.wait();
     assert_eq!(ended.code(), Some(1), "nothing was filled");
     market

@@ -3,26 +3,11 @@
 
 use super::full_disk::{counter, logged};
 use super::live::end;
-use super::scripted_bank::{Damage, Fields, value};
-use super::trade_hostile::{ENGINE, lines, open, order, trade};
+use super::trade_hostile::{ENGINE, lines, open, order};
 use crate::command::until;
+use touchline_lab::bank::scripted::{Damage, Fields, acknowledged, trade, value};
 
 const ALARM: &str = "WARN fx_alarm bus=fx-run ";
-
-/// The report of an order that is new at the bank; it books no trade.
-fn acknowledged(order: &Fields, exec_id: &str) -> Fields {
-    let open = value(order, 38);
-    let fields = [
-        (150, "0"),
-        (39, "0"),
-        (32, ""),
-        (31, ""),
-        (151, open),
-        (14, "0"),
-        (6, "0"),
-    ];
-    trade(order, exec_id, &fields)
-}
 
 /// A lost message is a gap and one with a wrong checksum is skipped: both are requested again when the next message comes, and
 /// everything is booked once. The log has one line for each.
@@ -33,10 +18,13 @@ fn messages_that_are_lost_or_garbled_are_told_and_requested_again() {
     let damages = [(Damage::Lost, "G"), (Damage::Checksum, "C")];
     for (fills, (damage, name)) in damages.into_iter().enumerate() {
         let order = order(&market, &bank);
-        bank.send_damaged("8", acknowledged(&order, name), damage);
+        bank.send_damaged("8", &acknowledged(&order, name, "0"), damage);
         // Two messages behind the gap.
-        bank.send("8", trade(&order, &format!("{name}1"), &[]));
-        bank.send("8", trade(&order, &format!("{name}2"), &[(11, "T-none-1")]));
+        bank.send("8", &trade(&order, &format!("{name}1"), &[]));
+        bank.send(
+            "8",
+            &trade(&order, &format!("{name}2"), &[(11, "T-none-1")]),
+        );
         assert_eq!(value(&bank.next("Q"), 17), format!("{name}2"));
         until("a fill", || {
             counter(&market.desk, "fx_fills") == fills as u64 + 1
@@ -64,12 +52,12 @@ fn a_report_that_is_repeated_without_a_mark_is_counted_and_told_once() {
     let engine = logged(&market.desk, ENGINE, "engine");
     let order = order(&market, &bank);
     let report = trade(&order, "R1", &[]);
-    bank.send("8", report.clone());
+    bank.send("8", &report);
     let mut marked = vec![(97, "Y".to_owned())];
     marked.extend(report.clone());
-    bank.send("8", marked);
+    bank.send("8", &marked);
     for _ in 0..3 {
-        bank.send("8", report.clone());
+        bank.send("8", &report);
     }
     until("all reports", || counter(&market.desk, "fx_reports") == 5);
     assert_eq!(counter(&market.desk, "fx_reports_repeated"), 3);
@@ -91,7 +79,7 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
     let engine = logged(&market.desk, ENGINE, "engine");
     let order = order(&market, &bank);
     let id = value(&order, 11);
-    bank.send_numbered(1, "8", trade(&order, "L1", &[]));
+    bank.send_numbered(1, "8", &trade(&order, "L1", &[]));
     let logout = bank.next("5");
     let text = value(&logout, 58);
     assert!(
@@ -107,7 +95,7 @@ fn a_number_that_is_too_low_ends_the_session_and_open_orders_are_asked_for() {
     // The trade was not taken under that number, and is under the next one.
     let request = value(&asked, 790);
     let status = [(150, "I"), (32, ""), (31, ""), (790, request)];
-    bank.send("8", trade(&order, "L2", &status));
+    bank.send("8", &trade(&order, "L2", &status));
     until("a fill", || counter(&market.desk, "fx_fills") == 1);
     end(engine);
     let text = market.desk.read("engine.txt");
@@ -124,13 +112,13 @@ fn a_flood_of_foreign_reports_ends_the_session() {
     let mut last = Fields::new();
     for number in 1..=ORDERS {
         last = order(&market, &bank);
-        bank.send("8", trade(&last, &format!("X{number}"), &[]));
+        bank.send("8", &trade(&last, &format!("X{number}"), &[]));
         until("a fill", || counter(&market.desk, "fx_fills") == number);
     }
     let order = last;
     for number in 0..1_000 {
         let name = format!("F{number}");
-        bank.send("8", trade(&order, &name, &[(11, "T-none-1")]));
+        bank.send("8", &trade(&order, &name, &[(11, "T-none-1")]));
     }
     until("the end of the session", || {
         counter(&market.desk, "fx_report_floods") == 1
@@ -159,14 +147,14 @@ fn floods_of_session_messages_fill_neither_journal_nor_log() {
     let (market, bank) = open("fx-flood-session");
     let engine = logged(&market.desk, ENGINE, "engine");
     let order = order(&market, &bank);
-    bank.send("8", trade(&order, "F", &[]));
+    bank.send("8", &trade(&order, "F", &[]));
     until("a fill", || counter(&market.desk, "fx_fills") == 1);
     for _ in 0..100 {
-        bank.send("3", vec![(45, "1".to_owned()), (58, "x".to_owned())]);
+        bank.send("3", &vec![(45, "1".to_owned()), (58, "x".to_owned())]);
     }
     until("the end of the session", || {
         for _ in 0..50 {
-            bank.send("1", vec![(112, "x".to_owned())]);
+            bank.send("1", &vec![(112, "x".to_owned())]);
         }
         counter(&market.desk, "fx_report_floods") == 1
     });
@@ -186,7 +174,7 @@ fn messages_that_a_bank_skips_are_told_and_its_orders_asked_for() {
     let engine = logged(&market.desk, ENGINE, "engine");
     let order = order(&market, &bank);
     let skip = [(123, "Y".to_owned()), (36, "900".to_owned())];
-    bank.send("4", skip.to_vec());
+    bank.send("4", &skip.to_vec());
     let asked = bank.next("H");
     assert_eq!(value(&asked, 11), value(&order, 11));
     let told = [ALARM, "reason=reports_skipped bank=LP01 ", "to 899"];
@@ -196,7 +184,7 @@ fn messages_that_a_bank_skips_are_told_and_its_orders_asked_for() {
     });
     // The order still counts as filled, and its answer books it.
     let status = [(150, "I"), (32, ""), (31, ""), (790, value(&asked, 790))];
-    bank.send_numbered(900, "8", trade(&order, "S1", &status));
+    bank.send_numbered(900, "8", &trade(&order, "S1", &status));
     until("a fill", || counter(&market.desk, "fx_fills") == 1);
     end(engine);
     let text = market.desk.read("engine.txt");

@@ -2,42 +2,13 @@
 
 use super::full_disk::logged;
 use super::live::end;
-use super::scripted_bank::{Fields, ScriptedBank, value};
+use super::scripted_bank::ScriptedBank;
 use super::trade::Market;
 use crate::command::until;
 use std::time::Duration;
+use touchline_lab::bank::scripted::{Fields, trade, value};
 
 pub const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
-
-/// A correct trade report of an order (D), with other values for some tags; an empty value removes the field.
-pub fn trade(order: &Fields, exec_id: &str, other: &[(u32, &str)]) -> Fields {
-    let quantity = value(order, 38);
-    let mut fields: Fields = [
-        (37, "O1"),
-        (17, exec_id),
-        (150, "F"),
-        (39, "2"),
-        (11, value(order, 11)),
-        (55, value(order, 55)),
-        (54, value(order, 54)),
-        (38, quantity),
-        (44, value(order, 44)),
-        (32, quantity),
-        (31, value(order, 44)),
-        (151, "0"),
-        (14, quantity),
-        (6, value(order, 44)),
-    ]
-    .map(|(tag, value)| (tag, value.to_owned()))
-    .into();
-    for (tag, value) in other {
-        fields.retain(|(known, _)| known != tag);
-        if !value.is_empty() {
-            fields.push((*tag, (*value).to_owned()));
-        }
-    }
-    fields
-}
 
 /// A market of one bank whose quotes are simulated, and whose dealing desk is this test.
 pub fn open(name: &str) -> (Market, ScriptedBank) {
@@ -92,7 +63,7 @@ fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
     .enumerate()
     {
         let order = order(&market, &bank);
-        bank.send("8", trade(&order, &format!("X{number}"), other));
+        bank.send("8", &trade(&order, &format!("X{number}"), other));
         let refused = bank.next("Q");
         assert_eq!(value(&refused, 127), reason);
         assert_eq!(value(&refused, 17), format!("X{number}"));
@@ -107,13 +78,13 @@ fn a_trade_that_is_not_as_ordered_is_refused_and_not_booked() {
     }
     let good = order(&market, &bank);
     for exec_id in ["Y1", "Y1"] {
-        bank.send("8", trade(&good, exec_id, &[]));
+        bank.send("8", &trade(&good, exec_id, &[]));
     }
     // An order that the engine does not know, and an order under the name of another.
-    bank.send("8", trade(&good, "Y2", &[(11, "T-none-1")]));
+    bank.send("8", &trade(&good, "Y2", &[(11, "T-none-1")]));
     assert_eq!(value(&bank.next("Q"), 127), "D");
     // The session rejects a report without its type.
-    bank.send("8", trade(&good, "Y3", &[(150, "")]));
+    bank.send("8", &trade(&good, "Y3", &[(150, "")]));
     assert_eq!(value(&bank.next("3"), 373), "1");
     end(engine);
     alarms.push("reason=dk_D bank=LP01 order=T-none-1 ".to_owned());
