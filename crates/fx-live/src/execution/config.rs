@@ -3,7 +3,7 @@
 mod error;
 mod session;
 #[cfg(test)]
-mod tests;
+pub(in crate::execution) mod tests;
 
 use crate::compose::BankSource;
 use serde::Deserialize;

@@ -7,17 +7,19 @@ mod budget;
 mod carry;
 mod cause;
 mod commands;
+#[cfg(test)]
+mod connections;
 mod counts;
 mod dates;
 mod directory;
 mod faults;
 mod incident;
-#[cfg(test)]
-mod over_tls;
 mod path;
 mod recorder;
 #[cfg(test)]
 mod refused;
+#[cfg(test)]
+mod rig;
 mod run;
 mod sessions;
 #[cfg(test)]

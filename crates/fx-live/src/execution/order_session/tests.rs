@@ -2,20 +2,12 @@
 
 use super::*;
 use crate::execution::config::Config;
+use crate::execution::config::tests::text;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
 use touchline_wire::fix::Precision;
 
-/// A configuration with one bank, which ends in the session's section, so that a test can append settings.
-fn text() -> String {
-    format!(
-        "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
-         symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
-         pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n"
-    )
-}
 const SECOND_NS: u64 = 1_000_000_000;
 const LOGON: [(u32, &str); 2] = [(98, "0"), (108, "10")];
 const REPORT: [(u32, &str); 9] = [

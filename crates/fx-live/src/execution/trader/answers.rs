@@ -2,18 +2,17 @@
 
 use super::Incident;
 use super::carry::Core;
-use super::stopped::{Host, Nothing, order, show, text};
-use crate::execution::config::{ClientConfig, Config};
+use super::rig::{Host, Nothing, SECOND_NS, order, with_a_price};
+use crate::execution::config::ClientConfig;
+use crate::execution::config::tests::text;
 use crate::execution::desk::{Notify, Received, Unadmitted, Unfit};
 use crate::execution::order_session::Said;
-use crate::execution::recovery::recover_from;
 use serde_json::Value;
-use touchline_fx::input::{Input, Session};
+use touchline_fx::input::Input;
 use touchline_fx_events::command::{Command, Order};
 use touchline_fx_events::desk::Desk;
 use touchline_types::{Id, ReceiveTime};
 
-const SECOND_NS: u64 = 1_000_000_000;
 const CLIENT: &str =
     "name = \"desk\"\nmay = [\"send\", \"enable\"]\nmax_order = 9000000\nmax_commands_per_s = 7\n";
 
@@ -34,19 +33,7 @@ fn engine(limits: &[(&str, &str)]) -> (Core<Host, Nothing>, ReceiveTime) {
             .to_owned();
         text = text.replace(&line, &format!("{key} = {value}"));
     }
-    let config = Config::parse(&text).expect("a configuration");
-    let setup = config.setup().expect("a setup");
-    let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
-    let mut core = Core::new(&config, Host::default(), [Nothing], recovered, 1);
-    let time = ReceiveTime {
-        wall_ns: SECOND_NS,
-        mono_ns: SECOND_NS,
-    };
-    core.engine.hold(false);
-    core.said(0, Said::Up(false), time);
-    core.quotes(time, 0, Session::Up);
-    show(&mut core, time, 1_100_000_000);
-    (core, time)
+    with_a_price(&text)
 }
 
 /// The answer to a command, and the text of its incident.
@@ -187,7 +174,7 @@ fn a_command_of_a_flood_is_answered_and_not_recorded() {
     assert!(told.is_some(), "the log has the first ones");
     let written = |core: &Core<Host, Nothing>| {
         let host = core.recorder.out();
-        (host.position, host.answers.len())
+        (host.records.len(), host.answers.len())
     };
     let (records, answers) = written(&core);
     for (notify, count) in [(Notify::Client, 1), (Notify::None, 1)] {

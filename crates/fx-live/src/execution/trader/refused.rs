@@ -1,141 +1,34 @@
 //! Tests of an engine whose journal refuses a record.
 
 use super::carry::Core;
-use super::stopped::{Nothing, config, order, show, with_a_parent};
-use crate::execution::config::ClientConfig;
+use super::rig::{Host, Nothing, Stored, order, show, with_a_parent};
+use crate::execution::config::tests::text;
+use crate::execution::config::{ClientConfig, Config};
 use crate::execution::desk::Received;
-use crate::execution::edge::Output;
 use crate::execution::order_session::Said;
 use crate::execution::recovery::recover_from;
 use crate::execution::trader::Incident;
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use touchline_fx_desk::records;
 use touchline_fx_events::command::Command;
-use touchline_fx_events::encoding::{Decoder, Entry, Place, kind, kinds};
-use touchline_journal::{Appended, Record, Refused, StartReport, State};
+use touchline_journal::{Refused, StartReport};
 use touchline_types::ReceiveTime;
 
-/// A journal without a next segment: a record is refused if it does not fit the rest of this one.
-#[derive(Clone)]
-struct LastSegment {
-    room: Rc<Cell<usize>>,
-    records: Rc<RefCell<Vec<Stored>>>,
-    /// Number and contents of each published record.
-    published: Rc<RefCell<Vec<(u64, Stored)>>>,
-    is_given_up: Rc<Cell<bool>>,
-    is_failure_recorded: Rc<Cell<bool>>,
-}
-
-/// The parts of a record that the tests compare.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stored {
-    length: usize,
-    has_order: bool,
-    has_kill: bool,
-    /// Number of its command.
-    request: Option<u64>,
-    /// Why the command was refused.
-    refusal: Option<String>,
-}
-
-impl Stored {
-    fn of(body: &[u8]) -> Stored {
-        let has = |wanted| kinds(body).any(|of| of == wanted);
-        let (mut request, mut refusal) = (None, None);
-        let _ = Decoder::joined(b"").read(body, |_, _, entry, _| match entry {
-            Entry::Command {
-                request: number, ..
-            } => request = Some(number),
-            Entry::Answer(answer) => refusal = answer.reason.map(str::to_owned),
-            _ => {}
-        });
-        Stored {
-            length: body.len(),
-            has_order: has(kind::ORDER),
-            has_kill: has(kind::KILL),
-            request,
-            refusal,
-        }
-    }
-}
-
-impl LastSegment {
-    fn new() -> LastSegment {
-        LastSegment {
-            room: Rc::new(Cell::new(usize::MAX)),
-            records: Rc::default(),
-            published: Rc::default(),
-            is_given_up: Rc::default(),
-            is_failure_recorded: Rc::default(),
-        }
-    }
-}
-
-impl Output for LastSegment {
-    fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
-        if self.is_given_up.get() {
-            return Err(Refused::Failed { errno: 28 });
-        }
-        let room = self.room.get().checked_sub(record.body.len());
-        self.room.set(room.ok_or(Refused::NoSegment)?);
-        let mut records = self.records.borrow_mut();
-        records.push(Stored::of(record.body));
-        let sequence = records.len() as u64;
-        Ok(Appended {
-            position: sequence - 1,
-            end: sequence,
-            sequence,
-        })
-    }
-
-    fn wait_until_safe(&mut self, _record: &Appended, _wait_ns: u64) -> bool {
-        true
-    }
-
-    fn state(&self) -> (State, u64) {
-        match self.is_given_up.get() {
-            true => (State::Failed, 28),
-            false => (State::Running, 0),
-        }
-    }
-
-    fn alarm(&self) -> u64 {
-        28
-    }
-
-    fn give_up(&mut self) {
-        self.is_given_up.set(true);
-    }
-
-    fn failure_recorded(&mut self) {
-        self.is_failure_recorded.set(true);
-    }
-
-    fn begin_run(&mut self, _run: &[u8]) {}
-
-    fn publish(&mut self, part: &[u8]) {
-        let place = Place::of(part).expect("a part of a batch");
-        self.published
-            .borrow_mut()
-            .push((place.first, Stored::of(part)));
-    }
-
-    fn since_ns(&self, _mono_ns: u64) -> u64 {
-        0
-    }
+/// An engine with a parent, whose journal has this much room, and none of the records so far.
+fn with_room(room: usize) -> (Core<Host, Nothing>, ReceiveTime) {
+    let (mut core, time) = with_a_parent();
+    let host = core.recorder.out_mut();
+    host.records.clear();
+    host.room = room;
+    (core, time)
 }
 
 /// Records of a session in which a parent makes one order, whose record has this much room, and the core afterwards.
-fn trade(room: usize) -> (Vec<Stored>, Core<LastSegment, Nothing>) {
-    let journal = LastSegment::new();
-    let (mut core, time) = with_a_parent(journal.clone());
-    journal.records.borrow_mut().clear();
-    journal.room.set(room);
+fn trade(room: usize) -> (Vec<Stored>, Core<Host, Nothing>) {
+    let (mut core, time) = with_room(room);
     show(&mut core, time, 1_099_500_000);
     core.said(0, Said::Down("cut".to_owned(), 1), time);
     core.watch_journal(time);
-    let records = journal.records.take();
+    let records = std::mem::take(&mut core.recorder.out_mut().records);
     (records, core)
 }
 
@@ -161,10 +54,7 @@ fn no_record_follows_one_that_the_journal_refused() {
     assert_eq!(failures.next(), Some(why.as_str()));
     assert_eq!(failures.next(), None);
     // Numbers that are refused stop no order, and the next segment may be there a moment later.
-    let journal = LastSegment::new();
-    let (mut core, time) = with_a_parent(journal.clone());
-    journal.records.borrow_mut().clear();
-    journal.room.set(0);
+    let (mut core, time) = with_room(0);
     let numbers = records::Record::Numbers {
         bank: 0,
         next_out: 2,
@@ -172,20 +62,18 @@ fn no_record_follows_one_that_the_journal_refused() {
     };
     let refused = core.recorder.append(time.wall_ns, &numbers).err();
     assert_eq!(refused, Some(Refused::NoSegment));
-    journal.room.set(usize::MAX);
+    core.recorder.out_mut().room = usize::MAX;
     core.said(0, Said::Down("cut".to_owned(), 1), time);
-    assert_eq!(journal.records.take(), []);
+    assert_eq!(core.recorder.out().records, []);
     assert!(core.engine.trading().is_killed());
 }
 
 /// An event that the journal refused is published without a number, and its command is answered as refused.
 #[test]
 fn what_the_journal_refused_has_no_number() {
-    let journal = LastSegment::new();
-    let (mut core, time) = with_a_parent(journal.clone());
-    let before = journal.published.take();
+    let (mut core, time) = with_room(0);
+    let before = std::mem::take(&mut core.recorder.out_mut().published);
     let last = before.last().expect("what was published").0;
-    journal.room.set(0);
     let client: ClientConfig =
         toml::from_str("name = \"desk\"\nmay = [\"send\"]\nmax_order = 5000\n").expect("a client");
     let command = Received {
@@ -193,7 +81,7 @@ fn what_the_journal_refused_has_no_number() {
         command: Ok(Command::Parent(order("P2", 1_000))),
     };
     core.command(time, &client, &command, Ok(()));
-    let published = journal.published.borrow();
+    let published = &core.recorder.out().published;
     let refused = published
         .iter()
         .find(|(_, stored)| stored.request == Some(7));
@@ -208,9 +96,7 @@ fn what_the_journal_refused_has_no_number() {
 /// without it. A number from the future is not that of the client's last command.
 #[test]
 fn a_kill_is_in_the_record_of_its_command() {
-    let journal = LastSegment::new();
-    let (mut core, time) = with_a_parent(journal.clone());
-    journal.records.borrow_mut().clear();
+    let (mut core, time) = with_room(usize::MAX);
     let client: ClientConfig =
         toml::from_str("name = \"desk\"\nmay = [\"kill\"]\nmax_order = 1\n").expect("a client");
     for request in [7, u64::MAX] {
@@ -218,17 +104,15 @@ fn a_kill_is_in_the_record_of_its_command() {
         core.command(time, &client, &Received { request, command }, Ok(()));
     }
     assert!(core.engine.trading().is_killed());
-    let records = journal.records.borrow();
-    let kills = records.iter().filter(|record| record.has_kill);
+    let records = core.recorder.out().records.iter();
+    let kills = records.filter(|record| record.has_kill);
     let requests: Vec<Option<u64>> = kills.map(|record| record.request).collect();
     assert_eq!(requests, [Some(7), Some(0)]);
 }
 
 /// A start behind a journal that failed, with this much room: whether the kill is recorded, and the failure with it.
 fn start_after_failure(room: usize) -> (Vec<Stored>, bool, bool) {
-    let journal = LastSegment::new();
-    journal.room.set(room);
-    let config = config();
+    let config = Config::parse(&text()).expect("a configuration");
     let setup = config.setup().expect("a setup");
     let mut recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
     recovered.note_start(&StartReport {
@@ -236,15 +120,16 @@ fn start_after_failure(room: usize) -> (Vec<Stored>, bool, bool) {
         had_failed: true,
         ..StartReport::default()
     });
-    let mut core = Core::new(&config, journal.clone(), [Nothing], recovered, 2);
+    let host = Host {
+        room,
+        ..Host::default()
+    };
+    let mut core = Core::new(&config, host, [Nothing], recovered, 2);
     core.begin(&config, 2, ReceiveTime::at(1_000_000_000))
         .expect("only the kill is refused");
-    let records = journal.records.take();
-    (
-        records,
-        core.engine.trading().is_killed(),
-        journal.is_failure_recorded.get(),
-    )
+    let is_killed = core.engine.trading().is_killed();
+    let host = core.recorder.into_out();
+    (host.records, is_killed, host.is_failure_recorded)
 }
 
 /// The kill of a journal that failed is set at the start. Only its record lets the failure be forgotten.

@@ -233,7 +233,7 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stopped::{Host, Nothing, show, with_a_parent};
+    use super::super::rig::{Host, Nothing, show, with_a_parent};
     use super::*;
     use touchline_wire::fix::Encoder;
 
@@ -252,7 +252,7 @@ mod tests {
     /// Corrections of corrections have an effect each, and end the session all the same: they would fill the journal.
     #[test]
     fn a_flood_of_corrections_ends_the_session() {
-        let (mut core, time) = with_a_parent(Host::default());
+        let (mut core, time) = with_a_parent();
         show(&mut core, time, 1_099_500_000);
         let orders = core.engine.trading().orders();
         let id = orders.get(0).terms.id;
@@ -276,14 +276,15 @@ mod tests {
     /// copy all.
     #[test]
     fn prices_that_flap_do_not_fill_the_journal() {
-        let (mut core, time) = with_a_parent(Host::default());
-        let [records, waits] = [core.recorder.out().position, core.recorder.out().waits];
+        let (mut core, time) = with_a_parent();
+        let records = core.recorder.out().records.len();
+        let waits = core.recorder.out().waits;
         for _ in 0..500 {
             // Below the bank's own bid: it does not count.
             show(&mut core, time, 1_098_000_000);
             show(&mut core, time, 1_100_000_000);
         }
-        assert_eq!(core.recorder.out().position - records, 200);
+        assert_eq!(core.recorder.out().records.len() - records, 200);
         assert_eq!(core.recorder.out().waits - waits, 1_000);
         let later = ReceiveTime {
             wall_ns: time.wall_ns + 10_000_000_000,
@@ -293,6 +294,6 @@ mod tests {
             show(&mut core, later, 1_098_000_000);
             show(&mut core, later, 1_100_000_000);
         }
-        assert_eq!(core.recorder.out().position - records, 210);
+        assert_eq!(core.recorder.out().records.len() - records, 210);
     }
 }

@@ -1,21 +1,19 @@
-//! Tests of order sessions over TLS: real connections over loopback, with the bank in the same thread.
+//! Tests of connections to banks, with and without TLS, over loopback, with the bank in the same thread.
 
 use super::carry::Core;
-use super::stopped::Host;
+use super::rig::{self, Host};
 use crate::execution::config::Config;
+use crate::execution::config::tests::{text, text_of};
 use crate::execution::edge::{Link, Lost, Socket};
-use crate::execution::recovery::recover_from;
 use crate::execution::standby::Standby;
 use crate::execution::trader::{Incident, Trader};
 use std::cell::Cell;
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
-use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF, RISK_OFF};
-use touchline_net::Connection;
-use touchline_net::stream::{Listener, Readiness};
+use std::time::Duration;
+use touchline_lab::bank::scripted::ScriptedBank;
+use touchline_net::stream::Readiness;
 use touchline_net::tls::{Client, Identity, Server, ServerSettings, Settings as TlsSettings};
-use touchline_session::fix::{Memory, Role, Session, Settings};
 use touchline_testing::issuer::{Issued, Issuer};
 use touchline_types::ReceiveTime;
 
@@ -80,28 +78,15 @@ impl Engine {
 
     /// With banks A, B, and so on.
     fn of(banks: &[SocketAddrV4], tls: Option<Client>) -> Engine {
-        let mut text = format!(
-            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
-             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}"
-        );
-        for (bank, name) in banks.iter().zip('A'..) {
-            text.push_str(&format!(
-                "[[banks]]\nname = \"{name}\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\n\
-                 bank = \"{name}\"\nhost = \"{bank}\"\nsender = \"T\"\nreconnect_ms = 1\nreconnect_ms_max = 5\n"
-            ));
-        }
-        let config = Config::parse(&text).expect("a configuration");
-        let setup = config.setup().expect("a setup");
-        let recovered = recover_from(&setup, |_| Ok(())).expect("an empty journal");
         let readiness = Readiness::new(banks.len()).expect("a descriptor");
         let steps = Rc::new(Cell::new(0));
         let links = banks.iter().enumerate().map(|(place, &bank)| {
             let socket = Socket::new(bank, tls.clone(), readiness.watch(place));
             Short(socket, Rc::clone(&steps))
         });
-        let links: Vec<Short> = links.collect();
+        let text = text_of(banks, "reconnect_ms = 1\nreconnect_ms_max = 5\n");
         Engine {
-            core: Core::new(&config, Host::default(), links, recovered, 1),
+            core: rig::engine(&text, links),
             steps,
             steps_max: 0,
             readiness,
@@ -128,115 +113,54 @@ impl Engine {
     }
 }
 
-/// The order session of the bank.
-struct Bank {
-    listener: Listener,
-    tls: Option<Server>,
-    connection: Option<Connection>,
-    session: Session<Memory>,
+/// The order session of bank A.
+fn listen(tls: Option<Server>) -> ScriptedBank {
+    named("A", tls)
 }
 
-impl Bank {
-    fn listen(tls: Option<Server>) -> Bank {
-        Bank::named("A", tls)
-    }
+fn named(name: &str, tls: Option<Server>) -> ScriptedBank {
+    let mut bank = ScriptedBank::listen(name, "T");
+    bank.tls = tls;
+    bank
+}
 
-    fn named(name: &str, tls: Option<Server>) -> Bank {
-        let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
-        Bank {
-            listener: Listener::bind(any).expect("a free port"),
-            tls,
-            connection: None,
-            session: Session::new(Settings::new(Role::Acceptor, name, "T"), Memory::default()),
-        }
+/// Reports of unknown orders, in one record of TLS.
+fn report(bank: &mut ScriptedBank, ids: &[&str]) {
+    for id in ids {
+        bank.report(&[
+            (37, "O"),
+            (17, *id),
+            (150, "4"),
+            (39, "4"),
+            (11, "unknown"),
+            (55, "EUR/USD"),
+            (54, "1"),
+            (151, "0"),
+            (14, "0"),
+            (6, "0"),
+        ]);
     }
-
-    fn work(&mut self, now_ns: u64) {
-        let time = ReceiveTime {
-            wall_ns: now_ns,
-            mono_ns: now_ns,
-        };
-        if let Some((stream, _)) = self.listener.accept().expect("it listens") {
-            self.end(time);
-            let accepted = Connection::accept(stream, self.tls.as_ref(), u64::MAX);
-            self.connection = Some(accepted.expect("a connection"));
-            self.session.connected(time);
-        }
-        if let Some(mut connection) = self.connection.take() {
-            match self.exchange(&mut connection, time) {
-                true => self.connection = Some(connection),
-                false => self.end(time),
-            }
-        }
-    }
-
-    /// Whether the connection goes on.
-    fn exchange(&mut self, connection: &mut Connection, time: ReceiveTime) -> bool {
-        match connection.is_ready(0) {
-            Ok(true) => {}
-            Ok(false) => return true,
-            Err(_) => return false,
-        }
-        match connection.receive(self.session.room()) {
-            Ok(bytes) => self.session.filled(bytes, time),
-            Err(_) => return false,
-        }
-        while self.session.poll().is_some() {}
-        let out = self.session.poll_transmit();
-        match connection.send(out) {
-            Ok(sent) => self.session.transmitted(sent),
-            Err(_) => return false,
-        }
-        self.session.disconnect_reason().is_none()
-    }
-
-    fn end(&mut self, time: ReceiveTime) {
-        self.connection = None;
-        self.session.disconnected(time);
-    }
-
-    /// Reports of unknown orders, in one record of TLS.
-    fn report(&mut self, ids: &[&str], now_ns: u64) {
-        let time = ReceiveTime {
-            wall_ns: now_ns,
-            mono_ns: now_ns,
-        };
-        for id in ids {
-            let sent = self.session.send(b"8", time, |body| {
-                let fields = [
-                    (37, "O"),
-                    (17, *id),
-                    (150, "4"),
-                    (39, "4"),
-                    (11, "unknown"),
-                    (55, "EUR/USD"),
-                    (54, "1"),
-                    (151, "0"),
-                    (14, "0"),
-                    (6, "0"),
-                ];
-                for (tag, value) in fields {
-                    body.bytes(tag, value.as_bytes());
-                }
-            });
-            sent.expect("a session that is up");
-        }
-        let bytes = self.session.poll_transmit();
-        let (length, connection) = (bytes.len(), self.connection.as_mut());
-        let sent = connection.expect("it is connected").send(bytes);
-        assert_eq!(sent, Ok(length), "one call, one record");
-        self.session.transmitted(length);
-    }
+    assert_eq!(bank.flush(), 1, "one call, one record");
 }
 
 #[track_caller]
-fn until(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Engine) -> bool) {
+fn until(
+    what: &str,
+    engine: &mut Engine,
+    bank: &mut ScriptedBank,
+    is_so: impl Fn(&Engine) -> bool,
+) {
     rounds(what, engine, bank, 0, is_so);
 }
 
 /// [`until`], but time advances with the host's clock.
 #[track_caller]
-fn in_time(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Engine) -> bool) {
+fn in_time(
+    what: &str,
+    engine: &mut Engine,
+    bank: &mut ScriptedBank,
+    is_so: impl Fn(&Engine) -> bool,
+) {
     rounds(what, engine, bank, MS, is_so);
 }
 
@@ -245,7 +169,7 @@ fn in_time(what: &str, engine: &mut Engine, bank: &mut Bank, is_so: impl Fn(&Eng
 fn rounds(
     what: &str,
     engine: &mut Engine,
-    bank: &mut Bank,
+    bank: &mut ScriptedBank,
     step_ns: u64,
     is_so: impl Fn(&Engine) -> bool,
 ) {
@@ -255,7 +179,7 @@ fn rounds(
         }
         engine.now_ns += step_ns;
         engine.round();
-        bank.work(engine.now_ns);
+        bank.work(ReceiveTime::at(engine.now_ns));
         Err(engine.said.clone())
     });
 }
@@ -289,16 +213,14 @@ fn client(roots: &Issuer, identity: Option<&Issued>) -> Option<Client> {
 #[test]
 fn reports_that_wait_in_the_tls_library_are_read() {
     let issuer = Issuer::new("an issuer");
-    let mut bank = Bank::listen(server(&issuer.issue(HOST), None));
-    let mut engine = Engine::open(bank.listener.address(), client(&issuer, None));
+    let mut bank = listen(server(&issuer.issue(HOST), None));
+    let mut engine = Engine::open(bank.address(), client(&issuer, None));
     until("a session", &mut engine, &mut bank, Engine::is_up);
-    bank.report(&["X1", "X2"], engine.now_ns);
-    let start = Instant::now();
-    engine.readiness.look();
-    while !engine.readiness.is_ready(0) {
-        assert!(start.elapsed() < HANGS, "nothing arrives");
+    report(&mut bank, &["X1", "X2"]);
+    touchline_testing::until("bytes in the socket", HANGS, || {
         engine.readiness.look();
-    }
+        engine.readiness.is_ready(0)
+    });
     engine.round();
     assert!(
         engine.core.totals.reports < 2,
@@ -328,8 +250,8 @@ fn a_bank_that_cannot_be_verified_is_one_line_with_the_reason() {
         (other.issue(HOST), "was issued by an unknown issuer"),
         (Issued::by_itself(HOST), "is self-signed"),
     ] {
-        let mut bank = Bank::listen(server(&certificate, None));
-        let address = bank.listener.address();
+        let mut bank = listen(server(&certificate, None));
+        let address = bank.address();
         let mut engine = Engine::open(address, client(&issuer, None));
         in_time(reason, &mut engine, &mut bank, |engine| {
             !engine.said.is_empty()
@@ -364,11 +286,11 @@ fn a_bank_that_cannot_be_verified_is_one_line_with_the_reason() {
 fn a_connection_that_is_not_made_is_a_line_with_the_reason() {
     let issuer = Issuer::new("an issuer");
     for tls in [None, client(&issuer, None)] {
-        let bank = Bank::listen(None);
-        let address = bank.listener.address();
+        let bank = listen(None);
+        let address = bank.address();
         let mut engine = Engine::open(address, tls.clone());
         drop(bank);
-        let mut nobody = Bank::listen(None);
+        let mut nobody = listen(None);
         in_time("a refusal", &mut engine, &mut nobody, |engine| {
             !engine.said.is_empty()
         });
@@ -376,9 +298,9 @@ fn a_connection_that_is_not_made_is_a_line_with_the_reason() {
         assert!(engine.said[0].starts_with(&begin), "{:?}", engine.said);
     }
     // The kernel accepts; the bank never reads.
-    let silent = Bank::listen(None);
-    let mut engine = Engine::open(silent.listener.address(), client(&issuer, None));
-    let mut nobody = Bank::listen(None);
+    let silent = listen(None);
+    let mut engine = Engine::open(silent.address(), client(&issuer, None));
+    let mut nobody = listen(None);
     for _ in 0..50 {
         engine.round();
         std::thread::sleep(Duration::from_micros(100));
@@ -394,8 +316,8 @@ fn a_connection_that_is_not_made_is_a_line_with_the_reason() {
         engine.said
     );
     // The bank takes the first message for garbage and closes, as many do; or it answers in FIX.
-    let mut plain = Bank::listen(None);
-    let mut engine = Engine::open(plain.listener.address(), client(&issuer, None));
+    let mut plain = listen(None);
+    let mut engine = Engine::open(plain.address(), client(&issuer, None));
     in_time("an end", &mut engine, &mut plain, |engine| {
         !engine.said.is_empty()
     });
@@ -412,8 +334,8 @@ fn a_connection_that_is_not_made_is_a_line_with_the_reason() {
 fn a_bank_that_asks_gets_our_certificate() {
     let (issuer, firm) = (Issuer::new("an issuer"), Issuer::new("the firm"));
     let ours = firm.issue("desk");
-    let mut bank = Bank::listen(server(&issuer.issue(HOST), Some(&firm)));
-    let address = bank.listener.address();
+    let mut bank = listen(server(&issuer.issue(HOST), Some(&firm)));
+    let address = bank.address();
     let mut engine = Engine::open(address, client(&issuer, None));
     in_time("a refusal", &mut engine, &mut bank, |engine| {
         !engine.said.is_empty()
@@ -434,24 +356,20 @@ fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
     let issuer = Issuer::new("an issuer");
     let certificate = issuer.issue(HOST);
     let names = ["A", "B", "C", "D", "E", "F", "G", "H"];
-    let mut banks = names.map(|name| Bank::named(name, server(&certificate, None)));
-    let addresses = banks.each_ref().map(|bank| bank.listener.address());
+    let mut banks = names.map(|name| named(name, server(&certificate, None)));
+    let addresses = banks.each_ref().map(|bank| bank.address());
     let mut engine = Engine::of(&addresses, client(&issuer, None));
-    let start = Instant::now();
-    while !engine
-        .core
-        .banks
-        .sessions()
-        .skip(1)
-        .all(|session| session.is_up())
-    {
-        assert!(start.elapsed() < HANGS, "a bank starves: {:?}", engine.said);
+    touchline_testing::until("a session of each other bank", HANGS, || {
         engine.round();
         for bank in &mut banks[1..] {
-            bank.work(engine.now_ns);
+            bank.work(ReceiveTime::at(engine.now_ns));
         }
-        std::thread::sleep(Duration::from_micros(50));
-    }
+        let mut others = engine.core.banks.sessions().skip(1);
+        match others.all(|session| session.is_up()) {
+            true => Ok(()),
+            false => Err(engine.said.clone()),
+        }
+    });
     assert_eq!(engine.steps_max, 1, "steps of connections in a round");
     assert!(engine.core.banks[0].session.is_disconnected());
 }
@@ -460,13 +378,13 @@ fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
 /// lasts for a minute.
 #[test]
 fn a_bank_that_accepts_and_closes_is_tried_less_and_less_often() {
-    let mut bank = Bank::listen(None);
-    let mut engine = Engine::open(bank.listener.address(), None);
+    let mut bank = listen(None);
+    let mut engine = Engine::open(bank.address(), None);
     let mut pauses_ms = Vec::new();
     for lasts_ms in [0, 1, 4, 0, 5, 60_000, 0] {
         until("a session", &mut engine, &mut bank, Engine::is_up);
         engine.now_ns += lasts_ms * MS;
-        bank.end(ReceiveTime::at(engine.now_ns));
+        bank.disconnect();
         until("an end", &mut engine, &mut bank, |engine| !engine.is_up());
         let session = &engine.core.banks[0].session;
         let pause_ms = (0..100).find(|ms| session.is_connecting(engine.now_ns + ms * MS));
@@ -481,11 +399,11 @@ fn a_bank_that_accepts_and_closes_is_tried_less_and_less_often() {
 #[test]
 fn a_bank_that_closes_is_a_line() {
     let issuer = Issuer::new("an issuer");
-    let mut bank = Bank::listen(server(&issuer.issue(HOST), None));
-    let mut engine = Engine::open(bank.listener.address(), client(&issuer, None));
+    let mut bank = listen(server(&issuer.issue(HOST), None));
+    let mut engine = Engine::open(bank.address(), client(&issuer, None));
     until("a session", &mut engine, &mut bank, Engine::is_up);
     drop(bank);
-    let mut nobody = Bank::listen(None);
+    let mut nobody = listen(None);
     until("an end", &mut engine, &mut nobody, |engine| !engine.is_up());
     assert!(
         engine.said[1].starts_with("order session of A was lost: connection closed by the bank"),
@@ -498,14 +416,7 @@ fn a_bank_that_closes_is_a_line() {
 /// bank.
 #[test]
 fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
-    let text = |tls: &str| {
-        format!(
-            "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[run]\njournal = \"journal\"\n[risk]\n{RISK_OFF}[[pairs]]\n\
-             symbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n{PAIR_OFF}[[banks]]\nname = \"A\"\n\
-             pairs = [\"EUR/USD\"]\nstatus_final = true\n{BANK_OFF}[[sessions]]\nbank = \"A\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n\
-             [sessions.tls]\n{tls}\n"
-        )
-    };
+    let text = |tls: &str| format!("{}[sessions.tls]\n{tls}\n", text());
     let config = Config::parse(&text("")).expect("an empty table is enough");
     assert!(config.access().expect("public issuers")[0].tls.is_some());
     for (tls, said) in [
