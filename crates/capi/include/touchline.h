@@ -687,7 +687,7 @@ typedef struct tl_parent {
   int64_t quantity;
   // Lifetime of a gtd order, milliseconds; 0: a minute.
   uint64_t deadline_ms;
-  // Symbol, as `EUR/USD`.
+  // Symbol, such as `EUR/USD`.
   const char *pair;
   // Name of the order; NULL: the time.
   const char *id;
@@ -759,7 +759,7 @@ extern "C" {
 // The sentence of the last error of this thread; valid until its next call of this library.
 const char *tl_error(void);
 
-// Version of this library, as `0.1.0`.
+// Version of this library, such as `0.1.0`.
 const char *tl_version(void);
 
 // Joins the bus of this name. On success `*bus` must be given to `tl_close`.

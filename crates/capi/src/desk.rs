@@ -55,7 +55,7 @@ pub struct tl_parent {
     pub quantity: i64,
     /// Lifetime of a gtd order, milliseconds; 0: a minute.
     pub deadline_ms: u64,
-    /// Symbol, as `EUR/USD`.
+    /// Symbol, such as `EUR/USD`.
     pub pair: *const c_char,
     /// Name of the order; NULL: the time.
     pub id: *const c_char,

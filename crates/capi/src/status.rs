@@ -85,7 +85,7 @@ pub extern "C" fn tl_error() -> *const c_char {
     SENTENCE.with_borrow(|last| last.as_ptr())
 }
 
-/// Version of this library, as `0.1.0`.
+/// Version of this library, such as `0.1.0`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tl_version() -> *const c_char {
     const VERSION: &CStr =

@@ -269,7 +269,7 @@ pub(crate) fn of_segment(root: &Root, bus: &str, error: SegmentError) -> Error {
 pub(crate) enum Publisher {
     /// A publisher that works, as far as it says.
     Works,
-    /// One that shows no activity.
+    /// A publisher that shows no activity.
     Stalled,
     /// None any more.
     Ended,

@@ -19,7 +19,7 @@ use touchline_types::Id;
 const ANSWER: Duration = Duration::from_secs(ANSWER_S);
 /// Longest wait for the ring: another process of the client has it while it writes a command.
 const RING: Duration = Duration::from_secs(2);
-/// The same for a kill.
+/// Longest wait of a kill for the ring.
 const KILL_RING: Duration = Duration::from_millis(50);
 /// Longest wait for the answer to a kill in the ring. An engine that runs answers within milliseconds; without an answer the ring was
 /// overrun or is not read, and the file follows.

@@ -68,7 +68,7 @@ pub struct Score {
     pub improve_ticks: i64,
     /// Move of the mid in the desk's favour between sending and the end, of orders with a fill.
     pub moved_filled: Mean,
-    /// The same for orders without a fill.
+    /// Move of the mid in the desk's favour between sending and the end, of orders without a fill.
     pub moved_rejected: Mean,
     /// Mid less price after each fill, in the desk's favour, by horizon.
     pub markouts: [Mean; HORIZONS_MS.len()],

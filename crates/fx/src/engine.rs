@@ -42,7 +42,7 @@ impl Engine {
         }
     }
 
-    /// Takes memory for this many further orders, so that they need none on the path.
+    /// Reserves memory for this many further orders, so that they need none on the path.
     pub fn reserve(&mut self, orders: usize) {
         self.trading.reserve(orders);
     }

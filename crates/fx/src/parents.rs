@@ -128,7 +128,7 @@ pub struct Parents {
     by_id: HashMap<Id, usize>,
     /// Parents that are not done, in order of arrival.
     live: Vec<usize>,
-    /// The same by pair.
+    /// The parents of `live`, by pair.
     live_of: Vec<Vec<usize>>,
     /// Quantity that may still be filled, by pair and side.
     at_risk: Vec<[i64; 2]>,

@@ -145,7 +145,7 @@ impl Planner {
         }
     }
 
-    /// Takes memory, so that a plan needs none.
+    /// Reserves memory, so that a plan needs none.
     pub fn reserve(&mut self) {
         self.sweep.legs.reserve(LEGS_ROOM);
         self.legs.reserve(LEGS_ROOM);

@@ -34,7 +34,7 @@ impl Scorecard {
         }
     }
 
-    /// Takes memory for this many further orders, twice the share of each slot.
+    /// Reserves memory for this many further orders: for each slot twice an equal share.
     pub fn reserve(&mut self, orders: usize) {
         let share = (2 * orders).div_ceil(self.scores.len().max(1));
         for holds_ns in &mut self.holds_ns {
@@ -43,7 +43,7 @@ impl Scorecard {
         self.markouts.reserve(orders);
     }
 
-    /// Orders of a bank and a pair so far, scored; without hold times.
+    /// Scores of the orders of a bank and a pair so far, without hold times.
     pub fn so_far(&self, slot: Slot) -> &Score {
         &self.scores[slot]
     }
@@ -141,7 +141,7 @@ impl Scorecard {
         });
     }
 
-    /// Orders of a bank and a pair so far, scored; without the penalty and the scores of its quotes.
+    /// Scores of the orders of a bank and a pair so far, without the penalty and the scores of the bank's quotes.
     pub fn of(&self, slot: Slot) -> Score {
         let mut score = self.scores[slot];
         let mut holds_ns = self.holds_ns[slot].clone();

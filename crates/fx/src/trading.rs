@@ -103,7 +103,7 @@ impl Trading {
         }
     }
 
-    /// Takes memory for this many further orders.
+    /// Reserves memory for this many further orders.
     pub(crate) fn reserve(&mut self, orders: usize) {
         self.gate.reserve(&self.setup, orders);
         self.router.reserve();

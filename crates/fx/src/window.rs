@@ -10,7 +10,7 @@ pub const SECOND_NS: u64 = 1_000_000_000;
 pub struct LastSecond(VecDeque<u64>);
 
 impl LastSecond {
-    /// Takes memory for this many events.
+    /// Reserves memory for this many events.
     pub fn reserve(&mut self, events: usize) {
         self.0.reserve(events);
     }

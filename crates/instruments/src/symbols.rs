@@ -81,7 +81,7 @@ impl Symbols {
         self.0.is_empty() || self.0.iter().any(|pattern| pattern.admits(symbol))
     }
 
-    /// Whether an instrument is selected. One without a symbol is selected if every symbol is.
+    /// Whether an instrument is selected. An instrument without a symbol is selected if every symbol is.
     pub fn admit_instrument(&self, definition: &InstrumentDefinition) -> bool {
         let symbol = definition.symbol.as_str();
         self.0.is_empty() || !symbol.is_empty() && self.admit(symbol)

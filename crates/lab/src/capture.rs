@@ -21,8 +21,8 @@ pub struct Arrival {
     pub payload: Vec<u8>,
 }
 
-/// Writes arrivals as a capture: classic pcap with nanoseconds, real Ethernet, IPv4 and UDP headers, each feed and line
-/// to its own group as [`config::config_xml`] lists them.
+/// Writes arrivals as a capture: classic pcap with nanoseconds and real Ethernet, IPv4 and UDP headers. Each feed and line
+/// has the group that [`config::config_xml`] lists.
 ///
 /// # Errors
 /// The file cannot be written, or a payload is too long for a datagram. A partly written file is removed.

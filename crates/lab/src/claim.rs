@@ -1,8 +1,8 @@
 //! Exclusive use of multicast addresses by one simulator of a host.
 //!
 //! Packets of two exchanges on one multicast group have the same numbers, so no receiver can separate them. Each
-//! simulator claims its addresses, and a second simulator is refused. A claim is the name of an abstract socket: it
-//! leaves no file, works across users, belongs to one network namespace (as groups do), and ends with its process.
+//! simulator claims its addresses, and a second simulator is refused. A claim is the name of an abstract socket: the name
+//! leaves no file, is visible to all users, belongs to one network namespace (as groups do), and ends with its process.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -30,10 +30,10 @@ pub enum Refused {
     Taken {
         /// The address.
         address: SocketAddrV4,
-        /// Its process, if known.
+        /// Process of the simulator, if known.
         process: Option<u32>,
     },
-    /// The system refuses such sockets.
+    /// The system refuses abstract sockets.
     System(io::Error),
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for Refused {
             }
             Refused::System(error) => write!(
                 out,
-                "cannot claim the addresses that it sends to: a socket of family AF_UNIX is refused ({error}); allow it"
+                "cannot claim the simulator's addresses: a socket of family AF_UNIX is refused ({error}); allow AF_UNIX"
             ),
         }
     }

@@ -13,7 +13,7 @@ use clap::Command;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// A command, as `fx run`; or `settings`, `counters`, `events` or `names`, and words to search for.
+    /// A command, such as `fx run`; or `settings`, `counters`, `events` or `names`, and words to search for.
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 }

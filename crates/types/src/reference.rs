@@ -7,7 +7,7 @@ coded! {
     /// Kind of contract of an instrument.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum SecurityType {
-        /// One that is not in this list.
+        /// A type that is not in this list.
         Other = 0,
         /// A future, a perpetual one too (`expiry_ns` 0).
         Future = 1,

@@ -30,7 +30,7 @@ pub fn program(compiler: &str, language: Language, source: &str, to: &Path) -> P
 /// Options of a sanitized program: it fails at a use of memory that is not its own, and at its end if memory is not freed.
 pub const SANITIZED: [&str; 2] = ["-fsanitize=address", "-fno-omit-frame-pointer"];
 
-/// The same with further options.
+/// Compiles a program as [`program`] does, with further options.
 pub fn with_options(
     options: &[&str],
     compiler: &str,

@@ -41,7 +41,7 @@ pub fn is_negative_level(level: &LevelEvent) -> bool {
         )
 }
 
-/// The same of an order.
+/// Whether an entry would set an order to a negative quantity.
 #[inline]
 pub fn is_negative_order(order: &OrderEvent) -> bool {
     order.quantity < Quantity::ZERO && order.action != OrderAction::Delete

@@ -37,7 +37,7 @@ pub struct Session {
     packet_bytes_max: usize,
     state: State,
     asked: Asked,
-    /// Number of requests: the number in the id of the next one.
+    /// Number of requests so far, which is in the id of the next request.
     requests: u32,
     output: fix::Output,
     input: Box<[u8]>,
@@ -78,7 +78,7 @@ pub enum Step<'a> {
 /// Reason of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The venue logged us out after packets; whether these are all requested ones is checked by the caller.
+    /// The venue logged us out after packets; the caller checks whether all requested ones arrived.
     Served,
     /// The venue logged us out before any packet; [`Session::reason`] has its text.
     Refused,
@@ -95,7 +95,7 @@ pub enum Fault {
     Packet,
     /// A message before the answer to the logon, or a second logon or logout.
     Logon,
-    /// A packet that was not requested, or more than requested.
+    /// A packet that was not requested, or more packets than were requested.
     Unasked,
 }
 
@@ -242,8 +242,8 @@ impl Session {
         Judged::Nothing
     }
 
-    /// A packet that is neither logon nor logout. Heartbeats have numbers of the incremental feed, so one in the
-    /// requested range is a packet of the answer; outside of the range, it belongs to the session.
+    /// A packet that is neither logon nor logout. Heartbeats have numbers of the incremental feed: in the requested range a
+    /// heartbeat is a packet of the answer, outside of the range it belongs to the session.
     fn judge_content(&mut self, sequence: u32, is_heartbeat: bool) -> Judged {
         let asked = &mut self.asked;
         let receiving = self.state == State::Receiving;

@@ -264,7 +264,7 @@ impl Channel {
         }
     }
 
-    /// The same as a snapshot without entries.
+    /// An instrument that a complete price cycle does not name: as a snapshot without entries.
     fn price_absent(
         &mut self,
         instrument: Instrument,

@@ -1,8 +1,10 @@
-//! Levels that the venue lists with a size of zero. The book has none of them, so later changes of them are not changes of the book.
+//! Levels that the venue lists with a size of zero. The book does not contain them, so their later changes do not apply to it
+//! directly.
 
 use touchline_types::{LevelEvent, Price, Quantity, Side, UpdateAction};
 
-/// Most levels of an instrument. A change of a level that was forgotten does not fit the book, which is then requested again.
+/// Maximum number of these levels of an instrument. A change of a level beyond them does not fit the book, which is then
+/// requested again.
 const LEVELS_MAX: usize = 32;
 
 /// Levels of size zero of an instrument, oldest first.
@@ -10,7 +12,7 @@ const LEVELS_MAX: usize = 32;
 pub struct EmptyLevels(Vec<(Side, Price)>);
 
 impl EmptyLevels {
-    /// Starts a complete book.
+    /// Removes all levels, for a complete book.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -30,7 +32,7 @@ impl EmptyLevels {
         at.map(|at| self.0.remove(at)).is_some()
     }
 
-    /// The change of the book for a change of a level; `None`: the book is unchanged.
+    /// The change of the book that follows from a change of a level; `None` if the book is unchanged.
     #[inline]
     pub fn change(&mut self, level: LevelEvent) -> Option<LevelEvent> {
         let is_zero = level.quantity == Quantity::ZERO;

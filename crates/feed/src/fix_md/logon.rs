@@ -7,7 +7,7 @@ use touchline_session::Secret;
 use touchline_wire::fix::{Encoder, tag};
 use zeroize::Zeroize;
 
-/// Writes the fields of the venue and of the configuration. `number` differs with each Logon.
+/// Writes the Logon fields of the venue and of the configuration. Each Logon needs another `number`.
 pub fn write(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Encoder<'_>) {
     match settings.dialect {
         Dialect::Deribit => deribit(settings, number, time, logon),

@@ -56,7 +56,7 @@ pub const APPLICATION: Application<'static> = Application {
 /// Message types whose bodies are verified here: an accepted increment or snapshot was read to its end, field by field.
 pub const VERIFIED: &[&[u8]] = &[b"W", b"X"];
 
-/// The same for a session whose numbers continue with the next connection. Requests that did not reach the venue are of
+/// The application of a session whose numbers continue with the next connection. Requests that did not reach the venue are of
 /// an earlier connection, and everything is requested again.
 pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
     resend: ResendPolicy::GapFill,

@@ -135,7 +135,7 @@ fn levels_of_size_zero_are_deleted_and_changed() {
     }
 }
 
-/// The same of entries with an id, also where a change names the entry by its id alone.
+/// Entries of size zero with an id are deleted and changed, also where a change names the entry by its id alone.
 #[test]
 fn entries_of_size_zero_are_deleted_and_changed_by_their_ids() {
     let uuid = "278=3f2b8c1e-7a4d-4e5f-9b6a-0c1d2e3f4a5b|";

@@ -34,7 +34,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Takes memory for a batch of this many bytes.
+    /// Reserves memory for a batch of this many bytes.
     pub fn reserve(&mut self, bytes: usize) {
         self.out.reserve(bytes);
         self.parts.reserve(bytes / PART_BYTES + 1);

@@ -1,9 +1,9 @@
-//! A warm standby: applies the records of the active engine's journal to a core of its own as they are written, and
-//! becomes the active engine on a person's command.
+//! A warm standby: applies each new record of the active engine's journal to a core of its own, and becomes the active
+//! engine when a person commands it.
 //!
-//! Promotion is a start: the same locks, the same end of the journal, the same state. It is fast because the standby
-//! has already applied almost every record. A standby holds no lock of the engine and writes none of its files: it may
-//! be killed.
+//! A promotion takes the locks and the end of the journal as a start does, and has the same state. A promotion is faster
+//! because the standby has applied almost every record before. A standby holds no lock of the engine and writes no file of
+//! the engine, so killing the standby is safe.
 
 use crate::execution::active::{Active, other};
 use crate::execution::config::{Access, ClientConfig, CommandKind, Config, ConfigError};
@@ -53,7 +53,7 @@ pub enum Step {
     Promoted(Box<Trader>, Box<Promotion>),
 }
 
-/// A promotion whose answer waits for the order sessions.
+/// A promotion that is answered when the order sessions are up.
 pub struct Promotion {
     answers: DropCopy,
     client: ClientConfig,
@@ -76,7 +76,7 @@ impl Standby {
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
         let answers = DropCopy::open(&config.shared_root()?, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
-        // An earlier command was for another standby, not a request to promote this one.
+        // Commands sent before this start were for an earlier standby.
         let began_ns = boot_ns();
         Ok(Standby {
             follow: Follow::new(&config.run.journal),
@@ -205,14 +205,14 @@ impl Standby {
         Ok(None)
     }
 
-    /// Becomes the active engine, unless another one is.
+    /// Becomes the active engine, unless another engine is active.
     fn promote(
         &mut self,
         client: ClientConfig,
         command: Received,
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let began_ns = boot_ns();
-        // Certificates may have been renewed since the start. One that cannot be read refuses the promotion before it has a lock.
+        // Certificates may have been renewed since the start. An unreadable one ends the promotion here, before the locks.
         let access = self.config.access().map_err(Error::from);
         let ready = access.and_then(|access| {
             if let Some(reading) = &self.reading {
@@ -248,7 +248,7 @@ impl Standby {
         }
     }
 
-    /// Applies the rest of the journal, which has no other writer any more, and starts from it.
+    /// Applies the rest of the journal, which the lock protects from other writers, and starts the engine from its state.
     fn take_over(
         &mut self,
         access: Vec<Access>,

@@ -20,7 +20,7 @@ const STEPS: usize = 40;
 const SILENCE_NS: u64 = 50_000_000;
 /// Longest time without activity of a bank's gateway.
 const GATEWAY_NS: u64 = 60_000_000;
-/// The same for the composer: its minimum.
+/// Longest time without activity of the composer: the minimum of the setting.
 const COMPOSER_NS: u64 = 100_000_000;
 /// Interval of the composer's liveness check.
 const LOOK_NS: u64 = 10_000_000;

@@ -15,7 +15,7 @@ pub struct Execution {
     pub order: usize,
     /// The fill; its quantity leaves out reversed units and units named by a late original.
     pub booking: Booking,
-    /// CumQty of the order before the fill, units; the fill's part of CumQty ends `whole` units later.
+    /// CumQty of the order before the fill, in units; the fill's part of CumQty ends at `from + whole`.
     from: i64,
     /// Units when the fill was booked.
     whole: i64,
@@ -23,11 +23,11 @@ pub struct Execution {
     before: Option<usize>,
 }
 
-/// Owner of an ExecID: banks use them again for other orders and on other days.
+/// Owner of an ExecID: banks use an ExecID again for other orders and on other days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Owner {
     Order(usize),
-    /// A report of an order that is not ours, by its ClOrdID (11).
+    /// An order that is not ours, by the ClOrdID (11) of the report.
     Foreign(Bank, Id),
 }
 
@@ -46,7 +46,7 @@ struct Chain {
 #[derive(Debug, Clone, Default)]
 pub struct Executions {
     reported: HashSet<(Owner, Id)>,
-    /// Reports whose ExecID was reported before.
+    /// Number of reports whose ExecID was reported before.
     repeated: u64,
     booked: Vec<Execution>,
     /// The last fill of an ExecID of an order.
@@ -56,7 +56,7 @@ pub struct Executions {
 }
 
 impl Executions {
-    /// Takes memory for the fills of this many orders.
+    /// Reserves memory for the fills of this many orders.
     pub fn reserve(&mut self, orders: usize) {
         self.reported.reserve(orders);
         let sample = Execution {
@@ -82,12 +82,12 @@ impl Executions {
         self.chains[order].units
     }
 
-    /// Whether an ExecID of an order is new. One that is too long, or absent, is always new: CumQty limits its bookings.
+    /// Whether an ExecID of an order is new. A too long or missing ExecID is always new: CumQty limits its bookings.
     pub fn is_new(&mut self, order: usize, exec_id: Option<&[u8]>) -> bool {
         self.note(Owner::Order(order), exec_id)
     }
 
-    /// The same for a report of an order that is not ours.
+    /// Whether an ExecID of an order that is not ours is new.
     pub fn is_new_foreign(
         &mut self,
         bank: Bank,
@@ -107,7 +107,7 @@ impl Executions {
         is_new
     }
 
-    /// Reports whose ExecID was reported before, which were ignored.
+    /// Number of reports that were ignored because their ExecID was reported before.
     pub fn repeated(&self) -> u64 {
         self.repeated
     }
@@ -141,8 +141,8 @@ impl Executions {
         self.chains[order].units -= quantity;
     }
 
-    /// Takes a quantity out of the first fill of an order that is known only from CumQty or the desk, and whose part of
-    /// CumQty contains the `quantity` up to `cum`: the trade report of that quantity has arrived. Returns the fill.
+    /// Moves a quantity to its late trade report: takes the `quantity` up to `cum` out of the first fill that contains it
+    /// and was booked without a report, from CumQty or by the desk. Returns that fill.
     pub fn name(&mut self, order: usize, cum: i64, quantity: i64) -> Option<Booking> {
         let (mut next, mut first) = (self.chains[order].last, None);
         while let Some(at) = next {

@@ -69,7 +69,7 @@ impl Orders {
         }
     }
 
-    /// Takes memory for this many further orders.
+    /// Reserves memory for this many further orders.
     pub fn reserve(&mut self, orders: usize) {
         touched::vector(&mut self.orders, orders, &Order::new(Terms::SAMPLE, 0));
         touched::map(&mut self.by_id, orders, number_id, &0);

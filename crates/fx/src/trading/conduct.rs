@@ -33,7 +33,7 @@ impl Conduct {
         }
     }
 
-    /// Takes memory for this many further orders.
+    /// Reserves memory for this many further orders.
     pub fn reserve(&mut self, orders: usize) {
         self.scorecard.reserve(orders);
     }

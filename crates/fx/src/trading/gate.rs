@@ -38,7 +38,7 @@ impl Gate {
         }
     }
 
-    /// Takes memory for this many further orders.
+    /// Reserves memory for this many further orders.
     pub fn reserve(&mut self, setup: &Setup, orders: usize) {
         self.rejects
             .reserve(setup.risk.kill_rejects_per_s.min(orders));

@@ -73,7 +73,7 @@ impl Router {
         }
     }
 
-    /// Takes memory, so that a plan needs none.
+    /// Reserves memory, so that a plan needs none.
     pub fn reserve(&mut self) {
         self.planner.reserve();
         self.offers.reserve(OFFERS_ROOM);

@@ -44,7 +44,7 @@ impl Sessions {
         }
     }
 
-    /// Takes memory for this many further orders.
+    /// Reserves memory for this many further orders.
     pub fn reserve(&mut self, setup: &Setup, orders: usize) {
         for (session, bank) in self.sessions.iter_mut().zip(&setup.banks) {
             let rate = bank.config.max_orders_per_s.min(orders);

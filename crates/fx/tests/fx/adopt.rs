@@ -60,7 +60,7 @@ fn no_order_leaves_before_each_bank_has_said_which_orders_it_has() {
     }
 }
 
-/// An immediate order ends at once while banks are asked: it is not traded at a later price. One with a deadline waits.
+/// An immediate order ends at once while banks are asked: it is not traded at a later price. An order with a deadline waits.
 #[test]
 fn an_attempt_does_not_wait_until_the_banks_have_answered() {
     for tif in ["ioc", "fok"] {

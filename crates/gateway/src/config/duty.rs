@@ -97,7 +97,7 @@ impl Default for Duty {
     }
 }
 
-/// A duration with its unit, as `500ns`, `20us`, `1ms` or `1s`.
+/// A duration with its unit, such as `500ns`, `20us`, `1ms` or `1s`.
 pub(crate) fn read_duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

@@ -33,7 +33,7 @@ pub enum Receive {
     Sockets,
     /// From the frames of the interface (AF_XDP), by a program at the driver; in the generic mode if the driver has none.
     Xdp,
-    /// The same in the generic mode.
+    /// From the frames of the interface (AF_XDP), in the generic mode.
     XdpGeneric,
     /// As `Xdp`; from sockets, with a warning, where the host has no AF_XDP.
     XdpOrSockets,

@@ -29,7 +29,7 @@ pub fn bind_to(processor: usize) -> Result<(), NotBound> {
     sched_setaffinity(None, &set).map_err(refuse)
 }
 
-/// Processors allowed for this process, as `0, 1`.
+/// Processors allowed for this process, such as `0, 1`.
 fn allowed() -> String {
     let Ok(set) = sched_getaffinity(None) else {
         return "none that the system names".to_owned();

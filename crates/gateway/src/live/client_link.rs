@@ -211,7 +211,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
                 message,
             }));
         }
-        // A venue that cannot be reached may be back at any time. One that ends each connection does so again, whether it says
+        // A venue that cannot be reached may be back at any time. A venue that ends each connection does so again, whether it says
         // why or just closes.
         self.backoff.set_longest_ns(match was_up {
             true => self.failures.pause_max_ns(self.dial.backoff_ns_max),

@@ -37,7 +37,7 @@ impl Ladder {
         }
     }
 
-    /// The same with bids above asks.
+    /// A ladder with bids above asks.
     pub fn inverted(&self) -> Ladder {
         let mut inverted = self.clone();
         for band in &mut inverted.bands {

@@ -367,7 +367,7 @@ impl<S: Store> Link<S> {
         });
     }
 
-    /// Rejects a message. One that was in sequence counts as processed.
+    /// Rejects a message. A message that was in sequence counts as processed.
     pub fn reject(&mut self, message: &Message<'_>, parsed: &ParsedHeader<'_>, fault: Fault) {
         self.counters.messages_rejected += 1;
         let number = parsed.header.msg_seq_num.unwrap_or(0);

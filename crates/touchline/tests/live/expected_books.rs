@@ -51,7 +51,7 @@ pub fn judge(processes: &Processes, expected_books: &str, seen: &str) -> Verdict
     judge_states(processes, expected_books, seen)
 }
 
-/// The same for venue ids and hashes.
+/// Compares books, given by venue ids and hashes, with the states of the exchange's books.
 pub fn judge_states(
     processes: &Processes,
     expected_books: &str,

@@ -47,7 +47,7 @@ fn loss_on_both_lines_is_recovered() {
     assert!(gaps > 0, "nothing was lost: no test");
 }
 
-/// The same with an Ethernet between exchange and gateway.
+/// Loss on an Ethernet between exchange and gateway is recovered.
 #[test]
 fn loss_is_recovered_over_a_pair_of_ethernet_devices() {
     let Some(namespaces) = Namespaces::create_or_skip() else {

@@ -269,7 +269,7 @@ impl Entry for layout::QuoteChange {
 }
 
 impl layout::QuoteChange {
-    /// The same without the kind of change.
+    /// The quote, without the kind of change.
     #[inline(always)]
     fn quote(&self) -> layout::Quote {
         let layout::QuoteChange {

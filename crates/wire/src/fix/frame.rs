@@ -1,4 +1,4 @@
-//! One message out of a stream of bytes.
+//! Framing: finds one message in a stream of bytes.
 
 use super::dictionary::Dictionary;
 use super::fields::length;
@@ -9,9 +9,9 @@ use super::{Fields, Malformed, SOH, number};
 /// Content at the beginning of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// A message, verified; the next one begins behind [`Message::len`] bytes.
+    /// A verified message; the next message begins behind [`Message::len`] bytes.
     Whole(Message<'a>),
-    /// The beginning of a message. Total bytes needed at least.
+    /// The beginning of a message: the message has at least this number of bytes.
     Incomplete(usize),
 }
 
@@ -23,7 +23,7 @@ pub struct Message<'a> {
     body: usize,
     /// Behind MsgType's value.
     msg_type_end: usize,
-    /// The separators of its last 64 bytes, the highest bit for the last one.
+    /// Separators of the message's last 64 bytes, one bit for each byte; the highest bit is the last byte.
     tail: u64,
 }
 
@@ -38,12 +38,12 @@ impl<'a> Message<'a> {
         self.bytes.len()
     }
 
-    /// Never: a message has at least its first three fields.
+    /// Always false: a message has at least its first three fields.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// The version, as `FIX.4.4`.
+    /// The version, such as `FIX.4.4`.
     #[inline]
     pub fn begin_string(&self) -> &'a [u8] {
         if self.bytes.starts_with(b"8=FIX.4.4\x01") {
@@ -53,7 +53,7 @@ impl<'a> Message<'a> {
         self.bytes.get(2..end.unwrap_or(2)).unwrap_or_default()
     }
 
-    /// MsgType, as `W`.
+    /// MsgType, such as `W`.
     pub fn msg_type(&self) -> &'a [u8] {
         self.bytes
             .get(self.body + 3..self.msg_type_end)
@@ -73,13 +73,13 @@ impl<'a> Message<'a> {
         Fields::by(self.between(), dictionary.data)
     }
 
-    /// The fields behind MsgType as places, for readers of many fields.
+    /// The fields behind MsgType as positions in the message, for readers of many fields.
     #[inline]
     pub(super) fn tokens<S: Scan>(&self) -> Tokens<'a, S> {
         self.tokens_from(0)
     }
 
-    /// The fields from this many bytes behind MsgType on, as places.
+    /// The fields as positions, from this number of bytes behind MsgType on.
     #[inline(always)]
     pub(super) fn tokens_from<S: Scan>(&self, bytes: usize) -> Tokens<'a, S> {
         let place = self.msg_type_end + 1 + bytes;
@@ -109,10 +109,10 @@ pub fn frame(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malformed> {
     frame_with::<Vectors>(bytes, limit)
 }
 
-/// The same with a way to add bytes, for comparisons.
+/// [`frame`] with the function that sums bytes as a parameter, so that tests compare such functions.
 ///
 /// # Errors
-/// As of [`frame`].
+/// Those of [`frame`].
 pub fn frame_with<S: Scan>(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malformed> {
     match head(bytes)? {
         Head::Incomplete(least) => Ok(Frame::Incomplete(least)),
@@ -122,9 +122,8 @@ pub fn frame_with<S: Scan>(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malf
     }
 }
 
-/// Length and MsgType of the message at the beginning of `bytes`, as its first three fields state them; the type has at
-/// most four bytes, and is empty if the third field is another one. `None`: bytes are missing, or they are not a
-/// message.
+/// Length and MsgType that the first three fields at the beginning of `bytes` state. MsgType has at most four bytes, and is
+/// empty if the third field is another one. `None`: bytes are missing or are not a message.
 pub fn stated(bytes: &[u8]) -> Option<(usize, &[u8])> {
     const MSG_TYPE_BYTES_MAX: usize = 4;
     let Ok(Head::Whole { body, end }) = head(bytes) else {
@@ -143,7 +142,7 @@ pub fn stated(bytes: &[u8]) -> Option<(usize, &[u8])> {
 
 /// The first two fields.
 pub(super) enum Head {
-    /// Bytes are missing. Total bytes needed at least.
+    /// Bytes are missing: the two fields need at least this number of bytes.
     Incomplete(usize),
     /// Both fields are valid, and give the start of the body and the end of the message.
     Whole {
@@ -186,8 +185,7 @@ pub(super) fn head(bytes: &[u8]) -> Result<Head, Malformed> {
     Ok(Head::Whole { body, end })
 }
 
-/// The head of FIX 4.4 with a length of one to seven digits, zeros before it included; all other bytes are left to
-/// [`head`].
+/// Reads the head of FIX 4.4 if its length has one to seven digits, leading zeros included; [`head`] reads every other one.
 #[inline]
 fn usual_head(bytes: &[u8]) -> Option<Head> {
     const USUAL: &[u8; 12] = b"8=FIX.4.4\x019=";
@@ -243,7 +241,7 @@ fn whole<S: Scan>(bytes: &[u8], body: usize) -> Result<Frame<'_>, Malformed> {
     }))
 }
 
-/// The separators of the last 64 bytes. Of a shorter message, as if other bytes were before it.
+/// The separators of the last 64 bytes, one bit for each byte; bits before the start of a shorter message are 0.
 #[inline(always)]
 fn tail<S: Scan>(bytes: &[u8]) -> u64 {
     if let Some(block) = bytes.last_chunk() {

@@ -48,7 +48,7 @@ impl<'a> Header<'a> {
     /// of [market data](super::market_data) does; all others use [`Header::read`], which explains `last`.
     ///
     /// # Errors
-    /// As of [`Header::read`], without the name of the field.
+    /// Those of [`Header::read`], without the name of the field.
     #[inline(always)]
     pub fn before_body(
         message: &Message<'a>,
@@ -62,7 +62,7 @@ impl<'a> Header<'a> {
     /// [`Header::before_body`] of a new header in its final place: moving it costs as much as reading a field.
     ///
     /// # Errors
-    /// As of [`Header::before_body`].
+    /// Those of [`Header::before_body`].
     #[inline(always)]
     pub fn fill_before_body(
         &mut self,

@@ -41,10 +41,10 @@ impl<'a> Refresh<'a> {
 }
 
 impl<'a, S: Scan> Refresh<'a, S> {
-    /// The same with a way to find separators, for comparisons.
+    /// [`Refresh::read`] with the way to find separators as a parameter, so that tests compare such ways.
     ///
     /// # Errors
-    /// As of [`Refresh::read`].
+    /// Those of [`Refresh::read`].
     #[inline(always)]
     pub fn read_with(
         message: &Message<'a>,

@@ -259,7 +259,7 @@ fn number(digits: u64) -> Option<i64> {
     (not_digits(digits) == 0).then(|| value(digits))
 }
 
-/// The same for bytes that are known to be digits.
+/// The number of eight bytes that are known to be digits.
 #[inline(always)]
 fn value(digits: u64) -> i64 {
     let twos = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;

@@ -31,7 +31,7 @@ pub fn timestamp(text: &[u8]) -> Result<u64, Malformed> {
 /// A timestamp from a date `YYYYMMDD` and a time of day.
 ///
 /// # Errors
-/// As of [`timestamp`].
+/// Those of [`timestamp`].
 pub(super) fn timestamp_of(date: &[u8], time: &[u8]) -> Result<u64, Malformed> {
     let [year, month, day] = date_parts(date).ok_or(Malformed::Time)?;
     if !(1970..=2261).contains(&year) {

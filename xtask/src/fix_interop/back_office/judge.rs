@@ -160,7 +160,7 @@ pub fn missing(executions: &[Execution], received: &[Received]) -> usize {
         .count()
 }
 
-/// Reports in the order in which each came first. One that comes again is marked PossDupFlag, and is the same.
+/// Reports in the order in which each came first. A repeated report is marked PossDupFlag, and is otherwise equal.
 pub fn once(received: &[Received]) -> Result<Vec<Received>> {
     let mut first: BTreeMap<&str, &Received> = BTreeMap::new();
     let mut all = Vec::new();

@@ -23,7 +23,7 @@ pub struct Report {
     pub exec_id: Box<str>,
     /// ExecType (150).
     pub exec_type: char,
-    /// What was executed.
+    /// Subject of the report.
     pub what: What,
     /// ExecRefID (19): ExecID of the report that is corrected or busted.
     pub corrects: Option<Box<str>>,
@@ -31,7 +31,7 @@ pub struct Report {
     pub bank_exec_id: Option<Box<str>>,
 }
 
-/// What was executed.
+/// Subject of a report.
 #[derive(Debug, Clone)]
 pub enum What {
     /// End of an order without a fill, and the code of the bank's reject.

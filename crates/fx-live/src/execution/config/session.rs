@@ -52,7 +52,7 @@ pub struct SessionConfig {
     /// File of the password (554) of our Logon.
     #[serde(default)]
     pub password_file: Option<PathBuf>,
-    /// Further fields of our Logon, as `"553=X"`.
+    /// Further fields of our Logon, such as `"553=X"`.
     #[serde(default)]
     pub logon_fields: Vec<String>,
     /// When both numbers begin again at 1.

@@ -253,7 +253,7 @@ impl State {
         })
     }
 
-    /// A message with this number has left. One that left before an order of the same batch is journaled behind it.
+    /// A message with this number has left. A message that left before an order of the same batch is journaled behind that order.
     fn sent(&mut self, bank: Bank, sequence: u64) {
         // mutant: execution: the numbers of orders are used again after a restart
         if let Some(bank) = self.bank(bank) {

@@ -16,7 +16,7 @@ const OWN_PER_S: u64 = 10;
 /// Time, ns: a message of ours explains answers for one to two windows, and as long as its order is open. After that
 /// the unused answers expire: a day of orders does not explain a flood in the evening.
 const WINDOW_NS: u64 = 1_000_000_000;
-/// The same for a request for all orders, whose answer may be long, ns.
+/// Time for which a request for all orders explains answers, ns: its answer may be long.
 const ALL_NS: u64 = 60_000_000_000;
 /// A thousandth of a report is the unit, so that a second divides.
 const UNIT: u64 = 1_000;

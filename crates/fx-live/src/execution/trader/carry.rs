@@ -273,7 +273,7 @@ impl<O: Output, L: Link> Core<O, L> {
             .publish_composites(labels, batch, time.wall_ns);
     }
 
-    /// Sends an order that is in the journal. One that cannot be sent is asked for like any other.
+    /// Sends an order that is in the journal. An order that cannot be sent is asked for like any other.
     fn send_order(
         &mut self,
         terms: &Terms,

@@ -189,7 +189,7 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// A round of the order sessions, by the engine's clock `now_ns`: sessions that are due, by `is_due` or by their
-    /// own timers. One of them makes a step of its connection. Returns the number of outputs of the sessions.
+    /// own timers. One of the sessions runs its connection once. Returns the number of outputs of the sessions.
     pub fn order_sessions(
         &mut self,
         mono_ns: u64,

@@ -38,7 +38,7 @@ pub struct CmeVenue {
         deserialize_with = "interface"
     )]
     pub interface: Option<String>,
-    /// The same for the groups of line B; that of line A if absent.
+    /// Network interface for the groups of line B; the interface of line A if absent.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -86,10 +86,10 @@ pub struct FixVenue {
         deserialize_with = "within::<_, _, 1, 1_000>"
     )]
     pub symbols_per_request: usize,
-    /// Additional fields of our Logon, as `"9001=Y"`.
+    /// Additional fields of our Logon, such as `"9001=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub logon_fields: Vec<String>,
-    /// Additional fields of each MarketDataRequest, as `"9011=Y"`.
+    /// Additional fields of each MarketDataRequest, such as `"9011=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub request_fields: Vec<String>,
     /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.

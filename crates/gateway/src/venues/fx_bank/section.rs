@@ -88,10 +88,10 @@ pub struct FxBankVenue {
         deserialize_with = "within::<_, _, 4_096, 4_194_304>"
     )]
     pub message_bytes_max: usize,
-    /// Additional fields of our Logon, as `"9001=Y"`.
+    /// Additional fields of our Logon, such as `"9001=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub logon_fields: Vec<String>,
-    /// Additional fields of each request, as `"9011=Y"`.
+    /// Additional fields of each request, such as `"9011=Y"`.
     #[serde(default, deserialize_with = "read::fields")]
     pub request_fields: Vec<String>,
     /// Timeout of a connection including its Logon, milliseconds, 100..=60,000.

@@ -64,7 +64,7 @@ pub(super) fn unknown_kind(
     refused(path, line_of(text, Some(kind.span())), words)
 }
 
-/// Names in quotes, as `"a" and "b"`.
+/// Names in quotes, such as `"a" and "b"`.
 pub(super) fn quoted(names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     names.join(" and ")

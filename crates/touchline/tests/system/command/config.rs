@@ -247,7 +247,7 @@ fn several_values_and_links_that_cannot_be_used_are_shown_together() {
     }
 }
 
-/// The same of the files of banks, composer and engine: mistakes of a line, then those of values, each with its key.
+/// All mistakes of the files of banks, composer and engine are shown: those of lines, then those of values, each with its key.
 #[test]
 fn several_mistakes_of_the_files_of_fx_are_shown_together() {
     let desk = Desk::bare("config-several-fx");

@@ -22,7 +22,7 @@ impl Running {
         Running::of(desk.command(arguments))
     }
 
-    /// The same for a prepared command.
+    /// Starts a prepared command.
     pub fn of(mut command: Command) -> Running {
         let mut process = Process::with_streams(command.stdout(Stdio::piped()));
         let mut lines = BufReader::new(process.pipe());

@@ -69,9 +69,9 @@ struct Row {
     book_held: bool,
     /// State of the receiver's order book.
     orders: OrdersHeld,
-    /// Validity of its price book as of the last message that was handed out.
+    /// Validity of the price book as of the last message that was handed out.
     price_validity: Validity,
-    /// The same for its order book.
+    /// Validity of the order book as of the last message that was handed out.
     orders_validity: Validity,
 }
 

@@ -13,7 +13,7 @@ pub enum Verdict {
     Image(Instrument),
     /// The book is not live any more, and the subscriber wants live books only: report its state.
     BookState(Instrument, Validity),
-    /// The same for the order book.
+    /// The order book is not live any more, and the subscriber wants live books only: report its state.
     OrdersState(Instrument, Validity),
     /// Hand it out, and then every slot again: some slots that were handed out are newer than the message.
     DeliverAndRejoin,

@@ -60,7 +60,8 @@ fn zeros_before_body_length_are_read() {
     }
 }
 
-/// The same for each pair of a length and its data, in all three walks: all fields, the header, and the fast one.
+/// Leading zeros of a length of data are read, for each pair of a length and its data and in all three walks: all fields, the
+/// header, and the fast one.
 #[test]
 fn zeros_before_the_length_of_data_are_read() {
     const PAIRS: [(u32, u32); 16] = [

@@ -20,7 +20,7 @@ fn root(version: u16) -> Bytes {
     Bytes::default().header(11, 46, version).raw(&[0; 11])
 }
 
-/// The same with a first group without entries.
+/// The root of message 46, with an empty first group.
 fn second(version: u16) -> Bytes {
     root(version).group(32, 0)
 }

@@ -37,7 +37,7 @@ pub struct Bank {
     doubted_ns: Option<u64>,
     /// Time until which the bank sends nothing.
     pub quiet_ns: u64,
-    /// The same of each pair, while it sends Heartbeats.
+    /// Time until which the bank sends Heartbeats and no quotes, by pair.
     pub unquoted_ns: Vec<u64>,
 }
 

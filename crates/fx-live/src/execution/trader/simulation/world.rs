@@ -35,7 +35,7 @@ const RING_BYTES: u64 = 128 << 10;
 const SLOW_PACE: u64 = 10 * PACE;
 /// Longest step of the clock.
 const STEP_NS: u64 = 20 * MS;
-/// The same without faults.
+/// Longest step of the clock without faults.
 const CALM_STEP_NS: u64 = 100 * MS;
 /// Time until a host that lost power starts again: more than the second of a bank's rate.
 const BOOT_NS: u64 = 1_000 * MS;

@@ -44,7 +44,7 @@ impl Market {
         Market::with(Desk::bare(name), "", banks)
     }
 
-    /// The same in a folder that has files, with further tables of the banks' file.
+    /// Opens a market in a folder that has files, with further tables of the banks' file.
     pub fn with(desk: Desk, tables: &str, banks: &[&str]) -> Market {
         let text = Market::file(tables, banks);
         Market::of(desk, &text, banks.len(), "")
