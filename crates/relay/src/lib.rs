@@ -26,7 +26,6 @@ mod receiver;
 pub mod run;
 mod sender;
 pub mod start;
-mod stored;
 
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use head::{

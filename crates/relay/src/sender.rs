@@ -10,13 +10,12 @@ use crate::SenderCounters;
 use crate::batch::{Batch, MESSAGE_LENGTH_BYTES};
 use crate::head::{Epoch, HEAD_BYTES, HOPS_MAX, Head, HeadFlags, Source};
 use crate::link::{Kind, SendLink};
-use crate::stored::StoredValues;
 use refresh::Refresh;
 use std::collections::VecDeque;
-use touchline_transport::market::Item;
-use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
+use touchline_transport::market::{InstrumentImage, Item, StreamState};
+use touchline_transport::{Mirror, SubscriptionEvent};
 use touchline_types::native::{self, Flags};
-use touchline_types::{Gap, Level, OrderChange, Timestamps, Update, Validity};
+use touchline_types::{Gap, Timestamps, Update, Validity};
 
 /// Settings of a sender.
 #[derive(Clone, Copy, Debug)]
@@ -65,15 +64,13 @@ pub struct Sender {
     waiting: VecDeque<(Batch, Kind)>,
     /// Free batches.
     spare: Vec<Batch>,
-    mirror: Mirror,
-    stored: StoredValues,
+    state: StreamState,
+    /// State of the instrument that is refreshed.
+    image: InstrumentImage,
     refresh: Refresh,
     /// Time of the last batch handed to the link.
     sent_at_ns: u64,
     counters: SenderCounters,
-    orders: Vec<OrderChange>,
-    bids: Vec<Level>,
-    asks: Vec<Level>,
 }
 
 /// Time of one step, by the monotonic and the wall clock.
@@ -104,14 +101,11 @@ impl Sender {
             open: Batch::new(),
             waiting: VecDeque::with_capacity(16),
             spare: Vec::with_capacity(16),
-            mirror: Mirror::new(settings.instruments_max, settings.orders_max),
-            stored: StoredValues::new(settings.instruments_max),
+            state: StreamState::new(settings.instruments_max, settings.orders_max),
+            image: InstrumentImage::default(),
             refresh: Refresh::new(settings.cyclic),
             sent_at_ns: 0,
             counters: SenderCounters::default(),
-            orders: Vec::with_capacity(1_024),
-            bids: Vec::with_capacity(64),
-            asks: Vec::with_capacity(64),
             settings,
         }
     }
@@ -133,13 +127,12 @@ impl Sender {
 
     /// Books built from the stream.
     pub fn books(&self) -> &Mirror {
-        &self.mirror
+        self.state.books()
     }
 
     /// The bus has restarted with these limits. The caller calls it before any item behind the restart.
     pub fn set_limits(&mut self, instruments_max: usize, orders_max: usize) {
-        self.mirror = Mirror::new(instruments_max, orders_max);
-        self.stored.set_instruments_max(instruments_max);
+        self.state.restart(instruments_max, orders_max);
     }
 
     /// Whether batches wait for the link: then the caller reads nothing more from the bus.
@@ -152,13 +145,9 @@ impl Sender {
     pub fn item(&mut self, item: &Item<'_>, now: Now, link: &mut impl SendLink) {
         match item {
             Item::Update(received) => {
-                self.mirror.update(&Envelope {
-                    sequence: received.sequence,
-                    timestamps: &received.timestamps,
-                    update: &received.update,
-                });
-                self.stored
-                    .update(&received.update, &received.timestamps, received.is_image);
+                let (update, timestamps) = (&received.update, &received.timestamps);
+                self.state
+                    .update(received.sequence, update, timestamps, received.is_image);
                 match received.bytes {
                     Some(bytes) => self.message(bytes, now, link),
                     None => {
@@ -299,7 +288,7 @@ impl Sender {
                 | SubscriptionEvent::Corrupt { .. }
                 | SubscriptionEvent::Restarted { .. }
         ) {
-            self.mirror.event(event);
+            self.state.event(event);
         }
     }
 
@@ -320,7 +309,6 @@ impl Sender {
         self.flush(now, link);
         self.epoch = self.epoch.restarted();
         self.next = 1;
-        self.stored.clear();
         self.refresh.restart();
         self.is_down = false;
         self.is_to_tell = true;

@@ -7,11 +7,8 @@
 use super::{Cyclic, Now, Sender};
 use crate::head::HeadFlags;
 use crate::link::{Kind, SendLink};
-use crate::stored::Values;
 use touchline_types::native::{self, Flags};
-use touchline_types::{
-    BookKind, BookSnapshot, Instrument, OrdersSnapshot, Side, Timestamps, Update, Validity,
-};
+use touchline_types::{Instrument, Timestamps, Update};
 
 /// Progress of the refresh rounds.
 #[derive(Debug)]
@@ -96,7 +93,7 @@ impl Sender {
     pub(super) fn refresh_some(&mut self, now: Now, link: &mut impl SendLink) {
         for _ in 0..URGENT_MAX {
             let sent = self.counters.relay_bytes_sent;
-            let instruments = self.stored.instruments();
+            let instruments = self.state.instruments();
             if self.is_blocked()
                 || !link.has_room()
                 || !self.refresh.is_due(now.mono_ns, sent, instruments)
@@ -131,22 +128,10 @@ impl Sender {
         refresh.cursor = Some(0);
         refresh.round_began_ns = now.mono_ns;
         refresh.begins_round = true;
-        let none = Timestamps::default();
-        for index in 0..self.stored.groups().len() {
-            let group = self.stored.groups()[index];
-            self.write(
-                &Update::Status(&group.value),
-                &group.timestamps(),
-                false,
-                now,
-                link,
-            );
-        }
-        if let Some(phase) = self.mirror.download() {
-            self.write(&Update::Download(phase), &none, false, now, link);
-        }
-        let channel = *self.mirror.channel();
-        self.write(&Update::Channel(&channel), &none, true, now, link);
+        self.state.channel().updates(|update, timestamps| {
+            let is_last = matches!(update, Update::Channel(_));
+            self.write(update, timestamps, is_last, now, link);
+        });
         self.send_refresh(HeadFlags::NONE, now, link);
     }
 
@@ -165,94 +150,19 @@ impl Sender {
     }
 
     fn refresh_instrument(&mut self, instrument: Instrument, now: Now, link: &mut impl SendLink) {
-        let Some(values) = self.stored.of(instrument) else {
-            return;
-        };
         // Taken out while it is written: writing needs the whole sender.
-        let values = values.clone();
-        self.write_books(instrument, &values, now, link);
-        if let Some(status) = values.status {
-            self.write(
-                &Update::Status(&status.value),
-                &status.timestamps(),
-                false,
-                now,
-                link,
-            );
+        let mut image = std::mem::take(&mut self.image);
+        let is_known = self.state.copy_to(instrument, &mut image);
+        if is_known {
+            image.updates(|update, timestamps| self.write(update, timestamps, false, now, link));
         }
-        for statistic in values.statistics.iter().flatten() {
-            let timestamps = statistic.timestamps();
-            self.write(
-                &Update::Statistic(&statistic.value),
-                &timestamps,
-                false,
-                now,
-                link,
-            );
-        }
-        if let Some(trade) = values.trade {
-            self.write(
-                &Update::Trade(&trade.value),
-                &trade.timestamps(),
-                false,
-                now,
-                link,
-            );
+        self.image = image;
+        if !is_known {
+            return;
         }
         self.end_unit(now, link);
         self.send_refresh(HeadFlags::NONE, now, link);
         self.counters.relay_refreshes_sent += 1;
-    }
-
-    fn write_books(
-        &mut self,
-        instrument: Instrument,
-        values: &Values,
-        now: Now,
-        link: &mut impl SendLink,
-    ) {
-        let none = Timestamps::default();
-        if let Some(definition) = &values.definition {
-            let update = Update::Definition(&definition.value);
-            self.write(&update, &definition.timestamps(), false, now, link);
-        }
-        let (price, orders) = self.mirror.own_validity(instrument);
-        // A book without published data may still be live and empty: after a reset of the channel.
-        if values.has_book || price != Validity::Gapped {
-            let (mut bids, mut asks) = (
-                std::mem::take(&mut self.bids),
-                std::mem::take(&mut self.asks),
-            );
-            let mut lists = [const { Vec::new() }; 2];
-            bids.clear();
-            asks.clear();
-            if let Some(book) = self.mirror.book(instrument) {
-                bids.extend(book.levels(BookKind::Direct, Side::Bid).iter().copied());
-                asks.extend(book.levels(BookKind::Direct, Side::Ask).iter().copied());
-                lists = [Side::Bid, Side::Ask].map(|side| book.implied(side).to_vec());
-            }
-            let snapshot = Update::BookSnapshot(BookSnapshot {
-                instrument,
-                validity: price,
-                bids: &bids,
-                asks: &asks,
-                implied_bids: &lists[0],
-                implied_asks: &lists[1],
-            });
-            self.write(&snapshot, &none, false, now, link);
-            (self.bids, self.asks) = (bids, asks);
-        }
-        if values.has_orders || orders != Validity::Recovering {
-            let mut all = std::mem::take(&mut self.orders);
-            self.mirror.orders().gather(instrument, &mut all);
-            let snapshot = Update::OrdersSnapshot(OrdersSnapshot {
-                instrument,
-                validity: orders,
-                orders: &all,
-            });
-            self.write(&snapshot, &none, false, now, link);
-            self.orders = all;
-        }
     }
 
     /// The refresh of one instrument ends, or the round: a receiver with all its messages has the instrument, or all of them.

@@ -1,4 +1,4 @@
-//! Last values of each instrument beside its books, for refreshes: definition, last trade, status, statistics.
+//! Last values of each instrument beside its books: definition, last trade, status, statistics.
 
 use touchline_types::{
     Instrument, InstrumentDefinition, PacketInfo, Statistic, StatisticKind, Timestamps, Trade,
@@ -100,7 +100,7 @@ impl StoredValues {
         &self.groups
     }
 
-    /// Stores the values of an update that a refresh needs; `is_image` if it is of a table.
+    /// Stores the values of an update; `is_image` if it is of a table.
     pub fn update(&mut self, update: &Update<'_>, timestamps: &Timestamps, is_image: bool) {
         match update {
             Update::Book(book) => self.with(book.instrument, |values| values.has_book = true),
