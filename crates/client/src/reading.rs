@@ -110,6 +110,7 @@ impl Reading {
                 timestamps,
                 top,
                 is_image,
+                bytes: _,
             } => {
                 let meta = Meta {
                     sequence,

@@ -165,6 +165,26 @@ impl<W: Words> Appender<W> {
         self.put(record)
     }
 
+    /// Whether a record with a body of this many bytes fits the present segment.
+    pub fn segment_has_room(&self, bytes: usize) -> bool {
+        let length = self.alignment.round_up((HEAD_BYTES + bytes) as u64);
+        self.offset + length + self.end_bytes() <= self.file_bytes
+    }
+
+    /// Ends the present segment and begins the next one: the next record is its first one behind `Begin`.
+    ///
+    /// # Errors
+    /// As [`Appender::append`]; the present segment goes on then.
+    pub fn begin_segment(&mut self, time_ns: u64) -> Result<(), Refused> {
+        if self.is_closed {
+            return Err(Refused::Closed);
+        }
+        if let (State::Failed, errno) = self.tail.state() {
+            return Err(Refused::Failed { errno });
+        }
+        self.rotate(0, time_ns)
+    }
+
     /// Number of the segment.
     pub fn segment(&self) -> u64 {
         self.index

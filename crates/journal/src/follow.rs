@@ -71,6 +71,13 @@ impl Follow {
         }
     }
 
+    /// A follower from the first record of this segment on.
+    pub fn from_segment(directory: &Path, index: u64) -> Follow {
+        let mut follow = Follow::new(directory);
+        follow.next.index = index;
+        follow
+    }
+
     /// A follower of the records after this end.
     pub(crate) fn behind(directory: &Path, folder: Folder, end: &PrefixEnd) -> Follow {
         let header = end.header.clone();

@@ -67,6 +67,17 @@ impl Options {
         }
     }
 
+    /// Settings of a recording: frames are packed, so that a power failure may cost the frame before the one that was being written, and
+    /// nothing is written ahead.
+    pub fn recording(name: &str) -> Self {
+        Self {
+            alignment: Some(Alignment::PACKED),
+            segment_bytes: 256 << 20,
+            write_zeros: false,
+            ..Self::orders(name)
+        }
+    }
+
     fn form(&self, directory: &Path) -> Result<Form, Error> {
         let setting = |setting, what: String| Err(Error::Setting { setting, what });
         if self.name.len() > NAME_BYTES || !self.name.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -213,6 +224,24 @@ impl Journal {
     #[inline]
     pub fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
         self.appender.append(record)
+    }
+
+    /// Largest body of a record, bytes.
+    pub fn body_bytes_max(&self) -> usize {
+        self.appender.body_bytes_max()
+    }
+
+    /// Whether a record with a body of this many bytes fits the present segment.
+    pub fn segment_has_room(&self, bytes: usize) -> bool {
+        self.appender.segment_has_room(bytes)
+    }
+
+    /// Ends the present segment and begins the next one: the next record is its first one.
+    ///
+    /// # Errors
+    /// As [`Journal::append`]; the present segment goes on then.
+    pub fn begin_segment(&mut self, time_ns: u64) -> Result<(), Refused> {
+        self.appender.begin_segment(time_ns)
     }
 
     /// Whether a record may be acted upon, by the mode of the journal.

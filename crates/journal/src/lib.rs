@@ -55,7 +55,9 @@ pub use follow::Follow;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
 pub use lock::{Writer, writer};
-pub use reader::{Entry, Repair, Report, read, read_from, read_segments, repair, verify};
+pub use reader::{
+    Entry, Repair, Report, is_journal, read, read_from, read_segments, repair, verify,
+};
 pub use simulated::SimulatedJournal;
 pub use start::StartReport;
 pub use tail::{Identity, State, Tail};

@@ -13,10 +13,12 @@ use crate::format::{
 use crate::in_memory::InMemory;
 use crate::judge::{
     Judgement, SegmentInfo, SegmentState, Verdict, judge, judge_from_sequence, judge_with,
+    segment_indexes,
 };
 use crate::lock::{self, Lock};
 use crate::records::{End, Gap};
 use crate::walk::{Frame, SegmentBytes};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -122,6 +124,15 @@ fn judge_beside_writer<D: Disk>(disk: &mut D, pause: Duration) -> Result<Judgeme
         judgement.verdict = Verdict::Clean;
     }
     Ok(judgement)
+}
+
+/// Whether a directory has a segment. A wrong directory must not pass for a clean journal, nor get a lock file.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn is_journal(directory: &Path) -> io::Result<bool> {
+    let indexes = segment_indexes(&mut Folder::open(directory)?);
+    Ok(indexes.is_ok_and(|indexes| !indexes.is_empty()))
 }
 
 /// Gives every record that counts to `each`, in order. With `past_damage` also records after a break whose checksums

@@ -145,8 +145,16 @@ pub struct Gap {
 impl Gap {
     /// Bytes of the body.
     pub const BYTES: usize = 48;
+    /// Cause: the publisher of a bus has overrun the recorder.
+    pub const OVERRUN: u16 = 1;
+    /// Cause: the recorder was not running.
+    pub const NOT_RUNNING: u16 = 4;
     /// Cause: the journal is damaged here.
     pub const DAMAGED: u16 = 6;
+    /// Cause: the source reported it.
+    pub const OF_SOURCE: u16 = 8;
+    /// Value of `count` if the number of lost records is unknown.
+    pub const UNKNOWN: u64 = u64::MAX;
 
     /// The body.
     pub fn encode(&self) -> [u8; Self::BYTES] {

@@ -40,6 +40,7 @@ pub mod forwarder;
 pub mod frozen;
 mod lines;
 mod login_port;
+pub mod market;
 pub mod pacing;
 pub mod picture;
 pub mod quotes;

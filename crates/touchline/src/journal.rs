@@ -12,8 +12,7 @@ use events::{Events, is_of_engine};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use touchline_journal::format::segment_index;
-use touchline_journal::{Error, Verdict, compress, read_from, repair, verify};
+use touchline_journal::{Error, Verdict, compress, is_journal, read_from, repair, verify};
 
 /// List, print, verify, repair and compress a journal; copy it to another host.
 #[derive(Debug, clap::Args)]
@@ -153,16 +152,10 @@ impl Directory {
     /// The directory, if it has a segment: a wrong directory must not pass for a clean journal, nor get a lock file.
     fn checked(&self) -> Result<&Path, Failure> {
         let path = self.directory.display();
-        let listed = std::fs::read_dir(&self.directory);
-        let entries = listed.map_err(|error| {
+        let is_journal = is_journal(&self.directory).map_err(|error| {
             Failure::run(format!("{path}: {error}; give the directory of a journal"))
         })?;
-        let is_segment = |name: &str| {
-            let name = name.strip_suffix(".zst").unwrap_or(name);
-            segment_index(name).is_some()
-        };
-        let mut names = entries.flatten().map(|entry| entry.file_name());
-        if names.any(|name| name.to_str().is_some_and(is_segment)) {
+        if is_journal {
             return Ok(&self.directory);
         }
         Err(Failure::run(format!(

@@ -72,6 +72,11 @@ const PACKAGES: &[Package] = &[
         &["touchline-types", "touchline-shm", "touchline-book"],
     ),
     package(
+        "touchline-tape",
+        4,
+        &["touchline-types", "touchline-journal", "touchline-transport"],
+    ),
+    package(
         "touchline-client",
         5,
         &[
@@ -120,6 +125,8 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-session",
             "touchline-feed",
+            "touchline-book",
+            "touchline-transport",
             TESTING,
         ],
     ),

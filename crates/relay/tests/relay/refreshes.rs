@@ -1,9 +1,10 @@
 //! Refreshes at the receiver: refreshes that make books known, incomplete ones, and the state for readers of its bus.
 
-use crate::buses::{Buses, INSTRUMENTS, Market, receiver, seen, small, times, values};
+use crate::buses::{Buses, INSTRUMENTS, Market, receiver, seen, small, values};
 use crate::core::{LEVEL, Stand, batch, book, book_of, head};
 use std::cell::RefCell;
 use std::rc::Rc;
+use touchline_lab::market::times;
 use touchline_relay::batch::{Batch, Received};
 use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::link::{Kind, SendLink};

@@ -90,7 +90,7 @@ impl World {
         market.define(&mut bus);
         bus.publish(
             &Update::Channel(&ChannelState::LIVE),
-            &crate::buses::times(),
+            &touchline_lab::market::times(),
         );
         bus.commit();
         let join = Join {

@@ -65,6 +65,8 @@ pub enum Item<'a> {
         top: TopOfBook,
         /// Whether the top was read from a table instead of the ring, as at the join: it belongs to no batch.
         is_image: bool,
+        /// Its message as published; `None` if it was read from a table.
+        bytes: Option<&'a [u8]>,
     },
     /// A message without an update of its own: a part of a longer update, a heartbeat, or a message of an unknown template.
     /// Only with [`Join::undecoded`].
@@ -357,6 +359,7 @@ impl Subscriber {
                             timestamps,
                             top: *top,
                             is_image: false,
+                            bytes: Some(bytes),
                         }))
                     }
                     (_, Ok(Some(update))) => give(update, Some(bytes)),

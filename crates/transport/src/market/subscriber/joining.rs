@@ -497,6 +497,7 @@ impl Subscriber {
             timestamps: self.image_timestamps(),
             top: TopOfBook::from(&book.snapshot(instrument)),
             is_image: true,
+            bytes: None,
         }
     }
 

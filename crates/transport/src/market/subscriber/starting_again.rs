@@ -108,6 +108,16 @@ impl Subscriber {
         )
     }
 
+    /// Number of the next message.
+    pub fn next_sequence(&self) -> u64 {
+        self.reading.ring.next().sequence
+    }
+
+    /// Number of the present publisher, from 1.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Number of instruments for which the tables have room.
     pub fn instruments_max(&self) -> usize {
         self.reading.tables[reading::DEFINITIONS].shape().slots

@@ -1,0 +1,100 @@
+//! What the runs before have recorded: where each stream ends.
+
+use crate::messages::Messages;
+use crate::publication::Publication;
+use std::collections::BTreeMap;
+use std::path::Path;
+use touchline_journal::format::kind;
+use touchline_journal::records::Stream;
+use touchline_journal::{Entry, Error, is_journal, read_from};
+use touchline_types::native::Message;
+
+/// Ends of the streams of a tape.
+#[derive(Debug, Default)]
+pub struct LastRun {
+    streams: BTreeMap<u16, LastStream>,
+}
+
+/// End of a stream.
+#[derive(Debug, Clone)]
+pub struct LastStream {
+    /// Its number.
+    pub stream: u16,
+    /// What it has.
+    pub publication: Publication,
+    /// Number of its last message; 0 if it has none.
+    pub sequence: u64,
+    /// Time of its last record.
+    pub time_ns: u64,
+}
+
+impl LastRun {
+    /// Reads the last segment of a tape; each segment begins with its streams and their places.
+    ///
+    /// # Errors
+    /// The journal is damaged, or cannot be read.
+    pub fn read(directory: &Path) -> Result<LastRun, Error> {
+        let mut last = LastRun::default();
+        if !is_journal(directory).unwrap_or(false) {
+            return Ok(last);
+        }
+        let report = read_from(directory, u64::MAX, false, |_| {})?;
+        let newest = report
+            .segments
+            .iter()
+            .rev()
+            .find(|segment| segment.frames > 0);
+        let first = newest.map_or(0, |segment| segment.first);
+        read_from(directory, first, false, |entry| last.take(entry))?;
+        Ok(last)
+    }
+
+    fn take(&mut self, entry: &Entry<'_>) {
+        let (stream, time_ns) = (entry.head.stream, entry.head.time_ns);
+        match entry.head.kind {
+            kind::STREAM => {
+                let publication = Stream::decode(entry.body).and_then(|of| Publication::of(&of));
+                if let Some(publication) = publication {
+                    let known = self.streams.get(&stream).map_or(0, |known| known.sequence);
+                    self.streams.insert(
+                        stream,
+                        LastStream {
+                            stream,
+                            publication,
+                            sequence: known,
+                            time_ns,
+                        },
+                    );
+                }
+            }
+            kind::MESSAGES | kind::DEFINITIONS => {
+                if let Some(known) = self.streams.get_mut(&stream) {
+                    known.time_ns = time_ns;
+                    known.sequence = known.sequence.max(last_sequence(entry));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The last stream of a bus.
+    pub fn of(&self, bus: &str) -> Option<&LastStream> {
+        let mut streams = self.streams.values().rev();
+        streams.find(|stream| stream.publication.bus == bus)
+    }
+
+    /// Number of the next stream, from 1.
+    pub fn next_stream(&self) -> u16 {
+        self.streams.keys().next_back().map_or(1, |last| last + 1)
+    }
+}
+
+/// Number of the last message of a record; some have none. The state at the start of a segment has that of its place in the first message.
+fn last_sequence(entry: &Entry<'_>) -> u64 {
+    let messages = Messages::of(entry.body).take(match entry.head.kind {
+        kind::DEFINITIONS => 1,
+        _ => usize::MAX,
+    });
+    let parsed = messages.filter_map(|bytes| Message::parse(bytes).ok());
+    parsed.map(|message| message.sequence()).max().unwrap_or(0)
+}

@@ -1,0 +1,327 @@
+//! The reading side: records of one bus as the items that a subscriber of the bus had.
+
+use crate::messages::Messages;
+use crate::publication::Publication;
+use std::path::{Path, PathBuf};
+use touchline_journal::format::kind;
+use touchline_journal::records::{Gap, Stream};
+use touchline_journal::{Entry, Follow, is_journal, read_from, writer};
+use touchline_transport::SubscriptionEvent;
+use touchline_transport::market::{Item, Received, Room};
+use touchline_types::native::{Body, Decoder, Flags, Message, Unfit};
+
+/// Most changes of one event, or levels of one book.
+const CHANGES_MAX: usize = 65_536;
+/// Most orders of one message on a bus without order tables.
+const ORDERS_MAX: usize = 65_536;
+/// Most quotes of one message.
+const QUOTES_MAX: usize = 4_096;
+/// Records that one poll passes over.
+const PASSED_MAX: usize = 1_024;
+
+/// Why a tape is not read on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The journal cannot be read, or is damaged.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// There is no journal.
+    #[error("{}: no segment of a tape; give the directory that has the files 0000000001.tlj and on", path.display())]
+    NoTape {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The body of a record is not what its kind says.
+    #[error("{}: record {sequence}: {what}", path.display())]
+    Malformed {
+        /// The directory.
+        path: PathBuf,
+        /// Sequence of the record in the journal.
+        sequence: u64,
+        /// The fault.
+        what: String,
+    },
+}
+
+/// Result of a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taped<T> {
+    /// An item was handed out, with this result.
+    Given(T),
+    /// Records were passed over; there may be more.
+    Passed,
+    /// The tape has no further record, so far.
+    End,
+}
+
+/// Reads one bus of a tape from its first record on, also while it is recorded.
+pub struct Reader {
+    path: PathBuf,
+    follow: Follow,
+    /// Name of the bus; `None`: the first one of the tape.
+    bus: Option<String>,
+    /// Stream of the bus, and what it has.
+    open: Option<(u16, Publication)>,
+    /// Time of the present record, ns since the Unix epoch.
+    at_ns: u64,
+    /// Messages of the present record that were not handed out.
+    body: Vec<u8>,
+    from: usize,
+    is_state: bool,
+    /// Books are unknown: the state of the next `Definitions` records is handed out.
+    needs_state: bool,
+    event: Option<SubscriptionEvent>,
+    decoder: Decoder,
+    room: Room,
+    /// Messages without a state before them, which were passed over.
+    without_state: u64,
+    gaps: u64,
+    lost: u64,
+    is_end_checked: bool,
+}
+
+impl Reader {
+    /// Opens a tape at its first segment; `bus` is the name of a bus, or `None` for the first one that the tape has.
+    ///
+    /// # Errors
+    /// [`Error::NoTape`].
+    pub fn open(directory: &Path, bus: Option<&str>) -> Result<Reader, Error> {
+        Reader::over(Follow::new(directory), directory, bus)
+    }
+
+    /// Opens a tape at this segment, which has the state of its buses at its start.
+    ///
+    /// # Errors
+    /// [`Error::NoTape`].
+    pub fn open_at(directory: &Path, bus: Option<&str>, segment: u64) -> Result<Reader, Error> {
+        Reader::over(Follow::from_segment(directory, segment), directory, bus)
+    }
+
+    fn over(follow: Follow, directory: &Path, bus: Option<&str>) -> Result<Reader, Error> {
+        if !is_journal(directory).unwrap_or(false) {
+            let path = directory.to_owned();
+            return Err(Error::NoTape { path });
+        }
+        Ok(Reader {
+            path: directory.to_owned(),
+            follow,
+            bus: bus.map(str::to_owned),
+            open: None,
+            at_ns: 0,
+            body: Vec::new(),
+            from: 0,
+            is_state: false,
+            needs_state: true,
+            event: None,
+            decoder: Decoder::new(),
+            room: Room::new(CHANGES_MAX, ORDERS_MAX, QUOTES_MAX),
+            without_state: 0,
+            gaps: 0,
+            lost: 0,
+            is_end_checked: false,
+        })
+    }
+
+    /// What is read now; `None` before the first record of the bus.
+    pub fn publication(&self) -> Option<&Publication> {
+        self.open.as_ref().map(|(_, publication)| publication)
+    }
+
+    /// Time of the present record, ns since the Unix epoch; 0 before the first.
+    pub fn time_ns(&self) -> u64 {
+        self.at_ns
+    }
+
+    /// Position in the journal behind the present record.
+    pub fn position(&self) -> u64 {
+        self.follow.position()
+    }
+
+    /// Losses that the tape states, and lost messages as far as their number is known.
+    pub fn gaps(&self) -> (u64, u64) {
+        (self.gaps, self.lost)
+    }
+
+    /// Messages that were passed over, because no state of the books came before them.
+    pub fn without_state(&self) -> u64 {
+        self.without_state
+    }
+
+    /// Passes the next item to `take`, if there is one; never waits.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or is damaged.
+    pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Result<Taped<T>, Error> {
+        if let Some(event) = self.event.take() {
+            return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
+        }
+        for _ in 0..PASSED_MAX {
+            if let Some(given) = self.message(&mut take)? {
+                return Ok(Taped::Given(given));
+            }
+            if let Some(event) = self.event.take() {
+                return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
+            }
+            if !self.record()? {
+                self.check_end()?;
+                return Ok(Taped::End);
+            }
+        }
+        Ok(Taped::Passed)
+    }
+
+    /// Hands out the next message of the present record.
+    fn message<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Result<Option<T>, Error> {
+        loop {
+            let mut messages = Messages::of(&self.body[self.from..]);
+            let Some(bytes) = messages.next() else {
+                return match self.from == self.body.len() {
+                    true => Ok(None),
+                    false => Err(self.malformed("a length beyond its end".to_owned())),
+                };
+            };
+            self.from = self.body.len() - messages.rest().len();
+            let Ok(message) = Message::parse(bytes) else {
+                return Err(
+                    self.malformed("a message that is not one of the native format".to_owned())
+                );
+            };
+            let (batch_end, is_image) = (message.flags().has(Flags::END_OF_BATCH), self.is_state);
+            if let Body::TopOfBook(top) = &message.body {
+                return Ok(Some(take(Item::Top {
+                    sequence: message.sequence(),
+                    timestamps: message.timestamps(),
+                    top: *top,
+                    is_image,
+                    bytes: Some(bytes),
+                })));
+            }
+            match self.decoder.update(&message, self.room.lend()) {
+                Ok(Some(update)) => {
+                    return Ok(Some(take(Item::Update(Received {
+                        sequence: message.sequence(),
+                        timestamps: message.timestamps(),
+                        update,
+                        batch_end,
+                        is_image,
+                        bytes: Some(bytes),
+                    }))));
+                }
+                Ok(None) if is_image => {}
+                Ok(None) => return Ok(Some(take(Item::Undecoded(bytes)))),
+                // The first parts of an update were before the place at which this reader begins.
+                Err(Unfit::PartMissing) => {}
+                Err(unfit) => {
+                    let what = format!("an update that cannot be read: {unfit:?}");
+                    return Err(self.malformed(what));
+                }
+            }
+        }
+    }
+
+    /// Reads the next record: false if there is none.
+    fn record(&mut self) -> Result<bool, Error> {
+        self.body.clear();
+        self.from = 0;
+        let Reader {
+            follow,
+            bus,
+            open,
+            at_ns,
+            body,
+            is_state,
+            needs_state,
+            event,
+            decoder,
+            room,
+            without_state,
+            gaps,
+            lost,
+            ..
+        } = self;
+        let read = follow.poll(u64::MAX, 1, |entry| {
+            let stream = entry.head.stream;
+            if entry.head.kind == kind::STREAM {
+                let Some(publication) = publication_of(entry, bus.as_deref()) else {
+                    return;
+                };
+                let before = open.as_ref().map(|(stream, _)| *stream);
+                if before == Some(stream) {
+                    return;
+                }
+                // A tape of several buses without a name given: the first one alone.
+                let other = |open: &(u16, Publication)| open.1.bus != publication.bus;
+                if open.as_ref().is_some_and(other) {
+                    return;
+                }
+                let orders_max = publication.orders_max.max(ORDERS_MAX);
+                *room = Room::new(CHANGES_MAX, orders_max, QUOTES_MAX);
+                decoder.forget();
+                let generation = publication.generation;
+                *event = before.map(|_| SubscriptionEvent::Restarted { generation });
+                *open = Some((stream, publication));
+                *needs_state = true;
+                return;
+            }
+            if open.as_ref().is_none_or(|open| open.0 != stream) {
+                return;
+            }
+            *at_ns = entry.head.time_ns;
+            match entry.head.kind {
+                kind::GAP => {
+                    let Some(gap) = Gap::decode(entry.body) else {
+                        return;
+                    };
+                    let messages = if gap.count == Gap::UNKNOWN {
+                        0
+                    } else {
+                        gap.count
+                    };
+                    (*gaps, *lost) = (*gaps + 1, *lost + messages);
+                    decoder.forget();
+                    *needs_state = true;
+                    *event = Some(SubscriptionEvent::Overrun { messages, bytes: 0 });
+                }
+                kind::DEFINITIONS if !*needs_state => {}
+                kind::DEFINITIONS if entry.body.is_empty() => {
+                    *needs_state = false;
+                    *event = Some(SubscriptionEvent::CaughtUp);
+                }
+                kind::MESSAGES if *needs_state => {
+                    *without_state += Messages::of(entry.body).count() as u64;
+                }
+                kind @ (kind::DEFINITIONS | kind::MESSAGES) => {
+                    *is_state = kind == kind::DEFINITIONS;
+                    body.extend_from_slice(entry.body);
+                }
+                _ => {}
+            }
+        })?;
+        Ok(read > 0)
+    }
+
+    /// Bytes behind the last record may not be written yet; without a writer they are the end that a crash left, or damage.
+    fn check_end(&mut self) -> Result<(), Error> {
+        if !self.is_end_checked && writer(&self.path).is_none() {
+            read_from(&self.path, self.follow.next_sequence(), false, |_| {})?;
+            self.is_end_checked = true;
+        }
+        Ok(())
+    }
+
+    fn malformed(&self, what: String) -> Error {
+        Error::Malformed {
+            path: self.path.clone(),
+            sequence: self.follow.next_sequence().saturating_sub(1),
+            what,
+        }
+    }
+}
+
+/// The publication of a `Stream` record, if it is of this bus.
+fn publication_of(entry: &Entry<'_>, bus: Option<&str>) -> Option<Publication> {
+    let publication = Publication::of(&Stream::decode(entry.body)?)?;
+    let is_asked = bus.is_none_or(|bus| bus == publication.bus);
+    is_asked.then_some(publication)
+}

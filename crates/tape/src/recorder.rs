@@ -1,0 +1,553 @@
+//! The writing side: items of subscribers as records of a journal.
+
+use crate::last_run::LastRun;
+use crate::messages::MessagesMut;
+use crate::publication::Publication;
+use crate::state_bodies::Bodies;
+use std::collections::VecDeque;
+use touchline_journal::format::kind;
+use touchline_journal::records::{Clock, Gap};
+use touchline_journal::{Journal, Record, Refused};
+use touchline_transport::SubscriptionEvent;
+use touchline_transport::market::{Item, Received, StreamState};
+use touchline_types::native::{self, Flags};
+use touchline_types::{ChannelState, Timestamps, Update, Validity};
+
+/// Stream of the records about the journal itself.
+const OF_JOURNAL: u16 = 0;
+/// A segment ends while it has room for this many records of messages of each bus, so that none begins the next segment before the state.
+const SEGMENT_END_BODIES: usize = 2;
+/// Bytes of a record beside its body.
+const SEGMENT_END_BYTES: usize = 4_096;
+/// A bus that was made again counts from 1: a join this far below the tape is of the same publication.
+const RESENT_MAX: u64 = 1 << 24;
+
+/// Settings of a recorder.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Longest body of a record of messages, bytes; a longer message is a record alone.
+    pub body_bytes_max: usize,
+    /// Longest time of a segment, ns; `None`: it ends when it is full.
+    pub segment_ns_max: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            body_bytes_max: 64 << 10,
+            segment_ns_max: None,
+        }
+    }
+}
+
+/// What a recorder has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Messages of buses in records.
+    pub messages: u64,
+    /// Bytes of these messages.
+    pub bytes: u64,
+    /// Losses that were recorded.
+    pub gaps: u64,
+    /// Messages that were lost, as far as their number is known.
+    pub lost: u64,
+    /// Rounds in which the journal took no record: the disk is behind, or full.
+    pub refused: u64,
+}
+
+/// Times of one step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Now {
+    /// Wall clock, ns since the Unix epoch.
+    pub wall_ns: u64,
+    /// Counter of the processor.
+    pub ticks: u64,
+}
+
+/// Records buses in a journal. Without I/O of its own and without waiting: if the journal takes no record, the caller reads no bus until
+/// it does.
+///
+/// A stream has the messages of a bus in their order. Its state follows as `Definitions` records where a reader needs it: when all books
+/// are consistent after a join or a loss, and at the start of each segment. The state is exactly that of its place in the stream.
+#[derive(Debug)]
+pub struct Recorder {
+    journal: Journal,
+    settings: Settings,
+    buses: Vec<Bus>,
+    /// Number of the next stream.
+    next_stream: u16,
+    /// Records that the journal has not taken.
+    waiting: VecDeque<Waiting>,
+    segment_began_ns: u64,
+    /// The segment is nearly full or old: the next one begins when no record waits.
+    ends_segment: bool,
+    counts: Counts,
+}
+
+/// A bus that is recorded.
+#[derive(Debug)]
+struct Bus {
+    publication: Publication,
+    stream: u16,
+    state: StreamState,
+    /// Number of the last message of the publication in the tape.
+    sequence: u64,
+    /// Time of the last item.
+    at_ns: u64,
+    /// Messages of the next record.
+    body: MessagesMut,
+    /// The state comes from the tables of the bus, until all books are consistent.
+    is_joining: bool,
+    /// The publisher has ended or is stalled: no book is live.
+    is_down: bool,
+}
+
+/// A record that waits for the journal.
+#[derive(Debug)]
+struct Waiting {
+    stream: u16,
+    kind: u16,
+    body: Vec<u8>,
+}
+
+impl Recorder {
+    /// A recorder that continues a tape, or begins one.
+    pub fn new(journal: Journal, settings: Settings, last: &LastRun, now: Now) -> Recorder {
+        let mut recorder = Recorder {
+            settings: Settings {
+                body_bytes_max: settings.body_bytes_max.min(journal.body_bytes_max() / 16),
+                ..settings
+            },
+            journal,
+            buses: Vec::new(),
+            next_stream: last.next_stream(),
+            waiting: VecDeque::new(),
+            segment_began_ns: now.wall_ns,
+            ends_segment: false,
+            counts: Counts::default(),
+        };
+        recorder.clock(now);
+        recorder
+    }
+
+    /// Begins to record a bus that was joined now, whose next message has this number; returns its number for [`Recorder::item`].
+    pub fn add(&mut self, publication: Publication, next: u64, last: &LastRun, now: Now) -> usize {
+        let (instruments_max, orders_max) = (publication.instruments_max, publication.orders_max);
+        let before = last.of(&publication.bus);
+        let bus = self.buses.len();
+        self.buses.push(Bus {
+            state: StreamState::new(instruments_max, orders_max),
+            stream: 0,
+            sequence: 0,
+            at_ns: now.wall_ns,
+            body: MessagesMut::default(),
+            is_joining: true,
+            is_down: false,
+            publication,
+        });
+        let open = &mut self.buses[bus];
+        let same = before.filter(|before| {
+            before.publication == open.publication
+                && before.sequence < next.saturating_add(RESENT_MAX)
+        });
+        match same {
+            Some(same) => {
+                (open.stream, open.sequence) = (same.stream, same.sequence);
+                self.describe_stream(bus);
+            }
+            None => self.begin_stream(bus),
+        }
+        if let Some(before) = before {
+            let is_same = same.is_some();
+            let first = before.sequence + 1;
+            let lost = next.saturating_sub(first);
+            self.gap(
+                bus,
+                Gap {
+                    cause: Gap::NOT_RUNNING,
+                    first: if is_same { first } else { 0 },
+                    last: if is_same && lost > 0 { next - 1 } else { 0 },
+                    count: if is_same { lost } else { Gap::UNKNOWN },
+                    from_ns: before.time_ns,
+                    to_ns: now.wall_ns,
+                },
+            );
+        }
+        bus
+    }
+
+    /// The journal.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// What was done.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether records wait for the journal: then the caller reads no bus, and calls [`Recorder::flush`] until they do not.
+    pub fn is_blocked(&self) -> bool {
+        self.ends_segment || !self.waiting.is_empty()
+    }
+
+    /// Takes an item of a bus.
+    ///
+    /// # Errors
+    /// The journal has failed.
+    pub fn item(&mut self, bus: usize, item: &Item<'_>, now: Now) -> Result<(), Refused> {
+        self.buses[bus].at_ns = now.wall_ns;
+        match item {
+            Item::Update(received) => self.update(bus, received),
+            // A top of a table follows from the books.
+            Item::Top { bytes: None, .. } => {}
+            Item::Top {
+                bytes: Some(bytes),
+                sequence,
+                ..
+            } => self.message(bus, *sequence, bytes),
+            Item::Undecoded(bytes) => self.message(bus, sequence_of(bytes), bytes),
+            Item::BatchEnd => self.end_of_batch(bus),
+            Item::SubscriptionEvent(event) => self.event(bus, event, now),
+        }
+        self.hand_over(now)
+    }
+
+    /// Hands over what is gathered. The caller calls it when the buses are empty, and regularly while they are not.
+    ///
+    /// # Errors
+    /// The journal has failed.
+    pub fn flush(&mut self, now: Now) -> Result<(), Refused> {
+        for bus in 0..self.buses.len() {
+            self.close_body(bus);
+        }
+        self.hand_over(now)
+    }
+
+    /// Ends the segment if it is old, and states the clock. The caller calls it once a second.
+    ///
+    /// # Errors
+    /// The journal has failed.
+    pub fn tick(&mut self, now: Now) -> Result<(), Refused> {
+        let age_ns = now.wall_ns.saturating_sub(self.segment_began_ns);
+        self.ends_segment |= self
+            .settings
+            .segment_ns_max
+            .is_some_and(|most| age_ns >= most);
+        self.clock(now);
+        self.flush(now)
+    }
+
+    /// Ends the tape.
+    ///
+    /// # Errors
+    /// The journal had failed, or fails at this; or records still wait for it.
+    pub fn close(mut self, now: Now) -> Result<Counts, Refused> {
+        self.flush(now)?;
+        self.journal.close(now.wall_ns)?;
+        Ok(self.counts)
+    }
+
+    fn update(&mut self, bus: usize, received: &Received<'_>) {
+        let open = &mut self.buses[bus];
+        let (update, timestamps) = (&received.update, &received.timestamps);
+        open.state
+            .update(received.sequence, update, timestamps, received.is_image);
+        if let Some(bytes) = received.bytes {
+            return self.message(bus, received.sequence, bytes);
+        }
+        // The state follows as a whole when all books are consistent; a trade of a table is no event.
+        let is_trade = matches!(update, Update::Trade(_));
+        if received.is_image && (open.is_joining || is_trade) {
+            return;
+        }
+        let flags = Flags::END_OF_BATCH.when(received.batch_end);
+        self.encode(bus, update, timestamps, flags, received.sequence);
+    }
+
+    /// A message of the ring, unchanged. A recorder that was started again soon reads some that the tape has.
+    fn message(&mut self, bus: usize, sequence: u64, bytes: &[u8]) {
+        let open = &mut self.buses[bus];
+        if sequence <= open.sequence {
+            return;
+        }
+        open.sequence = sequence;
+        self.counts.messages += 1;
+        self.counts.bytes += bytes.len() as u64;
+        self.push(bus, bytes.len(), |place| place.copy_from_slice(bytes));
+    }
+
+    /// An update that is no message of the ring.
+    fn encode(
+        &mut self,
+        bus: usize,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        flags: Flags,
+        sequence: u64,
+    ) {
+        for (number, part) in (0..).zip(native::parts(update, native::PART_BYTES_MAX)) {
+            let sequence = sequence.wrapping_add(number);
+            self.push(bus, part.len(), |mut place| {
+                part.write(sequence, flags, timestamps, &mut place);
+            });
+        }
+    }
+
+    /// The end of a batch whose last message was not handed out.
+    fn end_of_batch(&mut self, bus: usize) {
+        self.push(bus, native::HEARTBEAT_BYTES, |mut place| {
+            native::write_heartbeat(0, Flags::END_OF_BATCH, &Timestamps::default(), &mut place);
+        });
+    }
+
+    fn event(&mut self, bus: usize, event: &SubscriptionEvent, now: Now) {
+        match *event {
+            SubscriptionEvent::CaughtUp => {
+                if std::mem::take(&mut self.buses[bus].is_joining) {
+                    self.write_state(bus);
+                }
+            }
+            SubscriptionEvent::Overrun { messages, .. } => {
+                self.lost(bus, event, Gap::OVERRUN, messages, now);
+            }
+            SubscriptionEvent::Corrupt { .. } => {
+                self.lost(bus, event, Gap::OF_SOURCE, Gap::UNKNOWN, now);
+            }
+            // The caller says what the new publication is: `restarted`.
+            SubscriptionEvent::Restarted { .. } => {}
+            SubscriptionEvent::PublisherGone
+            | SubscriptionEvent::PublisherStalled
+            | SubscriptionEvent::Damaged
+            | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Forked => self.set_down(bus, true),
+            SubscriptionEvent::PublisherResumed => self.set_down(bus, false),
+        }
+    }
+
+    /// Another publisher has started on a bus: its instruments have other numbers.
+    ///
+    /// # Errors
+    /// The journal has failed.
+    pub fn restarted(
+        &mut self,
+        bus: usize,
+        publication: Publication,
+        now: Now,
+    ) -> Result<(), Refused> {
+        self.close_body(bus);
+        let open = &mut self.buses[bus];
+        open.state
+            .restart(publication.instruments_max, publication.orders_max);
+        open.publication = publication;
+        (open.sequence, open.is_down, open.is_joining) = (0, false, false);
+        self.begin_stream(bus);
+        // The tables of a new publication are empty.
+        self.write_state(bus);
+        self.hand_over(now)
+    }
+
+    /// Messages of the bus were lost: its books follow from the tables.
+    fn lost(&mut self, bus: usize, event: &SubscriptionEvent, cause: u16, count: u64, now: Now) {
+        self.close_body(bus);
+        let open = &mut self.buses[bus];
+        open.state.event(event);
+        open.is_joining = true;
+        let gap = Gap {
+            cause,
+            first: open.sequence + 1,
+            last: match count {
+                Gap::UNKNOWN => 0,
+                count => open.sequence + count,
+            },
+            count,
+            from_ns: open.at_ns,
+            to_ns: now.wall_ns,
+        };
+        self.gap(bus, gap);
+    }
+
+    /// Books keep their own validity: the state of the channel makes all of them not live.
+    fn set_down(&mut self, bus: usize, is_down: bool) {
+        let open = &mut self.buses[bus];
+        if std::mem::replace(&mut open.is_down, is_down) != is_down {
+            let channel = open.channel();
+            let none = Timestamps::default();
+            self.encode(
+                bus,
+                &Update::Channel(&channel),
+                &none,
+                Flags::END_OF_BATCH,
+                0,
+            );
+            self.close_body(bus);
+        }
+    }
+
+    fn begin_stream(&mut self, bus: usize) {
+        self.buses[bus].stream = self.next_stream;
+        self.next_stream += 1;
+        self.describe_stream(bus);
+    }
+
+    fn describe_stream(&mut self, bus: usize) {
+        let stream = self.buses[bus].publication.stream().encode();
+        self.wait(self.buses[bus].stream, kind::STREAM, stream);
+    }
+
+    /// The state of a stream at this place.
+    fn write_state(&mut self, bus: usize) {
+        self.close_body(bus);
+        let Recorder {
+            buses,
+            waiting,
+            settings,
+            ..
+        } = self;
+        let Bus {
+            state,
+            stream,
+            sequence,
+            ..
+        } = &buses[bus];
+        let channel = buses[bus].channel();
+        Bodies::write(
+            state,
+            &channel,
+            *sequence,
+            settings.body_bytes_max,
+            &mut |body| {
+                waiting.push_back(Waiting {
+                    stream: *stream,
+                    kind: kind::DEFINITIONS,
+                    body,
+                });
+            },
+        );
+    }
+
+    fn gap(&mut self, bus: usize, gap: Gap) {
+        self.counts.gaps += 1;
+        if gap.count != Gap::UNKNOWN {
+            self.counts.lost += gap.count;
+        }
+        self.wait(self.buses[bus].stream, kind::GAP, gap.encode().to_vec());
+    }
+
+    fn clock(&mut self, now: Now) {
+        let clock = Clock {
+            ticks: now.ticks,
+            wall_ns: now.wall_ns,
+            uncertainty_ns: 0,
+            state: 0,
+        };
+        self.wait(OF_JOURNAL, kind::CLOCK, clock.encode().to_vec());
+    }
+
+    /// Appends a message to the next record of a bus.
+    fn push(&mut self, bus: usize, length: usize, write: impl FnOnce(&mut [u8])) {
+        if self.buses[bus].body.bytes_with(length) > self.settings.body_bytes_max {
+            self.close_body(bus);
+        }
+        self.buses[bus].body.push(length, write);
+    }
+
+    fn close_body(&mut self, bus: usize) {
+        let open = &mut self.buses[bus];
+        if open.body.count() > 0 {
+            let (stream, body) = (open.stream, open.body.bytes().to_vec());
+            open.body.clear();
+            self.wait(stream, kind::MESSAGES, body);
+        }
+    }
+
+    fn wait(&mut self, stream: u16, kind: u16, body: Vec<u8>) {
+        self.waiting.push_back(Waiting { stream, kind, body });
+    }
+
+    /// Gives waiting records to the journal until it takes no more, and begins the next segment in time.
+    fn hand_over(&mut self, now: Now) -> Result<(), Refused> {
+        if self.waiting.is_empty() && !self.ends_segment {
+            return Ok(());
+        }
+        if !self.give_waiting(now)? {
+            return Ok(());
+        }
+        let room = SEGMENT_END_BODIES * (self.settings.body_bytes_max + SEGMENT_END_BYTES);
+        self.ends_segment |= !self.journal.segment_has_room(room * (1 + self.buses.len()));
+        if !self.ends_segment {
+            return Ok(());
+        }
+        for bus in 0..self.buses.len() {
+            self.close_body(bus);
+        }
+        if !self.give_waiting(now)? || !self.begins_segment(now)? {
+            return Ok(());
+        }
+        self.ends_segment = false;
+        self.segment_began_ns = now.wall_ns;
+        self.clock(now);
+        for bus in 0..self.buses.len() {
+            self.describe_stream(bus);
+            // A join that is not complete writes its state when it is.
+            if !self.buses[bus].is_joining {
+                self.write_state(bus);
+            }
+        }
+        self.give_waiting(now).map(drop)
+    }
+
+    fn begins_segment(&mut self, now: Now) -> Result<bool, Refused> {
+        let begun = self.journal.begin_segment(now.wall_ns);
+        self.taken(begun)
+    }
+
+    /// Whether the journal has taken all waiting records.
+    fn give_waiting(&mut self, now: Now) -> Result<bool, Refused> {
+        while let Some(Waiting { stream, kind, body }) = self.waiting.front() {
+            let appended = self.journal.append(&Record {
+                stream: *stream,
+                kind: *kind,
+                time_ns: now.wall_ns,
+                body,
+            });
+            if !self.taken(appended.map(drop))? {
+                return Ok(false);
+            }
+            self.waiting.pop_front();
+        }
+        Ok(true)
+    }
+
+    /// A journal that is behind its disk, or has no next segment, takes the record later.
+    fn taken(&mut self, result: Result<(), Refused>) -> Result<bool, Refused> {
+        match result {
+            Ok(()) => Ok(true),
+            Err(Refused::TailFull { .. } | Refused::NoSegment) => {
+                self.counts.refused += 1;
+                Ok(false)
+            }
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl Bus {
+    /// State of the channel as readers of the tape have it.
+    fn channel(&self) -> ChannelState {
+        let channel = *self.state.books().channel();
+        match self.is_down {
+            true => ChannelState {
+                price: Validity::Stale,
+                orders: Validity::Stale,
+                ..channel
+            },
+            false => channel,
+        }
+    }
+}
+
+/// Sequence of a native message, which every message begins with.
+fn sequence_of(bytes: &[u8]) -> u64 {
+    native::Message::parse(bytes).map_or(0, |message| message.sequence())
+}

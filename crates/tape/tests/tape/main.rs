@@ -1,0 +1,5 @@
+//! A publisher, a recorder and readers of the tape, in one thread.
+
+mod damage;
+mod recording;
+mod world;

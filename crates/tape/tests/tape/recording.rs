@@ -1,0 +1,176 @@
+//! What is recorded is read again: every message once, in order, and the same books.
+
+use crate::world::{World, assert_equal};
+use touchline_tape::Settings;
+use touchline_transport::SubscriptionEvent;
+
+#[test]
+fn a_tape_has_the_messages_and_books_of_the_bus() {
+    for seed in 0..4 {
+        let mut world = World::new(seed);
+        world.publish();
+        world.record();
+        for _ in 0..40 {
+            world.events(100);
+            world.take_all();
+        }
+        let live = world.joined();
+        world.close();
+        let played = world.played();
+        assert_equal(&played.books, &live, "the whole tape");
+        assert_eq!(played.events, [SubscriptionEvent::CaughtUp]);
+        assert_ascend(&played.sequences);
+    }
+}
+
+/// Each segment begins with the state at its place.
+#[test]
+fn each_segment_is_read_alone() {
+    let mut world = World::new(7);
+    world.publish();
+    world.record();
+    for _ in 0..60 {
+        world.events(100);
+        world.take_all();
+    }
+    let live = world.joined();
+    world.close();
+    let last = world.segments();
+    assert!(last > 3, "{last} segments");
+    for segment in 1..=last {
+        let played = world.played_from(segment);
+        assert_equal(&played.books, &live, &format!("from segment {segment}"));
+        assert_eq!(played.events, [SubscriptionEvent::CaughtUp]);
+        assert_ascend(&played.sequences);
+    }
+}
+
+/// A recorder that the publisher has overrun says how many messages are missing, and has the books again.
+#[test]
+fn an_overrun_is_a_gap_with_its_count() {
+    let mut world = World::new(8);
+    world.publish();
+    world.record();
+    world.events(200);
+    world.take_all();
+    world.events(6_000);
+    world.take_all();
+    world.events(200);
+    world.take_all();
+    let live = world.joined();
+    let counts = world.close();
+    let played = world.played();
+    assert_equal(&played.books, &live, "after an overrun");
+    let overruns = played.events.iter().filter_map(|event| match event {
+        SubscriptionEvent::Overrun { messages, .. } => Some(*messages),
+        _ => None,
+    });
+    let lost: u64 = overruns.sum();
+    assert!(lost > 1_000, "{lost}");
+    assert_eq!((counts.gaps, counts.lost, played.lost), (1, lost, lost));
+}
+
+#[test]
+fn a_publisher_that_starts_again_is_another_publication() {
+    let mut world = World::new(9);
+    world.publish();
+    world.record();
+    world.events(300);
+    world.take_all();
+    world.publisher = None;
+    world.take_all();
+    world.publish();
+    world.events(300);
+    world.take_all();
+    let live = world.joined();
+    world.close();
+    let played = world.played();
+    assert_equal(&played.books, &live, "after a restart of the publisher");
+    let restarts =
+        |event: &&SubscriptionEvent| matches!(event, SubscriptionEvent::Restarted { .. });
+    assert_eq!(played.events.iter().filter(restarts).count(), 1);
+}
+
+/// A recorder that starts again states what is missing, and no message is in the tape twice.
+#[test]
+fn a_recorder_that_starts_again_leaves_a_gap_and_repeats_nothing() {
+    for killed in [false, true] {
+        let mut world = World::new(10);
+        world.publish();
+        world.record();
+        world.events(300);
+        world.take_all();
+        match killed {
+            true => world.kill(),
+            false => drop(world.close()),
+        }
+        world.events(50);
+        world.record();
+        world.events(300);
+        world.take_all();
+        let live = world.joined();
+        world.close();
+        let played = world.played();
+        assert_equal(&played.books, &live, &format!("killed: {killed}"));
+        assert_ascend(&played.sequences);
+        let overruns =
+            |event: &&SubscriptionEvent| matches!(event, SubscriptionEvent::Overrun { .. });
+        assert_eq!(
+            played.events.iter().filter(overruns).count(),
+            1,
+            "{:?}",
+            played.events
+        );
+    }
+}
+
+#[test]
+fn a_segment_ends_by_its_age() {
+    let mut world = World::new(11);
+    world.publish();
+    world.record_with(Settings {
+        segment_ns_max: Some(1_000_000_000),
+        ..Settings::default()
+    });
+    for _ in 0..4 {
+        world.events(10);
+        world.take_all();
+        world.clock_ns += 1_100_000_000;
+        let now = world.now();
+        let recording = world.recorder.as_mut().expect("it records");
+        recording.recorder.tick(now).expect("a journal");
+        world.take_all();
+    }
+    let live = world.joined();
+    world.close();
+    assert_eq!(world.segments(), 5);
+    for segment in 1..=5 {
+        let played = world.played_from(segment);
+        assert_equal(&played.books, &live, &format!("from segment {segment}"));
+    }
+}
+
+/// Books of a publisher that has ended are not live, for a reader of the tape as for one of the bus.
+#[test]
+fn the_end_of_a_publisher_is_in_the_tape() {
+    let mut world = World::new(12);
+    world.publish();
+    world.record();
+    world.events(100);
+    world.take_all();
+    world.publisher = None;
+    let recording = world.recorder.as_mut().expect("it records");
+    recording.subscriber.look_again();
+    world.take_all();
+    world.take_all();
+    world.close();
+    let played = world.played();
+    let channel = *played.books.channel();
+    assert_eq!(channel.price, touchline_types::Validity::Stale);
+}
+
+#[track_caller]
+fn assert_ascend(sequences: &[u64]) {
+    let wrong = sequences.windows(2).find(|pair| pair[1] <= pair[0]);
+    assert_eq!(wrong, None);
+}

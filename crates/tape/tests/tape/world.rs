@@ -1,0 +1,280 @@
+//! A bus with a market, the recorder of a tape, and what readers of both have.
+
+use std::path::PathBuf;
+use touchline_journal::{Journal, Options, Verdict, WriterLock, verify};
+use touchline_lab::market::{INSTRUMENTS, Market, seen};
+use touchline_tape::{Counts, LastRun, Now, Publication, Reader, Recorder, Settings, Taped};
+use touchline_testing::Folder;
+use touchline_transport::market::Item;
+use touchline_transport::shm::{Activity, Join, Lock, Polled, Publisher, Root, Subscriber};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
+use touchline_types::Instrument;
+
+pub const BUS: &str = "market";
+/// A small segment, so that a test has several.
+const SEGMENT_BYTES: u64 = 256 << 10;
+
+/// Publisher and recorder, each while it runs.
+pub struct World {
+    folder: Folder,
+    seed: u64,
+    market: Market,
+    pub publisher: Option<Publisher>,
+    pub recorder: Option<Recording>,
+    pub clock_ns: u64,
+}
+
+/// A recorder with its subscription.
+pub struct Recording {
+    pub recorder: Recorder,
+    pub subscriber: Subscriber,
+    bus: usize,
+    _lock: WriterLock,
+}
+
+/// What a reader of a tape has after it.
+pub struct Played {
+    pub books: Mirror,
+    /// Numbers of the messages in order.
+    pub sequences: Vec<u64>,
+    pub events: Vec<SubscriptionEvent>,
+    pub lost: u64,
+}
+
+impl World {
+    pub fn new(seed: u64) -> World {
+        println!("SEED={seed}");
+        World {
+            folder: Folder::in_memory("tape"),
+            seed,
+            market: Market::new(seed),
+            publisher: None,
+            recorder: None,
+            clock_ns: 1_700_000_000_000_000_000,
+        }
+    }
+
+    pub fn root(&self) -> Root {
+        Root::at(&self.folder)
+    }
+
+    pub fn tape(&self) -> PathBuf {
+        self.folder.join("tape")
+    }
+
+    pub fn publish(&mut self) {
+        let settings = touchline_transport::shm::Settings {
+            ring_bytes: 256 * 1024,
+            instruments_max: 64,
+            image_levels_max: 12,
+            orders_max: 1_024,
+            lock: Lock::No,
+            ..touchline_transport::shm::Settings::default()
+        };
+        let mut publisher = Publisher::open(&self.root(), BUS, &settings).expect("a bus");
+        publisher.state_activity(Activity {
+            at_ns: boot_ns(),
+            timeout_ns: 3_600_000_000_000,
+        });
+        // Another publisher has other books.
+        self.seed += 1_000;
+        self.market = Market::new(self.seed);
+        self.market.define(&mut publisher);
+        self.publisher = Some(publisher);
+    }
+
+    /// Events of the market.
+    pub fn events(&mut self, count: usize) {
+        let publisher = self.publisher.as_mut().expect("it publishes");
+        self.market.events(count, publisher);
+    }
+
+    pub fn record(&mut self) {
+        self.record_with(Settings::default());
+    }
+
+    pub fn record_with(&mut self, settings: Settings) {
+        let lock = WriterLock::acquire(self.root().create("recorder").expect("a folder"));
+        let lock = lock.expect("no other recorder");
+        let options = Options {
+            segment_bytes: SEGMENT_BYTES,
+            ring_bytes: 1 << 20,
+            ..Options::recording("tape")
+        };
+        let tape = self.tape();
+        let last = LastRun::read(&tape).expect("a tape, or none");
+        let now = self.now();
+        let journal = Journal::open(&tape, &lock, &options, now.wall_ns).expect("a journal");
+        let mut recorder = Recorder::new(journal, settings, &last, now);
+        let subscriber = Subscriber::join(&self.root(), BUS, join()).expect("the bus is there");
+        let bus = recorder.add(
+            publication(&subscriber),
+            subscriber.next_sequence(),
+            &last,
+            now,
+        );
+        self.recorder = Some(Recording {
+            recorder,
+            subscriber,
+            bus,
+            _lock: lock,
+        });
+        self.take_all();
+    }
+
+    pub fn now(&mut self) -> Now {
+        self.clock_ns += 1_000;
+        Now {
+            wall_ns: self.clock_ns,
+            ticks: self.clock_ns / 2,
+        }
+    }
+
+    /// Records what the bus has.
+    pub fn take_all(&mut self) {
+        loop {
+            let now = self.now();
+            let recording = self.recorder.as_mut().expect("it records");
+            if !recording.step(now) {
+                break;
+            }
+        }
+    }
+
+    /// Ends the recorder.
+    pub fn close(&mut self) -> Counts {
+        self.take_all();
+        let now = self.now();
+        let recording = self.recorder.take().expect("it records");
+        recording.recorder.close(now).expect("it was not failed")
+    }
+
+    /// Ends the recorder as a kill does: what the journal has not taken is gone.
+    pub fn kill(&mut self) {
+        self.recorder = None;
+    }
+
+    /// State of a reader that joins the bus now.
+    pub fn joined(&self) -> Mirror {
+        let mut reader = Subscriber::join(&self.root(), BUS, Join::default()).expect("the bus");
+        let mut mirror = Mirror::new(64, 4_096);
+        while reader.drain(usize::MAX, &mut mirror) > 0 {}
+        mirror
+    }
+
+    pub fn segments(&self) -> u64 {
+        let report = verify(&self.tape()).expect("a journal");
+        assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+        let mut used = report.segments.iter().filter(|segment| segment.frames > 0);
+        used.next_back().expect("a segment").index
+    }
+
+    /// Reads the tape from its first segment on.
+    pub fn played(&self) -> Played {
+        played(Reader::open(&self.tape(), Some(BUS)).expect("a tape"))
+    }
+
+    pub fn played_from(&self, segment: u64) -> Played {
+        played(Reader::open_at(&self.tape(), None, segment).expect("a tape"))
+    }
+}
+
+impl Recording {
+    /// Records one item: false if there is none.
+    fn step(&mut self, now: Now) -> bool {
+        let Recording {
+            recorder,
+            subscriber,
+            bus,
+            ..
+        } = self;
+        if recorder.is_blocked() {
+            std::thread::sleep(std::time::Duration::from_micros(50));
+            recorder.flush(now).expect("a journal");
+            return true;
+        }
+        let mut is_restarted = false;
+        let polled = subscriber.poll(|item| {
+            is_restarted |= matches!(
+                item,
+                Item::SubscriptionEvent(SubscriptionEvent::Restarted { .. })
+            );
+            recorder.item(*bus, &item, now).expect("a journal");
+        });
+        if is_restarted {
+            let publication = publication(subscriber);
+            recorder
+                .restarted(*bus, publication, now)
+                .expect("a journal");
+        }
+        if polled == Polled::Nothing {
+            recorder.flush(now).expect("a journal");
+        }
+        polled != Polled::Nothing || recorder.is_blocked()
+    }
+}
+
+fn join() -> Join {
+    Join {
+        last_values: true,
+        undecoded: true,
+        ..Join::default()
+    }
+}
+
+fn publication(subscriber: &Subscriber) -> Publication {
+    Publication {
+        bus: BUS.to_owned(),
+        generation: subscriber.generation(),
+        instruments_max: subscriber.instruments_max(),
+        orders_max: subscriber.orders_max(),
+    }
+}
+
+pub fn played(mut reader: Reader) -> Played {
+    let mut played = Played {
+        books: Mirror::new(64, 4_096),
+        sequences: Vec::new(),
+        events: Vec::new(),
+        lost: 0,
+    };
+    loop {
+        let taken = reader.poll(|item| match item {
+            Item::Update(received) => {
+                played.books.update(&Envelope {
+                    sequence: received.sequence,
+                    timestamps: &received.timestamps,
+                    update: &received.update,
+                });
+                if !received.is_image {
+                    played.sequences.push(received.sequence);
+                }
+            }
+            Item::Top { sequence, .. } => played.sequences.push(sequence),
+            Item::Undecoded(_) | Item::BatchEnd => {}
+            Item::SubscriptionEvent(event) => {
+                played.books.event(&event);
+                played.events.push(event);
+            }
+        });
+        match taken.expect("a tape") {
+            Taped::Given(()) | Taped::Passed => {}
+            Taped::End => break,
+        }
+    }
+    played.lost = reader.gaps().1;
+    played
+}
+
+/// Books of two readers are equal.
+#[track_caller]
+pub fn assert_equal(one: &Mirror, other: &Mirror, context: &str) {
+    for index in 0..INSTRUMENTS {
+        let instrument = Instrument(index);
+        assert_eq!(
+            seen(one, instrument),
+            seen(other, instrument),
+            "{context}, instrument {index}"
+        );
+    }
+}
