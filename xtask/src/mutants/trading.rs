@@ -97,7 +97,7 @@ pub const TRADING: &[Mutant] = &[
     Mutant {
         name: "execution: a journal is continued before it is read",
         find: "let mut reading = read_whole(&config.run.journal, &setup)?;",
-        replace: "let mut reading = crate::recovery::Reading::new(&setup);",
+        replace: "let mut reading = crate::execution::recovery::Reading::new(&setup);",
         test: "-p touchline-fx-live --test execution journal::a_damaged_journal_is_refused_before_anything_is_written",
     },
     Mutant {
