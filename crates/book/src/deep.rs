@@ -14,6 +14,8 @@
 //! The book is always the best part of the venue's book without omissions: a level without room sets `truncated_from`
 //! to its price, and levels at that price or worse are ignored until the book is cleared.
 
+mod consistency;
+
 use crate::levels::Steps;
 use touchline_types::{Level, LevelAction, Price, Quantity, Side, UpdateAction};
 
@@ -114,7 +116,7 @@ impl DeepLevels {
         } else {
             action
         };
-        match action {
+        let result = match action {
             UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay if found => {
                 let is_one = self.is_one_entry(index, level.orders);
                 let place = self.end - 1 - index;
@@ -143,7 +145,13 @@ impl DeepLevels {
                 // The last two refer to positions.
                 ApplyResult::Unexpected
             }
-        }
+        };
+        debug_assert_eq!(
+            self.broken(index.saturating_sub(1)..index + 2),
+            None,
+            "a book by price breaks its rule near level {index}"
+        );
+        result
     }
 
     /// Adds an entry of a whole book: entries of one price without a number of orders are one level with their sum, as of a venue

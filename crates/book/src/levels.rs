@@ -194,6 +194,18 @@ impl<const MAX: usize> Levels<MAX> {
             UpdateAction::DeleteFrom => self.remove(index, MAX, steps),
         }
         self.trim(steps);
+        debug_assert_eq!(self.broken(), None, "a book by position breaks its rule");
+    }
+
+    /// The rule that the list breaks, if any. It holds after each action of the venue; the steps that a reader applies may
+    /// break it, because they come from another process.
+    fn broken(&self) -> Option<&'static str> {
+        if self.len > self.depth {
+            return Some("the list has more levels than the venue keeps");
+        }
+        let last = self.as_slice().last();
+        let is_known = last.is_none_or(|level| level.known);
+        (!is_known).then_some("the last level of the list is unknown")
     }
 
     /// Empties the list; `true` if it had levels.
@@ -341,6 +353,22 @@ mod tests {
             "{before} {action:?} {position} (depth {depth})"
         );
         assert_eq!(text(&mirror), after, "the steps tell another story");
+    }
+
+    #[test]
+    fn a_list_that_breaks_its_rule_is_found() {
+        let mut levels = Levels::<4>::new(2);
+        assert_eq!(levels.broken(), None);
+        levels.apply_delta(LevelAction::Insert, 0, Level::UNKNOWN);
+        assert_eq!(
+            levels.broken(),
+            Some("the last level of the list is unknown")
+        );
+        (0..3).for_each(|index| _ = levels.apply_delta(LevelAction::Insert, index, level('a')));
+        assert_eq!(
+            levels.broken(),
+            Some("the list has more levels than the venue keeps")
+        );
     }
 
     #[test]

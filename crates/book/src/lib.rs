@@ -13,7 +13,8 @@
 //! [`touchline_types::OrderChange`].
 //!
 //! # Tests
-//! The action table case by case here; millions of random events against the simple reference of
+//! The action table case by case here. In debug builds each event checks the rules of its book: order of levels, equality of
+//! list and index. Millions of random events against the simple reference of
 //! `lab` in `crates/touchline/tests`.
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,7 @@
 //! Market by order: the orders of every instrument of a channel, ranked when a whole book is requested.
 
+mod consistency;
+
 use crate::order_index::{CHAIN_MAX, Chain, OrderIndex, Place};
 use crate::order_pool::{NONE, NodeIndex, Order, OrderPool};
 use std::hash::RandomState;
@@ -16,6 +18,10 @@ pub struct OrdersFull;
 
 /// Orders up to which a core's caches hold them all: half a mebibyte of nodes.
 const CACHED_MAX: usize = 8_192;
+
+/// Orders of an instrument up to which a debug build checks its whole book after each event; at a change of whole books it checks
+/// books of any size.
+const CHECKED_MAX: u32 = 64;
 
 /// Orders of a packet that are read ahead: a processor waits for about as many lines at once.
 const READ_AHEAD_MAX: usize = 8;
@@ -103,6 +109,11 @@ impl OrderBooks {
             (_, Err(_)) => Some(self.insert(event, chain)?),
         };
         changes.extend(change);
+        debug_assert_eq!(
+            self.broken(event.instrument, CHECKED_MAX),
+            None,
+            "an order book breaks its rule"
+        );
         Ok(())
     }
 
@@ -124,6 +135,11 @@ impl OrderBooks {
             let order = self.pool.order(node);
             step(OrderAction::New, order, self.pool.row(node))
         }));
+        assert_eq!(
+            out.len(),
+            self.len_of(instrument),
+            "a whole order book has as many orders as were inserted and not deleted"
+        );
         out.sort_unstable_by_key(|order| {
             let rank = rank(order.side, order.price, order.priority, order.order_id);
             (order.side.index(), rank)
@@ -137,6 +153,12 @@ impl OrderBooks {
 
     /// Empties one instrument's book.
     pub fn clear(&mut self, instrument: Instrument) {
+        debug_assert_eq!(
+            self.broken(instrument, u32::MAX),
+            None,
+            "an order book breaks its rule"
+        );
+        // An instrument without orders so far may have no book.
         let Some(book) = self.books.get_mut(instrument.index()) else {
             return;
         };
@@ -158,6 +180,7 @@ impl OrderBooks {
         if self.is_empty() {
             return;
         }
+        debug_assert_eq!(self.any_broken(), None, "an order book breaks its rule");
         self.index.clear(&self.pool);
         self.pool.clear();
         self.books.fill(Book::EMPTY);

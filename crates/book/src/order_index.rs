@@ -107,6 +107,12 @@ impl OrderIndex {
     /// this order.
     #[inline]
     pub fn insert(&mut self, pool: &mut OrderPool, chain: Chain, node: NodeIndex) {
+        let order = pool.order(node);
+        debug_assert!(
+            self.find(pool, chain, order.instrument, order.order_id)
+                .is_err_and(|length| length < CHAIN_MAX),
+            "an order is in the index once, in a chain with room"
+        );
         let head = &mut self.heads[chain.0];
         pool.set_next(node, *head);
         *head = node;
@@ -116,6 +122,14 @@ impl OrderIndex {
     /// Removes a found order from its chain, which is unchanged since.
     #[inline]
     pub fn remove(&mut self, pool: &mut OrderPool, place: Place) {
+        debug_assert_eq!(
+            place.node,
+            match place.before {
+                NONE => self.heads[place.chain.0],
+                before => pool.next(before),
+            },
+            "a chain is unchanged between the search and the removal of an order"
+        );
         let next = pool.next(place.node);
         if place.before == NONE {
             self.heads[place.chain.0] = next;
@@ -257,5 +271,29 @@ mod tests {
             assert_eq!(found, Err(index.len()));
         }
         assert_eq!(index.len(), 0);
+    }
+
+    /// Debug builds refuse an order that is there already, and a removal from a chain that has changed since the search.
+    #[test]
+    fn a_second_entry_and_an_old_place_are_refused() {
+        let mut pool = OrderPool::new(8);
+        let mut index = OrderIndex::new(2, HashKeys::from_seed(1));
+        let chain = index.chain(0, 7);
+        let node = pool.take(order(7, 0)).expect("room");
+        index.insert(&mut pool, chain, node);
+        let old = index.find(&pool, chain, 0, 7).expect("it is there");
+        let mut refuses = |what: &dyn Fn(&mut OrderIndex, &mut OrderPool)| {
+            let call = std::panic::AssertUnwindSafe(|| what(&mut index, &mut pool));
+            std::panic::catch_unwind(call).is_err()
+        };
+        if cfg!(debug_assertions) {
+            assert!(refuses(&|index, pool| index.insert(pool, chain, node)));
+            let moved = Place {
+                before: node,
+                ..old
+            };
+            assert!(refuses(&|index, pool| index.remove(pool, moved)));
+        }
+        assert!(!refuses(&|index, pool| index.remove(pool, old)));
     }
 }

@@ -177,6 +177,10 @@ impl OrderPool {
     #[inline]
     pub fn unlink(&mut self, head: &mut NodeIndex, index: NodeIndex) {
         let Node { before, behind, .. } = self.nodes[index as usize];
+        debug_assert!(
+            self.is_linked(*head, index),
+            "the neighbours of an order in its list name it"
+        );
         // mutant: book: removal of the first order removes the list
         match before {
             NONE => *head = behind,
@@ -185,6 +189,17 @@ impl OrderPool {
         if behind != NONE {
             self.nodes[behind as usize].before = before;
         }
+    }
+
+    /// Whether both neighbours of a node in the list that begins with `head` name it.
+    pub(crate) fn is_linked(&self, head: NodeIndex, index: NodeIndex) -> bool {
+        let Node { before, behind, .. } = self.nodes[index as usize];
+        let is_named_before = match before {
+            NONE => head == index,
+            _ => head != index && self.nodes[before as usize].behind == index,
+        };
+        let is_named_behind = behind == NONE || self.nodes[behind as usize].before == index;
+        is_named_before && is_named_behind
     }
 
     /// The nodes of a list.
