@@ -319,8 +319,20 @@ impl<M: Words> Writer<M> {
     /// The next frame, with a payload of this size. There is room for it.
     #[inline(always)]
     fn frame(&mut self, length: usize) -> Claim<'_> {
+        debug_assert!(
+            self.has_room(length),
+            "a frame of {length} bytes lies in one piece, and below the watermark with the head behind it"
+        );
         let data = self.geometry.data(self.memory.words());
         Claim::new(data, &mut self.next, &mut self.pace, length)
+    }
+
+    /// Whether the next frame, with a payload of this size, and the head behind it are announced.
+    fn has_room(&self, length: usize) -> bool {
+        let frame = frame_bytes(length as u64);
+        let end = self.next.position.wrapping_add(frame + WORD);
+        let is_announced = (end.wrapping_sub(self.watermark) as i64) <= 0;
+        is_announced && frame <= self.geometry.until_end(self.next.position)
     }
 
     /// Fetches the next bytes for writing, so that they are in the caches when a message comes; not the first lines, which
@@ -379,6 +391,10 @@ impl<M: Words> Writer<M> {
 
     #[inline(never)]
     fn raise(&mut self, watermark: u64) -> Result<(), NoRoom> {
+        assert!(
+            (watermark.wrapping_sub(self.watermark) as i64) > 0,
+            "the watermark of a ring only rises: readers trust what lies below it"
+        );
         self.wait_for_none(watermark)?;
         self.watermark = watermark;
         // mutant: ring ordering: the announcement has no fence behind it
@@ -438,5 +454,35 @@ impl<M: Words> Writer<M> {
         self.join_points = self.join_points.wrapping_add(1);
         self.next.publish(self.memory.words(), self.join_points);
         self.join_point_at = self.next.position;
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::words::zeroed;
+
+    fn writer() -> Writer<std::sync::Arc<[AtomicU64]>> {
+        let geometry = Geometry::new(4096).expect("a power of two");
+        Writer::create(zeroed(geometry.words()), geometry).expect("room")
+    }
+
+    #[test]
+    #[should_panic = "the watermark of a ring only rises"]
+    fn a_watermark_does_not_fall() {
+        let mut writer = writer();
+        let _ = writer.raise(writer.watermark);
+    }
+
+    #[test]
+    fn a_frame_that_is_not_announced_is_found() {
+        let mut writer = writer();
+        assert!(writer.has_room(WORD as usize));
+        writer.watermark = writer.next.position + 2 * WORD;
+        assert!(!writer.has_room(WORD as usize), "the head behind it");
+        writer.watermark = writer.next.position + 2 * writer.geometry.capacity();
+        assert!(writer.has_room(WORD as usize));
+        writer.next.position = writer.geometry.capacity() - WORD;
+        assert!(!writer.has_room(WORD as usize), "it begins again at 0");
     }
 }

@@ -136,7 +136,7 @@ fn store(
                 .fold(0, |word, code| word << 8 | u64::from(*code));
             put(STATUS, PRESENT | codes, [group_word(&status.group), 0, 0]);
         }
-        _ => {}
+        _ => unreachable!("only trades, statistics and statuses have a last value"),
     }
 }
 
@@ -249,7 +249,7 @@ impl LastValueTable {
                 Some(instrument) => Some(slot_of(instrument)),
                 None => self.group(&status.group),
             },
-            _ => None,
+            _ => unreachable!("only trades, statistics and statuses have a last value"),
         };
         let Some(slot) = slot.filter(|slot| self.slots.has(*slot)) else {
             return Stored::Refused;
@@ -258,7 +258,10 @@ impl LastValueTable {
         let stored = self.slots.table.change(slot, message.end, |content| {
             store(content, last_trade, update, timestamps, message.sequence);
         });
-        stored.map_or(Stored::Refused, |()| Stored::Whole)
+        match stored {
+            Some(()) => Stored::Whole,
+            None => unreachable!("slot {slot} of the last values has memory, and is not there"),
+        }
     }
 
     /// States that the next trade of its instrument is the last one, also if it corrects or busts another trade.

@@ -207,7 +207,11 @@ impl Subscribe for Mirror {
             Update::OrdersSnapshot(snapshot) => {
                 self.orders.clear(snapshot.instrument);
                 for order in snapshot.orders {
-                    debug_assert_eq!(order.action, OrderAction::New);
+                    debug_assert_eq!(
+                        order.action,
+                        OrderAction::New,
+                        "a whole order book is read as orders that are new"
+                    );
                     self.order(snapshot.instrument, order);
                 }
                 self.row(snapshot.instrument).1 = snapshot.validity;

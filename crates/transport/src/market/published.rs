@@ -118,7 +118,13 @@ impl PublishedStates {
             Update::Definition(of) => {
                 self.defined = self.defined.max(of.instrument.index() + 1);
             }
-            _ => {}
+            // No state of a book: quotes belong to none, and a download is the venue's.
+            Update::Download(_) | Update::Quotes(_) | Update::QuoteSnapshot(_) => {}
+            Update::Book(_)
+            | Update::Orders(_)
+            | Update::Trade(_)
+            | Update::Statistic(_)
+            | Update::Status(_) => unreachable!("they are on the path, above"),
         }
     }
 }
@@ -168,12 +174,21 @@ impl States {
     }
 
     fn set_all(&mut self, change: impl Fn(Validity) -> Validity) {
+        debug_assert_eq!(
+            self.live,
+            self.count_live(),
+            "the published states are of another number of live books than is counted"
+        );
         self.unnamed = change(self.unnamed);
         for row in &mut self.rows {
             *row = change(*row);
         }
+        self.live = self.count_live();
+    }
+
+    fn count_live(&self) -> usize {
         let live = self.rows.iter().filter(|row| **row == Validity::Live);
-        self.live = live.count();
+        live.count()
     }
 }
 
@@ -265,6 +280,16 @@ mod tests {
         states.note(&Update::Reset);
         let health = ready(&states, 2);
         assert_eq!((health.live, health.orders_live), (2, 2));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic = "another number of live books than is counted"]
+    fn a_wrong_count_of_live_books_is_found() {
+        let mut states = PublishedStates::new(4);
+        states.note(&state(1, Validity::Live));
+        states.prices.live = 0;
+        states.note(&LOSS);
     }
 
     /// Books of a channel that is not live do not count, and count again when it is.

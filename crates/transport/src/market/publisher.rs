@@ -182,6 +182,10 @@ impl Publish for Publisher {
     }
 
     fn heartbeat(&mut self, timestamps: &Timestamps) {
+        assert!(
+            self.publication.staged().is_none(),
+            "a heartbeat is a batch of its own: it would end the open batch in its middle"
+        );
         self.stage(native::HEARTBEAT_BYTES, |sequence, frame| {
             native::write_heartbeat(sequence, Flags::NONE, timestamps, frame);
         });

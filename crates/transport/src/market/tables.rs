@@ -215,7 +215,7 @@ impl Tables {
         match whole {
             Some(true) => Stored::Whole,
             Some(false) => Stored::Cut,
-            None => Stored::Refused,
+            None => without_slot(index),
         }
     }
 
@@ -240,7 +240,10 @@ impl Tables {
                     word.store(value, Ordering::Relaxed);
                 }
             });
-        written.map_or(Stored::Refused, |()| Stored::Whole)
+        match written {
+            Some(()) => Stored::Whole,
+            None => without_slot(index),
+        }
     }
 
     fn write_channel(&mut self, end: u64) -> Stored {
@@ -249,7 +252,10 @@ impl Tables {
             .images
             .table
             .change(channel_image::SLOT, end, |content| channel.write(content));
-        written.map_or(Stored::Refused, |()| Stored::Whole)
+        match written {
+            Some(()) => Stored::Whole,
+            None => unreachable!("the state of the channel has the first slot of the price books"),
+        }
     }
 
     /// Reserves the slots of a new instrument, in the message that ends at `end`.
@@ -288,6 +294,11 @@ impl Tables {
     /// Adds slots up to a number of them. A slot that was refused has missed updates, and is marked so before its first update: a
     /// reader that joins takes an empty slot for an empty book.
     fn add_slots(&mut self, slots: usize) {
+        assert!(
+            slots <= self.instruments_max,
+            "{slots} instruments are admitted, more than instruments_max = {}",
+            self.instruments_max
+        );
         // mutant: image: a slot that comes late has the updates from then on for a book
         let missed = self.written.len()..self.refused_below.min(slots);
         self.written
@@ -302,6 +313,11 @@ impl Tables {
             });
         }
     }
+}
+
+#[cold]
+fn without_slot(index: usize) -> ! {
+    unreachable!("instrument {index} has memory in the tables, and no slot");
 }
 
 /// Moment of a slot that has missed updates.

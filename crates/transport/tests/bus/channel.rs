@@ -165,3 +165,12 @@ fn another_publisher_begins_with_a_live_channel() {
     let late = buses.reader();
     assert_eq!(late.mirror.channel(), &ChannelState::LIVE);
 }
+
+#[test]
+#[should_panic = "a heartbeat is a batch of its own"]
+fn a_heartbeat_does_not_end_an_open_batch() {
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
+    publisher.publish(&Update::Channel(&HEARD), &Timestamps::default());
+    publisher.heartbeat(&Timestamps::default());
+}

@@ -149,9 +149,8 @@ impl Joining {
 impl Subscriber {
     /// One step of joining.
     pub(super) fn join_step<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
-        let Some(joining) = &self.joining else {
-            return Step::Passed;
-        };
+        let joining = self.joining.as_ref();
+        let joining = joining.expect("a step of joining is made by a reader that joins");
         match joining.next {
             Part::Channel => self.join_channel(take),
             Part::State(goes_on) => self.join_state(goes_on, take),

@@ -122,9 +122,13 @@ impl OrderScan {
         self.at_batch_end = at_batch_end;
     }
 
-    /// The ring from its start position; `None` before a start.
-    pub fn ring(&mut self) -> Option<&mut broadcast::Reader<Mapping>> {
-        self.ring.as_mut()
+    /// The ring from its start position.
+    ///
+    /// # Panics
+    /// There was no start, or it has ended.
+    pub fn ring(&mut self) -> &mut broadcast::Reader<Mapping> {
+        let ring = self.ring.as_mut();
+        ring.expect("order books are merged from the ring between begin and end of the scan")
     }
 
     /// Takes the state of the channel, before everything else, and the first instrument whose book was refused its slot.

@@ -163,13 +163,11 @@ impl Subscriber {
             return self.begin_handing_out(scan, OrdersHeld::Held);
         }
         let room = &mut self.scratch.message;
-        let read = scan.ring().map(|ring| {
-            ring.read(|frame| {
-                frame.copy_to(room);
-                (frame.len(), frame.flags.0 & END_OF_BATCH.0 != 0)
-            })
+        let read = scan.ring().read(|frame| {
+            frame.copy_to(room);
+            (frame.len(), frame.flags.0 & END_OF_BATCH.0 != 0)
         });
-        let Some(Ok(read)) = read else {
+        let Ok(read) = read else {
             return self.leave_orders(scan);
         };
         let Some((length, is_batch_end)) = read else {
