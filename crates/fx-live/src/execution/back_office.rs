@@ -126,7 +126,8 @@ impl Acceptor {
             return Ok(());
         };
         self.reports.borrow_mut().of_journal(journal);
-        self.clients.iter().try_for_each(Client::continue_journal)
+        let mut clients = self.clients.iter_mut();
+        clients.try_for_each(Client::continue_journal)
     }
 
     /// Runs due work; returns whether there was any.

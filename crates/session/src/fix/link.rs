@@ -111,6 +111,11 @@ impl<S: Store> Link<S> {
         &self.sequencer
     }
 
+    /// The store, for contents beside numbers and messages.
+    pub fn store_mut(&mut self) -> &mut S {
+        self.sequencer.store_mut()
+    }
+
     /// The store, returned to its owner.
     pub fn into_store(self) -> S {
         self.sequencer.into_store()

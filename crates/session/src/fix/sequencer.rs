@@ -32,6 +32,11 @@ impl<S: Store> Sequencer<S> {
         &self.store
     }
 
+    /// The store, for contents beside numbers and messages.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
     /// The store, returned to its owner.
     pub fn into_store(self) -> S {
         self.store

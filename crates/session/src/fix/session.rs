@@ -348,6 +348,11 @@ impl<S: Store> Session<S> {
         self.link.sequencer().store()
     }
 
+    /// Store of the session, for what its owner keeps there beside numbers and messages: these only the session changes.
+    pub fn store_mut(&mut self) -> &mut S {
+        self.link.store_mut()
+    }
+
     /// The store, returned to its owner.
     pub fn into_store(self) -> S {
         self.link.into_store()

@@ -1,6 +1,6 @@
 //! Session of one back office, with its connection.
 
-use super::numbers::{Numbers, OpenError, Sending};
+use super::numbers::{Numbers, OpenError};
 use super::reports::Reports;
 use crate::execution::config::ReportClient;
 use std::cell::RefCell;
@@ -38,7 +38,6 @@ pub struct Client {
     peer: Peer,
     password: Option<Secret>,
     reports: Rc<RefCell<Reports>>,
-    sending: Sending,
     connection: Option<Connection>,
     news: Option<News>,
 }
@@ -86,7 +85,6 @@ impl Client {
         let numbers = Numbers::open(&path, &settings, reports, boot())?;
         Ok(Client {
             name: config.target.clone(),
-            sending: numbers.sending(),
             session: Session::new(settings, numbers),
             peer,
             password,
@@ -100,8 +98,8 @@ impl Client {
     ///
     /// # Errors
     /// The numbers are of another engine's journal, or cannot be written.
-    pub fn continue_journal(&self) -> Result<(), OpenError> {
-        self.session.store().continue_journal()
+    pub fn continue_journal(&mut self) -> Result<(), OpenError> {
+        self.session.store_mut().continue_journal()
     }
 
     /// Identity that the acceptor requires of the client.
@@ -217,7 +215,8 @@ impl Client {
                 return sent > 0;
             };
             let is_again = self.session.store().is_again(number);
-            self.sending.set(Some((number, time.wall_ns)));
+            let wall_ns = Some(time.wall_ns);
+            self.session.store_mut().set_sending(wall_ns);
             let done = self.session.send(b"8", time, |encoder| {
                 if is_again {
                     encoder.flag(tag::POSS_RESEND, true);
@@ -225,7 +224,7 @@ impl Client {
                 report.write(encoder);
             });
             // Taken by the store, unless it was not asked.
-            self.sending.set(None);
+            self.session.store_mut().set_sending(None);
             if let Err(SendError::Full | SendError::Down | SendError::Store(_)) = done {
                 return sent > 0;
             }

@@ -10,7 +10,7 @@
 //! journal has no more work; after a start of the host numbers are skipped in place of those that may be lost.
 
 use super::reports::Reports;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -42,9 +42,6 @@ struct Sent {
     at_ns: u64,
     checksum: u64,
 }
-
-/// Number and time of the report that is being sent, set by the owner of the session.
-pub type Sending = Rc<Cell<Option<(u64, u64)>>>;
 
 /// Why numbers cannot be used.
 #[derive(Debug, Error)]
@@ -83,7 +80,7 @@ pub struct Numbers {
     file: File,
     path: PathBuf,
     /// Id of the journal that the numbers are of; zeros: it is not known.
-    journal: Cell<[u8; 16]>,
+    journal: [u8; 16],
     next_in: u64,
     sent: Vec<Sent>,
     /// Reports that were sent before the last reset.
@@ -92,7 +89,8 @@ pub struct Numbers {
     names: [String; 3],
     /// Number of the report that is sent next, from 0.
     next_report: u64,
-    sending: Sending,
+    /// Time of sending, if the next message is that report.
+    sending_ns: Option<u64>,
     /// Last messages of the session itself, which may wait for room.
     others: VecDeque<(u64, Vec<u8>)>,
 }
@@ -125,14 +123,14 @@ impl Numbers {
         let mut numbers = Numbers {
             file,
             path: path.to_owned(),
-            journal: Cell::new(NO_JOURNAL),
+            journal: NO_JOURNAL,
             next_in: 1,
             sent: Vec::new(),
             before_reset: 0,
             reports: Rc::clone(reports),
             names: [&settings.begin_string, &settings.sender, &settings.target].map(Clone::clone),
             next_report: 0,
-            sending: Sending::default(),
+            sending_ns: None,
             others: VecDeque::new(),
         };
         let last_boot = numbers.load().map_err(failed)?;
@@ -154,7 +152,7 @@ impl Numbers {
     /// # Errors
     /// The numbers belong to another journal. A journal that began after their last use is a new journal of the same
     /// engine.
-    pub fn check_journal(&self) -> Result<(), OpenError> {
+    pub fn check_journal(&mut self) -> Result<(), OpenError> {
         let reports = self.reports.borrow();
         let Some(found) = reports.journal() else {
             return Ok(());
@@ -162,12 +160,12 @@ impl Numbers {
         let used = self.sent.iter().filter(|sent| sent.report > 0);
         let used_ns = used.map(|sent| sent.at_ns).max();
         let is_newer = reports.began_ns().is_none_or(|began| used_ns < Some(began));
-        let own = self.journal.get();
+        let own = self.journal;
         if own != NO_JOURNAL && own != found && !is_newer {
             let path = self.path.clone();
             return Err(OpenError::Other { path, found, own });
         }
-        self.journal.set(found);
+        self.journal = found;
         Ok(())
     }
 
@@ -175,11 +173,9 @@ impl Numbers {
     ///
     /// # Errors
     /// As for `check_journal`, or the file cannot be written.
-    pub fn continue_journal(&self) -> Result<(), OpenError> {
+    pub fn continue_journal(&mut self) -> Result<(), OpenError> {
         self.check_journal()?;
-        let written = self
-            .file
-            .write_all_at(&self.journal.get(), JOURNAL_AT as u64);
+        let written = self.file.write_all_at(&self.journal, JOURNAL_AT as u64);
         written.map_err(|error| OpenError::System(self.path.clone(), error))
     }
 
@@ -193,9 +189,9 @@ impl Numbers {
         report < self.before_reset
     }
 
-    /// Cell in which the owner sets the report that is being sent.
-    pub fn sending(&self) -> Sending {
-        Rc::clone(&self.sending)
+    /// The next message is the next report, sent at this time; `None`: the session did not take it.
+    pub fn set_sending(&mut self, at_ns: Option<u64>) {
+        self.sending_ns = at_ns;
     }
 
     /// Reads the file: the boot in its head, this one's if it is new; `None` if it is not such a file.
@@ -215,7 +211,7 @@ impl Numbers {
         self.next_in = word(&head, 1).max(1);
         self.before_reset = word(&head, 2);
         let journal = &head[JOURNAL_AT..JOURNAL_AT + 16];
-        self.journal.set(journal.try_into().expect("sixteen bytes"));
+        self.journal = journal.try_into().expect("sixteen bytes");
         // A record that a crash of the host cut off does not count.
         let mut bytes = vec![0; ((length - HEAD) / RECORD * RECORD) as usize];
         self.file.read_exact_at(&mut bytes, HEAD)?;
@@ -236,7 +232,7 @@ impl Numbers {
         for (place, value) in [self.next_in, self.before_reset, boot].iter().enumerate() {
             head[8 * (place + 1)..8 * (place + 2)].copy_from_slice(&value.to_le_bytes());
         }
-        head[JOURNAL_AT..JOURNAL_AT + 16].copy_from_slice(&self.journal.get());
+        head[JOURNAL_AT..JOURNAL_AT + 16].copy_from_slice(&self.journal);
         self.file.write_all_at(&head, 0)
     }
 
@@ -273,9 +269,10 @@ impl Store for Numbers {
     }
 
     fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
-        let sent = match self.sending.take() {
+        let sent = match self.sending_ns.take() {
             None => Sent::default(),
-            Some((number, at_ns)) => {
+            Some(at_ns) => {
+                let number = self.next_report;
                 let reports = self.reports.borrow();
                 let report = reports.get(number).expect("what is sent is a report");
                 let again = if self.is_again(number) { AGAIN } else { 0 };
