@@ -21,7 +21,7 @@ use touchline_net::stream::Error;
 use touchline_session::Secret;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, MessageTooLong, ResendPolicy, Role,
-    SendError, Session, Settings,
+    SendError, SequenceFault, Session, Settings,
 };
 use touchline_types::ReceiveTime;
 use touchline_wire::fix::Encoder;
@@ -50,8 +50,15 @@ pub enum Said {
     Nothing,
     /// Logged on; `true`: both numbers began again at 1.
     Up(bool),
-    /// Lost, why, and when the next connection follows, milliseconds.
-    Down(String, u64),
+    /// Lost.
+    Down {
+        /// Why.
+        why: String,
+        /// Whose sequence numbers do not fit, if that is why.
+        numbers: Option<SequenceFault>,
+        /// Time until the next connection, milliseconds.
+        retry_ms: u64,
+    },
     /// Attempts to connect fail: where, why, how many, and when the next one follows, milliseconds.
     NotConnected(String, u64),
     /// A message of the application is in [`OrderSession::message_mut`].
@@ -69,6 +76,18 @@ pub enum Said {
     /// Number of times that bytes of the bank were not a FIX message, or a message with a wrong length or checksum;
     /// they were skipped.
     Garbled(u64),
+}
+
+#[cfg(test)]
+impl Said {
+    /// The connection was lost.
+    pub fn cut() -> Said {
+        Said::Down {
+            why: "cut".to_owned(),
+            numbers: None,
+            retry_ms: 1,
+        }
+    }
 }
 
 /// A gap in the numbers of the bank's messages.
@@ -117,7 +136,9 @@ pub struct OrderSession<L> {
     sent: Sent,
     /// Numbers that the journal has.
     journaled: (u64, u64),
+    /// Text of the bank's Logout, and what it says of our numbers.
     text: String,
+    numbers: Option<SequenceFault>,
     is_stopping: bool,
     /// Why we end the connection before everything of the bank is read.
     cut: Option<&'static str>,
@@ -176,6 +197,7 @@ impl<L: Link> OrderSession<L> {
             sent: Sent::default(),
             journaled: numbers.both(),
             text: String::new(),
+            numbers: None,
             is_stopping: false,
             cut: None,
         }
@@ -255,6 +277,7 @@ impl<L: Link> OrderSession<L> {
                 session,
                 message,
                 text,
+                numbers,
                 gap_end,
                 ..
             } = self;
@@ -288,7 +311,10 @@ impl<L: Link> OrderSession<L> {
                         is_catching_up: session.is_catching_up(),
                     });
                 }
-                Some(Event::LoggedOut(received)) => *text = text_of(&received),
+                Some(Event::LoggedOut(received)) => {
+                    *text = text_of(&received);
+                    *numbers = SequenceFault::of_logout(&received);
+                }
                 Some(Event::TooLong(message)) => return Said::TooLong(message),
                 // The session's numbers start again at 1.
                 Some(Event::Restarted) => *gap_end = 0,
@@ -486,14 +512,20 @@ impl<L: Link> OrderSession<L> {
             text => format!("{why}: {text}"),
         };
         let why = self.logon.withheld(why);
+        let said = self.numbers.take();
+        let numbers = reason.and_then(SequenceFault::of_reason).or(said);
         let why = match self.attempts.ended(&why, lasted_ns, cut.is_some(), time) {
             Some(count) if !self.is_stopping => {
                 let evidence = self.logon.withheld(evidence);
-                repeated(why, count, &evidence, reason, self.logon.reset)
+                repeated(why, count, &evidence, numbers, self.logon.reset)
             }
             _ => why,
         };
-        Said::Down(why, self.attempts.retry_ms(time))
+        Said::Down {
+            why,
+            numbers,
+            retry_ms: self.attempts.retry_ms(time),
+        }
     }
 }
 

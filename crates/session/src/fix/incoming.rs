@@ -8,6 +8,7 @@ use super::logon::{self, Logons, RESET_WITH_ANOTHER_NUMBER, Terms};
 use super::out_of_order::OutOfOrderQueue;
 use super::parsed_header::{Fault, ParsedHeader, field};
 use super::phase::State;
+use super::sequence_fault::TOO_LOW;
 use super::{Checks, DisconnectReason, Role, Settings, Store};
 use std::ops::Range;
 use touchline_wire::fix::{
@@ -555,7 +556,7 @@ fn refuse_logon<S: Store>(link: &mut Link<S>, why: &'static str) {
 /// decide.
 fn end_sequence_too_low<S: Store>(link: &mut Link<S>, number: u64) {
     let expected = link.sequencer().next_in();
-    let text = format!("MsgSeqNum too low, expecting {expected} but received {number}");
+    let text = format!("{TOO_LOW}, expecting {expected} but received {number}");
     link.send_logout(text.as_bytes());
     link.close(DisconnectReason::SequenceTooLow);
 }

@@ -315,6 +315,7 @@ mod tests {
         let lost = |retry_ms| Incident::SessionDown {
             bank: bank(),
             why: text(),
+            numbers: None,
             retry_ms,
         };
         let rejected = |is_ours| Incident::Rejected {

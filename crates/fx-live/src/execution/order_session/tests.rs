@@ -175,7 +175,7 @@ fn a_gap_is_told_once_and_not_as_an_alarm_behind_a_logon() {
     rig.put(8, "8", &REPORT);
     assert_eq!(rig.said(), [gap(6, 7, false)]);
     *rig.wire.is_closed.borrow_mut() = true;
-    assert!(matches!(rig.said()[..], [Said::Down(..)]));
+    assert!(matches!(rig.said()[..], [Said::Down { .. }]));
     rig.log_on(10);
     rig.put(11, "8", &REPORT);
     assert_eq!(rig.said(), [Said::Up(false), gap(6, 10, true)]);
@@ -254,7 +254,12 @@ fn a_message_of_another_session_is_rejected_and_ends_this_one() {
     rig.put(3, "5", &[]);
     assert_eq!(rig.said(), []);
     rig.time.mono_ns += 2 * FLUSH_NS;
-    assert_eq!(rig.said(), [Said::Down("logout".to_owned(), 100)]);
+    let down = Said::Down {
+        why: "logout".to_owned(),
+        numbers: None,
+        retry_ms: 100,
+    };
+    assert_eq!(rig.said(), [down]);
 }
 
 impl Rig {
@@ -379,7 +384,7 @@ fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
     let downs: Vec<(String, u64)> = said
         .into_iter()
         .filter_map(|said| match said {
-            Said::Down(why, pause_ms) => Some((why, pause_ms)),
+            Said::Down { why, retry_ms, .. } => Some((why, retry_ms)),
             _ => None,
         })
         .collect();
@@ -417,7 +422,7 @@ fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
         rig.said();
         rig.time.mono_ns += 1_000_000_000;
         downs.extend(rig.lose().into_iter().filter_map(|said| match said {
-            Said::Down(why, pause_ms) => Some((why, pause_ms)),
+            Said::Down { why, retry_ms, .. } => Some((why, retry_ms)),
             _ => None,
         }));
     }
@@ -524,6 +529,39 @@ fn a_message_that_is_too_long_is_told_and_skipped() {
     assert_eq!(*missing, gap(2, 2, false));
 }
 
+/// Whose sequence numbers do not fit is decided by the session about the bank's, and by the bank's Logout about ours; a Logout
+/// counts for its own connection alone.
+#[test]
+fn sequence_numbers_that_do_not_fit_have_an_owner() {
+    let mut rig = Rig::with("", Numbers::new(9, 9));
+    let mut numbers_of = |number, msg_type, fields: &[(u32, &str)]| {
+        rig.begin();
+        rig.put(number, msg_type, fields);
+        let mut said = rig.said();
+        rig.time.mono_ns += 2 * FLUSH_NS;
+        said.extend(rig.said());
+        match said.pop() {
+            Some(Said::Down { numbers, .. }) => numbers,
+            other => panic!("{other:?}"),
+        }
+    };
+    let logon = [(98, "0"), (108, "10")];
+    let theirs = Some(SequenceFault::TheirsTooLow);
+    let ours = Some(SequenceFault::OursTooLow);
+    let unclear = Some(SequenceFault::Unclear);
+    assert_eq!(numbers_of(1, "A", &logon), theirs);
+    assert_eq!(
+        numbers_of(9, "5", &[(58, "MsgSeqNum too low, expecting 12")]),
+        ours
+    );
+    assert_eq!(
+        numbers_of(10, "5", &[(58, "the client's MsgSeqNum is too low")]),
+        ours
+    );
+    assert_eq!(numbers_of(11, "5", &[(58, "bad MsgSeqNum")]), unclear);
+    assert_eq!(numbers_of(12, "5", &[(58, "pause")]), None);
+}
+
 /// A bank that refuses some Logons, as during its pause, and then accepts one: its Logouts do not count as lost
 /// messages of the session before, which would make open orders unknown.
 #[test]
@@ -532,11 +570,11 @@ fn refused_logons_leave_no_gap() {
     rig.log_on(1);
     assert_eq!(rig.said(), [Said::Up(false)]);
     *rig.wire.is_closed.borrow_mut() = true;
-    assert!(matches!(rig.said()[..], [Said::Down(..)]));
+    assert!(matches!(rig.said()[..], [Said::Down { .. }]));
     for number in 2..5 {
         rig.begin();
         rig.put(number, "5", &[(58, "pause")]);
-        assert!(matches!(rig.said()[..], [Said::Down(..)]), "{number}");
+        assert!(matches!(rig.said()[..], [Said::Down { .. }]), "{number}");
         assert_eq!(rig.session.numbers().1, number + 1);
     }
     rig.log_on(5);

@@ -2,7 +2,7 @@
 
 use crate::execution::config::Reset;
 use touchline_session::Secret;
-use touchline_session::fix::DisconnectReason;
+use touchline_session::fix::SequenceFault;
 use touchline_types::text::is_visible;
 use touchline_wire::fix::{Message, tag};
 
@@ -14,15 +14,14 @@ pub(super) fn repeated(
     why: String,
     count: u32,
     evidence: &str,
-    reason: Option<DisconnectReason>,
+    numbers: Option<SequenceFault>,
     reset: Reset,
 ) -> String {
     let mut text = format!("{why}; for the same reason {count} times in a row");
     if !evidence.is_empty() {
         text.push_str(&format!("; the bank sends {evidence}"));
     }
-    let is_number = reason == Some(DisconnectReason::SequenceTooLow) || why.contains("MsgSeqNum");
-    if is_number && reset == Reset::Never {
+    if numbers.is_some() && reset == Reset::Never {
         text.push_str(
             "; if the bank's numbers begin again at 1 at its end of day, set reset = \"logon\" in its [[sessions]]",
         );

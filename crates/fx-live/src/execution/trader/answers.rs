@@ -141,7 +141,7 @@ fn a_refusal_by_a_limit_names_the_limit_and_the_value() {
 #[test]
 fn an_enable_in_the_instant_of_the_call_is_answered_as_such() {
     let (mut core, mut time) = engine(&[("status_final", "true\nmass_status = false")]);
-    core.said(0, Said::Down("cut".to_owned(), 1), time);
+    core.said(0, Said::cut(), time);
     core.handle(time, &Input::Desk(Desk::Reboot { epoch: 2 }));
     core.said(0, Said::Up(false), time);
     assert!(

@@ -3,6 +3,7 @@
 use crate::compose::KindRefused;
 use std::fmt;
 use touchline_fx_events::event::{Alarm, RunAlarm};
+use touchline_session::fix::SequenceFault;
 use touchline_types::Id;
 
 /// An incident for the log.
@@ -21,6 +22,8 @@ pub enum Incident {
         bank: String,
         /// Why.
         why: String,
+        /// Whose sequence numbers do not fit, if that is why.
+        numbers: Option<SequenceFault>,
         /// Milliseconds until the next connection; none if the engine had logged out.
         retry_ms: Option<u64>,
     },
@@ -308,17 +311,18 @@ impl Incident {
 }
 
 /// Cure for sequence numbers that do not fit: without it each attempt fails in the same way.
-fn numbers_cure(why: &str) -> &'static str {
-    if why.contains("MsgSeqNum is too low") {
-        return "; the bank has begun its numbers again and the journal continues its own: agree on a reset (141=Y) with the bank, or \
-                start a new journal. A `touchline sim bank` without --store begins again at each start: remove the journal too";
+fn numbers_cure(numbers: Option<SequenceFault>) -> &'static str {
+    match numbers {
+        Some(SequenceFault::TheirsTooLow) => {
+            "; the bank has begun its numbers again and the journal continues its own: agree on a reset (141=Y) with the bank, or \
+             start a new journal. A `touchline sim bank` without --store begins again at each start: remove the journal too"
+        }
+        Some(SequenceFault::OursTooLow) => {
+            "; the bank continues its numbers and the journal is new or lost some: agree on a reset (141=Y) with the bank. A \
+             `touchline sim bank` begins again when it is started again, with --store in an empty folder"
+        }
+        Some(SequenceFault::Unclear) | None => "",
     }
-    // The words of our own sessions; banks use them too.
-    if why.contains("MsgSeqNum too low") {
-        return "; the bank continues its numbers and the journal is new or lost some: agree on a reset (141=Y) with the bank. A \
-                `touchline sim bank` begins again when it is started again, with --store in an empty folder";
-    }
-    ""
 }
 
 impl fmt::Display for Incident {
@@ -336,14 +340,17 @@ impl fmt::Display for Incident {
                 bank,
                 why,
                 retry_ms: None,
+                ..
             } => {
                 write!(f, "order session of {bank} has ended: {why}")
             }
-            Incident::SessionDown { bank, why, .. } => {
+            Incident::SessionDown {
+                bank, why, numbers, ..
+            } => {
                 write!(
                     f,
                     "order session of {bank} was lost: {why}; its orders are unknown until it is up{}",
-                    numbers_cure(why)
+                    numbers_cure(*numbers)
                 )
             }
             Incident::NotConnected {

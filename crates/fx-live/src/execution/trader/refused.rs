@@ -26,7 +26,7 @@ fn with_room(room: usize) -> (Core<Host, Nothing>, ReceiveTime) {
 fn trade(room: usize) -> (Vec<Stored>, Core<Host, Nothing>) {
     let (mut core, time) = with_room(room);
     show(&mut core, time, 1_099_500_000);
-    core.said(0, Said::Down("cut".to_owned(), 1), time);
+    core.said(0, Said::cut(), time);
     core.watch_journal(time);
     let records = std::mem::take(&mut core.recorder.out_mut().records);
     (records, core)
@@ -63,7 +63,7 @@ fn no_record_follows_one_that_the_journal_refused() {
     let refused = core.recorder.append(time.wall_ns, &numbers).err();
     assert_eq!(refused, Some(Refused::NoSegment));
     core.recorder.out_mut().room = usize::MAX;
-    core.said(0, Said::Down("cut".to_owned(), 1), time);
+    core.said(0, Said::cut(), time);
     assert_eq!(core.recorder.out().records, []);
     assert!(core.engine.trading().is_killed());
 }

@@ -26,7 +26,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         let is_up = match said {
             Said::Up(_) => Some(true),
-            Said::Down(..) => Some(false),
+            Said::Down { .. } => Some(false),
             _ => None,
         };
         let is_of_every_message = matches!(
@@ -202,9 +202,14 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
     Some(match said {
         Said::Nothing | Said::Message | Said::Garbled(_) | Said::Skipped(_) => return None,
         Said::Up(is_restarted) => Incident::SessionUp { bank, is_restarted },
-        Said::Down(why, retry_ms) => Incident::SessionDown {
+        Said::Down {
+            why,
+            numbers,
+            retry_ms,
+        } => Incident::SessionDown {
             bank,
             why,
+            numbers,
             retry_ms: (!is_asked).then_some(retry_ms),
         },
         Said::NotConnected(why, retry_ms) => Incident::NotConnected {

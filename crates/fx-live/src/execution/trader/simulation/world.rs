@@ -16,6 +16,7 @@ use crate::compose::InputTime;
 use crate::execution::config::SyncMode;
 use crate::execution::desk::Gate;
 use crate::execution::recovery::{Recovered, recover_from};
+use crate::execution::trader::Incident;
 use crate::execution::trader::carry::Core;
 use silence::{Given, Silences};
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ use touchline_fx::setup::Setup;
 use touchline_journal::{Mode, SimulatedJournal, State};
 use touchline_lab::bank::CONTRADICTED;
 use touchline_lab::random::Random;
+use touchline_session::fix::SequenceFault;
 use touchline_transport::clock::WallWatch;
 use touchline_types::{Id, ReceiveTime};
 
@@ -471,7 +473,8 @@ impl World {
             let watch = &mut self.machine.borrow_mut().watch;
             let text = incident.to_string();
             watch.note(mono_ns, || text.clone());
-            if text.contains("MsgSeqNum too low") {
+            let ours = Some(SequenceFault::OursTooLow);
+            if matches!(incident, Incident::SessionDown { numbers, .. } if numbers == ours) {
                 watch.fail(format!("a number was used twice: {text}"));
             }
         }
