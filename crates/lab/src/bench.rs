@@ -39,6 +39,24 @@ const QUANTILES: [(&str, f64); 5] = [
 ];
 
 impl Statistics {
+    /// Statistics of a subject without a payload.
+    pub fn new(bench: &'static str, subject: impl Into<String>, histogram: Histogram<u64>) -> Self {
+        Statistics {
+            bench,
+            subject: subject.into(),
+            payload_bytes: 0,
+            histogram,
+        }
+    }
+
+    /// The same with payloads of this many bytes on average.
+    pub fn of_bytes(self, payload_bytes: u64) -> Self {
+        Statistics {
+            payload_bytes,
+            ..self
+        }
+    }
+
     /// The statistics as JSON.
     pub fn to_json(&self) -> Value {
         let mut line = json!({

@@ -2,16 +2,12 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
-use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use std::hint::black_box;
 use touchline_book::{ApplyResult, PriceBook};
-use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::ipc::Folder;
 use touchline_lab::random::Random;
 use touchline_transport::Publish;
-use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Instrument, LevelChange, LevelEvent, Place, Price,
@@ -66,15 +62,15 @@ enum Where {
 }
 
 /// Name, location of the changes, and whether they are published.
-const SUBJECTS: [(&str, Where, bool); 8] = [
-    ("few", Where::Few, false),
-    ("deep-near", Where::Near, false),
-    ("deep-uniform", Where::Uniform, false),
-    ("deep-far", Where::Far, false),
-    ("few-published", Where::Few, true),
-    ("deep-near-published", Where::Near, true),
-    ("deep-uniform-published", Where::Uniform, true),
-    ("deep-far-published", Where::Far, true),
+const SUBJECTS: [(&str, (Where, bool)); 8] = [
+    ("few", (Where::Few, false)),
+    ("deep-near", (Where::Near, false)),
+    ("deep-uniform", (Where::Uniform, false)),
+    ("deep-far", (Where::Far, false)),
+    ("few-published", (Where::Few, true)),
+    ("deep-near-published", (Where::Near, true)),
+    ("deep-uniform-published", (Where::Uniform, true)),
+    ("deep-far-published", (Where::Far, true)),
 ];
 
 const INSTRUMENT: Instrument = Instrument(0);
@@ -87,34 +83,22 @@ const CYCLE: usize = 64 * BATCH;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
-    let clock = run.clock();
-    let mut histograms = SUBJECTS.map(|_| latency_histogram());
-    for round in with_progress(0..arguments.rounds) {
-        for ((_, place, published), histogram) in SUBJECTS.iter().zip(&mut histograms) {
+    let run = Run::begin_on(arguments.cpus, &arguments.common)?;
+    let lines = run.alternate(
+        "book",
+        arguments.rounds,
+        &SUBJECTS,
+        |round, (place, is_published), into| {
             let mut subject = Subject::new(*place, arguments.levels, u64::from(round))?;
-            let mut bus = published
+            let mut bus = is_published
                 .then(|| Bus::new(arguments.levels, &subject.book))
                 .transpose()?;
             for batch in 0..arguments.samples as usize {
-                let begin = ticks();
-                subject.batch(batch, bus.as_mut())?;
-                let end = ticks();
-                histogram.saturating_record(clock.between_ns(begin, end) / BATCH as u64);
+                run.sample(into, BATCH as u64, || subject.batch(batch, bus.as_mut()))?;
             }
-            bus.as_ref().map_or(Ok(()), Bus::has_every_image)?;
-        }
-    }
-    let lines = SUBJECTS.iter().zip(histograms);
-    let lines: Vec<_> = lines
-        .map(|((subject, ..), histogram)| Statistics {
-            bench: "book",
-            subject: (*subject).to_owned(),
-            payload_bytes: 0,
-            histogram,
-        })
-        .collect();
+            bus.as_ref().map_or(Ok(()), Bus::has_every_image)
+        },
+    )?;
     let head = format!(
         "books of {} levels a side, and of 10; one change, the mean of {BATCH} timed together, on processor {}",
         arguments.levels, arguments.cpus

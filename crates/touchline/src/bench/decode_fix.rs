@@ -4,18 +4,13 @@
 //! numbers. Subjects alternate in one run: SIMD scan, scalar scan, and QuickFIX if it was built. A sample is the mean
 //! of a batch, because one message takes less time than the clock resolves.
 
-use super::ipc::failure;
 use super::run::{Common, Run};
-use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::pin;
-use touchline_transport::clock::{Clock, ticks};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
     Encoder, Frame, Header, LastSecond, Malformed, Precision, frame_with, timestamp,
@@ -70,30 +65,25 @@ struct Sample {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
+    let run = Run::begin_on(arguments.cpus, &arguments.common)?;
     let mut lines = Vec::new();
     for sample in samples() {
-        let mut histograms = [(); 3].map(|()| latency_histogram());
-        for _ in with_progress(0..arguments.rounds) {
-            arguments.measure::<Vectors>(&sample, &mut histograms[0])?;
-            arguments.measure::<Words>(&sample, &mut histograms[1])?;
-            if let (Some(program), Some(dictionary)) = (&arguments.quickfix, &arguments.dictionary)
-            {
-                arguments.rival(program, dictionary, &sample, &mut histograms[2])?;
-            }
-        }
-        let subjects = ["touchline-fix", "touchline-fix-words", "quickfix"];
-        for (subject, histogram) in subjects.iter().zip(histograms) {
-            if !histogram.is_empty() {
-                lines.push(Statistics {
-                    bench: "decode-fix",
-                    subject: format!("{subject}-{}", sample.name),
-                    payload_bytes: sample.bytes.len() as u64,
-                    histogram,
-                });
-            }
-        }
+        let subjects = ["touchline-fix", "touchline-fix-words", "quickfix"]
+            .map(|subject| (format!("{subject}-{}", sample.name), subject));
+        let measured = run.alternate(
+            "decode-fix",
+            arguments.rounds,
+            &subjects,
+            |_, subject, into| match *subject {
+                "touchline-fix" => arguments.measure::<Vectors>(&sample, &run, into),
+                "touchline-fix-words" => arguments.measure::<Words>(&sample, &run, into),
+                _ => arguments.rival(&sample, into),
+            },
+        )?;
+        let measured = measured
+            .into_iter()
+            .filter(|line| !line.histogram.is_empty());
+        lines.extend(measured.map(|line| line.of_bytes(sample.bytes.len() as u64)));
     }
     let ratio = |number: usize| format!(" {:>9.2}", p50_ratio(&lines, number));
     let what = format!(
@@ -113,31 +103,30 @@ fn p50_ratio(lines: &[Statistics], number: usize) -> f64 {
 }
 
 impl Arguments {
-    fn measure<S: Scan>(&self, sample: &Sample, into: &mut Histogram<u64>) -> Result<(), Failure> {
-        let (clock, mut last) = (Clock::calibrated(), LastSecond::default());
-        for _ in 0..self.samples {
-            let begin = ticks();
-            for _ in 0..BATCH {
-                let entries = one_message::<S>(black_box(&sample.bytes), &mut last);
-                let entries = entries.map_err(Failure::run)?;
-                if entries != sample.entries {
-                    return Err(Failure::run(format!("{entries} entries were decoded")));
-                }
-            }
-            let batch_ns = clock.between_ns(begin, ticks());
-            into.saturating_record(batch_ns / u64::from(BATCH));
-        }
-        Ok(())
-    }
-
-    /// Batches of QuickFIX: nanoseconds of each, one a line.
-    fn rival(
+    fn measure<S: Scan>(
         &self,
-        program: &Path,
-        dictionary: &Path,
         sample: &Sample,
+        run: &Run,
         into: &mut Histogram<u64>,
     ) -> Result<(), Failure> {
+        let mut last = LastSecond::default();
+        let mut batch = || {
+            (0..BATCH).try_for_each(|_| {
+                let entries = one_message::<S>(black_box(&sample.bytes), &mut last);
+                match entries.map_err(Failure::run)? {
+                    entries if entries == sample.entries => Ok(()),
+                    entries => Err(Failure::run(format!("{entries} entries were decoded"))),
+                }
+            })
+        };
+        (0..self.samples).try_for_each(|_| run.sample(into, u64::from(BATCH), &mut batch))
+    }
+
+    /// Batches of QuickFIX, if it is measured: nanoseconds of each, one a line.
+    fn rival(&self, sample: &Sample, into: &mut Histogram<u64>) -> Result<(), Failure> {
+        let (Some(program), Some(dictionary)) = (&self.quickfix, &self.dictionary) else {
+            return Ok(());
+        };
         let file = tempfile(&sample.bytes)?;
         let output = Command::new(program)
             .args([dictionary, &file])

@@ -342,12 +342,8 @@ impl Samples {
 fn report(run: &Run, stretch: &Stretch, rounds: Rounds) -> Result<(), Failure> {
     let Rounds { marked, bare, bus } = rounds;
     let payload_bytes = stretch.packet_bytes();
-    let statistics = |subject: &str, histogram| Statistics {
-        bench: "event",
-        subject: subject.to_owned(),
-        payload_bytes,
-        histogram,
-    };
+    let statistics =
+        |subject, histogram| Statistics::new("event", subject, histogram).of_bytes(payload_bytes);
     let mean = |histogram: &Histogram<u64>| histogram.mean();
     let trace_ns = mean(&marked.packet) - mean(&bare.packet);
     let bus_ns = mean(&bus.packet) - mean(&marked.packet);

@@ -8,7 +8,6 @@ mod live;
 use super::fx_banks::{all_quotes, quote_of};
 use super::ipc::failure;
 use super::run::{Common, Run};
-use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use live::Profile;
@@ -18,9 +17,8 @@ use touchline_fx_live::compose::{Composer, Config};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bank::guards::BANK_OFF;
 use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::ipc::Folder;
 use touchline_lab::random::Random;
-use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange, Side};
 
@@ -79,6 +77,8 @@ pub struct Arguments {
     common: Common,
 }
 
+/// Name of the benchmark.
+const BENCH: &str = "fx-compose";
 /// Distance of a bank's best price from the mid at least, ticks.
 const BEST: i64 = 1;
 
@@ -106,29 +106,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn in_memory(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
-    let clock = run.clock();
-    let mut histograms = SUBJECTS.map(|_| latency_histogram());
-    for round in with_progress(0..arguments.rounds) {
-        for ((_, change), histogram) in SUBJECTS.iter().zip(&mut histograms) {
-            let mut bench = Bench::new(arguments, u64::from(round))?;
-            for sample in 0..arguments.samples {
-                bench.prepare(*change);
-                let begin = ticks();
-                bench.change();
-                let end = ticks();
-                // The first ones take pages of memory and warm the caches.
-                if sample >= arguments.samples / 20 {
-                    histogram.saturating_record(clock.between_ns(begin, end));
-                }
-            }
+    let run = Run::begin_on(arguments.cpus, &arguments.common)?;
+    let lines = run.alternate(BENCH, arguments.rounds, &SUBJECTS, |round, change, into| {
+        let mut bench = Bench::new(arguments, u64::from(round))?;
+        let mut warming = latency_histogram();
+        for sample in 0..arguments.samples {
+            bench.prepare(*change);
+            // The first ones take pages of memory and warm the caches.
+            let is_warm = sample >= arguments.samples / 20;
+            let into = if is_warm { &mut *into } else { &mut warming };
+            run.sample(into, 1, || bench.change());
         }
-    }
-    let lines = SUBJECTS.iter().zip(histograms);
-    let lines: Vec<_> = lines
-        .map(|((subject, _), histogram)| row(*subject, histogram))
-        .collect();
+        Ok(())
+    })?;
     let head = format!(
         "{} banks with {} tiers a side, one pair; a change of one bank, composite published, on processor {}",
         arguments.banks, arguments.tiers, arguments.cpus
@@ -138,12 +128,7 @@ fn in_memory(arguments: &Arguments) -> Result<(), Failure> {
 
 /// A row of the table.
 fn row(subject: impl Into<String>, histogram: Histogram<u64>) -> Statistics {
-    Statistics {
-        bench: "fx-compose",
-        subject: subject.into(),
-        payload_bytes: 0,
-        histogram,
-    }
+    Statistics::new(BENCH, subject, histogram)
 }
 
 struct Bench {

@@ -109,8 +109,7 @@ const TAIL_BYTES: u64 = 64 << 20;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus.0).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
+    let run = Run::begin_on(arguments.cpus.0, &arguments.common)?;
     match arguments.kill {
         true => kill::run(arguments, &run),
         false => path(arguments, &run),
@@ -132,10 +131,10 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
             arguments,
             &mut rig,
             arguments.samples,
-            &clock,
+            run,
             &mut host,
-            |clock| {
-                send.saturating_record(bare.sample(clock)?);
+            || {
+                send.saturating_record(bare.sample(&clock)?);
                 Ok(())
             },
         )?;
@@ -143,14 +142,9 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
         if arguments.syncs > 0 {
             let place = Place::new(arguments, "disk")?;
             let mut rig = place.open(arguments, true, seed)?;
-            measure(
-                arguments,
-                &mut rig,
-                arguments.syncs,
-                &clock,
-                &mut disk,
-                |_| Ok(()),
-            )?;
+            measure(arguments, &mut rig, arguments.syncs, run, &mut disk, || {
+                Ok(())
+            })?;
             end(rig)?;
             let file = place.disk.path().join("bare");
             bare_fdatasync(&file, RECORD_BYTES, arguments.syncs, &clock, &mut fdatasync)?;
@@ -180,11 +174,10 @@ fn measure(
     arguments: &Arguments,
     rig: &mut Rig,
     samples: u64,
-    clock: &Clock,
+    run: &Run,
     rows: &mut Rows,
-    mut beside: impl FnMut(&Clock) -> std::io::Result<()>,
+    mut beside: impl FnMut() -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let pause_ns = (arguments.pause_us.max(0.0) * 1e3) as u64;
     // The first ones take pages of memory and warm the caches.
     let warm = samples / 20;
     for sample in 0..samples + warm {
@@ -195,7 +188,7 @@ fn measure(
             for path in rig.trader.paths() {
                 is_sent = true;
                 if sample >= warm {
-                    rows.record(clock, path, begin);
+                    rows.record(&run.clock(), path, begin);
                 }
             }
         }
@@ -204,10 +197,8 @@ fn measure(
             return Err(Failure::run(format!("a burst made no order; {why}")));
         }
         rig.settle().map_err(failed)?;
-        beside(clock).map_err(Failure::run)?;
-        while clock.between_ns(begin, ticks()) < pause_ns {
-            std::hint::spin_loop();
-        }
+        beside().map_err(Failure::run)?;
+        run.pause(begin, arguments.pause_us);
     }
     Ok(())
 }
@@ -242,12 +233,7 @@ impl Rows {
 }
 
 fn row(subject: impl Into<String>, histogram: Histogram<u64>) -> Statistics {
-    Statistics {
-        bench: "fx-trade",
-        subject: subject.into(),
-        payload_bytes: 0,
-        histogram,
-    }
+    Statistics::new("fx-trade", subject, histogram)
 }
 
 /// Directories of a rig; removed on drop.

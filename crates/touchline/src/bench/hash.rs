@@ -1,18 +1,12 @@
 //! `touchline bench hash`: cost of the keyed hash of an order's key.
 
-use super::ipc::failure;
 use super::run::{Common, Run};
-use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use touchline_book::OrderBooks;
-use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::pin;
 use touchline_lab::random::Random;
-use touchline_transport::clock::ticks;
 use touchline_types::hash::HashKeys;
 use touchline_types::{Instrument, OrderAction, OrderEvent, Price, Quantity, Side};
 
@@ -57,7 +51,13 @@ pub struct Arguments {
 /// Hashes or changes of one sample.
 const BATCH: usize = 32;
 
-const SUBJECTS: [&str; 4] = ["fixed", "keyed", "siphash", "order-change"];
+/// Name and number of each subject.
+const SUBJECTS: [(&str, usize); 4] = [
+    ("fixed", 0),
+    ("keyed", 1),
+    ("siphash", 2),
+    ("order-change", 3),
+];
 
 const INSTRUMENT: Instrument = Instrument(0);
 
@@ -66,38 +66,21 @@ const CONSTANT: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
-    let clock = run.clock();
-    let mut histograms = SUBJECTS.map(|_| latency_histogram());
+    let run = Run::begin_on(arguments.cpus, &arguments.common)?;
     let mut subjects = Subjects::new(arguments.orders)?;
-    for _ in with_progress(0..arguments.rounds) {
-        for (subject, histogram) in histograms.iter_mut().enumerate() {
-            for _ in 0..arguments.samples {
-                subjects.draw();
-                let begin = ticks();
-                subjects.sample(subject)?;
-                let end = ticks();
-                histogram.saturating_record(clock.between_ns(begin, end));
-            }
-        }
-    }
-    let statistics = SUBJECTS.iter().zip(histograms);
-    let statistics: Vec<_> = statistics
-        .map(|(subject, histogram)| Statistics {
-            bench: "hash",
-            subject: (*subject).to_owned(),
-            payload_bytes: 0,
-            histogram,
+    let lines = run.alternate("hash", arguments.rounds, &SUBJECTS, |_, subject, into| {
+        (0..arguments.samples).try_for_each(|_| {
+            subjects.draw();
+            run.sample(into, 1, || subjects.sample(*subject))
         })
-        .collect();
+    })?;
     let head = format!(
         "{} orders, {} bytes each; {BATCH} hashes or changes in a row, on processor {}",
         arguments.orders,
         subjects.books.bytes() / subjects.books.len(),
         arguments.cpus
     );
-    run.report(&head, &statistics)
+    run.report(&head, &lines)
 }
 
 /// The hashes, a book, and the orders of the next sample.

@@ -1,7 +1,7 @@
 //! `touchline bench ipc-rtt`: round trip of a message between two processes.
 
 use super::ipc::{Field, Group, failure, start};
-use super::run::Run;
+use super::run::{Run, merged};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -9,7 +9,7 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::ring::PAYLOAD_BYTES_MAX;
 use touchline_lab::bench::ipc::rival::Rival;
-use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin, ring};
+use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, ring};
 
 /// Round trip of a message between two processes, through shared memory.
 ///
@@ -66,8 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             rounds: Vec::new(),
         })
         .collect();
-    pin(arguments.field.cpus.0).map_err(failure)?;
-    let mut run = Run::begin(&arguments.field.common);
+    let mut run = Run::begin_on(arguments.field.cpus.0, &arguments.field.common)?;
     let folder = Folder::new().map_err(failure)?;
     for _ in with_progress(0..arguments.field.rounds) {
         for Measured { subject, rounds } in &mut measured {
@@ -149,15 +148,13 @@ impl Arguments {
                     ratio_to(&floor),
                     ratio_to(&ours)
                 ));
-                lines.push(Statistics {
-                    bench: "ipc-rtt",
-                    payload_bytes: match measured.subject {
-                        Subject::LowerBound => 8,
-                        _ => self.payload as u64,
-                    },
-                    subject: format!("{}{suffix}", measured.subject.name()),
-                    histogram: merged(rounds.iter().map(|round| &measured.rounds[*round])),
-                });
+                let subject = format!("{}{suffix}", measured.subject.name());
+                let all = merged(rounds.iter().map(|round| &measured.rounds[*round]));
+                let bytes = match measured.subject {
+                    Subject::LowerBound => 8,
+                    _ => self.payload as u64,
+                };
+                lines.push(Statistics::new("ipc-rtt", subject, all).of_bytes(bytes));
             }
         }
         let what = format!(
@@ -194,14 +191,6 @@ fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
     let mut ratios: Vec<_> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
     ratios.sort_by(f64::total_cmp);
     ratios[ratios.len() / 2]
-}
-
-fn merged<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
-    let mut all = latency_histogram();
-    for round in rounds {
-        all.add(round).expect("they have the same bounds");
-    }
-    all
 }
 
 impl Subject {

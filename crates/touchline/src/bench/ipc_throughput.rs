@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::ring::{Flags, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::rival::Rival;
-use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin};
+use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound};
 
 /// A message stream to one or several processes, through shared memory.
 ///
@@ -78,8 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .chain(rivals.into_iter().map(Subject::Rival))
         .map(|subject| (subject, Vec::new()))
         .collect();
-    pin(arguments.field.cpus.0).map_err(failure)?;
-    let mut run = Run::begin(&arguments.field.common);
+    let mut run = Run::begin_on(arguments.field.cpus.0, &arguments.field.common)?;
     let folder = Folder::new().map_err(failure)?;
     let mut lower_bound = Histogram::new(3).expect("the precision is in range");
     let mut floors = Vec::new();
@@ -201,12 +200,8 @@ impl Arguments {
             run.print_caveats();
         }
         // Rates have no distribution; the lower bound has one.
-        run.write_distributions(&[Statistics {
-            bench: "ipc-throughput",
-            subject: "cache-line-ping-pong".to_owned(),
-            payload_bytes: 8,
-            histogram: floor,
-        }])
+        let floor = Statistics::new("ipc-throughput", "cache-line-ping-pong", floor);
+        run.write_distributions(&[floor.of_bytes(8)])
     }
 
     fn report_group(

@@ -2,7 +2,6 @@
 
 use super::ipc::failure;
 use super::run::{Common, Run};
-use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::fs::File;
@@ -10,12 +9,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use touchline_gateway::replay::latency_histogram;
 use touchline_journal::format::{HEAD_BYTES, HEADER_BYTES};
 use touchline_journal::{
     Appended, Journal, Mode, Options, Record, Refused, Root, WriterLock, read, verify,
 };
-use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_transport::clock::{Clock, ticks};
 
@@ -74,6 +71,15 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 /// Kind of the records.
 const KIND: u16 = 48;
 
+/// A row of the table.
+enum Subject {
+    Append(Mode),
+    Fdatasync,
+    /// With this number of full segments.
+    Start(u64),
+    Read,
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let name = format!("touchline-bench-journal-{}", std::process::id());
@@ -82,40 +88,36 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         place: OnDisk::create(arguments.dir.join(name))?,
         folder: Folder::new().map_err(failure)?,
     };
-    pin(arguments.cpus.0).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
-    let clock = run.clock();
-    let names = [
-        "process".to_owned(),
-        "host".to_owned(),
-        "synced".to_owned(),
-        "fdatasync".to_owned(),
-        "start-1".to_owned(),
-        format!("start-{}", arguments.segments),
-        format!("read-{}", arguments.segments),
+    let run = Run::begin_on(arguments.cpus.0, &arguments.common)?;
+    let subjects = [
+        ("process".to_owned(), Subject::Append(Mode::Process)),
+        ("host".to_owned(), Subject::Append(Mode::Host)),
+        ("synced".to_owned(), Subject::Append(Mode::Disk)),
+        ("fdatasync".to_owned(), Subject::Fdatasync),
+        ("start-1".to_owned(), Subject::Start(1)),
+        (
+            format!("start-{}", arguments.segments),
+            Subject::Start(arguments.segments),
+        ),
+        (format!("read-{}", arguments.segments), Subject::Read),
     ];
-    let mut histograms = names.each_ref().map(|_| latency_histogram());
     let mut refused = 0;
-    for _ in with_progress(0..arguments.rounds) {
-        let [process, host, synced, fdatasync, one, many, all] = &mut histograms;
-        refused += bench.append(Mode::Process, &clock, process)?;
-        refused += bench.append(Mode::Host, &clock, host)?;
-        refused += bench.append(Mode::Disk, &clock, synced)?;
-        bench.fdatasync(&clock, fdatasync)?;
-        bench.start(1, &clock, one)?;
-        bench.start(arguments.segments, &clock, many)?;
-        bench.read(&clock, all)?;
-    }
-    let lines: Vec<_> = names
-        .into_iter()
-        .zip(histograms)
-        .map(|(subject, histogram)| Statistics {
-            bench: "journal",
-            subject,
-            payload_bytes: u64::from(arguments.payload),
-            histogram,
-        })
-        .collect();
+    let lines = run.alternate(
+        "journal",
+        arguments.rounds,
+        &subjects,
+        |_, subject, into| {
+            match *subject {
+                Subject::Append(mode) => refused += bench.append(mode, &run, into)?,
+                Subject::Fdatasync => bench.fdatasync(&run.clock(), into)?,
+                Subject::Start(segments) => bench.start(segments, &run, into)?,
+                Subject::Read => run.sample(into, 1, || bench.read())?,
+            }
+            Ok(())
+        },
+    )?;
+    let bytes = u64::from(arguments.payload);
+    let lines: Vec<_> = lines.into_iter().map(|line| line.of_bytes(bytes)).collect();
     let what = format!(
         "records of {} bytes, {} bytes of the file each, one every {} us; in {}; appending on processor {}, journal \
          thread on {}",
@@ -201,10 +203,9 @@ impl Bench<'_> {
     }
 
     /// Measures records of a new journal in a mode: how many were refused at first.
-    fn append(&self, mode: Mode, clock: &Clock, into: &mut Histogram<u64>) -> Result<u64, Failure> {
+    fn append(&self, mode: Mode, run: &Run, into: &mut Histogram<u64>) -> Result<u64, Failure> {
         self.remove()?;
         let mut journal = self.open(mode)?;
-        let pause_ns = (self.arguments.pause_us.max(0.0) * 1e3) as u64;
         let samples = match mode {
             Mode::Disk => self.arguments.syncs,
             Mode::Process | Mode::Host => self.arguments.samples,
@@ -227,10 +228,8 @@ impl Bench<'_> {
                 std::thread::sleep(Duration::from_micros(100));
             };
             let end = ticks();
-            into.saturating_record(clock.between_ns(begin, end));
-            while clock.between_ns(begin, ticks()) < pause_ns {
-                std::hint::spin_loop();
-            }
+            into.saturating_record(run.clock().between_ns(begin, end));
+            run.pause(begin, self.arguments.pause_us);
         }
         journal.close(unix_ns()).map_err(Failure::run)?;
         Ok(refused)
@@ -255,12 +254,7 @@ impl Bench<'_> {
     }
 
     /// Measures the start of a journal with `segments` full segments and an open one, as a kill leaves it.
-    fn start(
-        &self,
-        segments: u64,
-        clock: &Clock,
-        into: &mut Histogram<u64>,
-    ) -> Result<(), Failure> {
+    fn start(&self, segments: u64, run: &Run, into: &mut Histogram<u64>) -> Result<(), Failure> {
         self.remove()?;
         let mut journal = self.open(Mode::Host)?;
         let mut body = vec![0; self.arguments.payload as usize];
@@ -274,23 +268,17 @@ impl Bench<'_> {
         }
         // Without `close`: no End, as after a kill.
         drop(journal);
-        let begin = ticks();
-        let journal = self.open(Mode::Host)?;
-        into.saturating_record(clock.between_ns(begin, ticks()));
+        let journal = run.sample(into, 1, || self.open(Mode::Host))?;
         journal.close(unix_ns()).map_err(Failure::run)
     }
-}
 
-impl Bench<'_> {
-    /// Measures the reading of the journal of the last start.
-    fn read(&self, clock: &Clock, into: &mut Histogram<u64>) -> Result<(), Failure> {
+    /// Reads the journal of the last start.
+    fn read(&self) -> Result<(), Failure> {
         let mut records = 0;
-        let begin = ticks();
         read(&self.directory(), false, |entry| {
             records += u64::from(entry.head.kind == KIND)
         })
         .map_err(Failure::run)?;
-        into.saturating_record(clock.between_ns(begin, ticks()));
         // Header, Begin, End and padding take the rest.
         let least = self.arguments.segments * (SEGMENT_BYTES / self.frame_bytes()?) * 9 / 10;
         match records >= least {

@@ -2,14 +2,12 @@
 
 use super::ipc::{failure, start};
 use super::run::{Common, Run};
-use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
-use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::ring::{BATCH_END, PAYLOAD_BYTES_MAX, Payload, Written};
-use touchline_lab::bench::ipc::{Folder, Part, Role, pin};
-use touchline_transport::clock::{Clock, ticks};
+use touchline_lab::bench::ipc::{Folder, Part, Role};
+use touchline_transport::clock::ticks;
 
 /// Cost of publishing one message, with and without readers.
 ///
@@ -46,11 +44,11 @@ pub struct Arguments {
 }
 
 /// Name, number of readers, and whether they are stopped.
-const COMPANIES: [(&str, u32, bool); 4] = [
-    ("no-reader", 0, false),
-    ("one-reader", 1, false),
-    ("three-readers", 3, false),
-    ("one-stopped-reader", 1, true),
+const COMPANIES: [(&str, (u32, bool)); 4] = [
+    ("no-reader", (0, false)),
+    ("one-reader", (1, false)),
+    ("three-readers", (3, false)),
+    ("one-stopped-reader", (1, true)),
 ];
 
 /// Small enough to wrap every few milliseconds, so that readers are overrun too.
@@ -63,24 +61,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "--payload: give 8 to {PAYLOAD_BYTES_MAX} bytes"
         )));
     }
-    pin(arguments.cpus.0).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
-    let clock = run.clock();
-    let mut histograms = COMPANIES.map(|_| latency_histogram());
-    for _ in with_progress(0..arguments.rounds) {
-        for ((_, readers, stopped), histogram) in COMPANIES.iter().zip(&mut histograms) {
-            arguments.measure(*readers, *stopped, &clock, histogram)?;
-        }
-    }
-    arguments.report(histograms, &run)
+    let run = Run::begin_on(arguments.cpus.0, &arguments.common)?;
+    let lines = run.alternate(
+        "publish",
+        arguments.rounds,
+        &COMPANIES,
+        |_, company, into| arguments.measure(*company, &run, into),
+    )?;
+    let bytes = arguments.payload as u64;
+    let lines = lines.into_iter().map(|line| line.of_bytes(bytes));
+    arguments.report(&lines.collect::<Vec<_>>(), &run)
 }
 
 impl Arguments {
     fn measure(
         &self,
-        readers: u32,
-        stopped: bool,
-        clock: &Clock,
+        (readers, stopped): (u32, bool),
+        run: &Run,
         into: &mut Histogram<u64>,
     ) -> Result<(), Failure> {
         let folder = Folder::new().map_err(failure)?;
@@ -104,36 +101,19 @@ impl Arguments {
                 .try_for_each(|reader| reader.stop())
                 .map_err(failure)?;
         }
-        let pause_ns = (self.pause_us.max(0.0) * 1e3) as u64;
         let mut payload = Payload::new(self.payload);
         for number in 1..=self.messages {
             payload.set_number(number);
             let begin = ticks();
-            payload.send(&mut stream.writer, BATCH_END, false);
-            let end = ticks();
-            into.saturating_record(clock.between_ns(begin, end));
-            while clock.between_ns(begin, ticks()) < pause_ns {
-                std::hint::spin_loop();
-            }
+            run.sample(into, 1, || {
+                payload.send(&mut stream.writer, BATCH_END, false)
+            });
+            run.pause(begin, self.pause_us);
         }
         Ok(())
     }
 
-    fn report(
-        &self,
-        histograms: [Histogram<u64>; COMPANIES.len()],
-        run: &Run,
-    ) -> Result<(), Failure> {
-        let lines = COMPANIES
-            .iter()
-            .zip(histograms)
-            .map(|((subject, ..), histogram)| Statistics {
-                bench: "publish",
-                subject: (*subject).to_owned(),
-                payload_bytes: self.payload as u64,
-                histogram,
-            });
-        let lines: Vec<_> = lines.collect();
+    fn report(&self, lines: &[Statistics], run: &Run) -> Result<(), Failure> {
         let what = format!(
             "one message of {} bytes every {} us, writer on processor {}, readers on {}",
             self.payload, self.pause_us, self.cpus.0, self.cpus.1
@@ -145,6 +125,6 @@ impl Arguments {
             format!(" {:>9.2} {:>11.2}", ratio(line, 0.5), ratio(line, 0.999))
         };
         let head = format!(" {:>9} {:>11}", "p50 ratio", "p99.9 ratio");
-        run.report_with(&what, &lines, &head, ratios, &[])
+        run.report_with(&what, lines, &head, ratios, &[])
     }
 }

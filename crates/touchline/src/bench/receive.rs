@@ -7,6 +7,7 @@ use crate::format::counted;
 use crate::output::{Failure, notice};
 use serde_json::json;
 use std::time::Duration;
+use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
 use touchline_lab::bench::across::Across;
 use touchline_lab::bench::receive::{Method, Network, Plan, Stream};
@@ -140,11 +141,9 @@ impl Measured {
             notice(warning);
         }
         let name = name(method);
-        let statistics = |what: &str| Statistics {
-            bench: "receive",
-            subject: format!("{name}-{what}"),
-            payload_bytes: plan.payload_bytes as u64,
-            histogram: touchline_gateway::replay::latency_histogram(),
+        let statistics = |what: &str| {
+            let empty = Statistics::new("receive", format!("{name}-{what}"), latency_histogram());
+            empty.of_bytes(plan.payload_bytes as u64)
         };
         Ok(Measured {
             call: statistics("call"),

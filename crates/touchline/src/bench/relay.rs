@@ -1,7 +1,7 @@
 //! `touchline bench relay`: what a stopped receiver of a relay costs the publisher.
 
 use super::ipc::failure;
-use super::run::{Common, Run};
+use super::run::{Common, Run, merged};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -12,10 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::ipc::Folder;
 use touchline_lab::free_port;
 use touchline_transport::Publish;
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::clock::ticks;
 use touchline_transport::shm::{CountersView, Publisher, Root, Settings};
 use touchline_types::native::encoded_len;
 use touchline_types::{
@@ -88,9 +88,7 @@ const START_MAX: Duration = Duration::from_secs(30);
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus.0).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
-    let clock = run.clock();
+    let run = Run::begin_on(arguments.cpus.0, &arguments.common)?;
     let folder = Folder::new().map_err(failure)?;
     fs::create_dir_all(folder.path()).map_err(Failure::run)?;
     let mut host = Host {
@@ -103,10 +101,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _receiver = host.receiver("far")?;
     let mut rounds = Vec::new();
     for _ in with_progress(0..arguments.rounds) {
-        let alone = arguments.measure(&mut host.gateway, &clock);
+        let alone = arguments.measure(&mut host.gateway, &run);
         let stopped = host.receiver("stopped")?;
         stopped.stop()?;
-        let beside = arguments.measure(&mut host.gateway, &clock);
+        let beside = arguments.measure(&mut host.gateway, &run);
         drop(stopped);
         rounds.push([alone, beside]);
     }
@@ -115,38 +113,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl Arguments {
     /// Times of publications.
-    fn measure(&self, gateway: &mut Gateway, clock: &Clock) -> Histogram<u64> {
+    fn measure(&self, gateway: &mut Gateway, run: &Run) -> Histogram<u64> {
         let mut histogram = latency_histogram();
-        let pause_ns = (self.pause_us.max(0.0) * 1e3) as u64;
         for _ in 0..self.messages {
             let begin = ticks();
-            gateway.publish();
-            let end = ticks();
-            histogram.saturating_record(clock.between_ns(begin, end));
-            while clock.between_ns(begin, ticks()) < pause_ns {
-                std::hint::spin_loop();
-            }
+            run.sample(&mut histogram, 1, || gateway.publish());
+            run.pause(begin, self.pause_us);
         }
         histogram
     }
 
     fn report(&self, rounds: &[[Histogram<u64>; 2]], run: &Run) -> Result<(), Failure> {
-        let mut pooled = SUBJECTS.map(|_| latency_histogram());
-        for round in rounds {
-            for (all, one) in pooled.iter_mut().zip(round) {
-                all.add(one)
-                    .map_err(|error| Failure::run(error.to_string()))?;
-            }
-        }
-        let lines = SUBJECTS.iter().zip(pooled);
-        let lines: Vec<_> = lines
-            .map(|(subject, histogram)| Statistics {
-                bench: "relay",
-                subject: (*subject).to_owned(),
-                payload_bytes: payload_bytes(),
-                histogram,
-            })
-            .collect();
+        let pooled = [0, 1].map(|subject| merged(rounds.iter().map(|round| &round[subject])));
+        let lines = SUBJECTS.iter().zip(pooled).map(|(subject, histogram)| {
+            Statistics::new("relay", *subject, histogram).of_bytes(payload_bytes())
+        });
+        let lines: Vec<_> = lines.collect();
         let ratio = |[alone, beside]: [&Histogram<u64>; 2], quantile| {
             beside.value_at_quantile(quantile) as f64 / alone.value_at_quantile(quantile) as f64
         };

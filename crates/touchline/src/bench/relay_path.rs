@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::ipc::Folder;
 
 /// Time of a message from a bus over a relay to another bus, compared with a datagram of raw UDP.
 ///
@@ -73,8 +73,7 @@ fn cpus(text: &str) -> Result<(usize, Option<usize>), String> {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus.0).map_err(failure)?;
-    let mut run = Run::begin(&arguments.common);
+    let mut run = Run::begin_on(arguments.cpus.0, &arguments.common)?;
     let folder = Folder::new().map_err(failure)?;
     fs::create_dir_all(folder.path()).map_err(Failure::run)?;
     if arguments.rate {
@@ -159,14 +158,9 @@ fn report(measured: Vec<Measured>, arguments: &Arguments, run: &Run) -> Result<(
             subject.name.to_owned(),
         ];
         let pairs = names.into_iter().zip(subject.payload_bytes).zip([udp, own]);
-        lines.extend(
-            pairs.map(|((subject, payload_bytes), histogram)| Statistics {
-                bench: "relay-path",
-                subject,
-                payload_bytes,
-                histogram,
-            }),
-        );
+        lines.extend(pairs.map(|((subject, bytes), histogram)| {
+            Statistics::new("relay-path", subject, histogram).of_bytes(bytes)
+        }));
     }
     let threads = match arguments.receive_cpu() {
         None => "one thread steps both ends",

@@ -1,15 +1,20 @@
-//! A run of a benchmark: its conditions, and disturbances.
+//! A run of a benchmark: its frame, its conditions, and disturbances.
 
+use super::ipc::failure;
+use super::progress::with_progress;
 use crate::doctor::cpu_list::CpuList;
 use crate::format::utc;
 use crate::output::Failure;
 use crate::version;
+use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::conditions::{Load, Resolution};
+use touchline_lab::bench::ipc::pin;
 use touchline_lab::bench::{Host, Statistics};
-use touchline_transport::clock::Clock;
+use touchline_transport::clock::{Clock, ticks};
 
 /// Options of every benchmark.
 #[derive(Clone, Debug, clap::Args)]
@@ -60,6 +65,50 @@ impl Run {
             load: Load::now(),
             floors_ns: Vec::new(),
             placement: None,
+        }
+    }
+
+    /// The same, with the calling thread on this processor.
+    pub fn begin_on(cpu: usize, common: &Common) -> Result<Run, Failure> {
+        pin(cpu).map_err(failure)?;
+        Ok(Run::begin(common))
+    }
+
+    /// The frame of a benchmark: in each round `samples` of each subject, alternately.
+    pub fn alternate<S>(
+        &self,
+        bench: &'static str,
+        rounds: u32,
+        subjects: &[(impl AsRef<str>, S)],
+        mut samples: impl FnMut(u32, &S, &mut Histogram<u64>) -> Result<(), Failure>,
+    ) -> Result<Vec<Statistics>, Failure> {
+        let names = subjects.iter().map(|(name, _)| name.as_ref());
+        let empty = names.map(|name| Statistics::new(bench, name, latency_histogram()));
+        let mut rows: Vec<_> = empty.collect();
+        for round in with_progress(0..rounds) {
+            for ((_, subject), row) in subjects.iter().zip(&mut rows) {
+                samples(round, subject, &mut row.histogram)?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// A sample of `count` calls that `work` makes: their mean.
+    #[inline]
+    pub fn sample<T>(&self, into: &mut Histogram<u64>, count: u64, work: impl FnOnce() -> T) -> T {
+        let begin = ticks();
+        let done = work();
+        let end = ticks();
+        into.saturating_record(self.clock.between_ns(begin, end) / count);
+        done
+    }
+
+    /// Spins until `pause_us` after a reading of the clock.
+    #[inline]
+    pub fn pause(&self, begin: u64, pause_us: f64) {
+        let pause_ns = (pause_us.max(0.0) * 1e3) as u64;
+        while self.clock.between_ns(begin, ticks()) < pause_ns {
+            std::hint::spin_loop();
         }
     }
 
@@ -186,6 +235,15 @@ impl Run {
     }
 }
 
+/// All rounds of a subject.
+pub fn merged<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram<u64> {
+    let mut all = latency_histogram();
+    for round in rounds {
+        all.add(round).expect("they have the same bounds");
+    }
+    all
+}
+
 /// Threads of a processor's core, as Linux knows them.
 fn siblings(cpu: usize) -> CpuList {
     let list = format!("/sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list");
@@ -227,6 +285,36 @@ fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), F
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_round_has_every_subject_and_a_sample_is_a_mean() {
+        let common = Common {
+            json: true,
+            histograms: None,
+        };
+        let run = Run::begin(&common);
+        let mut order = Vec::new();
+        let rows = run.alternate(
+            "test",
+            2,
+            &[("a", 'a'), ("b", 'b')],
+            |round, subject, into| {
+                order.push((round, *subject));
+                run.sample(into, 1 << 40, || ());
+                Ok(())
+            },
+        );
+        assert_eq!(order, [(0, 'a'), (0, 'b'), (1, 'a'), (1, 'b')]);
+        let rows = rows.expect("no subject fails");
+        let counts = rows
+            .iter()
+            .map(|row| (row.subject.as_str(), row.histogram.len()));
+        assert_eq!(counts.collect::<Vec<_>>(), [("a", 2), ("b", 2)]);
+        assert!(rows.iter().all(|row| row.histogram.max() <= 1));
+        let begin = ticks();
+        run.pause(begin, 300.0);
+        assert!(run.clock().between_ns(begin, ticks()) >= 300_000);
+    }
 
     #[test]
     fn every_two_processes_of_a_processor_or_core_are_reported() {

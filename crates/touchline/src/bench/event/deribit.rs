@@ -135,12 +135,8 @@ fn report(
 ) -> Result<(), Failure> {
     let payload_bytes = stretch.change_bytes();
     let (trace_ns, bus_ns) = (marked.mean() - bare.mean(), bus.mean() - marked.mean());
-    let statistics = |subject: &str, histogram| Statistics {
-        bench: "event",
-        subject: subject.to_owned(),
-        payload_bytes,
-        histogram,
-    };
+    let statistics =
+        |subject, histogram| Statistics::new("event", subject, histogram).of_bytes(payload_bytes);
     let lines = [
         statistics("touchline-deribit", marked),
         statistics("touchline-deribit-bus", bus),

@@ -250,12 +250,8 @@ impl Report {
     }
 
     fn row(&mut self, subject: &str, title: &str, histogram: Histogram<u64>) {
-        let statistics = Statistics {
-            bench: "feed",
-            subject: format!("touchline-{subject}"),
-            payload_bytes: self.packet_bytes,
-            histogram,
-        };
+        let subject = format!("touchline-{subject}");
+        let statistics = Statistics::new("feed", subject, histogram).of_bytes(self.packet_bytes);
         if self.run.is_json() {
             self.run.print_json(statistics.to_json());
         } else {

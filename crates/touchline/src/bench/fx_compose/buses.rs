@@ -10,7 +10,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 use touchline_fx_live::compose::Composer;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::ipc::Folder;
 use touchline_lab::random::Random;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
@@ -30,8 +30,7 @@ struct Buses {
 
 /// Measures a round of the composer without and with quotes.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    pin(arguments.cpus).map_err(failure)?;
-    let run = Run::begin(&arguments.common);
+    let run = Run::begin_on(arguments.cpus, &arguments.common)?;
     let clock = run.clock();
     let mut histograms = [latency_histogram(), latency_histogram()];
     let mut notes = Vec::new();

@@ -53,11 +53,8 @@ impl Subject {
     }
 
     fn lines(self, is_one_thread: bool) -> Vec<Statistics> {
-        let line = |subject: String, histogram| Statistics {
-            bench: "relay-path-rate",
-            subject,
-            payload_bytes: payload_bytes(),
-            histogram,
+        let line = |subject: String, histogram| {
+            Statistics::new("relay-path-rate", subject, histogram).of_bytes(payload_bytes())
         };
         match is_one_thread {
             true => vec![
