@@ -25,6 +25,7 @@ pub use tls::{ClientTls, ServerTls};
 use serde::Serializer;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use touchline_settings::{Mistake, Mistakes};
 
 /// Error of a configuration.
 ///
@@ -58,6 +59,13 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+impl From<ConfigError> for Mistakes {
+    fn from(error: ConfigError) -> Mistakes {
+        let words = (error.what, error.fix);
+        Mistakes::one(&error.file, Mistake::new(error.line, "", words))
+    }
+}
 
 /// A path as text.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {

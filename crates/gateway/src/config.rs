@@ -15,14 +15,15 @@ mod values;
 pub use crate::venues::Config;
 pub use annotated::{CONFIGURATION, Guide, Setting, SettingsTable};
 pub(crate) use annotated::{annotated, plain, settings, tables};
-pub(crate) use duty::read_duration;
 pub use duty::{Duty, IdleKind};
 pub use network::{Network, Receive, Sources};
 pub(crate) use publication::read_bus_name;
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
 pub use touchline_credentials::{ClientTls, ConfigError, SecretSource, read_config};
 pub use touchline_instruments::Symbols;
-pub(crate) use values::{lossy, number, timeout_ns, within};
+pub use touchline_settings::Mistakes;
+pub(crate) use touchline_settings::{number, within};
+pub(crate) use values::{lossy, timeout_ns};
 
 /// Limits of a channel, which determine its memory. All are inclusive and fixed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

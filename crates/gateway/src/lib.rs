@@ -33,7 +33,6 @@ pub mod replay;
 mod retransmission;
 mod routes;
 mod selection;
-pub mod similar;
 pub mod venues;
 
 pub use books::Limits;

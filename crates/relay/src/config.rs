@@ -7,13 +7,14 @@ mod tls;
 
 pub use address::{Address, BadAddress, Carrier};
 pub use touchline_credentials::ConfigError;
+pub use touchline_settings::Mistakes;
 
 use crate::head::Source;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
-use strsim::osa_distance;
-use touchline_credentials::{ClientTls, ServerTls};
+use touchline_credentials::{ClientTls, ServerTls, check_text};
+use touchline_settings::{self as settings, Manual};
 
 /// Links of one process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -237,9 +238,12 @@ impl Config {
     /// Reads the text of a file; paths in it are relative to the file's folder.
     ///
     /// # Errors
-    /// The text is invalid.
-    pub fn from_text(path: &Path, text: &str) -> Result<Config, ConfigError> {
-        let mut config = Config::parse(path, text)?;
+    /// All mistakes of the text.
+    pub fn from_text(path: &Path, text: &str) -> Result<Config, Mistakes> {
+        check_text(path, text)?;
+        let manual = Manual::page("docs/relay.md");
+        let mut config = settings::read(text, &manual, Config::checked)
+            .map_err(|mistakes| mistakes.in_file(path))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for tls in config.send.iter_mut().filter_map(|link| link.tls.as_mut()) {
             tls.starts_at(folder);
@@ -251,74 +255,23 @@ impl Config {
         Ok(config)
     }
 
-    /// Parses the text of a file.
-    ///
-    /// # Errors
-    /// The text is invalid.
-    pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
-        touchline_credentials::check_text(path, text)?;
-        let config: Config = toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let before = &text.as_bytes()[..start.min(text.len())];
-            let (what, fix) = words(error.message());
-            ConfigError {
-                file: path.to_owned(),
-                line: Some(1 + before.iter().filter(|byte| **byte == b'\n').count() as u32),
-                what,
-                fix,
-            }
-        })?;
-        config.check(path)?;
-        Ok(config)
-    }
-
-    /// Checks beyond the syntax.
-    fn check(&self, path: &Path) -> Result<(), ConfigError> {
-        let refused = |what: String, fix: &str| ConfigError {
-            file: path.to_owned(),
-            line: None,
-            what,
-            fix: fix.to_owned(),
-        };
+    /// Itself, if it has links that can be together.
+    fn checked(self) -> Result<Config, Mistakes> {
+        let mut wrong = Mistakes::default();
         if self.send.is_empty() && self.receive.is_empty() {
-            let fix = "add a table [[send]] or [[receive]]";
-            return Err(refused("no link".to_owned(), fix));
+            wrong.push_file("no link; add a table [[send]] or [[receive]]");
         }
-        let mut written: Vec<&str> = self.receive.iter().map(|link| link.bus.as_str()).collect();
-        written.sort_unstable();
-        if let Some(twice) = written.windows(2).find(|pair| pair[0] == pair[1]) {
-            let what = format!("two links write bus {}", twice[0]);
-            return Err(refused(what, "give each [[receive]] a bus of its own"));
+        for (at, link) in self.receive.iter().enumerate() {
+            let bus = &link.bus;
+            if self.receive[..at].iter().any(|other| other.bus == *bus) {
+                let text = format!("two links write bus {bus}; give each a bus of its own");
+                wrong
+                    .section(format!("receive.{at}"), "[[receive]]")
+                    .push("bus", &text);
+            }
         }
-        Ok(())
+        wrong.none_or(self)
     }
-}
-
-/// Splits the parser's message into problem and fix.
-fn words(message: &str) -> (String, String) {
-    let Some((unknown, expected)) = message
-        .strip_prefix("unknown field `")
-        .and_then(|rest| rest.split_once('`'))
-    else {
-        let what = message.lines().collect::<Vec<_>>().join(" ");
-        return match what.split_once("; ") {
-            Some((what, fix)) => (what.to_owned(), fix.to_owned()),
-            None => (what, "see docs/relay.md".to_owned()),
-        };
-    };
-    // Every second piece of the list is a name.
-    let names = expected.split('`').skip(1).step_by(2);
-    let nearest = names
-        .map(|name| (osa_distance(unknown, name), name))
-        .min()
-        .filter(|(distance, name)| {
-            *distance <= (unknown.len() / 3).max(1) || name.contains(unknown)
-        });
-    let fix = match nearest {
-        Some((_, name)) => format!("did you mean \"{name}\"?"),
-        None => "remove it; docs/relay.md lists the settings".to_owned(),
-    };
-    (format!("unknown setting \"{unknown}\""), fix)
 }
 
 fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Address, D::Error> {
@@ -331,7 +284,7 @@ fn lag_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let (least, most) = LAG_MS.into_inner();
     checked(LAG_MS.contains(&ms), ms, || {
         format!(
-            "lag_ms_max = {ms} is not between {least} and {most}; 500 suits lines with a round trip below 300 ms"
+            "{ms} is not between {least} and {most}; 500 suits lines with a round trip below 300 ms"
         )
     })
 }
@@ -339,14 +292,14 @@ fn lag_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
 fn timeout_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let ms = u64::deserialize(deserializer)?;
     checked(ms >= 50, ms, || {
-        format!("link_timeout_ms = {ms} is below 50; set three heartbeats of the sender or more")
+        format!("{ms} is below 50; set three heartbeats of the sender or more")
     })
 }
 
 fn power_of_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let bytes = u64::deserialize(deserializer)?;
     checked(bytes.is_power_of_two(), bytes, || {
-        format!("ring_bytes = {bytes} is not a power of two; 16777216 holds some 100,000 messages")
+        format!("{bytes} is not a power of two; 16777216 holds some 100,000 messages")
     })
 }
 
@@ -372,7 +325,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Config, String> {
-        Config::parse(Path::new("relay.toml"), text).map_err(|error| error.to_string())
+        Config::from_text(Path::new("relay.toml"), text).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -397,9 +350,9 @@ mod tests {
             (
                 "[[send]]\nbus = \"a\"\nto = \"tcp://a:1\"\nforwrad = true",
                 4,
-                "did you mean \"forward\"?",
+                "did you mean `forward`?",
             ),
-            ("[[sned]]\nbus = \"a\"", 1, "did you mean \"send\"?"),
+            ("[[sned]]\nbus = \"a\"", 1, "did you mean [[send]]?"),
             (
                 "[[send]]\nbus = \"a\"\nto = \"udp://a:1\"",
                 3,
@@ -410,16 +363,16 @@ mod tests {
                 4,
                 "1 to 8",
             ),
-            ("[[send]]\nto = \"tcp://a:1\"", 1, "missing field `bus`"),
+            ("[[send]]\nto = \"tcp://a:1\"", 1, "has no `bus`"),
             (
                 "[[send]]\nbus = \"a\"\nto = \"tls://a:1\"\n[send.tls]\ncertificate_file = \"c\"\nkey_file = \"k\"",
                 4,
-                "missing field `client_roots_file`",
+                "has no `client_roots_file`",
             ),
             (
                 "[[receive]]\nfrom = \"tls://a:1\"\nbus = \"b\"\n[receive.tls]\nroots_file = \"r\"\ncertificate_file = \"c\"",
                 4,
-                "missing field `key_file`",
+                "has no `key_file`",
             ),
         ] {
             let error = parse(text).expect_err(text);
@@ -445,11 +398,11 @@ mod tests {
             ),
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 0",
-                "relay.toml:4: lag_ms_max = 0 is not between 50 and 10000",
+                "relay.toml:4: `lag_ms_max`: 0 is not between 50 and 10000",
             ),
             (
                 "[[send]]\nto = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 10001",
-                "relay.toml:4: lag_ms_max = 10001",
+                "relay.toml:4: `lag_ms_max`: 10001",
             ),
         ] {
             let error = parse(text).expect_err(text);

@@ -1,10 +1,8 @@
 //! `touchline config`: prints an example configuration or checks a file.
 
-use crate::mistakes;
 use crate::output::{Failure, say};
 use crate::place::Place;
 use std::path::{Path, PathBuf};
-use touchline_gateway::config::{ConfigError, read_config};
 use touchline_gateway::venues::{AnyConfig, VENUES};
 
 /// Print an example configuration, or check one.
@@ -67,15 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads the configuration of a gateway; an error names every mistake of the file.
 pub fn read(file: &Path) -> Result<Box<dyn AnyConfig>, Failure> {
-    let text = read_config(file).map_err(|error| Failure::configuration(&error))?;
-    VENUES.from_text(file, &text).map_err(|first| {
-        mistakes::failure(
-            &text,
-            first,
-            |text| VENUES.from_text(file, text).map(drop),
-            |error: &ConfigError| error.line.map(|line| line as usize),
-        )
-    })
+    VENUES.read(file).map_err(Failure::file)
 }
 
 /// The example for a kind of venue.

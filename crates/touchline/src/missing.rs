@@ -4,7 +4,7 @@ use crate::output::Failure;
 use std::fmt::Display;
 use std::path::Path;
 use touchline_client::monitor::Monitor;
-pub use touchline_gateway::similar::nearest;
+pub use touchline_settings::nearest;
 use touchline_transport::shm::Root;
 
 /// Buses listed in one line.

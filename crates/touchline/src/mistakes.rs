@@ -9,7 +9,7 @@ use std::path::Path;
 const SHOWN_MAX: usize = 10;
 
 /// The failure of a configuration whose first error is `first`: one line for each mistake.
-pub fn failure<E: Display>(
+fn failure<E: Display>(
     text: &str,
     first: E,
     parse: impl Fn(&str) -> Result<(), E>,
@@ -132,42 +132,6 @@ fn setting<'a>(line: &&'a str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_gateway::config::ConfigError;
-    use touchline_gateway::venues::VENUES;
-
-    fn said(text: &str) -> Vec<String> {
-        let parse = |text: &str| VENUES.from_text("g.toml", text).map(drop);
-        let first = parse(text).expect_err("a mistake");
-        let line_of = |error: &ConfigError| error.line.map(|line| line as usize);
-        let Failure::Usage(text) = failure(text, first, parse, line_of) else {
-            panic!("another failure");
-        };
-        text.lines().map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn each_mistake_has_its_line_and_a_repaired_file_has_no_other() {
-        let good = "bus = \"b\"\n[venue]\nkind = \"cme\"\nchannel = 310\nconfig_xml = \"c.xml\"\n";
-        let bad = format!("{good}wait_sm = 20\nwait_ms = 20000\n[publication]\nring_byte = 1\n");
-        let lines = said(&bad);
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        for (line, start) in
-            lines
-                .iter()
-                .zip(["g.toml:6: ", "touchline: g.toml:", "touchline: g.toml:"])
-        {
-            assert!(line.starts_with(start), "{lines:?}");
-        }
-        for key in ["wait_sm", "wait_ms", "ring_byte"] {
-            let named = lines
-                .iter()
-                .filter(|line| line.contains(&format!("`{key}`")));
-            assert!(named.count() >= 1, "{key}: {lines:?}");
-        }
-        // The line that is left out is the one that was needed.
-        let one = said(&good.replace("channel = 310", "channel = \"x\""));
-        assert_eq!(one.len(), 1, "{one:?}");
-    }
 
     /// Errors of a configuration of banks' prices, without the name of the file.
     fn said_of_setup(text: &str) -> Vec<String> {

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use touchline_client::words::Visible;
 use touchline_gateway::config::ConfigError;
 use touchline_net::udp;
+use touchline_settings::Mistakes;
 
 /// Failure of a command.
 #[derive(Debug)]
@@ -53,6 +54,11 @@ impl Failure {
     pub fn mistakes(what: impl IntoIterator<Item = impl std::fmt::Display>) -> Failure {
         let lines: Vec<String> = what.into_iter().map(one_line).collect();
         Failure::Usage(lines.join("\ntouchline: "))
+    }
+
+    /// All mistakes of a configuration file, a line each.
+    pub fn file(mistakes: Mistakes) -> Failure {
+        Failure::mistakes(mistakes.to_string().lines())
     }
 
     /// A wrong configuration.

@@ -4,7 +4,6 @@ mod report;
 
 use crate::interrupt::{Ending, Interrupt};
 use crate::log::{Log, LogArguments, events as event};
-use crate::mistakes;
 use crate::output::Failure;
 use crate::place::bus_name;
 use report::report;
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::live::bind_to;
 use touchline_relay::Source;
-use touchline_relay::config::{Address, Config, ConfigError, ReceiveConfig, SendConfig, Wait};
+use touchline_relay::config::{Address, Config, ReceiveConfig, SendConfig, Wait};
 use touchline_relay::run::RunEvent;
 use touchline_relay::start::{StartError, Started, Thread, start};
 use touchline_transport::{BackOff, Idle, Idler};
@@ -106,11 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Reads the links of a file; an error names every mistake.
 fn read(path: &Path) -> Result<Config, Failure> {
     let text = touchline_credentials::read_config(path).map_err(Failure::usage)?;
-    Config::from_text(path, &text).map_err(|first| {
-        let parse = |text: &str| Config::parse(path, text).map(drop);
-        let line_of = |error: &ConfigError| error.line.map(|line| line as usize);
-        mistakes::failure(&text, first, parse, line_of)
-    })
+    Config::from_text(path, &text).map_err(Failure::file)
 }
 
 impl Arguments {

@@ -37,10 +37,13 @@ const SHARED: &[(&str, &[&str])] = &[
     ("format", &["touchline_wire"]),
     ("log", &["touchline_wire"]),
     // Names that are similar to a missing one, and directories of buses that publishers create.
-    ("missing", &["touchline_gateway", "touchline_transport"]),
+    ("missing", &["touchline_settings", "touchline_transport"]),
     ("place", &["touchline_gateway", "touchline_transport"]),
     // Exit statuses of the errors of all commands.
-    ("output", &["touchline_gateway", "touchline_net"]),
+    (
+        "output",
+        &["touchline_gateway", "touchline_net", "touchline_settings"],
+    ),
     // Prices of `replay`.
     ("record", &["touchline_types"]),
     // The format of the simulator's expected states.

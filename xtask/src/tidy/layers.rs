@@ -25,6 +25,7 @@ const PACKAGES: &[Package] = &[
     package("touchline-shm", 1, &[]),
     package("touchline-net", 1, &[]),
     package("touchline-aeron", 1, &[]),
+    package("touchline-settings", 1, &["touchline-types"]),
     package("touchline-instruments", 1, &["touchline-types"]),
     package(
         "touchline-session",
@@ -46,7 +47,12 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-credentials",
         3,
-        &["touchline-types", "touchline-net", "touchline-session"],
+        &[
+            "touchline-types",
+            "touchline-settings",
+            "touchline-net",
+            "touchline-session",
+        ],
     ),
     package("touchline-book", 2, &["touchline-types"]),
     package("touchline-journal", 2, &["touchline-shm"]),
@@ -97,6 +103,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-net",
             "touchline-session",
+            "touchline-settings",
             "touchline-credentials",
             "touchline-feed",
             "touchline-book",
@@ -109,6 +116,7 @@ const PACKAGES: &[Package] = &[
         &[
             "touchline-types",
             "touchline-aeron",
+            "touchline-settings",
             "touchline-net",
             "touchline-credentials",
             "touchline-book",
@@ -178,6 +186,7 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-aeron",
             "touchline-session",
+            "touchline-settings",
             "touchline-credentials",
             "touchline-feed",
             "touchline-book",

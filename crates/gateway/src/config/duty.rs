@@ -1,10 +1,10 @@
 //! Settings of the gateway's thread: processor, idle strategy, timers.
 
-use super::values::within;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
+use touchline_settings::{read_duration, within};
 use touchline_transport::{BackOff, Idle};
 
 /// The duty cycle.
@@ -95,29 +95,6 @@ impl Default for Duty {
             channel_silence_ms: 1_000,
         }
     }
-}
-
-/// A duration with its unit, such as `500ns`, `20us`, `1ms` or `1s`.
-pub(crate) fn read_duration(text: &str) -> Result<Duration, String> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let unit_ns = match unit.trim_start() {
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        _ => 0,
-    };
-    let ns = number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(unit_ns))
-        .filter(|_| unit_ns > 0);
-    ns.map(Duration::from_nanos).ok_or_else(|| {
-        format!(
-            "{text:?} is not a duration: write a whole number with its unit, ns, us, ms or s, such as \"500us\" or \"1s\""
-        )
-    })
 }
 
 fn write_duration(duration: Duration) -> String {

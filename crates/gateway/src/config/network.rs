@@ -1,7 +1,7 @@
 //! Settings of receiving: sockets, buffers, timestamps.
 
-use super::values::within;
 use serde::{Deserialize, Serialize};
+use touchline_settings::within;
 
 /// The sockets of a live gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

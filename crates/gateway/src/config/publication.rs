@@ -1,9 +1,9 @@
 //! Settings of a gateway's bus.
 
-use super::values::within;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
+use touchline_settings::within;
 use touchline_types::text::{NAMES, is_name};
 
 /// Files of the bus and their sizes.

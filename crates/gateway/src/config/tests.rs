@@ -8,7 +8,7 @@ use touchline_testing::Folder;
 const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
 
-fn read(text: &str) -> Result<Config<CmeVenue>, ConfigError> {
+fn read(text: &str) -> Result<Config<CmeVenue>, Mistakes> {
     VENUES.from_text_as(Path::new("gateway.toml"), text)
 }
 
@@ -151,14 +151,14 @@ fn a_file_without_a_configuration_is_refused() {
     assert!(
         written(&[0xff, 0xfe, 0])
             .expect_err("no text")
-            .what
+            .to_string()
             .contains("UTF-8")
     );
     let long = vec![b'#'; 1_048_577];
     assert!(
         written(&long)
             .expect_err("too long")
-            .what
+            .to_string()
             .contains("more than 1048576")
     );
 }

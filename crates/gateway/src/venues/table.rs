@@ -1,16 +1,16 @@
 //! The table of venues, and the reading of a configuration of any of them.
 
-mod mistake;
+mod manual;
 
 use super::start::AnyConfig;
 use super::venue::{Config, Venue};
-use crate::config::{ConfigError, Guide, SettingsTable, read_config};
+use crate::config::{ConfigError, Guide, Mistakes, SettingsTable, read_config};
 use crate::live::FeedLink;
 use serde::Deserialize;
 use std::fmt;
 use std::path::Path;
-use toml::Spanned;
 use touchline_feed::Feed;
+use touchline_settings::{self as settings, Mistake};
 use touchline_types::CounterInfo;
 
 /// Table of venues. Kinds are unique.
@@ -18,7 +18,7 @@ use touchline_types::CounterInfo;
 pub struct Venues(pub &'static [Entry]);
 
 /// Parser of a configuration file; the table is needed for error texts.
-type Read = fn(Venues, &Path, &str) -> Result<Box<dyn AnyConfig>, ConfigError>;
+type Read = fn(Venues, &Path, &str) -> Result<Box<dyn AnyConfig>, Mistakes>;
 
 /// Table of counters.
 type Table = &'static [CounterInfo];
@@ -66,7 +66,7 @@ impl Venues {
     ///
     /// # Errors
     /// As [`Venues::read_as`]; or its venue is not in the table.
-    pub fn read(self, path: impl AsRef<Path>) -> Result<Box<dyn AnyConfig>, ConfigError> {
+    pub fn read(self, path: impl AsRef<Path>) -> Result<Box<dyn AnyConfig>, Mistakes> {
         let path = path.as_ref();
         self.from_text(path, &read_config(path)?)
     }
@@ -79,7 +79,7 @@ impl Venues {
         self,
         name: impl AsRef<Path>,
         text: &str,
-    ) -> Result<Box<dyn AnyConfig>, ConfigError> {
+    ) -> Result<Box<dyn AnyConfig>, Mistakes> {
         let name = name.as_ref();
         let kind = kind(self, name, text)?;
         let entry = self
@@ -93,7 +93,7 @@ impl Venues {
     /// # Errors
     /// The file cannot be read, is not TOML, has an unknown key or lacks one, a value is out of range, or its venue is
     /// of another kind.
-    pub fn read_as<V: Venue>(self, path: impl AsRef<Path>) -> Result<Config<V>, ConfigError> {
+    pub fn read_as<V: Venue>(self, path: impl AsRef<Path>) -> Result<Config<V>, Mistakes> {
         let path = path.as_ref();
         parse(self, path, &read_config(path)?)
     }
@@ -106,7 +106,7 @@ impl Venues {
         self,
         name: impl AsRef<Path>,
         text: &str,
-    ) -> Result<Config<V>, ConfigError> {
+    ) -> Result<Config<V>, Mistakes> {
         parse(self, name.as_ref(), text)
     }
 
@@ -155,53 +155,59 @@ impl Venues {
 }
 
 /// Parses the text of a file of the venue `V`.
-fn parse<V: Venue>(venues: Venues, path: &Path, text: &str) -> Result<Config<V>, ConfigError> {
+fn parse<V: Venue>(venues: Venues, path: &Path, text: &str) -> Result<Config<V>, Mistakes> {
     let kind = kind(venues, path, text)?;
     if !V::KINDS.contains(&kind.as_str()) {
-        return Err(ConfigError {
+        return Err(Mistakes::from(ConfigError {
             file: path.to_owned(),
             line: None,
             what: format!("the venue is of kind \"{kind}\""),
             fix: format!(
                 "this command supports kind {}; `touchline gateway` supports every kind",
-                mistake::quoted(V::KINDS)
+                manual::quoted(V::KINDS)
             ),
-        });
+        }));
     }
-    let venue = venues.find(&kind);
-    let mut config: Config<V> = toml::from_str(text)
-        .map_err(|error| mistake::explained(path, text, venues, venue, &error))?;
+    let guide = &venues.find(&kind).map_or(&V::GUIDE, |venue| &venue.guide);
+    let config = manual::with(venues, guide, |manual| settings::read(text, manual, Ok));
+    let mut config: Config<V> = config.map_err(|mistakes| mistakes.in_file(path))?;
     config.starts_at(path.parent().unwrap_or(Path::new("")));
     Ok(config)
 }
 
 /// Kind of venue of a file, which determines its other settings.
-fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, ConfigError> {
+fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, Mistakes> {
     #[derive(Deserialize)]
     struct Any {
         venue: AnyVenue,
     }
     #[derive(Deserialize)]
     struct AnyVenue {
-        kind: Spanned<String>,
+        kind: String,
     }
     touchline_credentials::check_text(path, text)?;
     let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     if text.lines().all(is_nothing) {
-        return Err(ConfigError {
+        return Err(Mistakes::from(ConfigError {
             file: path.to_owned(),
             line: None,
             what: "the file is empty, but for comments".to_owned(),
             fix: EXAMPLE.to_owned(),
-        });
+        }));
     }
-    let any: Any = toml::from_str(text)
-        .map_err(|error| mistake::explained(path, text, venues, None, &error))?;
-    let kind = any.venue.kind;
-    match venues.find(kind.get_ref()) {
-        Some(_) => Ok(kind.into_inner()),
-        None => Err(mistake::unknown_kind(path, text, venues, &kind)),
-    }
+    // Texts about settings that every venue has are those of the first one.
+    let kind = manual::with(venues, &venues.0[0].guide, |manual| {
+        settings::read(text, manual, |Any { venue }| {
+            if venues.find(&venue.kind).is_some() {
+                return Ok(venue.kind);
+            }
+            let kinds: Vec<&str> = venues.kinds().collect();
+            let words = settings::not_among("`kind` ", &venue.kind, &kinds, manual);
+            let unknown = Mistake::new(None, "venue.kind", words);
+            Err(Mistakes::one(path, unknown))
+        })
+    });
+    kind.map_err(|mistakes| mistakes.in_file(path))
 }
 
 /// Source of examples.

@@ -2,7 +2,7 @@
 
 use crate::output::Failure;
 use std::fmt::Write;
-use touchline_gateway::similar::nearest;
+use touchline_settings::nearest;
 
 /// Columns of the text.
 const WIDTH: usize = 100;

@@ -12,9 +12,7 @@ pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
         (Some(file), None, None) => {
             check_config(file, None).map_err(Failure::usage)?;
-            VENUES
-                .read_as(file)
-                .map_err(|error| Failure::configuration(&error))?
+            VENUES.read_as(file).map_err(Failure::file)?
         }
         (None, Some(config_xml), Some(channel)) => {
             check_config(config_xml, Some(channel)).map_err(Failure::usage)?;

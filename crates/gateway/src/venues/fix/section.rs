@@ -191,14 +191,14 @@ fn default_true() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, ConfigError};
+    use crate::config::{Config, Mistakes};
     use crate::venues::VENUES;
     use crate::venues::cme::CmeVenue;
 
     const LEAST: &str = "bus = \"deribit\"\n[venue]\nkind = \"deribit\"\n\
                          hosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n";
 
-    fn read(text: &str) -> Result<Config<FixVenue>, ConfigError> {
+    fn read(text: &str) -> Result<Config<FixVenue>, Mistakes> {
         VENUES.from_text_as(Path::new("gateway.toml"), text)
     }
 
@@ -260,6 +260,6 @@ mod tests {
         let error = VENUES.from_text_as::<CmeVenue>(Path::new("f"), LEAST);
         let error = error.expect_err("it is of Deribit").to_string();
         assert!(error.contains("kind \"deribit\""), "{error}");
-        assert!(matches!(VENUES.read("/nowhere"), Err(error) if error.line.is_none()));
+        assert!(matches!(VENUES.read("/nowhere"), Err(error) if error.list()[0].line.is_none()));
     }
 }

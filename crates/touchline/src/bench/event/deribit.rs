@@ -30,7 +30,7 @@ const CHANGES: usize = 20_000;
 /// Runs the benchmark.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = VENUES.from_text_as::<FixVenue>("the stretch's own", CONFIG);
-    let config = config.map_err(|error| Failure::configuration(&error))?;
+    let config = config.map_err(Failure::file)?;
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
     let stretch = Stretch::new(sender, target, CHANGES, arguments.seed);
     let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;

@@ -16,7 +16,7 @@ const PARSERS: [Parser; 5] = [
         config.map(drop).map_err(|error| error.to_string())
     }),
     ("relay", |text| {
-        let config = touchline_relay::config::Config::parse(Path::new("relay.toml"), text);
+        let config = touchline_relay::config::Config::from_text(Path::new("relay.toml"), text);
         config.map(drop).map_err(|error| error.to_string())
     }),
     ("simulated banks", |text| {

@@ -228,9 +228,9 @@ fn several_values_and_links_that_cannot_be_used_are_shown_together() {
         (
             "relay --config relay.toml",
             &[
-                "relay.toml:4: lag_ms_max = 1 is not between 50 and 10000; ",
-                "relay.toml:5: unknown setting \"forwrad\"",
-                "relay.toml:9: ring_bytes = 1000 is not a power of two; ",
+                "relay.toml:4: `lag_ms_max`: 1 is not between 50 and 10000; ",
+                "relay.toml:5: unknown setting `forwrad` in [[send]]; did you mean `forward`?",
+                "relay.toml:9: `ring_bytes`: 1000 is not a power of two; ",
             ],
         ),
     ] {

@@ -69,7 +69,7 @@ fn an_invalid_line_is_refused_with_the_valid_form() {
         (
             "gateway",
             r#"idle = 5"#,
-            r#"7: `idle` must be text in quotes; values: "spin", "yield", "backoff", "sleep"; default: "backoff"; see `touchline help settings idle`"#,
+            r#"7: `idle` is the number 5, but must be text in quotes; put it in quotes; values: "spin", "yield", "backoff", "sleep"; default: "backoff"; see `touchline help settings idle`"#,
         ),
         (
             "gateway",
@@ -189,7 +189,7 @@ fn an_invalid_line_is_refused_with_the_valid_form() {
         (
             "venue",
             r#"nonsense = 1"#,
-            r#"6: unknown setting `nonsense` in [venue]; it takes `kind`, `channel`, `config_xml`, `join`, `wait_ms`, `interface`, `interface_b`, `compare_copies`, `symbols`, `replay`; all settings are in `touchline help settings`"#,
+            r#"6: unknown setting `nonsense` in [venue]; it takes `kind`, `channel`, `config_xml`, `join`, `wait_ms`, `compare_copies`, `interface`, `interface_b`, `symbols`, `replay`; all settings are in `touchline help settings`"#,
         ),
         (
             "venue",
@@ -395,5 +395,21 @@ fn a_mistake_is_one_short_line() {
         let said = said(&text);
         assert!(said.len() < 1_200, "{} bytes", said.len());
         assert!(!said.contains(char::is_control), "{said:?}");
+    }
+}
+
+/// A key and a value that are wrong, in several tables: each mistake has its line.
+#[test]
+fn all_mistakes_of_a_file_are_named_at_once() {
+    let text = format!("{LEAST}wait_sm = 20\nwait_ms = 20000\n[publication]\nring_byte = 1\n");
+    let said = said(&text);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    for (line, start) in lines.iter().zip([
+        "gateway.toml:6: unknown setting `wait_sm` ",
+        "gateway.toml:7: `wait_ms` is 20000, ",
+        "gateway.toml:9: unknown setting `ring_byte` ",
+    ]) {
+        assert!(line.starts_with(start), "{start}: {said}");
     }
 }
