@@ -64,7 +64,7 @@ const MOST: &[(&str, usize)] = &[
     ("gateway", 2),
     ("journal", 3),
     ("net", 1),
-    ("relay", 2),
+    ("relay", 1),
     ("session", 3),
     ("testing", 2),
     ("touchline", 6),
