@@ -13,13 +13,16 @@
 //! `tests/tape`: a publisher, a recorder and a reader in one thread: books compared at each end of a batch, over segments, overruns,
 //! restarts of either side, and a disk that stands still. The format is `docs/journal.md`.
 
+mod counters;
 mod last_run;
 mod messages;
 mod publication;
 mod reader;
 mod recorder;
+pub mod run;
 mod state_bodies;
 
+pub use counters::RecorderCounters;
 pub use last_run::{LastRun, LastStream};
 pub use messages::{Messages, MessagesMut};
 pub use publication::Publication;

@@ -35,6 +35,7 @@ mod paint;
 mod place;
 mod platform;
 mod record;
+mod recorder;
 mod relay;
 mod remote;
 mod replay;
@@ -75,6 +76,7 @@ enum Command {
     Gateway(gateway::Arguments),
     Follow(follow::Arguments),
     Relay(relay::Arguments),
+    Record(recorder::Arguments),
     Replay(replay::Arguments),
     Fx(fx::Arguments),
     Journal(journal::Arguments),
@@ -156,6 +158,7 @@ fn main() -> ExitCode {
             platform::check_clock();
             relay::run(&arguments)
         }
+        Command::Record(arguments) => recorder::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Fx(arguments) => fx::run(&arguments),
         Command::Journal(arguments) => journal::run(&arguments),

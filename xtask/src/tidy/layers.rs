@@ -80,7 +80,11 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-tape",
         4,
-        &["touchline-types", "touchline-journal", "touchline-transport"],
+        &[
+            "touchline-types",
+            "touchline-journal",
+            "touchline-transport",
+        ],
     ),
     package(
         "touchline-client",
@@ -200,6 +204,7 @@ const PACKAGES: &[Package] = &[
             LIVE,
             "touchline-client",
             "touchline-journal",
+            "touchline-tape",
             "touchline-replication",
             "touchline-load",
             "touchline-chart",

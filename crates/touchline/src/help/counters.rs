@@ -8,6 +8,7 @@ use touchline_gateway::live::LiveCounters;
 use touchline_gateway::venues::VENUES;
 use touchline_relay::{ReceiverCounters, SenderCounters};
 use touchline_replication::{CopyCounters, SourceCounters};
+use touchline_tape::RecorderCounters;
 use touchline_transport::shm::{PublisherCounters, READER_HISTOGRAMS, ReaderCounters};
 use touchline_types::CounterInfo;
 
@@ -30,6 +31,7 @@ const COUNTERS: &[(&str, &[CounterInfo])] = &[
         "Standby of a trading engine",
         touchline_fx_live::execution::StandbyCounters::TABLE,
     ),
+    ("touchline record", RecorderCounters::TABLE),
     ("touchline journal receive", CopyCounters::TABLE),
     ("touchline journal send", SourceCounters::TABLE),
 ];

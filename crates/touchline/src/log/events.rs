@@ -388,6 +388,32 @@ events! {
     RELAY_REFUSED = Warn Limited "relay_refused" [link batches reason]
         "batches, or requests of receivers, were rejected: another source, a second sender, too many hops, another version, or malformed"
         "compare source on both sides; for version install the same release on both; for hops search for a loop; for malformed search for other programs on the port";
+
+    // Recorder of a tape (record).
+    RECORD_STARTED = Info Each "record_started" [bus generation journal]
+        "a bus is recorded from now on"
+        "nothing";
+    RECORD_WAITING = Warn Each "record_waiting" [bus reason]
+        "the bus cannot be joined; the recorder tries again four times a second"
+        "start its gateway";
+    RECORD_OVERRUN = Warn Limited "record_overrun" [bus messages]
+        "the publisher has overrun the recorder: the tape has a gap, and the books after it"
+        "give the recorder a processor of its own or a faster disk, or a larger ring to the bus (ring_mb)";
+    RECORD_SOURCE_DOWN = Warn Each "record_source_down" [bus]
+        "the publisher of the bus has ended or is stalled: the tape says that its books are stale"
+        "check the gateway that writes the bus";
+    RECORD_SOURCE_BACK = Info Each "record_source_back" [bus]
+        "the publisher of the bus works again"
+        "nothing";
+    RECORD_DISK = Warn Each "record_disk" [journal reason]
+        "the tape has taken no record for a second: messages wait in the rings of the buses, and are overrun when these are full"
+        "free space, or find what slows the disk";
+    RECORD_DISK_BACK = Info Each "record_disk_back" [journal]
+        "the tape takes records again"
+        "nothing";
+    RECORD_STOPPED = Info Each "record_stopped" [messages gaps lost]
+        "the recorder ends on request; the end of the tape is on the disk"
+        "nothing";
 }
 
 #[cfg(test)]

@@ -1,0 +1,20 @@
+//! Counters of a recorder.
+
+touchline_types::counters! {
+    /// Counters of a recorder.
+    pub struct RecorderCounters {
+        record_messages: "messages" = "Messages of the buses in the tape.",
+        record_bytes: "bytes" = "Bytes of these messages.",
+        record_gaps: "gaps" = "Losses, each a Gap record of the tape; the start of a recorder that continues a tape is one.",
+        record_lost: "messages" = "Messages lost in these gaps, as far as their number is known.",
+        record_refused: "rounds" = "Rounds in which the journal took no record: the disk is behind, or full. Messages wait in the rings of the buses meanwhile.",
+        record_lag_bytes: "bytes now" = "Bytes of the buses that wait to be recorded, exact to some tens of KiB.",
+        record_position: "bytes" = "Position in the tape behind the last record.",
+        record_durable: "bytes" = "Position up to which the tape is on the disk.",
+        record_segment: "segment now" = "Number of the segment that is written.",
+        record_buses: "buses now" = "Buses that are recorded.",
+        record_disk_errno: "errno now" = "Error of the system with which the next segment was refused, as 28 for a full disk; 0: it is there.",
+        record_segments_removed: "segments" = "Segments removed by the limits of size and age.",
+        record_segments_compressed: "segments" = "Segments replaced by a compressed file.",
+    }
+}

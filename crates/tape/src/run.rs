@@ -1,0 +1,404 @@
+//! A running recorder: buses, recorder and journal in one duty cycle, stepped by the caller.
+
+use crate::counters::RecorderCounters;
+use crate::last_run::LastRun;
+use crate::publication::Publication;
+use crate::recorder::{Now, Recorder, Settings};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use touchline_journal::{Journal, Options, Refused, WriterLock};
+use touchline_transport::SubscriptionEvent;
+use touchline_transport::boot_ns;
+use touchline_transport::clock::{Clock, ticks, wall_ns};
+use touchline_transport::market::{Item, Join, Kinds};
+use touchline_transport::shm::{
+    Error as BusError, FineClock, Polled, ProcessStats, ReaderStats, Root, SegmentError, Subscriber,
+};
+
+/// Folder of the tails, beside the buses. Names that start with a period are not listed as buses.
+const TAILS: &str = ".tapes";
+/// Messages of a bus in one round.
+const MESSAGES_MAX: usize = 1_024;
+const TRY_NS: u64 = 250_000_000;
+const SHOW_NS: u64 = 100_000_000;
+const TICK_NS: u64 = 1_000_000_000;
+/// Longest time that a message waits for further ones of its record.
+const FLUSH_NS: u64 = 1_000_000;
+
+/// Settings of a running recorder.
+#[derive(Debug, Clone)]
+pub struct RunSettings {
+    /// Directory of the buses.
+    pub root: Root,
+    /// Buses to record.
+    pub buses: Vec<String>,
+    /// Whether the publishers of lossless buses wait for the recorder.
+    pub lossless: bool,
+    /// Name of the recorder, as a reader of the buses and for its counters.
+    pub name: String,
+    /// Directory of the tape.
+    pub directory: PathBuf,
+    /// Segments, ring and mode of the journal.
+    pub journal: Options,
+    /// Records.
+    pub recorder: Settings,
+}
+
+/// Why a recorder ends.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The journal cannot be opened: among others, it is damaged, or another process writes it.
+    #[error(transparent)]
+    Journal(#[from] touchline_journal::Error),
+    /// A file in shared memory.
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// The name of the recorder, or the place of its tail.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    /// A write or a sync of the disk failed: what was recorded after the durable position may be lost.
+    #[error(
+        "{}: {refused}; the tape is complete up to position {durable}: start the recorder again when the disk can be written", directory.display()
+    )]
+    Failed {
+        /// Directory of the tape.
+        directory: PathBuf,
+        /// The refusal.
+        refused: Refused,
+        /// Position up to which the tape is on the disk.
+        durable: u64,
+    },
+}
+
+/// Event for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// A bus cannot be joined yet.
+    Waiting {
+        /// The bus.
+        bus: String,
+        /// Reason.
+        reason: String,
+    },
+    /// A bus is recorded from now on.
+    Recording {
+        /// What is recorded.
+        publication: Publication,
+    },
+    /// The publisher of a bus has overrun the recorder.
+    Overrun {
+        /// The bus.
+        bus: String,
+        /// Messages lost.
+        messages: u64,
+    },
+    /// The publisher of a bus has ended or is stalled, or works again.
+    Source {
+        /// The bus.
+        bus: String,
+        /// Whether it works.
+        is_live: bool,
+    },
+    /// The journal takes no record: the disk is behind or full; or it takes them again.
+    Disk {
+        /// Whether it takes records.
+        takes: bool,
+        /// Error of the system for the next segment, 0: none.
+        errno: u64,
+    },
+}
+
+/// A running recorder.
+pub struct Recording {
+    settings: RunSettings,
+    recorder: Recorder,
+    last: LastRun,
+    buses: Vec<Joined>,
+    stats: Option<ProcessStats>,
+    ns_per_tick: f64,
+    counters: RecorderCounters,
+    events: VecDeque<RunEvent>,
+    next_try_ns: u64,
+    next_show_ns: u64,
+    next_tick_ns: u64,
+    next_flush_ns: u64,
+    blocked_since_ns: Option<u64>,
+    is_disk_told: bool,
+    _tail: WriterLock,
+}
+
+/// A bus and its subscription.
+struct Joined {
+    name: String,
+    waiting: Option<String>,
+    open: Option<(Subscriber, usize)>,
+}
+
+/// Time without a taken record after which the disk is reported.
+const DISK_NS: u64 = 1_000_000_000;
+
+impl Recording {
+    /// Opens the tape, and continues it. Takes 20 ms to calibrate the clock.
+    ///
+    /// # Errors
+    /// The journal is damaged, cannot be written, or another process writes it or has the name.
+    pub fn open(settings: RunSettings) -> Result<Recording, RunError> {
+        let RunSettings {
+            root,
+            directory,
+            name,
+            ..
+        } = &settings;
+        root.make_root()?;
+        let tails = Root::at(root.path().join(TAILS));
+        let tail = WriterLock::acquire(tails.create(name)?)?;
+        let last = LastRun::read(directory)?;
+        let now = now();
+        let journal = Journal::open(directory, &tail, &settings.journal, now.wall_ns)?;
+        let table = RecorderCounters::TABLE;
+        let stats = ProcessStats::create(root, name, 1.0, table, [])?;
+        let joined = |name: &String| Joined {
+            name: name.clone(),
+            waiting: None,
+            open: None,
+        };
+        Ok(Recording {
+            recorder: Recorder::new(journal, settings.recorder, &last, now),
+            last,
+            buses: settings.buses.iter().map(joined).collect(),
+            stats: Some(stats),
+            ns_per_tick: Clock::calibrated().ns_per_tick(),
+            counters: RecorderCounters::default(),
+            events: VecDeque::new(),
+            next_try_ns: 0,
+            next_show_ns: 0,
+            next_tick_ns: 0,
+            next_flush_ns: 0,
+            blocked_since_ns: None,
+            is_disk_told: false,
+            _tail: tail,
+            settings,
+        })
+    }
+
+    /// One round of the duty cycle; returns the amount of work, so that the caller idles after a round without work.
+    ///
+    /// # Errors
+    /// The journal has failed.
+    pub fn work(&mut self) -> Result<usize, RunError> {
+        let done = self.round();
+        done.map_err(|refused| RunError::Failed {
+            directory: self.settings.directory.clone(),
+            refused,
+            durable: self.recorder.journal().durable(),
+        })
+    }
+
+    /// The next event for the log.
+    pub fn event(&mut self) -> Option<RunEvent> {
+        self.events.pop_front()
+    }
+
+    /// Counters.
+    pub fn counters(&self) -> &RecorderCounters {
+        &self.counters
+    }
+
+    /// Ends the tape: its end is on the disk when this returns.
+    ///
+    /// # Errors
+    /// The journal had failed, or fails at this.
+    pub fn close(mut self) -> Result<RecorderCounters, RunError> {
+        self.show();
+        let RunSettings { directory, .. } = &self.settings;
+        let durable = self.recorder.journal().durable();
+        self.recorder
+            .close(now())
+            .map_err(|refused| RunError::Failed {
+                directory: directory.clone(),
+                refused,
+                durable,
+            })?;
+        Ok(self.counters)
+    }
+
+    fn round(&mut self) -> Result<usize, Refused> {
+        let at_ns = boot_ns();
+        if at_ns >= self.next_try_ns {
+            self.next_try_ns = at_ns + TRY_NS;
+            (0..self.buses.len()).for_each(|bus| self.join(bus));
+        }
+        let now = now();
+        let mut done = 0;
+        for bus in 0..self.buses.len() {
+            done += self.read(bus, now)?;
+        }
+        if done == 0 || self.recorder.is_blocked() || at_ns >= self.next_flush_ns {
+            self.next_flush_ns = at_ns + FLUSH_NS;
+            self.recorder.flush(now)?;
+        }
+        if at_ns >= self.next_tick_ns {
+            self.next_tick_ns = at_ns + TICK_NS;
+            self.recorder.tick(now)?;
+        }
+        self.look_at_disk(at_ns);
+        if at_ns >= self.next_show_ns {
+            self.next_show_ns = at_ns + SHOW_NS;
+            self.show();
+        }
+        Ok(done)
+    }
+
+    fn join(&mut self, bus: usize) {
+        let Joined { name, open, .. } = &self.buses[bus];
+        if open.is_some() {
+            return;
+        }
+        let RunSettings { root, .. } = &self.settings;
+        let clock = FineClock {
+            ticks,
+            ns_per_tick: self.ns_per_tick,
+        };
+        let join = Join {
+            // If another reader has the name, the recorder reads without one.
+            reader_stats: ReaderStats::create(root, name, &self.settings.name, clock).ok(),
+            registered: self.settings.lossless,
+            last_values: true,
+            undecoded: true,
+            kinds: Kinds::ALL,
+            ..Join::default()
+        };
+        match Subscriber::try_join(root, name, join) {
+            Ok(subscriber) => {
+                let publication = publication(name, &subscriber);
+                let next = subscriber.next_sequence();
+                let number = self
+                    .recorder
+                    .add(publication.clone(), next, &self.last, now());
+                self.events.push_back(RunEvent::Recording { publication });
+                let joined = &mut self.buses[bus];
+                (joined.open, joined.waiting) = (Some((subscriber, number)), None);
+            }
+            Err(error) => {
+                let (bus, reason) = (name.clone(), error.to_string());
+                let joined = self.buses.iter_mut().find(|joined| joined.name == bus);
+                let joined = joined.expect("it is the bus that was tried");
+                if joined.waiting.as_ref() != Some(&reason) {
+                    joined.waiting = Some(reason.clone());
+                    self.events.push_back(RunEvent::Waiting { bus, reason });
+                }
+            }
+        }
+    }
+
+    /// Records what a bus has, as long as the journal takes it.
+    fn read(&mut self, bus: usize, now: Now) -> Result<usize, Refused> {
+        let Recording {
+            buses,
+            recorder,
+            events,
+            ..
+        } = self;
+        let Joined { name, open, .. } = &mut buses[bus];
+        let Some((subscriber, number)) = open else {
+            return Ok(0);
+        };
+        let mut done = 0;
+        while done < MESSAGES_MAX && !recorder.is_blocked() {
+            let mut is_restarted = false;
+            let mut taken = Ok(());
+            let polled = subscriber.poll(|item| {
+                if let Item::SubscriptionEvent(event) = &item {
+                    is_restarted = matches!(event, SubscriptionEvent::Restarted { .. });
+                    events.extend(reported(name, event));
+                }
+                taken = recorder.item(*number, &item, now);
+            });
+            taken?;
+            if is_restarted {
+                let publication = publication(name, subscriber);
+                recorder.restarted(*number, publication.clone(), now)?;
+                events.push_back(RunEvent::Recording { publication });
+            }
+            match polled {
+                Polled::Given(()) => done += 1,
+                Polled::Passed(passed) => done += passed.max(1),
+                Polled::Nothing => break,
+            }
+        }
+        Ok(done)
+    }
+
+    /// Notices a journal that takes no record for a second.
+    fn look_at_disk(&mut self, at_ns: u64) {
+        if !self.recorder.is_blocked() {
+            self.blocked_since_ns = None;
+            if std::mem::take(&mut self.is_disk_told) {
+                let (takes, errno) = (true, 0);
+                self.events.push_back(RunEvent::Disk { takes, errno });
+            }
+            return;
+        }
+        let since_ns = *self.blocked_since_ns.get_or_insert(at_ns);
+        if at_ns - since_ns >= DISK_NS && !std::mem::replace(&mut self.is_disk_told, true) {
+            let (takes, errno) = (false, self.recorder.journal().alarm());
+            self.events.push_back(RunEvent::Disk { takes, errno });
+        }
+    }
+
+    fn show(&mut self) {
+        let (counts, journal) = (self.recorder.counts(), self.recorder.journal());
+        let open = self.buses.iter().filter_map(|bus| bus.open.as_ref());
+        self.counters = RecorderCounters {
+            record_messages: counts.messages,
+            record_bytes: counts.bytes,
+            record_gaps: counts.gaps,
+            record_lost: counts.lost,
+            record_refused: counts.refused,
+            record_lag_bytes: open.clone().map(|(bus, _)| bus.lag_bytes()).sum(),
+            record_position: journal.position(),
+            record_durable: journal.durable(),
+            record_segment: journal.segment(),
+            record_buses: open.count() as u64,
+            record_disk_errno: journal.alarm(),
+            ..self.counters
+        };
+        if let Some(stats) = &mut self.stats {
+            stats.counters_file().show(self.counters.counts());
+        }
+    }
+}
+
+fn now() -> Now {
+    Now {
+        wall_ns: wall_ns(),
+        ticks: ticks(),
+    }
+}
+
+fn publication(bus: &str, subscriber: &Subscriber) -> Publication {
+    Publication {
+        bus: bus.to_owned(),
+        generation: subscriber.generation(),
+        instruments_max: subscriber.instruments_max(),
+        orders_max: subscriber.orders_max(),
+    }
+}
+
+fn reported(bus: &str, event: &SubscriptionEvent) -> Option<RunEvent> {
+    let bus = bus.to_owned();
+    match *event {
+        SubscriptionEvent::Overrun { messages, .. } => Some(RunEvent::Overrun { bus, messages }),
+        SubscriptionEvent::PublisherGone | SubscriptionEvent::PublisherStalled => {
+            let is_live = false;
+            Some(RunEvent::Source { bus, is_live })
+        }
+        SubscriptionEvent::PublisherResumed => {
+            let is_live = true;
+            Some(RunEvent::Source { bus, is_live })
+        }
+        _ => None,
+    }
+}
