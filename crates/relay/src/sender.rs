@@ -125,6 +125,12 @@ impl Sender {
         self.epoch
     }
 
+    /// Whether the publisher of the bus has ended or is stalled.
+    #[inline]
+    pub fn is_source_down(&self) -> bool {
+        self.is_down
+    }
+
     /// Books built from the stream.
     pub fn books(&self) -> &Mirror {
         self.state.books()

@@ -46,7 +46,6 @@ pub struct Sending<L> {
     next_tick_ns: u64,
     shown_ns: u64,
     waiting: Option<String>,
-    was_down: bool,
     pressure: Pressure,
     /// Rejected requests of receivers at the last look.
     refused: u64,
@@ -85,7 +84,6 @@ impl<L: SendLink> Sending<L> {
             next_tick_ns: 0,
             shown_ns: 0,
             waiting: None,
-            was_down: false,
             pressure: Pressure::default(),
             refused: 0,
             events: VecDeque::with_capacity(64),
@@ -197,11 +195,17 @@ impl<L: SendLink> Sending<L> {
         let mut is_at_end = false;
         while messages < MESSAGES_MAX && !sender.is_blocked() && !is_restarted {
             let polled = subscriber.poll(|item| {
+                let was_down = sender.is_source_down();
+                sender.item(&item, now, link);
                 if let Item::SubscriptionEvent(event) = &item {
                     is_restarted |= matches!(event, SubscriptionEvent::Restarted { .. });
                     events.extend(reported(event));
+                    // Several events may say of one publisher that it is gone.
+                    if sender.is_source_down() != was_down {
+                        let is_live = was_down;
+                        events.push_back(RunEvent::SourceState { is_live });
+                    }
                 }
-                sender.item(&item, now, link);
             });
             match polled {
                 Polled::Given(()) => messages += 1,
@@ -249,11 +253,6 @@ impl<L: SendLink> Sending<L> {
         if batches > 0 {
             let reason = "malformed request";
             self.events.push_back(RunEvent::Refused { batches, reason });
-        }
-        let is_down = counters.relay_source_down > 0;
-        if std::mem::replace(&mut self.was_down, is_down) != is_down {
-            let is_live = !is_down;
-            self.events.push_back(RunEvent::SourceState { is_live });
         }
     }
 }

@@ -104,6 +104,7 @@ fn books_are_stale_within_the_timeout_and_live_again_without_a_refresh_if_no_mes
     assert!(buses.is_same("a", "b"));
 }
 
+/// Both changes of the publisher are events in their order: the next one is live before its stream begins.
 #[test]
 fn after_the_end_of_a_publisher_books_are_stale_and_the_next_one_restarts_the_bus() {
     let buses = Buses::new();
@@ -115,18 +116,29 @@ fn after_the_end_of_a_publisher_books_are_stale_and_the_next_one_restarts_the_bu
     let mut receive = buses.receiving("b", TcpReceive::new(&address, None));
     buses.until_same(&mut [&mut send, &mut receive]);
     drop(publisher);
+    let gone = |event: &RunEvent| {
+        let is_gone = matches!(event, RunEvent::SourceState { is_live: false });
+        is_gone.then_some(())
+    };
+    until_event(&mut [&mut send, &mut receive], "no event", || {}, gone);
     let validity = || buses.joined("b").validity(Instrument(1));
-    let events = until(&mut [&mut send, &mut receive], "not stale", || {
+    until(&mut [&mut send, &mut receive], "not stale", || {
         validity() == Validity::Stale
     });
-    let _ = events;
     let mut publisher = buses.publisher("a");
     let mut market = Market::new(4);
     market.define(&mut publisher);
     market.events(100, &mut publisher);
-    until(&mut [&mut send, &mut receive], "books differ", || {
+    let events = until(&mut [&mut send, &mut receive], "books differ", || {
         validity() == Validity::Live && buses.is_same("a", "b")
     });
+    let mut of_source = events.into_iter().filter_map(|event| match event {
+        RunEvent::SourceState { is_live } => Some(Some(is_live)),
+        RunEvent::Sending { .. } => Some(None),
+        _ => None,
+    });
+    assert_eq!(of_source.next(), Some(Some(true)));
+    assert_eq!(of_source.next(), Some(None));
     // Counters are written every 100 ms.
     until(&mut [&mut send, &mut receive], "not counted", || {
         buses.counter("b", "relay_restarts") == 1
