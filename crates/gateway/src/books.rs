@@ -120,6 +120,10 @@ impl MarketBooks {
         out: &mut impl Publish,
     ) {
         self.event_open = event_open;
+        debug_assert!(
+            self.announced <= instruments.len(),
+            "subscribers know an instrument that the table has no more"
+        );
         if self.announced < instruments.len() {
             self.announce_instruments(instruments, out);
         }

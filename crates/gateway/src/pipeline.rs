@@ -73,6 +73,10 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             batch.events.clear();
             batch.quotes.clear();
             let taken = feed.handle(source, bytes, time, instruments, batch);
+            assert!(
+                taken <= bytes.len(),
+                "a feed takes at most the bytes that it is given"
+            );
             self.apply();
             self.run();
             bytes = &bytes[taken..];

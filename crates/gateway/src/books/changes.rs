@@ -149,6 +149,11 @@ impl<T: Copy> EventChanges<T> {
     /// clears all.
     #[inline]
     pub fn drain(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
+        debug_assert_eq!(
+            self.broken(),
+            None,
+            "the changes of an event are published with another instrument, or not at all"
+        );
         match self.touched.as_slice() {
             // Most events change one instrument, and no change was dropped: its changes are passed on without a copy.
             [touched] if self.runs.first().is_none_or(|run| run.row != NONE) => {
@@ -157,6 +162,27 @@ impl<T: Copy> EventChanges<T> {
             _ => self.drain_several(publish),
         }
         self.clear();
+    }
+
+    /// The rule that the changes break, if any: each change belongs to one run, and each run to one instrument.
+    fn broken(&self) -> Option<&'static str> {
+        let mut end = 0;
+        for run in &self.runs {
+            if run.begin != end || run.end < run.begin {
+                return Some("a run does not begin where the run before it ends");
+            }
+            if run.row != NONE && run.row as usize >= self.touched.len() {
+                return Some("a run is of no instrument of the event");
+            }
+            end = run.end;
+        }
+        if end != self.changes.len() {
+            return Some("a change is in no run");
+        }
+        let is_found =
+            |touched: &InstrumentChanges| self.known_row(touched.instrument) == Some(touched.row);
+        let is_any_lost = !self.touched.iter().all(is_found);
+        is_any_lost.then_some("an instrument of the event is not found by its index")
     }
 
     /// Passes on the changes of several instruments: each has one run, or its runs are joined first.
@@ -311,6 +337,32 @@ mod tests {
         );
         assert!(event_changes.is_empty() && event_changes.room() == 8);
         event_changes.drain(|_, _| panic!("everything was given"));
+    }
+
+    #[test]
+    fn changes_of_no_instrument_are_found() {
+        let of_two = || {
+            let mut event_changes = EventChanges::new(8, 8);
+            for (instrument, change) in [(3, 'a'), (5, 'b')] {
+                let definition = definition(instrument, 10);
+                event_changes.add(&definition, Validity::Live, |changes| changes.push(change));
+            }
+            assert_eq!(event_changes.broken(), None);
+            event_changes
+        };
+        type Break = fn(&mut EventChanges<char>);
+        let cases: [(Break, &str); 4] = [
+            (|broken| broken.changes.push('c'), "a change is in no run"),
+            (|broken| broken.runs[1].begin = 0, "does not begin where"),
+            (|broken| broken.runs[1].row = 2, "of no instrument"),
+            (|broken| broken.rows[3] = 1, "not found by its index"),
+        ];
+        for (break_it, expected) in cases {
+            let mut event_changes = of_two();
+            break_it(&mut event_changes);
+            let found = event_changes.broken().expect("it is found");
+            assert!(found.contains(expected), "{found}");
+        }
     }
 
     #[test]

@@ -77,9 +77,11 @@ impl MarketBooks {
                 self.levels
                     .touch(instruments.definition(instrument), Validity::Live);
             }
-            // On the path, handled above.
-            Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
-            Event::Trade(..) | Event::Statistic(_) => {}
+            Event::Level(..)
+            | Event::Order(..)
+            | Event::EndOfEvent { .. }
+            | Event::Trade(..)
+            | Event::Statistic(_) => unreachable!("they are on the path, and no rare events"),
         }
     }
 

@@ -11,6 +11,7 @@ use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
 use crate::incident::{ConnectionError, Incident, RepeatedFailure};
 use crate::pipeline::Pipeline;
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::net::SocketAddrV4;
 use std::thread::JoinHandle;
@@ -101,8 +102,8 @@ pub struct ClientLink<F> {
     over_ns: Option<u64>,
     /// Pending incident for the log.
     incident: Option<Incident>,
-    /// A second pending incident, logged after the first.
-    behind: Option<Incident>,
+    /// Further pending incidents, logged after the first: a venue may reject a message and end the connection, again.
+    behind: VecDeque<Incident>,
     failures: Failures,
     bytes_received: u64,
     reads: u64,
@@ -134,7 +135,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             up_ns: 0,
             over_ns: None,
             incident: None,
-            behind: None,
+            behind: VecDeque::new(),
             failures: Failures::default(),
             bytes_received: 0,
             reads: 0,
@@ -204,12 +205,13 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     /// Counts a failure, which is logged if it repeats.
     fn fail(&mut self, reason: &str, message: String, lasted_ns: u64, was_up: bool) {
         if let Some(count) = self.failures.add(reason, lasted_ns) {
-            self.behind = Some(Incident::FailureRepeated(RepeatedFailure {
+            let repeated = RepeatedFailure {
                 host: self.dial.hosts[self.turn].name.clone(),
                 reason: reason.to_owned(),
                 count,
                 message,
-            }));
+            };
+            self.behind.push_back(Incident::FailureRepeated(repeated));
         }
         // A venue that cannot be reached may be back at any time. A venue that ends each connection does so again, whether it says
         // why or just closes.
@@ -221,7 +223,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
 
     /// Passes on the feed's warnings for the log.
     fn take_warning<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>) {
-        self.behind = pipeline.take_warning().map(|warning| match warning {
+        let warning = pipeline.take_warning().map(|warning| match warning {
             Warning::Rejected(message) => Incident::Rejected { message },
             Warning::BookFails {
                 reason,
@@ -234,6 +236,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
                 message,
             }),
         });
+        self.behind.extend(warning);
     }
 
     /// Advances the connect.
@@ -250,7 +253,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             Line::Resolving(_) => {
                 let line = std::mem::replace(&mut self.line, Line::BackingOff);
                 let Line::Resolving(resolving) = line else {
-                    return Ok(());
+                    unreachable!("it resolves, as matched above");
                 };
                 let address = resolving.join().map_err(|_| Failed::NoThread)??;
                 let until_ns = now.steady_ns + self.dial.connect_ns;
@@ -280,15 +283,17 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     }
 
     fn up<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
-        if let Line::Connecting(stream) = std::mem::replace(&mut self.line, Line::BackingOff) {
-            self.line = Line::Up(stream);
-            self.counters.connected = 1;
-            self.up_ns = now.steady_ns;
-            self.counters.connections += 1;
-            pipeline.connected(now.time);
-            let host = self.dial.hosts[self.turn].name.clone();
-            self.incident = Some(Incident::Connected { host });
-        }
+        let line = std::mem::replace(&mut self.line, Line::BackingOff);
+        let Line::Connecting(stream) = line else {
+            unreachable!("a connection is established while it connects");
+        };
+        self.line = Line::Up(stream);
+        self.counters.connected = 1;
+        self.up_ns = now.steady_ns;
+        self.counters.connections += 1;
+        pipeline.connected(now.time);
+        let host = self.dial.hosts[self.turn].name.clone();
+        self.incident = Some(Incident::Connected { host });
     }
 
     /// xorshift: needs to differ between gateways, not to be unpredictable.
@@ -358,7 +363,7 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             return;
         }
         self.send(pipeline, now.time);
-        if self.behind.is_none() {
+        if self.behind.is_empty() {
             self.take_warning(pipeline);
         }
         if pipeline.feed().is_over() {
@@ -383,7 +388,7 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
     }
 
     fn take_incident(&mut self) -> Option<Incident> {
-        self.incident.take().or_else(|| self.behind.take())
+        self.incident.take().or_else(|| self.behind.pop_front())
     }
 
     /// Whether all received data is processed, and data blocked at the venue has had time to arrive.
@@ -407,5 +412,37 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             timestamps_missing: self.reads,
             ..Totals::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_feed::fx_bank::FxBankFeed;
+
+    /// A failure that is told does not replace what the venue said before it.
+    #[test]
+    fn incidents_of_one_moment_are_all_logged() {
+        let host = Host {
+            name: "venue:1".to_owned(),
+            tls: None,
+        };
+        let dial = Dial {
+            hosts: vec![host],
+            connect_ns: 1,
+            backoff_ns: 1,
+            backoff_ns_max: 1,
+        };
+        let mut link = ClientLink::<FxBankFeed>::new(dial, 1);
+        let rejected = Incident::Rejected {
+            message: "35=3".to_owned(),
+        };
+        link.behind.push_back(rejected.clone());
+        (0..3).for_each(|_| link.fail("refused", String::new(), 0, true));
+        assert_eq!(link.take_incident(), Some(rejected));
+        let repeated = link.take_incident();
+        let is_repeated = matches!(repeated, Some(Incident::FailureRepeated(_)));
+        assert!(is_repeated, "{repeated:?}");
+        assert_eq!(link.take_incident(), None);
     }
 }

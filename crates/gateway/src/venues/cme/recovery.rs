@@ -183,7 +183,7 @@ impl Recovery {
         pipeline: &mut Pipeline<CmeFeed, P>,
         now: Now,
     ) -> Result<Progress, Failure> {
-        let (Some(work), Some(count)) = (&mut self.work, self.hosts.len().checked_sub(1)) else {
+        let Some(count) = self.hosts.len().checked_sub(1) else {
             return Err(Failure::Unreachable(stream::Error::Refused));
         };
         if !self.pace.take(now.steady_ns) {
@@ -196,6 +196,8 @@ impl Recovery {
         }
         let host = self.hosts[self.turn % (count + 1)];
         self.turn = self.turn.wrapping_add(1);
+        let work = self.work.as_mut();
+        let work = work.expect("a connection is made for a request");
         work.attempts += 1;
         // Each attempt has its share of the time, so that a silent host leaves time for the next.
         work.until_ns = now.steady_ns + self.reach.wait_ns / u64::from(self.attempts_max);
@@ -217,13 +219,12 @@ impl Recovery {
     ) -> Result<Progress, Failure> {
         let Recovery {
             session,
-            stream: Some(stream),
+            stream,
             counters,
             ..
-        } = self
-        else {
-            return Ok(Progress::Waiting);
-        };
+        } = self;
+        let stream = stream.as_mut();
+        let stream = stream.expect("packets are requested over a connection");
         if now.steady_ns >= work.until_ns {
             return Err(Failure::TimedOut);
         }
@@ -270,8 +271,10 @@ impl Recovery {
             Failure::TimedOut => &mut counters.replay_timed_out,
             Failure::Broken => &mut counters.replay_broken,
         } += 1;
-        let attempts = self.work.map_or(u32::MAX, |work| work.attempts);
-        if attempts >= self.attempts_max || self.hosts.is_empty() {
+        let work = self
+            .work
+            .expect("a connection fails that was for a request");
+        if work.attempts >= self.attempts_max || self.hosts.is_empty() {
             self.fall_back(pipeline, now);
         }
     }
