@@ -73,6 +73,10 @@ impl Ladder {
     }
 
     fn replace_side(&mut self, side: Side, levels: &[PriceLevel]) {
+        debug_assert!(
+            is_in_order(side, levels),
+            "the levels of a composite are in order of price, each price once"
+        );
         let tick = self.tick;
         let level_of = |level: &PriceLevel| Level {
             price: scaled(level.price, tick),
@@ -106,6 +110,14 @@ impl Ladder {
             }
         }
     }
+}
+
+/// Whether the levels of a side begin with the best price, and have each price once.
+fn is_in_order(side: Side, levels: &[PriceLevel]) -> bool {
+    levels.is_sorted_by(|one, other| match side {
+        Side::Bid => one.price > other.price,
+        Side::Ask => one.price < other.price,
+    })
 }
 
 /// Places of the levels that differ, as the bits of a word; `None` if the lists have other prices, or more levels than a word has
@@ -233,6 +245,21 @@ mod tests {
         );
         assert_eq!(price_of_hundredths(11_000_050, 5).0, 1_100_005_000);
         assert_eq!(price_of_hundredths(1_199, 9).0, 11, "coarser than 1e-9");
+    }
+
+    #[test]
+    fn levels_that_are_not_in_order_are_found() {
+        let levels = |prices: &[i64]| {
+            let offers: Vec<_> = prices
+                .iter()
+                .map(|price| offer(0, *price, 1, true))
+                .collect();
+            levels_of(&offers)
+        };
+        assert!(is_in_order(Side::Bid, &levels(&[3, 2, 1])));
+        assert!(is_in_order(Side::Ask, &levels(&[1, 2, 3])));
+        assert!(!is_in_order(Side::Bid, &levels(&[1, 2])));
+        assert!(!is_in_order(Side::Ask, &levels(&[1, 3, 2])));
     }
 
     fn side(prices: &[(i64, i64)], side: Side) -> Vec<Offer> {

@@ -79,10 +79,10 @@ impl<P: Publish> Output<P> {
             validity: Validity::Stale,
             tops: [None; 2],
             averages: vec![[None; 2]; pair.config.sizes.len()],
-            value_date: pair.config.spot_date.parse().unwrap_or(0),
+            value_date: pair.spot_date,
         };
         let name = |bank: &touchline_fx::setup::BankSetup| {
-            Id::new(bank.config.name.as_bytes()).unwrap_or_default()
+            Id::new(bank.config.name.as_bytes()).expect("the name of a bank was checked")
         };
         let mut output = Output {
             publisher,

@@ -501,11 +501,11 @@ impl<L: Link> OrderSession<L> {
         let evidence = self.session.evidence();
         self.session.disconnected(time);
         let cut = self.cut.take();
-        let why = match (reason, self.lost.take()) {
-            _ if cut.is_some() => format!("ended by us: {}", cut.unwrap_or_default()),
-            (Some(reason), _) => reason.to_string(),
-            (None, None | Some(Error::Closed)) => "connection closed by the bank".to_owned(),
-            (None, Some(lost)) => lost.to_string(),
+        let why = match (cut, reason, self.lost.take()) {
+            (Some(cut), ..) => format!("ended by us: {cut}"),
+            (None, Some(reason), _) => reason.to_string(),
+            (None, None, None | Some(Error::Closed)) => "connection closed by the bank".to_owned(),
+            (None, None, Some(lost)) => lost.to_string(),
         };
         let why = match std::mem::take(&mut self.text) {
             text if text.is_empty() => why,

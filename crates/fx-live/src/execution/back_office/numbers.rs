@@ -317,15 +317,14 @@ impl Store for Numbers {
         };
         if sent.report == 0 {
             let other = self.others.iter().find(|(other, _)| *other == number);
-            return Ok(
-                other.map_or(0, |(_, message)| match room.get_mut(..message.len()) {
-                    Some(room) => {
-                        room.copy_from_slice(message);
-                        message.len()
-                    }
-                    None => 0,
-                }),
-            );
+            return Ok(other.map_or(0, |(_, message)| {
+                assert!(
+                    message.len() <= room.len(),
+                    "a message is written again into the room that it was written in"
+                );
+                room[..message.len()].copy_from_slice(message);
+                message.len()
+            }));
         }
         let reports = self.reports.borrow();
         let report = reports.get((sent.report & !AGAIN) - 1);

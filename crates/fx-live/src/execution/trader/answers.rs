@@ -215,3 +215,11 @@ fn a_client_that_must_give_limits_is_refused_without_one() {
         }
     }
 }
+
+/// A start continues the numbers behind those of the records: one beyond them would be used again.
+#[test]
+#[should_panic = "message 1 to bank 0 was sent, and its record ends at number 0"]
+fn a_message_leaves_with_a_number_of_its_record() {
+    let (core, _) = engine(&[]);
+    core.recorder.check_number(0, 1);
+}

@@ -151,9 +151,8 @@ impl<O: Output, L: Link> Core<O, L> {
 
     fn count_alarm(&mut self, what: Alarm) {
         let place = Alarm::all().position(|other| other == what);
-        if let Some(count) = place.and_then(|place| self.alarms.get_mut(place)) {
-            *count += 1;
-        }
+        let place = place.expect("each alarm is in the list of all, and has a count");
+        self.alarms[place] += 1;
     }
 
     /// Publishes the alarms of the run.
@@ -297,7 +296,8 @@ impl<O: Output, L: Link> Core<O, L> {
             put_fields(labels, message, (time, wall), encoder);
         });
         match sent {
-            Ok(_) => {
+            Ok(number) => {
+                self.recorder.check_number(terms.bank, number);
                 self.totals.orders += 1;
                 bank.faults.grant(time.mono_ns);
                 // The record of the order has its number.
@@ -328,7 +328,10 @@ impl<O: Output, L: Link> Core<O, L> {
             _ => self.banks[bank].faults.grant(time.mono_ns),
         }
         self.totals.cancels += u64::from(is_cancel && sent.is_ok());
-        if sent.is_ok() && is_journaled {
+        if let Ok(number) = sent
+            && is_journaled
+        {
+            self.recorder.check_number(bank, number);
             let session = &mut self.banks[bank].session;
             session.note_journaled(session.numbers());
         }

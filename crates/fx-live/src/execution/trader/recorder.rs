@@ -35,6 +35,8 @@ pub(super) struct Recorder<O> {
     prices: Budget,
     /// Messages of the present batch, by bank.
     ahead: Vec<u64>,
+    /// Number of the last message of the present batch, by bank; 0 if it has none.
+    recorded: Vec<u64>,
     is_disk: bool,
     sync_wait_ns: u64,
     /// Why the journal refused a record, the first one.
@@ -73,6 +75,7 @@ impl<O: Output> Recorder<O> {
             body: Vec::with_capacity(BODY_ROOM),
             prices: Budget::of_prices(),
             ahead: vec![0; banks],
+            recorded: vec![0; banks],
             is_disk: run.sync == SyncMode::Disk,
             sync_wait_ns: run.sync_wait_ms * 1_000_000,
             refused: None,
@@ -196,6 +199,7 @@ impl<O: Output> Recorder<O> {
         self.batch.begin(at_ns);
         self.write_cause(cause);
         self.ahead.fill(0);
+        self.recorded.fill(0);
         for event in &batch.events {
             // mutant: simulation: a parent is not in the journal before its first order
             // mutant: simulation: the kill switch is not in the journal
@@ -239,7 +243,20 @@ impl<O: Output> Recorder<O> {
         let sequence = next_out(line.bank) + *ahead;
         // mutant: simulation: the number of an order leaves out the questions before it
         *ahead += 1;
+        self.recorded[line.bank] = sequence;
         sequence
+    }
+
+    /// Checks the number of a message of the written record that was sent: behind it a start continues the numbers.
+    ///
+    /// # Panics
+    /// The record has a lower number: a start would use this one again, and the bank take the message for a repetition.
+    pub fn check_number(&self, bank: Bank, number: u64) {
+        assert!(
+            number <= self.recorded[bank],
+            "message {number} to bank {bank} was sent, and its record ends at number {}",
+            self.recorded[bank]
+        );
     }
 
     /// Appends the written record, if there is anything in it; returns its end.
