@@ -1,201 +1,385 @@
-//! A market that changes at random, published on any carrier.
+//! Random books of several instruments as a publisher puts them on a bus, and the state that a reader must have then.
+//!
+//! The books are those of `book`, as in a gateway: this is for tests of bus, relay and client, which begin behind them.
+
+pub mod values;
 
 use crate::random::Random;
-use touchline_book::PriceBooks;
+use touchline_book::{OrderBooks, PriceBook, PriceBooks};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    BookKind, BookUpdate, Depth, Instrument, InstrumentDefinition, Level, LevelEvent, OrderAction,
-    OrderChange, OrderRow, OrdersUpdate, Place, Price, Quantity, ReferenceData, Side, Statistic,
-    StatisticKind, Symbol, Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
+    Level, LevelEvent, OrderAction, OrderEvent, OrdersSnapshot, OrdersUpdate, Place, Price,
+    Quantity, ReferenceData, Side, Symbol, Timestamps, Trade, Update, UpdateAction, Validity,
 };
 
-/// Instruments of a market.
-pub const INSTRUMENTS: u32 = 16;
+/// Lists of levels of an instrument.
+pub const LISTS: [(BookKind, Side); 4] = [
+    (BookKind::Direct, Side::Bid),
+    (BookKind::Direct, Side::Ask),
+    (BookKind::Implied, Side::Bid),
+    (BookKind::Implied, Side::Ask),
+];
 
-/// Books, orders and values that change at random.
+/// Levels of a list of direct or implied levels.
+const DEPTH: Depth = Depth {
+    direct: 10,
+    implied: 2,
+};
+
+/// The books. No method but [`Market::event`] and [`Market::define`] ends a batch.
 #[derive(Debug)]
 pub struct Market {
-    random: Random,
+    /// Choices of the market, and of its test.
+    pub random: Random,
+    /// Number of instruments.
+    pub instruments: u32,
+    /// Unit of random prices.
+    pub unit: i64,
+    /// Times of each update.
+    pub timestamps: Timestamps,
     books: PriceBooks,
-    order_id: u64,
+    orders: OrderBooks,
+    validity: Vec<Validity>,
+    channel: ChannelState,
+    /// Instruments of the market, by the publisher's number.
+    numbers: Vec<Instrument>,
 }
 
 impl Market {
-    /// The market of this seed.
-    pub fn new(seed: u64) -> Market {
-        let depth = Depth {
-            direct: 10,
-            implied: 2,
-        };
+    /// A market whose books are empty and not live.
+    pub fn new(seed: u64, instruments: u32) -> Market {
         Market {
             random: Random::from_seed(seed),
-            books: PriceBooks::new(INSTRUMENTS as usize, depth, 0),
-            order_id: 0,
+            instruments,
+            unit: 1,
+            timestamps: Timestamps::default(),
+            books: PriceBooks::new(instruments as usize, DEPTH, 0),
+            orders: OrderBooks::new(instruments as usize, 1_024),
+            validity: vec![Validity::Gapped; instruments as usize],
+            channel: ChannelState::LIVE,
+            numbers: (0..instruments).map(Instrument).collect(),
         }
     }
 
-    /// Defines every instrument, and resets their books.
+    /// Another publisher numbers the instruments in another order.
+    pub fn renumber(&mut self) {
+        for place in (1..self.numbers.len()).rev() {
+            let other = self.random.below(place as u64 + 1) as usize;
+            self.numbers.swap(place, other);
+        }
+    }
+
+    /// The publisher's number of an instrument.
+    ///
+    /// # Panics
+    /// The market has no such instrument.
+    pub fn number(&self, instrument: Instrument) -> Instrument {
+        let mut numbers = self.numbers.iter();
+        let place = numbers.position(|other| *other == instrument);
+        Instrument(place.expect("all are numbered") as u32)
+    }
+
+    /// All instruments.
+    pub fn all(&self) -> impl Iterator<Item = Instrument> + use<> {
+        (0..self.instruments).map(Instrument)
+    }
+
+    /// A random instrument.
+    pub fn pick(&mut self) -> Instrument {
+        Instrument(self.random.below(u64::from(self.instruments)) as u32)
+    }
+
+    /// Last published state of the channel.
+    pub fn channel(&self) -> &ChannelState {
+        &self.channel
+    }
+
+    /// Published validity of a price book: the worse of its own and the channel's.
+    pub fn validity(&self, instrument: Instrument) -> Validity {
+        self.channel.price_of(self.validity[instrument.index()])
+    }
+
+    /// Levels of an instrument's list.
+    pub fn levels(&self, instrument: Instrument, kind: BookKind, side: Side) -> Vec<Level> {
+        levels(self.books.get(instrument), kind, side)
+    }
+
+    /// Defines every instrument, in a batch.
     pub fn define(&mut self, out: &mut impl Publish) {
-        for index in 0..INSTRUMENTS {
-            let depth = Depth {
-                direct: 10,
-                implied: 2,
-            };
-            let definition = InstrumentDefinition {
-                symbol: Symbol::new(format!("SYM{index}").as_bytes()),
-                defined: true,
-                reference: ReferenceData::NULL,
-                ..InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1000, depth)
-            };
-            out.publish(&Update::Definition(&definition), &times());
-        }
-        out.publish(&Update::Reset, &times());
-        out.commit();
-    }
-
-    /// Applies this number of events.
-    pub fn events(&mut self, count: usize, out: &mut impl Publish) {
-        for _ in 0..count {
-            match self.random.below(10) {
-                0 => self.order(out),
-                1 => self.value(out),
-                _ => self.book(out),
-            }
-            if self.random.below(2) == 0 {
-                out.commit();
-            }
+        for instrument in self.all() {
+            self.publish(&Update::Definition(&definition(instrument.0)), out);
         }
         out.commit();
     }
 
-    fn instrument(&mut self) -> Instrument {
-        Instrument(self.random.below(u64::from(INSTRUMENTS)) as u32)
+    fn publish(&self, update: &Update<'_>, out: &mut impl Publish) {
+        out.publish(update, &self.timestamps);
     }
 
-    fn book(&mut self, out: &mut impl Publish) {
-        let instrument = self.instrument();
+    /// A few changes of one instrument's book; every other time the end of a batch.
+    pub fn event(&mut self, out: &mut impl Publish) {
+        let instrument = self.pick();
+        self.change(instrument, out);
+        if self.random.below(2) == 0 {
+            out.commit();
+        }
+    }
+
+    /// A few changes of an instrument's book, which is live.
+    pub fn change(&mut self, instrument: Instrument, out: &mut impl Publish) {
         let mut changes = Vec::new();
         for _ in 0..1 + self.random.below(3) {
-            let actions = [
-                UpdateAction::New,
-                UpdateAction::New,
-                UpdateAction::Change,
-                UpdateAction::Delete,
-            ];
-            let event = LevelEvent {
-                instrument,
-                orders: self.random.below(9) as i32,
-                price: Price(self.random.below(1_000) as i64),
-                quantity: Quantity(self.random.below(100) as i64),
-                place: Place::Position(1 + self.random.below(10) as u8),
-                action: actions[self.random.below(4) as usize],
-                side: Side::BOTH[self.random.below(2) as usize],
-                book: BookKind::Direct,
-            };
+            let event = self.level(instrument);
             let _ = self.books.apply(&event, &mut changes);
         }
+        self.validity[instrument.index()] = Validity::Live;
+        let best = |side| {
+            let book = self.books.get(instrument);
+            book.and_then(|book| book.first(side))
+        };
         let update = BookUpdate {
-            instrument,
-            security_id: i64::from(instrument.0) + 1000,
+            instrument: self.number(instrument),
+            security_id: security_id(instrument.0),
             validity: Validity::Live,
             direct: true,
             whole: true,
             changes: &changes,
-            best_bid: None,
-            best_ask: None,
+            best_bid: best(Side::Bid),
+            best_ask: best(Side::Ask),
         };
-        out.publish(&Update::Book(update), &times());
+        self.publish(&Update::Book(update), out);
     }
 
-    fn order(&mut self, out: &mut impl Publish) {
-        self.order_id += 1;
-        let id = self.order_id;
-        let changes = [OrderChange {
-            order_id: id,
-            priority: id,
-            price: Price(self.random.below(1_000) as i64),
-            quantity: Quantity(1),
-            side: Side::BOTH[(id % 2) as usize],
-            action: OrderAction::New,
-            row: OrderRow {
-                index: (id % 1_000) as u32,
-                number: id,
-            },
-        }];
-        // One book has few orders, so that rows are not reused.
-        if id < 1_000 {
-            let instrument = self.instrument();
-            let update = OrdersUpdate {
-                instrument,
-                validity: Validity::Live,
-                changes: &changes,
-            };
-            out.publish(&Update::Orders(update), &times());
+    fn level(&mut self, instrument: Instrument) -> LevelEvent {
+        let random = &mut self.random;
+        let (book, depth) = match random.below(5) {
+            0 => (BookKind::Implied, u64::from(DEPTH.implied)),
+            _ => (BookKind::Direct, u64::from(DEPTH.direct)),
+        };
+        let actions = [
+            UpdateAction::New,
+            UpdateAction::New,
+            UpdateAction::Change,
+            UpdateAction::Delete,
+        ];
+        LevelEvent {
+            instrument,
+            orders: random.below(9) as i32,
+            price: Price(random.below(1_000) as i64 * self.unit),
+            quantity: Quantity(random.below(100) as i64),
+            place: Place::Position(1 + random.below(depth) as u8),
+            action: actions[random.below(4) as usize],
+            side: Side::BOTH[random.below(2) as usize],
+            book,
         }
     }
 
-    fn value(&mut self, out: &mut impl Publish) {
-        let instrument = self.instrument();
-        let (price, quantity) = (Price(self.random.below(1_000) as i64), Quantity(3));
-        let trade_id = self.random.below(1 << 40) + 1;
-        let trade = Trade {
+    /// An order is inserted, changed or removed.
+    ///
+    /// # Panics
+    /// The orders need more room than 1,024 orders.
+    pub fn order(&mut self, instrument: Instrument, out: &mut impl Publish) {
+        let random = &mut self.random;
+        let actions = [OrderAction::New, OrderAction::New, OrderAction::Delete];
+        let order_id = 100 * u64::from(instrument.0) + random.below(12);
+        let event = OrderEvent {
+            order_id,
+            priority: Some(random.below(1_000)),
+            price: Price(random.below(1_000) as i64 * self.unit),
+            quantity: Quantity(1 + random.below(100) as i64),
             instrument,
+            action: actions[random.below(3) as usize],
+            side: Side::BOTH[(order_id % 2) as usize],
+        };
+        let mut changes = Vec::with_capacity(4);
+        self.orders.apply(&event, &mut changes).expect("room");
+        let update = OrdersUpdate {
+            instrument: self.number(instrument),
+            validity: Validity::Live,
+            changes: &changes,
+        };
+        self.publish(&Update::Orders(update), out);
+    }
+
+    /// A trade; returns its price.
+    pub fn trade(&mut self, instrument: Instrument, out: &mut impl Publish) -> Price {
+        let price = Price(self.random.below(1_000) as i64 * self.unit);
+        let trade = Trade {
+            instrument: self.number(instrument),
             orders: 1,
             price,
-            quantity,
-            aggressor: Some(Side::Bid),
+            quantity: Quantity(1),
+            aggressor: None,
             action: UpdateAction::New,
-            trade_id,
+            trade_id: 0,
         };
-        let statistic = Statistic {
-            instrument,
-            kind: StatisticKind::High,
-            action: UpdateAction::New,
+        self.publish(&Update::Trade(&trade), out);
+        price
+    }
+
+    /// The whole book of an instrument, which is live.
+    pub fn whole(&mut self, instrument: Instrument, out: &mut impl Publish) {
+        self.validity[instrument.index()] = Validity::Live;
+        let [bids, asks, implied_bids, implied_asks] =
+            LISTS.map(|(kind, side)| self.levels(instrument, kind, side));
+        let snapshot = BookSnapshot {
+            instrument: self.number(instrument),
+            validity: Validity::Live,
+            bids: &bids,
+            asks: &asks,
+            implied_bids: &implied_bids,
+            implied_asks: &implied_asks,
+        };
+        self.publish(&Update::BookSnapshot(snapshot), out);
+    }
+
+    /// All orders of an instrument, which are live.
+    pub fn whole_orders(&mut self, instrument: Instrument, out: &mut impl Publish) {
+        let mut orders = Vec::with_capacity(1_024);
+        self.orders.gather(instrument, &mut orders);
+        let snapshot = OrdersSnapshot {
+            instrument: self.number(instrument),
+            validity: Validity::Live,
+            orders: &orders,
+        };
+        self.publish(&Update::OrdersSnapshot(snapshot), out);
+    }
+
+    /// Natural refresh: a random book is emptied and refilled from updates; the book is correct and incomplete.
+    pub fn natural(&mut self, out: &mut impl Publish) {
+        let instrument = self.pick();
+        self.books.get_mut(instrument).clear(&mut Vec::new());
+        self.validity[instrument.index()] = Validity::Natural;
+        let snapshot = BookSnapshot {
+            instrument: self.number(instrument),
+            validity: Validity::Natural,
+            bids: &[],
+            asks: &[],
+            implied_bids: &[],
+            implied_asks: &[],
+        };
+        self.publish(&Update::BookSnapshot(snapshot), out);
+    }
+
+    /// A loss on the channel: every book is gapped until it is confirmed, and orders begin again.
+    pub fn lose(&mut self, out: &mut impl Publish) {
+        let gap = Gap {
+            first: 5,
+            last: 6,
+            orders: Validity::Recovering,
+        };
+        self.orders.clear_all();
+        self.validity.fill(Validity::Gapped);
+        self.publish(&Update::Gap(gap), out);
+    }
+
+    /// A reset of the channel: every book is empty and live.
+    pub fn reset(&mut self, out: &mut impl Publish) {
+        self.books.clear();
+        self.orders.clear_all();
+        self.validity.fill(Validity::Live);
+        self.publish(&Update::Reset, out);
+    }
+
+    /// Changes the validity of the channel; every other time it becomes live.
+    pub fn state_channel(&mut self, out: &mut impl Publish) {
+        let doubtful = [Validity::Gapped, Validity::Stale];
+        let price = match self.random.below(2) {
+            0 => Validity::Live,
+            _ => doubtful[self.random.below(2) as usize],
+        };
+        self.channel = ChannelState {
             price,
-            quantity: Quantity::NULL,
+            orders: price,
+            sequence: self.random.below(1_000),
         };
-        let status = TradingStatus {
-            instrument: Some(instrument),
-            group: *b"GROUP1",
-            status: 17,
-            reason: 0,
-            event: 0,
-        };
-        out.publish(&Update::Trade(&trade), &times());
-        out.publish(&Update::Statistic(&statistic), &times());
-        out.publish(&Update::Status(&status), &times());
+        self.publish(&Update::Channel(&self.channel), out);
     }
-}
 
-/// Times of every update.
-pub fn times() -> Timestamps {
-    Timestamps {
-        exchange_ns: 1_700_000_000_000_000_000,
-        ..Timestamps::default()
-    }
-}
-
-/// Lists of levels, orders, and both validities.
-pub type Seen = (Vec<Vec<Level>>, Vec<(u64, Price)>, Validity, Validity);
-
-/// State of an instrument in a mirror.
-pub fn seen(mirror: &Mirror, instrument: Instrument) -> Seen {
-    let mut lists = Vec::new();
-    let mut all = Vec::new();
-    for side in Side::BOTH {
-        for kind in [BookKind::Direct, BookKind::Implied] {
-            let book = mirror.book(instrument);
-            let levels = book.map(|book| book.levels(kind, side).iter().copied().collect());
-            lists.push(levels.unwrap_or_default());
-        }
-        mirror.orders().visit(instrument, side, |order| {
-            all.push((order.order_id, order.price))
+    /// Every price book and its validity equal those of the mirror, and the mirror missed no message.
+    ///
+    /// # Panics
+    /// They do not.
+    #[track_caller]
+    pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
+        self.compare(mirror, context, |ours, seen| {
+            assert_eq!(seen, ours, "{context}");
+            true
         });
     }
-    (
-        lists,
-        all,
-        mirror.validity(instrument),
-        mirror.orders_validity(instrument),
-    )
+
+    /// Live price books equal those of the mirror, which has no other live book.
+    ///
+    /// # Panics
+    /// They do not.
+    #[track_caller]
+    pub fn assert_live_equal(&self, mirror: &Mirror, context: &str) {
+        self.compare(mirror, context, |ours, seen| {
+            let is_live = ours == Validity::Live;
+            assert_eq!(seen == Validity::Live, is_live, "{context}: {seen:?}");
+            is_live
+        });
+    }
+
+    /// The mirror's live price books equal the market's, and the mirror missed no message.
+    ///
+    /// # Panics
+    /// They do not.
+    #[track_caller]
+    pub fn assert_what_is_live(&self, mirror: &Mirror, context: &str) {
+        self.compare(mirror, context, |_, seen| seen == Validity::Live);
+    }
+
+    /// Compares the books for which `judge` says so, given the validity of the market and that of the mirror.
+    #[track_caller]
+    fn compare(&self, mirror: &Mirror, context: &str, judge: impl Fn(Validity, Validity) -> bool) {
+        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
+        for instrument in self.all() {
+            let seen = mirror.validity(self.number(instrument));
+            let context = format!("{context}: {instrument:?}");
+            if judge(self.validity(instrument), seen) {
+                self.assert_one_equal(mirror, instrument, &context);
+            }
+        }
+    }
+
+    /// One price book equals that of the mirror.
+    ///
+    /// # Panics
+    /// It does not.
+    #[track_caller]
+    pub fn assert_one_equal(&self, mirror: &Mirror, instrument: Instrument, context: &str) {
+        for (kind, side) in LISTS {
+            let ours = self.levels(instrument, kind, side);
+            let theirs = levels(mirror.book(self.number(instrument)), kind, side);
+            assert_eq!(ours, theirs, "{context}: {instrument:?} {kind:?} {side:?}");
+        }
+    }
+}
+
+fn levels(book: Option<&PriceBook>, kind: BookKind, side: Side) -> Vec<Level> {
+    book.map_or(Vec::new(), |book| {
+        book.levels(kind, side).iter().copied().collect()
+    })
+}
+
+/// Symbol of an instrument.
+pub fn symbol(index: u32) -> String {
+    format!("SYM{index}")
+}
+
+/// Security id of an instrument.
+pub fn security_id(index: u32) -> i64 {
+    i64::from(index) + 1_000
+}
+
+/// Definition of an instrument.
+pub fn definition(index: u32) -> InstrumentDefinition {
+    InstrumentDefinition {
+        symbol: Symbol::new(symbol(index).as_bytes()),
+        defined: true,
+        reference: ReferenceData::NULL,
+        ..InstrumentDefinition::unknown(Instrument(index), security_id(index), DEPTH)
+    }
 }

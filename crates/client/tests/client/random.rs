@@ -1,234 +1,66 @@
 //! Seeded sequences of publishing, overruns and restarts: the client's books equal the publisher's.
 
 use crate::fold::Fold;
-use crate::world::{World, definition, small, timestamps};
+use crate::world::{World, define, small, timestamps};
 use std::time::Duration;
-use touchline_book::{OrderBooks, PriceBooks};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, State, Top, TouchSource};
+use touchline_lab::market::{self, LISTS, security_id, symbol};
 use touchline_lab::random::{Random, seeds};
 use touchline_transport::Publish;
 use touchline_transport::shm::Publisher;
-use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument as Index, Level, LevelEvent,
-    OrderAction, OrderEvent, OrdersSnapshot, OrdersUpdate, Place, Price, Quantity, Side, Trade,
-    Update, UpdateAction, Validity,
-};
+use touchline_types::{BookKind, Level, Price, Side, Validity};
 
-const INSTRUMENTS: usize = 6;
-const LISTS: [(BookKind, Side); 4] = [
-    (BookKind::Direct, Side::Bid),
-    (BookKind::Direct, Side::Ask),
-    (BookKind::Implied, Side::Bid),
-    (BookKind::Implied, Side::Ask),
-];
+const INSTRUMENTS: u32 = 6;
+/// A hundredth of a venue's price is quoted.
+const CENT: i64 = 1_000_000_000;
 
-/// A market, with the instrument indexes of its present publisher.
+/// A market, and the last trade of each instrument since its publisher began.
 struct Market {
-    random: Random,
-    books: PriceBooks,
-    orders: OrderBooks,
-    validity: [Validity; INSTRUMENTS],
-    /// Instruments of the market, by the publisher's index.
-    order: Vec<usize>,
-    last_trade: [Option<i64>; INSTRUMENTS],
+    books: market::Market,
+    last_trade: [Option<Price>; INSTRUMENTS as usize],
 }
 
 impl Market {
     fn new(seed: u64) -> Market {
-        let depth = Depth {
-            direct: 10,
-            implied: 2,
-        };
+        let mut books = market::Market::new(seed, INSTRUMENTS);
+        (books.unit, books.timestamps) = (CENT, timestamps());
         Market {
-            random: Random::from_seed(seed),
-            books: PriceBooks::new(INSTRUMENTS, depth, 0),
-            orders: OrderBooks::new(INSTRUMENTS, 1_024),
-            validity: [Validity::Recovering; INSTRUMENTS],
-            order: (0..INSTRUMENTS).collect(),
-            last_trade: [None; INSTRUMENTS],
+            books,
+            last_trade: [None; INSTRUMENTS as usize],
         }
-    }
-
-    /// The publisher's index of an instrument of the market.
-    fn index(&self, instrument: usize) -> Index {
-        let place = self.order.iter().position(|other| *other == instrument);
-        Index(place.expect("all are numbered") as u32)
     }
 
     /// Starts another publisher: another order, definitions, and each whole book.
     fn begin(&mut self, publisher: &mut Publisher) {
-        for place in (1..INSTRUMENTS).rev() {
-            let other = self.random.below(place as u64 + 1) as usize;
-            self.order.swap(place, other);
-        }
-        self.last_trade = [None; INSTRUMENTS];
-        for instrument in 0..INSTRUMENTS {
-            let index = self.index(instrument);
-            let definition = definition(index.0, &symbol(instrument), id(instrument));
-            publisher.publish(&Update::Definition(&definition), &timestamps());
-            self.whole(instrument, publisher);
-            self.whole_orders(instrument, publisher);
+        self.books.renumber();
+        self.last_trade.fill(None);
+        for instrument in self.books.all() {
+            let (number, id) = (self.books.number(instrument), security_id(instrument.0));
+            define(publisher, number.0, &symbol(instrument.0), id);
+            self.books.whole(instrument, publisher);
+            self.books.whole_orders(instrument, publisher);
         }
         publisher.commit();
     }
 
-    fn whole(&mut self, instrument: usize, publisher: &mut Publisher) {
-        self.validity[instrument] = Validity::Live;
-        let lists = self.lists(instrument);
-        let snapshot = BookSnapshot {
-            instrument: self.index(instrument),
-            validity: Validity::Live,
-            bids: &lists[0],
-            asks: &lists[1],
-            implied_bids: &lists[2],
-            implied_asks: &lists[3],
-        };
-        publisher.publish(&Update::BookSnapshot(snapshot), &timestamps());
-    }
-
-    fn whole_orders(&mut self, instrument: usize, publisher: &mut Publisher) {
-        let mut orders = Vec::with_capacity(1_024);
-        self.orders.gather(Index(instrument as u32), &mut orders);
-        let snapshot = OrdersSnapshot {
-            instrument: self.index(instrument),
-            validity: Validity::Live,
-            orders: &orders,
-        };
-        publisher.publish(&Update::OrdersSnapshot(snapshot), &timestamps());
-    }
-
-    fn order(&mut self, instrument: usize, publisher: &mut Publisher) {
-        let random = &mut self.random;
-        let actions = [OrderAction::New, OrderAction::New, OrderAction::Delete];
-        let order_id = 100 * instrument as u64 + random.below(12);
-        let event = OrderEvent {
-            order_id,
-            priority: Some(random.below(1_000)),
-            price: Price(random.below(1_000) as i64 * 1_000_000_000),
-            quantity: Quantity(1 + random.below(100) as i64),
-            instrument: Index(instrument as u32),
-            action: actions[random.below(3) as usize],
-            side: Side::BOTH[(order_id % 2) as usize],
-        };
-        let mut changes = Vec::with_capacity(4);
-        self.orders.apply(&event, &mut changes).expect("room");
-        let update = OrdersUpdate {
-            instrument: self.index(instrument),
-            validity: Validity::Live,
-            changes: &changes,
-        };
-        publisher.publish(&Update::Orders(update), &timestamps());
-    }
-
-    fn lists(&self, instrument: usize) -> [Vec<Level>; 4] {
-        LISTS.map(|(kind, side)| {
-            let book = self.books.get(Index(instrument as u32));
-            book.map_or(Vec::new(), |book| {
-                book.levels(kind, side).iter().copied().collect()
-            })
-        })
-    }
-
     fn step(&mut self, publisher: &mut Publisher) {
-        let instrument = self.random.below(INSTRUMENTS as u64) as usize;
-        match self.random.below(40) {
-            0 => self.gap(publisher),
-            1 => self.reset(publisher),
-            2 => self.whole(instrument, publisher),
-            3..8 => self.trade(instrument, publisher),
-            8..18 => self.order(instrument, publisher),
-            18 => self.whole_orders(instrument, publisher),
-            _ => self.change(instrument, publisher),
+        let books = &mut self.books;
+        let instrument = books.pick();
+        match books.random.below(40) {
+            0 => books.lose(publisher),
+            1 => books.reset(publisher),
+            2 => books.whole(instrument, publisher),
+            3..8 => {
+                let price = books.trade(instrument, publisher);
+                self.last_trade[instrument.index()] = Some(Price(price.0 / 100));
+            }
+            8..18 => books.order(instrument, publisher),
+            18 => books.whole_orders(instrument, publisher),
+            _ => books.change(instrument, publisher),
         }
-        if self.random.below(3) > 0 {
+        if self.books.random.below(3) > 0 {
             publisher.commit();
         }
-    }
-
-    fn change(&mut self, instrument: usize, publisher: &mut Publisher) {
-        let mut changes = Vec::new();
-        for _ in 0..1 + self.random.below(3) {
-            let event = self.level(Index(instrument as u32));
-            let _ = self.books.apply(&event, &mut changes);
-        }
-        self.validity[instrument] = Validity::Live;
-        let book = self
-            .books
-            .get(Index(instrument as u32))
-            .expect("it was changed");
-        let update = BookUpdate {
-            instrument: self.index(instrument),
-            security_id: id(instrument),
-            validity: Validity::Live,
-            direct: true,
-            whole: true,
-            changes: &changes,
-            best_bid: book.first(Side::Bid),
-            best_ask: book.first(Side::Ask),
-        };
-        publisher.publish(&Update::Book(update), &timestamps());
-    }
-
-    fn level(&mut self, instrument: Index) -> LevelEvent {
-        let random = &mut self.random;
-        let book = match random.below(5) {
-            0 => BookKind::Implied,
-            _ => BookKind::Direct,
-        };
-        let depth = if book == BookKind::Implied { 2 } else { 10 };
-        let actions = [
-            UpdateAction::New,
-            UpdateAction::New,
-            UpdateAction::Change,
-            UpdateAction::Delete,
-        ];
-        LevelEvent {
-            instrument,
-            orders: random.below(9) as i32,
-            price: Price(random.below(1_000) as i64 * 1_000_000_000),
-            quantity: Quantity(random.below(100) as i64),
-            place: Place::Position(1 + random.below(depth) as u8),
-            action: actions[random.below(4) as usize],
-            side: Side::BOTH[random.below(2) as usize],
-            book,
-        }
-    }
-
-    fn trade(&mut self, instrument: usize, publisher: &mut Publisher) {
-        let cents = self.random.below(1_000) as i64;
-        self.last_trade[instrument] = Some(cents);
-        let trade = Trade {
-            instrument: self.index(instrument),
-            orders: 1,
-            price: Price(cents * 1_000_000_000),
-            quantity: Quantity(1),
-            aggressor: None,
-            action: UpdateAction::New,
-            trade_id: 0,
-        };
-        publisher.publish(&Update::Trade(&trade), &timestamps());
-    }
-
-    fn gap(&mut self, publisher: &mut Publisher) {
-        for validity in &mut self.validity {
-            if *validity == Validity::Live {
-                *validity = Validity::Gapped;
-            }
-        }
-        let gap = Gap {
-            first: 1,
-            last: 2,
-            orders: Validity::Recovering,
-        };
-        self.orders.clear_all();
-        publisher.publish(&Update::Gap(gap), &timestamps());
-    }
-
-    fn reset(&mut self, publisher: &mut Publisher) {
-        self.books.clear();
-        self.orders.clear_all();
-        self.validity = [Validity::Live; INSTRUMENTS];
-        publisher.publish(&Update::Reset, &timestamps());
     }
 
     /// Compares books, states, tops and last trades with the market; prices are a hundredth of the venue's.
@@ -239,16 +71,16 @@ impl Market {
         if bus.stats().restarts == 0 {
             assert_eq!(bus.stats().undefined, 0, "{context}");
         }
-        for instrument in 0..INSTRUMENTS {
-            let name = symbol(instrument);
+        for instrument in self.books.all() {
+            let name = symbol(instrument.0);
             let handle = bus.instrument(name.as_str()).expect("it was defined");
             let book = bus.book(handle).expect("ours");
-            let expected = match self.validity[instrument] {
+            let expected = match self.books.validity(instrument) {
                 Validity::Live => State::Live,
                 _ => State::Gapped,
             };
             assert_eq!(book.state(), expected, "{context}: {name}");
-            let lists = self.lists(instrument);
+            let lists = LISTS.map(|(kind, side)| self.books.levels(instrument, kind, side));
             for ((kind, side), expected) in LISTS.into_iter().zip(&lists) {
                 let levels = book.list(kind, side);
                 let got: Vec<_> = levels
@@ -273,12 +105,8 @@ impl Market {
                 assert_eq!(quote, expected, "{context}: {name} {side:?}");
             }
             let last = bus.last_trade(handle).expect("ours");
-            let expected = self.last_trade[instrument];
-            assert_eq!(
-                last.map(|trade| trade.price),
-                expected.map(|cents| Price(cents * 10_000_000)),
-                "{context}: {name}"
-            );
+            let expected = self.last_trade[instrument.index()];
+            assert_eq!(last.map(|trade| trade.price), expected, "{context}: {name}");
         }
     }
 }
@@ -316,14 +144,6 @@ fn quoted(level: &Level) -> (Price, i64, Option<u32>, bool) {
         u32::try_from(level.orders).ok(),
         level.known,
     )
-}
-
-fn symbol(instrument: usize) -> String {
-    format!("SYM{instrument}")
-}
-
-fn id(instrument: usize) -> i64 {
-    1_000 + instrument as i64
 }
 
 /// Tables by handle that a program builds from events of instruments alone.

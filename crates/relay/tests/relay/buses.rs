@@ -1,6 +1,6 @@
 //! Two buses in a folder of their own, a generated market on the first, and the comparison of both.
 
-pub use touchline_lab::market::{INSTRUMENTS, Market, seen};
+pub use touchline_lab::market::values::{INSTRUMENTS, Market, seen};
 use touchline_relay::link::{ReceiveLink, Refusal, SendEvent, SendLink};
 use touchline_relay::run::{ReceiveSettings, Receiving, RunEvent, SendSettings, Sending, Work};
 use touchline_relay::{ReceiverSettings, Source};

@@ -1,7 +1,7 @@
 //! Rules of the receiver, batch by batch: applied, rejected, stale, requested.
 
 use crate::buses::{MS, receiver};
-use touchline_lab::market::times;
+use touchline_lab::market::values::times;
 use touchline_relay::batch::Batch;
 use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::{

@@ -4,7 +4,7 @@ use crate::buses::{Buses, INSTRUMENTS, Market, receiver, seen, small, values};
 use crate::core::{LEVEL, Stand, batch, book, book_of, head};
 use std::cell::RefCell;
 use std::rc::Rc;
-use touchline_lab::market::times;
+use touchline_lab::market::values::times;
 use touchline_relay::batch::{Batch, Received};
 use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::link::{Kind, SendLink};

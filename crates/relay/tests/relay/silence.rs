@@ -90,7 +90,7 @@ impl World {
         market.define(&mut bus);
         bus.publish(
             &Update::Channel(&ChannelState::LIVE),
-            &touchline_lab::market::times(),
+            &touchline_lab::market::values::times(),
         );
         bus.commit();
         let join = Join {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use touchline_journal::{Journal, Options, Verdict, WriterLock, verify};
-use touchline_lab::market::{INSTRUMENTS, Market, seen};
+use touchline_lab::market::values::{INSTRUMENTS, Market, seen};
 use touchline_tape::{Counts, LastRun, Now, Publication, Reader, Recorder, Settings, Taped};
 use touchline_testing::Folder;
 use touchline_transport::market::Item;

@@ -238,6 +238,7 @@ fn after_a_reset(
 ) {
     live.drain();
     market.reset(publisher);
+    publisher.commit();
     late.drain();
     live.drain();
     (0..events).for_each(|_| market.event(publisher));

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
-use touchline_book::{PriceBook, PriceBooks};
+pub use touchline_lab::market::{Market, definition};
 use touchline_lab::random::Random;
 use touchline_testing::{Folder, PATIENCE, until};
 use touchline_transport::shm::{
@@ -10,11 +10,7 @@ use touchline_transport::shm::{
 };
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
 use touchline_types::native::TopOfBook;
-use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
-    LevelEvent, Place, Price, Quantity, ReferenceData, Side, Symbol, Timestamps, Update,
-    UpdateAction, Validity,
-};
+use touchline_types::{Instrument, Timestamps, Update, Validity};
 
 /// A folder with buses; the one of most tests is `test`.
 pub struct Buses(Folder);
@@ -157,18 +153,22 @@ impl Gateway {
 
     pub fn lose(&mut self) {
         self.market.lose(&mut self.publisher);
+        self.commit();
     }
 
     pub fn reset(&mut self) {
         self.market.reset(&mut self.publisher);
+        self.commit();
     }
 
     pub fn natural(&mut self) {
         self.market.natural(&mut self.publisher);
+        self.commit();
     }
 
     pub fn state_channel(&mut self) {
         self.market.state_channel(&mut self.publisher);
+        self.commit();
     }
 
     /// The publisher states its activity, and is not stalled.
@@ -328,253 +328,9 @@ pub fn small() -> Settings {
     }
 }
 
-/// Random order books of several instruments, and their publications.
-pub struct Market {
-    pub random: Random,
-    books: PriceBooks,
-    validity: Vec<Validity>,
-    channel: ChannelState,
-    pub instruments: u32,
-}
-
-impl Market {
-    pub fn new(seed: u64, instruments: u32) -> Market {
-        let depth = Depth {
-            direct: 10,
-            implied: 2,
-        };
-        Market {
-            random: Random::from_seed(seed),
-            books: PriceBooks::new(instruments as usize, depth, 0),
-            validity: vec![Validity::Gapped; instruments as usize],
-            channel: ChannelState::LIVE,
-            instruments,
-        }
-    }
-
-    /// Changes the validity of the channel; every other time it becomes live.
-    pub fn state_channel(&mut self, out: &mut impl Publish) {
-        let doubtful = [Validity::Gapped, Validity::Stale];
-        let price = match self.random.below(2) {
-            0 => Validity::Live,
-            _ => doubtful[self.random.below(2) as usize],
-        };
-        self.channel = ChannelState {
-            price,
-            orders: price,
-            sequence: self.random.below(1_000),
-        };
-        out.publish(&Update::Channel(&self.channel), &Timestamps::default());
-        out.commit();
-    }
-
-    /// Last published state of the channel.
-    pub fn channel(&self) -> &ChannelState {
-        &self.channel
-    }
-
-    /// Published validity of a price book: the worse of its own and the channel's.
-    fn seen(&self, instrument: Instrument) -> Validity {
-        self.channel.price_of(self.validity[instrument.index()])
-    }
-
-    /// Defines every instrument.
-    pub fn define(&mut self, out: &mut impl Publish) {
-        for index in 0..self.instruments {
-            let definition = definition(index);
-            out.publish(&Update::Definition(&definition), &Timestamps::default());
-        }
-        out.commit();
-    }
-
-    /// One event: a few changes of one instrument's book.
-    pub fn event(&mut self, out: &mut impl Publish) {
-        let instrument = self.instrument();
-        let mut changes = Vec::new();
-        for _ in 0..1 + self.random.below(3) {
-            let event = self.level(instrument);
-            let _ = self.books.apply(&event, &mut changes);
-        }
-        self.validity[instrument.index()] = Validity::Live;
-        let book = self.books.get(instrument).expect("it was changed");
-        let update = BookUpdate {
-            instrument,
-            security_id: i64::from(instrument.0) + 1000,
-            validity: Validity::Live,
-            direct: true,
-            whole: true,
-            changes: &changes,
-            best_bid: book.levels(BookKind::Direct, Side::Bid).first().copied(),
-            best_ask: book.levels(BookKind::Direct, Side::Ask).first().copied(),
-        };
-        out.publish(&Update::Book(update), &Timestamps::default());
-        if self.random.below(2) == 0 {
-            out.commit();
-        }
-    }
-
-    fn level(&mut self, instrument: Instrument) -> LevelEvent {
-        let actions = [
-            UpdateAction::New,
-            UpdateAction::New,
-            UpdateAction::Change,
-            UpdateAction::Delete,
-        ];
-        let book = if self.random.below(5) == 0 {
-            BookKind::Implied
-        } else {
-            BookKind::Direct
-        };
-        let depth = if book == BookKind::Implied { 2 } else { 10 };
-        LevelEvent {
-            instrument,
-            orders: self.random.below(9) as i32,
-            price: Price(self.random.below(1_000) as i64),
-            quantity: Quantity(self.random.below(100) as i64),
-            place: Place::Position(1 + self.random.below(depth) as u8),
-            action: actions[self.random.below(4) as usize],
-            side: Side::BOTH[self.random.below(2) as usize],
-            book,
-        }
-    }
-
-    /// A loss on the channel: every live book is gapped until it is confirmed.
-    pub fn lose(&mut self, out: &mut impl Publish) {
-        let gap = Gap {
-            first: 5,
-            last: 6,
-            orders: Validity::Recovering,
-        };
-        self.validity.fill(Validity::Gapped);
-        out.publish(&Update::Gap(gap), &Timestamps::default());
-        out.commit();
-    }
-
-    /// A reset of the channel: every book is empty and live.
-    pub fn reset(&mut self, out: &mut impl Publish) {
-        self.books.clear();
-        self.validity.fill(Validity::Live);
-        out.publish(&Update::Reset, &Timestamps::default());
-        out.commit();
-    }
-
-    /// Natural refresh: the instrument's book is emptied and refilled from updates; the book is correct and incomplete.
-    pub fn natural(&mut self, out: &mut impl Publish) {
-        let instrument = self.instrument();
-        self.books.get_mut(instrument).clear(&mut Vec::new());
-        self.validity[instrument.index()] = Validity::Natural;
-        let snapshot = BookSnapshot {
-            instrument,
-            validity: Validity::Natural,
-            bids: &[],
-            asks: &[],
-            implied_bids: &[],
-            implied_asks: &[],
-        };
-        out.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
-        out.commit();
-    }
-
-    /// The whole book of an instrument, which is live.
-    pub fn whole(&mut self, instrument: Instrument, out: &mut impl Publish) {
-        self.validity[instrument.index()] = Validity::Live;
-        let levels = |kind, side| {
-            let book = self.books.get(instrument);
-            book.map_or(Vec::new(), |book| {
-                book.levels(kind, side).iter().copied().collect()
-            })
-        };
-        let snapshot = BookSnapshot {
-            instrument,
-            validity: Validity::Live,
-            bids: &levels(BookKind::Direct, Side::Bid),
-            asks: &levels(BookKind::Direct, Side::Ask),
-            implied_bids: &levels(BookKind::Implied, Side::Bid),
-            implied_asks: &levels(BookKind::Implied, Side::Ask),
-        };
-        out.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
-    }
-
-    /// Every book and its validity equal those of the mirror, and the mirror missed no message.
-    pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
-        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
-        for instrument in (0..self.instruments).map(Instrument) {
-            let validity = self.seen(instrument);
-            assert_eq!(
-                mirror.validity(instrument),
-                validity,
-                "{context}: {instrument:?}"
-            );
-            self.assert_one_equal(mirror, instrument, context);
-        }
-    }
-
-    /// Live books equal those of the mirror, which has no other live book.
-    pub fn assert_live_equal(&self, mirror: &Mirror, context: &str) {
-        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
-        for instrument in (0..self.instruments).map(Instrument) {
-            let is_live = self.seen(instrument) == Validity::Live;
-            let seen = mirror.validity(instrument);
-            assert_eq!(
-                seen == Validity::Live,
-                is_live,
-                "{context}: {instrument:?} is {seen:?}"
-            );
-            if is_live {
-                self.assert_one_equal(mirror, instrument, context);
-            }
-        }
-    }
-
-    /// The mirror's live books equal the market's, and the mirror missed no message.
-    pub fn assert_what_is_live(&self, mirror: &Mirror, context: &str) {
-        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
-        for instrument in (0..self.instruments).map(Instrument) {
-            if mirror.validity(instrument) == Validity::Live {
-                self.assert_one_equal(mirror, instrument, context);
-            }
-        }
-    }
-
-    /// One book equals that of the mirror.
-    pub fn assert_one_equal(&self, mirror: &Mirror, instrument: Instrument, context: &str) {
-        for kind in [BookKind::Direct, BookKind::Implied] {
-            for side in Side::BOTH {
-                let levels = |book: Option<&PriceBook>| {
-                    book.map_or(Vec::new(), |book| {
-                        book.levels(kind, side).iter().copied().collect()
-                    })
-                };
-                let (ours, theirs) = (
-                    levels(self.books.get(instrument)),
-                    levels(mirror.book(instrument)),
-                );
-                assert_eq!(ours, theirs, "{context}: {instrument:?} {kind:?} {side:?}");
-            }
-        }
-    }
-
-    fn instrument(&mut self) -> Instrument {
-        Instrument(self.random.below(u64::from(self.instruments)) as u32)
-    }
-}
-
 /// A mirror kept by a subscriber.
 pub fn mirror() -> Mirror {
     Mirror::new(64, 64)
-}
-
-pub fn definition(index: u32) -> InstrumentDefinition {
-    let depth = Depth {
-        direct: 10,
-        implied: 2,
-    };
-    InstrumentDefinition {
-        symbol: Symbol::new(format!("SYM{index}").as_bytes()),
-        defined: true,
-        reference: ReferenceData::NULL,
-        ..InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1000, depth)
-    }
 }
 
 pub fn counts(publisher: &Publisher) -> PublisherCounters {
