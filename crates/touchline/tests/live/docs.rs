@@ -23,7 +23,7 @@ mod shell;
 mod toml;
 
 use crate::together;
-use markdown::Mode;
+use markdown::{Block, Mode};
 use shell::Shell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -107,6 +107,55 @@ fn the_commands_of_the_documents_succeed() {
         "the documents have more commands than {run} blocks"
     );
     assert!(checked >= 20, "and more that are not run than {checked}");
+}
+
+/// Commands in the text of a page, such as `bench event --market NAME`, have options that exist and values that these accept.
+#[test]
+fn the_commands_in_the_text_of_the_documents_parse() {
+    let mut shell = Shell::new(Path::new("text"));
+    let mut checked = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        shell.turn_to(page.strip_prefix(root()).expect("below the root"));
+        for (line, code) in markdown::spans(&text) {
+            if let Some(command) = command_of(&code) {
+                checked += shell.check(&Block::not_run(line, command));
+            }
+        }
+    }
+    println!("{checked} commands were checked");
+    assert!(checked >= 100, "the text has {checked} commands");
+}
+
+/// Each section of the figures names the command that prints them.
+#[test]
+fn each_section_of_the_figures_names_its_command() {
+    let page = root().join("docs/benchmarks/figures.md");
+    let text = std::fs::read_to_string(page).expect("the figures");
+    let sections: Vec<&str> = text.split("\n## ").skip(1).collect();
+    assert!(sections.len() >= 10, "{} sections", sections.len());
+    for section in sections {
+        let spans = markdown::spans(section);
+        let names =
+            |(_, code): &(usize, String)| code.starts_with("cargo ") || command_of(code).is_some();
+        let title = section.lines().next().unwrap_or_default();
+        assert!(spans.iter().any(names), "{title}: no command");
+    }
+}
+
+/// The command of a span of code, with values for placeholders; `None` for other code.
+fn command_of(code: &str) -> Option<String> {
+    let command = code.strip_prefix("touchline ").unwrap_or(code);
+    let is_workshop = ["bench ", "load "].iter().any(|of| command.starts_with(of));
+    let is_command = is_workshop || command != code && !command.starts_with('-');
+    let value = |word| match word {
+        "N" => "1",
+        "NAME" if is_workshop => "mixed",
+        "SHELL" => "bash",
+        word => word,
+    };
+    let words: Vec<&str> = command.split_whitespace().map(value).collect();
+    is_command.then(|| format!("touchline {}", words.join(" ")))
 }
 
 /// Tools of `cargo xtask` that the documents name exist.

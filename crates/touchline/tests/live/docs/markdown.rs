@@ -37,6 +37,16 @@ pub enum Mode {
 }
 
 impl Block {
+    /// A command of which only the arguments are checked.
+    pub fn not_run(line: usize, text: String) -> Block {
+        Block {
+            line,
+            text,
+            mode: Mode::NotRun,
+            journal: None,
+        }
+    }
+
     /// Commands with their lines from 1: continued lines are joined, comments removed.
     pub fn commands(&self) -> Vec<(usize, String)> {
         let mut commands: Vec<(usize, String)> = Vec::new();
@@ -142,6 +152,28 @@ fn fences(text: &str) -> Vec<Fence<'_>> {
     fences
 }
 
+/// Code in the text of a page, outside of fenced blocks, with the line of its paragraph or table row from 1.
+pub fn spans(text: &str) -> Vec<(usize, String)> {
+    let (mut paragraphs, mut is_inside) = (vec![(1, String::new())], false);
+    for (line, text) in (1..).zip(text.lines()) {
+        let is_fence = text.trim().starts_with("```");
+        is_inside ^= is_fence;
+        let is_new = is_fence || text.trim().is_empty() || text.starts_with(['|', '-', '#']);
+        if is_new {
+            paragraphs.push((line, String::new()));
+        }
+        if let (false, false, Some((_, paragraph))) = (is_fence, is_inside, paragraphs.last_mut()) {
+            *paragraph += &format!("{} ", text.trim());
+        }
+    }
+    let mut spans = Vec::new();
+    for (line, paragraph) in &paragraphs {
+        let code = paragraph.split('`').skip(1).step_by(2);
+        spans.extend(code.map(|code| (*line, code.to_owned())));
+    }
+    spans
+}
+
 fn comment(line: &str) -> Option<&str> {
     let inside = line.strip_prefix("<!--")?.strip_suffix("-->")?;
     Some(inside.trim())
@@ -238,4 +270,14 @@ fn a_comment_that_is_not_known_and_commands_outside_of_sh_are_refused() {
     ] {
         assert!(blocks(page).is_err(), "{page}");
     }
+}
+
+#[test]
+fn spans_are_the_code_of_the_text() {
+    let page = "`a b`\nand `c\nd`\n```sh\n`e`\n```\n| `f` | g |\n| h | `i` |\n";
+    let expected = [(1, "a b"), (1, "c d"), (7, "f"), (8, "i")];
+    assert_eq!(
+        spans(page),
+        expected.map(|(line, code)| (line, code.to_owned()))
+    );
 }
