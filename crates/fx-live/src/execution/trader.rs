@@ -26,12 +26,14 @@ mod sessions;
 mod simulation;
 #[cfg(test)]
 mod stopped;
+mod totals;
 mod watch;
 
 pub use crate::execution::error::Error;
 pub(crate) use commands::RING_REFUSED;
-pub use incident::{Incident, Totals};
+pub use incident::Incident;
 pub use path::Path;
+pub use totals::Totals;
 
 use crate::compose::{Counters, HostClock, Source};
 use crate::execution::active::{Active, other};

@@ -46,8 +46,7 @@ mod tests {
     use super::*;
     use touchline_wire::fix::{Encoder, Frame, frame};
 
-    /// What a Logout says of sequence numbers is of our numbers, whatever words the counterparty uses: its own are judged by the
-    /// session alone.
+    /// A Logout names our numbers, in the words of either kind of session: the session alone judges those of the counterparty.
     #[test]
     fn a_logout_names_our_numbers() {
         let of = |text: &[u8]| {
