@@ -41,26 +41,20 @@ impl MarketBooks {
             }
             Event::Reset => self.reset(out),
             Event::BookLost(instrument, validity) => {
-                self.inconsistent.retain(|other| *other != instrument);
                 self.clear_book(instrument, validity);
                 self.publish_book(instrument, validity, out);
             }
-            Event::RebuildBook(instrument) => {
-                self.inconsistent.retain(|other| *other != instrument);
-                self.clear_book(instrument, Validity::Recovering);
-            }
+            Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
             Event::RebuildLevel(ref level) => self.rebuild_level(level),
             Event::BookRebuilt(instrument, validity) => {
                 self.book_rebuilt(instrument, validity, instruments, out);
             }
             Event::OrdersLost(instrument, validity) => {
-                self.overflowed.retain(|other| *other != instrument);
-                self.clear_orders(instrument, validity);
+                self.forget_orders(instrument, validity);
                 self.publish_orders(instrument, validity, out);
             }
             Event::RebuildOrders(instrument) => {
-                self.overflowed.retain(|other| *other != instrument);
-                self.clear_orders(instrument, Validity::Recovering);
+                self.forget_orders(instrument, Validity::Recovering)
             }
             Event::RebuildOrder(ref order) => self.rebuild_order(order, instruments),
             Event::OrdersRebuilt(instrument, validity) => {
@@ -241,10 +235,18 @@ impl MarketBooks {
         self.event_open || !self.levels.is_empty() || !self.order_changes.is_empty()
     }
 
+    /// Empties a price book; what was inconsistent in it is forgotten.
     fn clear_book(&mut self, instrument: Instrument, validity: Validity) {
+        self.inconsistent.retain(|other| *other != instrument);
         self.steps.clear();
         self.prices.get_mut(instrument).clear(&mut self.steps);
         self.levels.forget(instrument, validity);
+    }
+
+    /// Empties an order book, for which there is room again.
+    fn forget_orders(&mut self, instrument: Instrument, validity: Validity) {
+        self.overflowed.retain(|other| *other != instrument);
+        self.clear_orders(instrument, validity);
     }
 
     fn clear_orders(&mut self, instrument: Instrument, validity: Validity) {
