@@ -1,7 +1,6 @@
 //! `touchline bench book`: cost of a change of a price book, with few levels and with thousands.
 
-use super::ipc::failure;
-use super::run::{Common, Run};
+use super::run::{Common, Run, failure};
 use crate::output::Failure;
 use std::hint::black_box;
 use touchline_book::{ApplyResult, PriceBook};

@@ -10,10 +10,9 @@
 
 mod deribit;
 
-use super::ipc::failure;
 use super::market::MarketName;
 use super::progress;
-use super::run::{Common, Run};
+use super::run::{Common, Run, failure};
 use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;

@@ -13,9 +13,8 @@ mod text;
 pub use arguments::Arguments;
 pub use gateway::GatewayArguments;
 
-use super::ipc::failure;
 use super::market::MarketName;
-use super::run::Run;
+use super::run::{Run, failure};
 use crate::output::Failure;
 use arguments::PAUSED;
 use case::{Case, Outcome};

@@ -6,8 +6,7 @@ mod kernel;
 mod live;
 
 use super::fx_banks::{all_quotes, quote_of};
-use super::ipc::failure;
-use super::run::{Common, Run};
+use super::run::{Common, Run, failure};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use live::Profile;

@@ -4,9 +4,8 @@ mod kill;
 mod rig;
 
 use super::fx_banks;
-use super::ipc::failure;
 use super::journal::{OnDisk, bare_fdatasync};
-use super::run::{Common, Run};
+use super::run::{Common, Run, failure};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;

@@ -1,6 +1,6 @@
 //! Parts shared by the benchmarks between processes: processors, peers, competitors.
 
-use super::run::Common;
+use super::run::{Common, failure};
 use crate::output::Failure;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -144,11 +144,6 @@ pub fn start(role: &Role) -> Result<Peer, Failure> {
         command.arg("--shares-cpu");
     }
     Peer::start(command).map_err(failure)
-}
-
-/// A run without a result.
-pub fn failure(Failed(why): Failed) -> Failure {
-    Failure::run(why)
 }
 
 /// Two different processors.

@@ -1,7 +1,7 @@
 //! `touchline bench ipc-rtt`: round trip of a message between two processes.
 
-use super::ipc::{Field, Group, failure, start};
-use super::run::{Run, merged};
+use super::ipc::{Field, Group, start};
+use super::run::{Run, failure, merged};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;

@@ -1,7 +1,7 @@
 //! `touchline bench ipc-throughput`: a message stream to one or several processes.
 
-use super::ipc::{Field, Group, failure, start};
-use super::run::Run;
+use super::ipc::{Field, Group, start};
+use super::run::{Run, failure};
 use crate::bench::progress::with_progress;
 use crate::format::counted;
 use crate::output::Failure;

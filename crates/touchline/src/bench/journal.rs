@@ -1,7 +1,6 @@
 //! `touchline bench journal`: cost of a record before its order may leave, and of a start.
 
-use super::ipc::failure;
-use super::run::{Common, Run};
+use super::run::{Common, Run, failure};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! `touchline bench publish`: cost of readers to the writer.
 
-use super::ipc::{failure, start};
-use super::run::{Common, Run};
+use super::ipc::start;
+use super::run::{Common, Run, failure};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use touchline_lab::bench::Statistics;

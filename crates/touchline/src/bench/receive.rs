@@ -1,7 +1,7 @@
 //! `touchline bench receive`: single receive calls against batches, and against frames (AF_XDP).
 
-use super::ipc::{cpus, failure};
-use super::run::{Common, Run};
+use super::ipc::cpus;
+use super::run::{Common, Run, failure};
 use crate::bench::progress::with_progress;
 use crate::format::counted;
 use crate::output::{Failure, notice};

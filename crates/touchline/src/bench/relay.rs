@@ -1,7 +1,6 @@
 //! `touchline bench relay`: what a stopped receiver of a relay costs the publisher.
 
-use super::ipc::failure;
-use super::run::{Common, Run, merged};
+use super::run::{Common, Run, failure, merged};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;

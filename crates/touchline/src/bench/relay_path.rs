@@ -6,8 +6,7 @@ mod ends;
 mod links;
 mod rate;
 
-use super::ipc::failure;
-use super::run::{Common, Run};
+use super::run::{Common, Run, failure};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use ends::Link;

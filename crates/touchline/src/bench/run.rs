@@ -1,6 +1,5 @@
 //! A run of a benchmark: its frame, its conditions, and disturbances.
 
-use super::ipc::failure;
 use super::progress::with_progress;
 use crate::doctor::cpu_list::CpuList;
 use crate::format::utc;
@@ -12,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::conditions::{Load, Resolution};
-use touchline_lab::bench::ipc::pin;
+use touchline_lab::bench::ipc::{Failed, pin};
 use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::clock::{Clock, ticks};
 
@@ -233,6 +232,11 @@ impl Run {
             None => Ok(()),
         }
     }
+}
+
+/// A run without a result.
+pub fn failure(Failed(why): Failed) -> Failure {
+    Failure::run(why)
 }
 
 /// All rounds of a subject.

@@ -4,7 +4,7 @@
 //! Sender and gateway have a processor each, and the bus has no reader. Ways alternate, so that a disturbance of the host affects
 //! all of them.
 
-use super::super::ipc::failure;
+use super::super::run::failure;
 use super::report::Report;
 use super::{Bench, Case, PAUSED, Reception};
 use crate::bench::progress::with_progress;

@@ -2,9 +2,8 @@
 
 use super::{Arguments, BEST, config, row};
 use crate::bench::fx_banks::{Banks, quote_of};
-use crate::bench::ipc::failure;
 use crate::bench::progress::with_progress;
-use crate::bench::run::Run;
+use crate::bench::run::{Run, failure};
 use crate::output::Failure;
 use std::fs;
 use std::time::{Duration, Instant};
