@@ -18,6 +18,7 @@ mod repository;
 mod shape;
 mod source;
 mod terms;
+pub(crate) mod test_items;
 mod venues;
 
 use anyhow::{Result, bail};

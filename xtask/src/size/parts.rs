@@ -2,10 +2,9 @@
 
 use crate::tidy::Repository;
 use crate::tidy::functions::is_test;
+use crate::tidy::test_items::TestItems;
 use std::fmt;
 use std::ops::AddAssign;
-use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
 
 /// Folders needed to develop and to measure, and never deployed.
 pub const WORKSHOP: &[&str] = &[
@@ -58,7 +57,7 @@ impl Parts {
         let mut parts = Parts::default();
         let modules: Vec<String> = repository
             .with_extension("rs")
-            .flat_map(|(path, text)| Tests::of(text).files_from(path))
+            .flat_map(|(path, text)| TestItems::of(text).files_from(path))
             .collect();
         for (path, text) in repository.with_extension("rs") {
             let is_module = |start: &String| {
@@ -111,11 +110,10 @@ impl fmt::Display for Parts {
 
 /// Items under `#[cfg(test)]` and functions under `#[test]` in a file of code.
 fn inline_tests(text: &str) -> Amount {
-    let found = Tests::of(text);
+    let found = TestItems::of(text);
     let mut amount = Amount::default();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        let is_inside = |span: &(usize, usize)| (span.0..=span.1).contains(&number);
-        if found.spans.iter().any(is_inside) {
+        if found.has_line(number) {
             amount += Amount {
                 lines: 1,
                 bytes: line.len(),
@@ -123,84 +121,6 @@ fn inline_tests(text: &str) -> Amount {
         }
     }
     amount
-}
-
-/// First and last lines of items that only tests have.
-#[derive(Default)]
-struct Tests {
-    spans: Vec<(usize, usize)>,
-    /// Modules in files of their own.
-    modules: Vec<String>,
-}
-
-impl Tests {
-    fn of(text: &str) -> Tests {
-        let mut found = Tests::default();
-        // A file that is not Rust is a finding of the compiler.
-        if let Ok(file) = syn::parse_file(text) {
-            found.visit_file(&file);
-        }
-        found
-    }
-
-    /// Paths of its modules of tests, without `.rs`.
-    fn files_from(self, path: &str) -> impl Iterator<Item = String> {
-        let stem = path.strip_suffix(".rs").unwrap_or(path);
-        let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-        let folder = match name {
-            "lib" | "main" | "mod" => folder,
-            _ => stem,
-        };
-        let folder = folder.to_owned();
-        let modules = self.modules.into_iter();
-        modules.map(move |module| format!("{folder}/{module}"))
-    }
-
-    /// Notes an item of tests; whether it is one.
-    fn note(&mut self, attributes: &[syn::Attribute], item: &impl Spanned) -> bool {
-        let is_of_tests = attributes.iter().any(|attribute| {
-            let is_cfg = attribute.path().is_ident("cfg");
-            attribute.path().is_ident("test")
-                || is_cfg
-                    && attribute
-                        .parse_args::<syn::Path>()
-                        .is_ok_and(|condition| condition.is_ident("test"))
-        });
-        if is_of_tests {
-            let span = item.span();
-            self.spans.push((span.start().line, span.end().line));
-        }
-        is_of_tests
-    }
-}
-
-impl<'ast> Visit<'ast> for Tests {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        let attributes: &[syn::Attribute] = match item {
-            syn::Item::Const(item) => &item.attrs,
-            syn::Item::Enum(item) => &item.attrs,
-            syn::Item::Fn(item) => &item.attrs,
-            syn::Item::Impl(item) => &item.attrs,
-            syn::Item::Mod(item) => &item.attrs,
-            syn::Item::Static(item) => &item.attrs,
-            syn::Item::Struct(item) => &item.attrs,
-            syn::Item::Use(item) => &item.attrs,
-            _ => &[],
-        };
-        if !self.note(attributes, item) {
-            visit::visit_item(self, item);
-        } else if let syn::Item::Mod(module) = item
-            && module.content.is_none()
-        {
-            self.modules.push(module.ident.to_string());
-        }
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        if !self.note(&item.attrs, item) {
-            visit::visit_impl_item_fn(self, item);
-        }
-    }
 }
 
 #[cfg(test)]

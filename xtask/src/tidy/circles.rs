@@ -7,6 +7,7 @@
 //! One pair is not a circle: a module and a child that no other file uses, the child's own children apart. The child is
 //! a part of its parent, in a file of its own because of its size, and may use the items of its parent.
 
+use super::test_items::is_of_tests;
 use super::{Finding, Repository};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -26,10 +27,10 @@ const LEFT: &[(&str, &str)] = &[
 ];
 
 /// Path of a module, without the crate.
-type Module = Vec<String>;
+pub type Module = Vec<String>;
 
 /// Modules that each module of a crate uses.
-type Uses = BTreeMap<Module, BTreeSet<Module>>;
+pub type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
 /// No file uses a file that uses it, directly or indirectly.
 pub fn check(repository: &Repository) -> Vec<Finding> {
@@ -150,7 +151,8 @@ fn way_back(uses: &Uses, start: &Module) -> Option<Vec<Module>> {
     None
 }
 
-fn uses_in(repository: &Repository, sources: &str) -> Uses {
+/// The files that each file of a crate uses, its tests left out.
+pub fn uses_in(repository: &Repository, sources: &str) -> Uses {
     let mut files: BTreeMap<Module, File> = BTreeMap::new();
     for (path, text) in repository.rust() {
         let Some(name) = path.strip_prefix(sources) else {
@@ -254,7 +256,7 @@ impl File {
                 && child.content.is_none()
             {
                 let name = child.ident.to_string();
-                if child.attrs.iter().any(is_for_tests) {
+                if is_of_tests(item) {
                     file.tests
                         .push([&module[..], std::slice::from_ref(&name)].concat());
                 }
@@ -358,13 +360,13 @@ impl File {
     }
 }
 
-/// `#[cfg(test)]`
-fn is_for_tests(attribute: &syn::Attribute) -> bool {
-    let condition = attribute.meta.require_list();
-    condition.is_ok_and(|list| list.path.is_ident("cfg") && list.tokens.to_string() == "test")
-}
-
 impl<'ast> Visit<'ast> for File {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if !is_of_tests(item) {
+            visit::visit_item(self, item);
+        }
+    }
+
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         if item.ident != "tests" && item.content.is_some() {
             self.place.push(item.ident.to_string());

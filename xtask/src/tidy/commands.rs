@@ -3,7 +3,8 @@
 //! The rule follows the modules of the program that these commands use, directly or through other modules.
 
 use super::source::Line;
-use super::{Finding, Repository};
+use super::test_items::TestItems;
+use super::{Finding, Repository, circles};
 use std::collections::BTreeSet;
 
 /// Sources of the program.
@@ -57,6 +58,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
 
 fn checked(repository: &Repository, shared: &[(&str, &[&str])]) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let uses = circles::uses_in(repository, SOURCES);
     let mut needed = BTreeSet::new();
     let (mut seen, mut next) = (
         BTreeSet::new(),
@@ -71,9 +73,10 @@ fn checked(repository: &Repository, shared: &[(&str, &[&str])]) -> Vec<Finding> 
         }
         let allowed = shared.iter().find(|(name, _)| *name == module);
         let allowed = allowed.map_or(&[][..], |(_, crates)| crates);
+        let files = uses.iter().filter(|(file, _)| file[0] == module);
+        next.extend(files.flat_map(|(_, used)| used).map(|used| used[0].clone()));
         for (path, lines) in files_of(repository, &module) {
-            next.extend(modules_used(path, &lines));
-            for (line, other) in crates_used(&lines) {
+            for (line, other) in crates_used(lines, &repository.files[path]) {
                 match allowed.contains(&other) {
                     true => drop(needed.insert((module.clone(), other.to_owned()))),
                     false => findings.push(Finding::new(
@@ -102,101 +105,30 @@ fn checked(repository: &Repository, shared: &[(&str, &[&str])]) -> Vec<Finding> 
     findings
 }
 
-/// Lines of the files of a module; those of tests, which may use other crates to publish, are empty.
+/// Lines of the files of a module without those of its tests, which may use other crates to publish.
 fn files_of<'a>(
     repository: &'a Repository,
     module: &str,
-) -> impl Iterator<Item = (&'a str, Vec<Line>)> {
-    let files = repository.rust_lines().filter(move |(path, _)| {
+) -> impl Iterator<Item = (&'a str, &'a [Line])> {
+    repository.rust_lines().filter(move |(path, _)| {
         let rest = path
             .strip_prefix(SOURCES)
             .and_then(|path| path.strip_prefix(module));
         let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
         !is_test && rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-    });
-    files.map(|(path, lines)| (path, without_tests(lines)))
-}
-
-/// The lines, with empty ones in place of each item below `#[cfg(test)]`.
-fn without_tests(lines: &[Line]) -> Vec<Line> {
-    let (mut is_test, mut depth) = (false, 0);
-    let kept = lines.iter().map(|line| {
-        is_test |= line.code.contains("#[cfg(test)]");
-        if !is_test {
-            return line.clone();
-        }
-        for c in line.code.chars() {
-            match c {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => depth -= 1,
-                _ => {}
-            }
-        }
-        // An attribute ends with a bracket: its item follows.
-        if depth <= 0 && line.code.trim_end().ends_with([';', '}', ',']) {
-            (is_test, depth) = (false, 0);
-        }
-        Line::default()
-    });
-    kept.collect()
-}
-
-/// Other crates of ours that are named, with their lines from 1.
-fn crates_used(lines: &[Line]) -> impl Iterator<Item = (usize, &str)> {
-    lines.iter().enumerate().flat_map(|(at, line)| {
-        let words = line.code.split(|c: char| !is_of_a_name(c));
-        let others = words.filter(|word| word.starts_with("touchline_") && *word != CLIENT);
-        others.map(move |other| (at + 1, other))
     })
 }
 
-/// Top-level modules of the program that a file names: behind `crate::`, or behind as many `super::` as lead there.
-fn modules_used(path: &str, lines: &[Line]) -> Vec<String> {
-    let depth = path[SOURCES.len()..].split('/').count();
-    let code: Vec<&str> = lines.iter().map(|line| line.code.as_str()).collect();
-    let code = code.join("\n");
-    let mut used = Vec::new();
-    for root in ["crate::".to_owned(), "super::".repeat(depth)] {
-        for (at, _) in code.match_indices(&root) {
-            let is_whole = !code[..at].ends_with(is_of_a_name) && !code[..at].ends_with("::");
-            if is_whole {
-                used.extend(first_names(&code[at + root.len()..]));
-            }
-        }
-    }
-    used
-}
-
-/// The first name of a path, or of each path in the braces at its start.
-fn first_names(path: &str) -> Vec<String> {
-    let name = |path: &str| {
-        path.trim_start()
-            .chars()
-            .take_while(|c| is_of_a_name(*c))
-            .collect()
-    };
-    let Some(group) = path.strip_prefix('{') else {
-        return vec![name(path)];
-    };
-    let (mut names, mut depth, mut is_start) = (Vec::new(), 0, true);
-    for (at, c) in group.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => is_start = true,
-            c if is_start && is_of_a_name(c) => {
-                names.push(name(&group[at..]));
-                is_start = false;
-            }
-            _ => {}
-        }
-    }
-    names
-}
-
-fn is_of_a_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+/// Other crates of ours that are named outside tests, with their lines from 1.
+fn crates_used<'a>(lines: &'a [Line], text: &str) -> impl Iterator<Item = (usize, &'a str)> {
+    let tests = TestItems::of(text);
+    let lines = (1..).zip(lines);
+    let lines = lines.filter(move |(number, _)| !tests.has_line(*number));
+    lines.flat_map(|(number, line)| {
+        let words = line.code.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let others = words.filter(|word| word.starts_with("touchline_") && *word != CLIENT);
+        others.map(move |other| (number, other))
+    })
 }
 
 #[cfg(test)]
@@ -275,6 +207,7 @@ mod tests {
         let through = [
             (TAIL, "use crate::output::Failure;\n"),
             ("crates/touchline/src/output.rs", "use crate::place;\n"),
+            (PLACE, "mod deep;\n"),
             (DEEP, NET),
         ];
         assert_eq!(places(&through, &[]), [(DEEP.to_owned(), 1)]);

@@ -17,11 +17,6 @@ impl Line {
     pub fn has_word(&self, word: &str) -> bool {
         find_word(&self.code, word).is_some()
     }
-
-    /// Whether the line contains only a comment.
-    pub fn is_comment(&self) -> bool {
-        self.code.trim().is_empty() && !self.comment.trim().is_empty()
-    }
 }
 
 /// Byte position of `word` in `text` as a whole word.
