@@ -68,7 +68,7 @@ impl Options {
     }
 
     /// Settings of a recording: frames are packed, so that a power failure may cost the frame before the one that was being written, and
-    /// nothing is written ahead.
+    /// no zeros are written ahead.
     pub fn recording(name: &str) -> Self {
         Self {
             alignment: Some(Alignment::PACKED),

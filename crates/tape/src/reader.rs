@@ -59,26 +59,33 @@ pub enum Taped<T> {
 pub struct Reader {
     path: PathBuf,
     follow: Follow,
+    place: PlaceInStream,
+    /// Begin of the next message in the body of the present record.
+    from: usize,
+    is_end_checked: bool,
+}
+
+/// Place in the stream of a bus, and the present record of it.
+struct PlaceInStream {
     /// Name of the bus; `None`: the first one of the tape.
     bus: Option<String>,
-    /// Stream of the bus, and what it has.
+    /// Stream of the bus, and its publication.
     open: Option<(u16, Publication)>,
     /// Time of the present record, ns since the Unix epoch.
     at_ns: u64,
-    /// Messages of the present record that were not handed out.
+    /// Body of the present record.
     body: Vec<u8>,
-    from: usize,
+    /// Whether it has a state instead of messages of the bus.
     is_state: bool,
     /// Books are unknown: the state of the next `Definitions` records is handed out.
     needs_state: bool,
     event: Option<SubscriptionEvent>,
     decoder: Decoder,
     room: Room,
-    /// Messages without a state before them, which were passed over.
+    /// Messages that were passed over, because no state came before them.
     without_state: u64,
     gaps: u64,
     lost: u64,
-    is_end_checked: bool,
 }
 
 impl Reader {
@@ -106,31 +113,33 @@ impl Reader {
         Ok(Reader {
             path: directory.to_owned(),
             follow,
-            bus: bus.map(str::to_owned),
-            open: None,
-            at_ns: 0,
-            body: Vec::new(),
+            place: PlaceInStream {
+                bus: bus.map(str::to_owned),
+                open: None,
+                at_ns: 0,
+                body: Vec::new(),
+                is_state: false,
+                needs_state: true,
+                event: None,
+                decoder: Decoder::new(),
+                room: Room::new(CHANGES_MAX, ORDERS_MAX, QUOTES_MAX),
+                without_state: 0,
+                gaps: 0,
+                lost: 0,
+            },
             from: 0,
-            is_state: false,
-            needs_state: true,
-            event: None,
-            decoder: Decoder::new(),
-            room: Room::new(CHANGES_MAX, ORDERS_MAX, QUOTES_MAX),
-            without_state: 0,
-            gaps: 0,
-            lost: 0,
             is_end_checked: false,
         })
     }
 
-    /// What is read now; `None` before the first record of the bus.
+    /// The publication that is read; `None` before the first record of the bus.
     pub fn publication(&self) -> Option<&Publication> {
-        self.open.as_ref().map(|(_, publication)| publication)
+        self.place.open.as_ref().map(|(_, publication)| publication)
     }
 
     /// Time of the present record, ns since the Unix epoch; 0 before the first.
     pub fn time_ns(&self) -> u64 {
-        self.at_ns
+        self.place.at_ns
     }
 
     /// Position in the journal behind the present record.
@@ -140,12 +149,12 @@ impl Reader {
 
     /// Losses that the tape states, and lost messages as far as their number is known.
     pub fn gaps(&self) -> (u64, u64) {
-        (self.gaps, self.lost)
+        (self.place.gaps, self.place.lost)
     }
 
     /// Messages that were passed over, because no state of the books came before them.
     pub fn without_state(&self) -> u64 {
-        self.without_state
+        self.place.without_state
     }
 
     /// Passes the next item to `take`, if there is one; never waits.
@@ -153,14 +162,14 @@ impl Reader {
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Result<Taped<T>, Error> {
-        if let Some(event) = self.event.take() {
+        if let Some(event) = self.place.event.take() {
             return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
         }
         for _ in 0..PASSED_MAX {
             if let Some(given) = self.message(&mut take)? {
                 return Ok(Taped::Given(given));
             }
-            if let Some(event) = self.event.take() {
+            if let Some(event) = self.place.event.take() {
                 return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
             }
             if !self.record()? {
@@ -174,20 +183,23 @@ impl Reader {
     /// Hands out the next message of the present record.
     fn message<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Result<Option<T>, Error> {
         loop {
-            let mut messages = Messages::of(&self.body[self.from..]);
+            let mut messages = Messages::of(&self.place.body[self.from..]);
             let Some(bytes) = messages.next() else {
-                return match self.from == self.body.len() {
+                return match self.from == self.place.body.len() {
                     true => Ok(None),
                     false => Err(self.malformed("a length beyond its end".to_owned())),
                 };
             };
-            self.from = self.body.len() - messages.rest().len();
+            self.from = self.place.body.len() - messages.rest().len();
             let Ok(message) = Message::parse(bytes) else {
                 return Err(
                     self.malformed("a message that is not one of the native format".to_owned())
                 );
             };
-            let (batch_end, is_image) = (message.flags().has(Flags::END_OF_BATCH), self.is_state);
+            let (batch_end, is_image) = (
+                message.flags().has(Flags::END_OF_BATCH),
+                self.place.is_state,
+            );
             if let Body::TopOfBook(top) = &message.body {
                 return Ok(Some(take(Item::Top {
                     sequence: message.sequence(),
@@ -197,7 +209,7 @@ impl Reader {
                     bytes: Some(bytes),
                 })));
             }
-            match self.decoder.update(&message, self.room.lend()) {
+            match self.place.decoder.update(&message, self.place.room.lend()) {
                 Ok(Some(update)) => {
                     return Ok(Some(take(Item::Update(Received {
                         sequence: message.sequence(),
@@ -222,83 +234,10 @@ impl Reader {
 
     /// Reads the next record: false if there is none.
     fn record(&mut self) -> Result<bool, Error> {
-        self.body.clear();
+        self.place.body.clear();
         self.from = 0;
-        let Reader {
-            follow,
-            bus,
-            open,
-            at_ns,
-            body,
-            is_state,
-            needs_state,
-            event,
-            decoder,
-            room,
-            without_state,
-            gaps,
-            lost,
-            ..
-        } = self;
-        let read = follow.poll(u64::MAX, 1, |entry| {
-            let stream = entry.head.stream;
-            if entry.head.kind == kind::STREAM {
-                let Some(publication) = publication_of(entry, bus.as_deref()) else {
-                    return;
-                };
-                let before = open.as_ref().map(|(stream, _)| *stream);
-                if before == Some(stream) {
-                    return;
-                }
-                // A tape of several buses without a name given: the first one alone.
-                let other = |open: &(u16, Publication)| open.1.bus != publication.bus;
-                if open.as_ref().is_some_and(other) {
-                    return;
-                }
-                let orders_max = publication.orders_max.max(ORDERS_MAX);
-                *room = Room::new(CHANGES_MAX, orders_max, QUOTES_MAX);
-                decoder.forget();
-                let generation = publication.generation;
-                *event = before.map(|_| SubscriptionEvent::Restarted { generation });
-                *open = Some((stream, publication));
-                *needs_state = true;
-                return;
-            }
-            if open.as_ref().is_none_or(|open| open.0 != stream) {
-                return;
-            }
-            *at_ns = entry.head.time_ns;
-            match entry.head.kind {
-                kind::GAP => {
-                    let Some(gap) = Gap::decode(entry.body) else {
-                        return;
-                    };
-                    let messages = if gap.count == Gap::UNKNOWN {
-                        0
-                    } else {
-                        gap.count
-                    };
-                    (*gaps, *lost) = (*gaps + 1, *lost + messages);
-                    decoder.forget();
-                    *needs_state = true;
-                    *event = Some(SubscriptionEvent::Overrun { messages, bytes: 0 });
-                }
-                kind::DEFINITIONS if !*needs_state => {}
-                kind::DEFINITIONS if entry.body.is_empty() => {
-                    *needs_state = false;
-                    *event = Some(SubscriptionEvent::CaughtUp);
-                }
-                kind::MESSAGES if *needs_state => {
-                    *without_state += Messages::of(entry.body).count() as u64;
-                }
-                kind @ (kind::DEFINITIONS | kind::MESSAGES) => {
-                    *is_state = kind == kind::DEFINITIONS;
-                    body.extend_from_slice(entry.body);
-                }
-                _ => {}
-            }
-        })?;
-        Ok(read > 0)
+        let Reader { follow, place, .. } = self;
+        Ok(follow.poll(u64::MAX, 1, |entry| place.take(entry))? > 0)
     }
 
     /// Bytes behind the last record may not be written yet; without a writer they are the end that a crash left, or damage.
@@ -316,6 +255,71 @@ impl Reader {
             sequence: self.follow.next_sequence().saturating_sub(1),
             what,
         }
+    }
+}
+
+impl PlaceInStream {
+    fn take(&mut self, entry: &Entry<'_>) {
+        let stream = entry.head.stream;
+        if entry.head.kind == kind::STREAM {
+            if let Some(publication) = publication_of(entry, self.bus.as_deref()) {
+                self.begin(stream, publication);
+            }
+            return;
+        }
+        if self.open.as_ref().is_none_or(|open| open.0 != stream) {
+            return;
+        }
+        self.at_ns = entry.head.time_ns;
+        match entry.head.kind {
+            kind::GAP => self.gap(entry.body),
+            kind::DEFINITIONS if !self.needs_state => {}
+            kind::DEFINITIONS if entry.body.is_empty() => {
+                self.needs_state = false;
+                self.event = Some(SubscriptionEvent::CaughtUp);
+            }
+            kind::MESSAGES if self.needs_state => {
+                self.without_state += Messages::of(entry.body).count() as u64;
+            }
+            kind @ (kind::DEFINITIONS | kind::MESSAGES) => {
+                self.is_state = kind == kind::DEFINITIONS;
+                self.body.extend_from_slice(entry.body);
+            }
+            _ => {}
+        }
+    }
+
+    /// A stream is described, at its begin and again in each segment.
+    fn begin(&mut self, stream: u16, publication: Publication) {
+        let before = self.open.as_ref();
+        // Without a name given, a tape of several buses is read for the first one alone.
+        let is_other_bus = before.is_some_and(|(_, before)| before.bus != publication.bus);
+        if is_other_bus || before.is_some_and(|(before, _)| *before == stream) {
+            return;
+        }
+        self.event = before.map(|_| SubscriptionEvent::Restarted {
+            generation: publication.generation,
+        });
+        let orders_max = publication.orders_max.max(ORDERS_MAX);
+        self.room = Room::new(CHANGES_MAX, orders_max, QUOTES_MAX);
+        self.decoder.forget();
+        self.open = Some((stream, publication));
+        self.needs_state = true;
+    }
+
+    fn gap(&mut self, body: &[u8]) {
+        let Some(gap) = Gap::decode(body) else {
+            return;
+        };
+        let messages = match gap.count {
+            Gap::UNKNOWN => 0,
+            count => count,
+        };
+        self.gaps += 1;
+        self.lost += messages;
+        self.decoder.forget();
+        self.needs_state = true;
+        self.event = Some(SubscriptionEvent::Overrun { messages, bytes: 0 });
     }
 }
 

@@ -40,7 +40,7 @@ impl Default for Settings {
     }
 }
 
-/// What a recorder has done.
+/// Counts of a recorder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Messages of buses in records.
@@ -76,7 +76,7 @@ pub struct Recorder {
     buses: Vec<Bus>,
     /// Number of the next stream.
     next_stream: u16,
-    /// Records that the journal has not taken.
+    /// Records that wait for the journal.
     waiting: VecDeque<Waiting>,
     segment_began_ns: u64,
     /// The segment is nearly full or old: the next one begins when no record waits.
@@ -181,7 +181,7 @@ impl Recorder {
         &self.journal
     }
 
-    /// What was done.
+    /// Counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -213,7 +213,7 @@ impl Recorder {
         self.hand_over(now)
     }
 
-    /// Hands over what is gathered. The caller calls it when the buses are empty, and regularly while they are not.
+    /// Hands the open records over. The caller calls it when the buses are empty, and regularly while they are not.
     ///
     /// # Errors
     /// The journal has failed.
@@ -256,7 +256,7 @@ impl Recorder {
         if let Some(bytes) = received.bytes {
             return self.message(bus, received.sequence, bytes);
         }
-        // The state follows as a whole when all books are consistent; a trade of a table is no event.
+        // The state follows as a whole when all books are consistent. A trade of a table was an event before.
         let is_trade = matches!(update, Update::Trade(_));
         if received.is_image && (open.is_joining || is_trade) {
             return;
@@ -277,7 +277,7 @@ impl Recorder {
         self.push(bus, bytes.len(), |place| place.copy_from_slice(bytes));
     }
 
-    /// An update that is no message of the ring.
+    /// An update that the subscriber made.
     fn encode(
         &mut self,
         bus: usize,

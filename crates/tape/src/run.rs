@@ -57,7 +57,7 @@ pub enum RunError {
     /// The name of the recorder, or the place of its tail.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// A write or a sync of the disk failed: what was recorded after the durable position may be lost.
+    /// A write or a sync of the disk failed: records after the durable position may be lost.
     #[error(
         "{}: {refused}; the tape is complete up to position {durable}: start the recorder again when the disk can be written", directory.display()
     )]
@@ -84,7 +84,7 @@ pub enum RunEvent {
     },
     /// A bus is recorded from now on.
     Recording {
-        /// What is recorded.
+        /// The publication that is recorded.
         publication: Publication,
     },
     /// The publisher of a bus has overrun the recorder.

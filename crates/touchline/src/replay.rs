@@ -4,6 +4,7 @@ mod inputs;
 mod print;
 mod progress;
 mod summary;
+mod tape;
 
 use crate::books::{write_books, write_orders};
 use crate::output::{Failure, Output, STDOUT, notice, say};
@@ -45,6 +46,12 @@ pub struct Arguments {
     /// Captures: pcap or pcapng, uncompressed, .gz or .zst; several files are merged by capture time.
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     pcap: Vec<PathBuf>,
+    /// A tape of `touchline record`, instead of captures: its directory.
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    journal: Option<PathBuf>,
+    /// The bus of the tape that is played. Default: the first one.
+    #[arg(long, value_name = "NAME", requires = "journal", value_parser = config::bus_name, help_heading = "Input")]
+    tape_bus: Option<String>,
     /// Exit status 0 even if a capture ends in the middle of a record.
     #[arg(long, help_heading = "Input")]
     allow_truncated: bool,
@@ -139,6 +146,7 @@ Examples:
   touchline replay --config cme-340.toml --pcap a.pcap --quotes q.csv --trades t.csv
   touchline replay --config cme-340.toml --pcap a.pcap --print | less
   touchline replay --config cme-340.toml --pcap a.pcap --speed 1 --publish
+  touchline replay --journal /data/cme-340 --quotes q.csv --trades t.csv
 
 Files:
   OUT is a file, or - for standard output; one output can be standard output. A file
@@ -193,6 +201,9 @@ type ReplayPipeline<'a> = CmePipeline<(Local<&'a mut Writers>, Option<Publisher>
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(directory) = &arguments.journal {
+        return tape::run(arguments, directory);
+    }
     let config = inputs::config(arguments)?;
     if arguments.print_config {
         return say(&config.to_file());

@@ -166,7 +166,7 @@ impl StoredValues {
 }
 
 impl Values {
-    /// Stores a trade. A correction or a bust refers to the last trade, or to a trade that is no longer stored; a trade
+    /// Stores a trade. A correction or a bust refers to the last trade, or to an older trade; a trade
     /// of a table is the last trade.
     fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps, is_image: bool) {
         let is_of_last = self.trade.is_some_and(|last| {

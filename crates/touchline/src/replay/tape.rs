@@ -1,0 +1,301 @@
+//! `touchline replay --journal`: a tape through the same outputs as captures.
+
+use super::{Arguments, Writers};
+use crate::books::{order_row, price_row};
+use crate::format::counted;
+use crate::output::{Failure, Output, notice};
+use crate::record::Prices;
+use crate::tops::Tops;
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use touchline_gateway::bus;
+use touchline_gateway::replay::Speed;
+use touchline_tape::{Error, Reader, Taped};
+use touchline_transport::market::Item;
+use touchline_transport::shm::{Publisher, Settings};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
+use touchline_types::{Gap, InstrumentDefinition, Timestamps, Update, Validity};
+
+/// Longest sleep of a replay, so that the bus is checked.
+const SLEEP_MAX: Duration = Duration::from_millis(250);
+
+/// A tape that is played.
+struct Play<'a> {
+    writers: Writers,
+    books: Mirror,
+    definitions: Vec<Option<InstrumentDefinition>>,
+    publisher: Option<Publisher>,
+    arguments: &'a Arguments,
+    messages: u64,
+    /// The first error of publishing.
+    failure: Option<Failure>,
+}
+
+/// Runs the command on a tape.
+pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
+    refuse_settings_of_captures(arguments)?;
+    let mut outputs = super::Outputs::open(arguments)?;
+    let mut reader =
+        Reader::open(directory, arguments.tape_bus.as_deref()).map_err(Failure::run)?;
+    let prices = Prices::displayed(arguments.display);
+    let tops = outputs.tops.take().map(|output| Tops::new(output, prices));
+    let mut play = Play {
+        writers: (tops, outputs.series.take()),
+        books: Mirror::new(0, 0),
+        definitions: Vec::new(),
+        publisher: None,
+        arguments,
+        messages: 0,
+        failure: None,
+    };
+    let started = Instant::now();
+    let mut pace = Pace::new(arguments.speed);
+    loop {
+        pace.wait(reader.time_ns());
+        let polled = reader.poll(|item| play.item(&item));
+        play.follow_publication(&reader)?;
+        match polled.map_err(failed)? {
+            Taped::Given(()) | Taped::Passed => {}
+            Taped::End => break,
+        }
+        if let Some(failure) = play.failure.take() {
+            return Err(failure);
+        }
+    }
+    if !arguments.quiet {
+        arguments.summarise(&summary(&reader, &play, started.elapsed()))?;
+    }
+    play.finish(outputs, prices)
+}
+
+/// Settings that a tape does not have.
+fn refuse_settings_of_captures(arguments: &Arguments) -> Result<(), Failure> {
+    let given = [
+        ("--config", arguments.config.is_some()),
+        ("--config-xml", arguments.config_xml.is_some()),
+        ("--pcap", !arguments.pcap.is_empty()),
+        ("--print", arguments.print),
+        ("--join", arguments.join.is_some()),
+        ("--wait-ms", arguments.wait_ms.is_some()),
+        ("--compare-copies", arguments.compare_copies),
+        ("--print-config", arguments.print_config),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(Failure::usage(format!(
+            "{name} is for captures; a tape has what its bus published: leave out {name}, or --journal"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn failed(error: Error) -> Failure {
+    match error {
+        Error::Journal(error) => Failure::run(error),
+        other => Failure::run(other),
+    }
+}
+
+impl Play<'_> {
+    fn item(&mut self, item: &Item<'_>) {
+        match item {
+            Item::Update(received) => {
+                self.messages += u64::from(!received.is_image);
+                let envelope = Envelope {
+                    sequence: received.sequence,
+                    timestamps: &received.timestamps,
+                    update: &received.update,
+                };
+                if let Update::Definition(definition) = &received.update {
+                    self.define(definition);
+                }
+                self.books.update(&envelope);
+                self.publish(&received.update, &received.timestamps, received.is_image);
+                // The state at the start of a segment has no events.
+                if !received.is_image || !matches!(received.update, Update::Trade(_)) {
+                    self.writers.update(&envelope);
+                }
+                if received.batch_end {
+                    self.end_of_batch();
+                }
+            }
+            Item::Top { .. } | Item::Undecoded(_) => {}
+            Item::BatchEnd => self.end_of_batch(),
+            Item::SubscriptionEvent(event) => self.event(event),
+        }
+    }
+
+    fn end_of_batch(&mut self) {
+        self.writers.batch_end();
+        if let Some(publisher) = &mut self.publisher {
+            publisher.commit();
+        }
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.books.event(event);
+        self.writers.event(event);
+        if let SubscriptionEvent::Overrun { .. } = event {
+            let gap = Update::Gap(Gap {
+                first: 0,
+                last: 0,
+                orders: Validity::Recovering,
+            });
+            self.publish(&gap, &Timestamps::default(), false);
+            self.end_of_batch();
+        }
+        if let SubscriptionEvent::Restarted { .. } = event {
+            self.definitions.clear();
+            self.publisher = None;
+        }
+    }
+
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps, is_image: bool) {
+        let Some(publisher) = &mut self.publisher else {
+            return;
+        };
+        match is_image && matches!(update, Update::Trade(_)) {
+            true => publisher.keep(update, timestamps),
+            false => publisher.publish(update, timestamps),
+        }
+        if let Err(damage) = publisher.check() {
+            self.failure = Some(Failure::run(damage));
+        }
+    }
+
+    fn define(&mut self, definition: &InstrumentDefinition) {
+        let index = definition.instrument.index();
+        if index >= self.definitions.len() {
+            self.definitions.resize(index + 1, None);
+        }
+        self.definitions[index] = Some(*definition);
+    }
+
+    /// Opens the bus, and room for books, when the tape has said what it has.
+    fn follow_publication(&mut self, reader: &Reader) -> Result<(), Failure> {
+        let Some(publication) = reader.publication() else {
+            return Ok(());
+        };
+        if self.definitions.is_empty() && self.messages == 0 && self.publisher.is_none() {
+            self.books = Mirror::new(publication.instruments_max, publication.orders_max);
+        }
+        if !self.arguments.publish || self.publisher.is_some() {
+            return Ok(());
+        }
+        let name = self.arguments.bus.as_deref().unwrap_or(&publication.bus);
+        let root = bus::root(self.arguments.dir.as_deref());
+        let settings = Settings {
+            instruments_max: publication.instruments_max,
+            orders_max: publication.orders_max,
+            ..Settings::default()
+        };
+        let publisher = Publisher::open(&root, name, &settings).map_err(Failure::run)?;
+        for warning in publisher.warnings() {
+            notice(format_args!("bus {name}: {warning}"));
+        }
+        self.publisher = Some(publisher);
+        Ok(())
+    }
+
+    fn finish(self, mut outputs: super::Outputs, prices: Prices) -> Result<(), Failure> {
+        if let Some(output) = &mut outputs.books {
+            self.write_books(prices, output)?;
+        }
+        if let Some(output) = &mut outputs.orders {
+            self.write_orders(prices, output)?;
+        }
+        outputs.finish(self.writers)
+    }
+
+    fn by_security_id(&self) -> Vec<&InstrumentDefinition> {
+        let mut definitions: Vec<_> = self.definitions.iter().flatten().collect();
+        definitions.sort_by_key(|definition| definition.security_id);
+        definitions
+    }
+
+    fn write_books(&self, prices: Prices, output: &mut Output) -> Result<(), Failure> {
+        for definition in self.by_security_id() {
+            let instrument = definition.instrument;
+            let validity = self.books.validity(instrument);
+            let book = self.books.book(instrument);
+            let levels = |kind, side| {
+                book.map_or(touchline_book::LevelList::EMPTY, |book| {
+                    book.levels(kind, side)
+                })
+            };
+            // A bus does not carry `last_rpt_seq`.
+            output.line(&price_row(definition, validity, None, prices, levels))?;
+        }
+        Ok(())
+    }
+
+    fn write_orders(&self, prices: Prices, output: &mut Output) -> Result<(), Failure> {
+        for definition in self.by_security_id() {
+            let validity = self.books.orders_validity(definition.instrument);
+            output.line(&order_row(
+                definition,
+                validity,
+                prices,
+                self.books.orders(),
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+fn summary(reader: &Reader, play: &Play<'_>, elapsed: Duration) -> String {
+    let mut text = String::new();
+    let (gaps, lost) = reader.gaps();
+    let bus = reader
+        .publication()
+        .map_or("", |publication| &publication.bus);
+    let _ = writeln!(
+        text,
+        "tape of bus {bus}: {} of {}, {:.3} s",
+        counted(play.messages, "update"),
+        counted(
+            play.definitions.iter().flatten().count() as u64,
+            "instrument"
+        ),
+        elapsed.as_secs_f64()
+    );
+    let _ = writeln!(
+        text,
+        "{}, {} lost, {} without a state before them",
+        counted(gaps, "gap"),
+        counted(lost, "message"),
+        counted(reader.without_state(), "message")
+    );
+    text
+}
+
+/// Schedule of a replay, from the times of the records alone.
+struct Pace {
+    factor: Option<f64>,
+    start: Option<(Instant, u64)>,
+}
+
+impl Pace {
+    fn new(speed: Speed) -> Pace {
+        Pace {
+            factor: match speed {
+                Speed::Max => None,
+                Speed::Times(factor) => Some(factor),
+            },
+            start: None,
+        }
+    }
+
+    /// Waits until a record of this time is due.
+    fn wait(&mut self, at_ns: u64) {
+        let Some(factor) = self.factor.filter(|_| at_ns > 0) else {
+            return;
+        };
+        let (start, first_ns) = *self.start.get_or_insert((Instant::now(), at_ns));
+        let after_ns = at_ns.saturating_sub(first_ns) as f64 / factor;
+        let due = start + Duration::from_nanos(after_ns as u64);
+        while let Some(left) = due.checked_duration_since(Instant::now()) {
+            std::thread::sleep(left.min(SLEEP_MAX));
+        }
+    }
+}
