@@ -94,49 +94,8 @@ impl Risk {
             let bound = format!("risk.max_parents_per_s = {}", setup.risk.max_parents_per_s);
             return refuse(Refusal::Rate, bound);
         }
-        if let Some(limit) = terms.limit {
-            let reference2 = book.composites.reference2(setup, terms.pair);
-            let reference2 = reference2.ok_or(match setup.risk.without_reference {
-                WithoutReference::Composite => Refusal::NoMid,
-                WithoutReference::Wait => Refusal::NoReference,
-            })?;
-            let beyond2 = match terms.side {
-                Side::Bid => 2 * limit - reference2,
-                Side::Ask => reference2 - 2 * limit,
-            };
-            if beyond2 > 2 * pair.collar_ticks {
-                let bound = format!(
-                    "limit {} is {} ticks beyond the reference {}, collar_ticks of {} is {}",
-                    ticks::text(i128::from(limit), u32::from(pair.precision)),
-                    ticks::text(i128::from(beyond2) * 5, 1),
-                    ticks::text(i128::from(reference2) * 5, u32::from(pair.precision) + 1),
-                    pair.symbol,
-                    pair.collar_ticks
-                );
-                return refuse(Refusal::Collar, bound);
-            }
-        }
-        // mutant: fx: the new parent is not in the net position
-        let net = worst_case(book, terms.pair, Some(terms)).size();
-        // mutant: simulation: a pair has no limit of its net position
-        if net > pair.max_net {
-            let bound = format!(
-                "worst case {net} with it, max_net of {} is {}",
-                pair.symbol, pair.max_net
-            );
-            return refuse(Refusal::Net, bound);
-        }
-        let gross: i128 = (0..setup.pairs.len())
-            .map(|pair| gross_usd(book, pair, terms))
-            .sum();
-        if gross > i128::from(setup.risk.max_gross_usd) {
-            let bound = format!(
-                "worst cases of {gross} USD with it, risk.max_gross_usd = {}",
-                setup.risk.max_gross_usd
-            );
-            return refuse(Refusal::Gross, bound);
-        }
-        Ok(())
+        within_collar(book, terms)?;
+        within_exposure(book, terms)
     }
 
     /// Records an accepted parent.
@@ -161,6 +120,63 @@ impl Risk {
             .iter()
             .any(|(_, other)| what(other) == what(terms))
     }
+}
+
+/// Checks the limit price of a parent against the reference price.
+fn within_collar(book: &Book<'_>, terms: &ParentTerms) -> Result<(), Refused> {
+    let Some(limit) = terms.limit else {
+        return Ok(());
+    };
+    let setup = book.setup;
+    let pair = &setup.pairs[terms.pair].config;
+    let reference2 = book.composites.reference2(setup, terms.pair);
+    let reference2 = reference2.ok_or(match setup.risk.without_reference {
+        WithoutReference::Composite => Refusal::NoMid,
+        WithoutReference::Wait => Refusal::NoReference,
+    })?;
+    let beyond2 = match terms.side {
+        Side::Bid => 2 * limit - reference2,
+        Side::Ask => reference2 - 2 * limit,
+    };
+    if beyond2 > 2 * pair.collar_ticks {
+        let bound = format!(
+            "limit {} is {} ticks beyond the reference {}, collar_ticks of {} is {}",
+            ticks::text(i128::from(limit), u32::from(pair.precision)),
+            ticks::text(i128::from(beyond2) * 5, 1),
+            ticks::text(i128::from(reference2) * 5, u32::from(pair.precision) + 1),
+            pair.symbol,
+            pair.collar_ticks
+        );
+        return refuse(Refusal::Collar, bound);
+    }
+    Ok(())
+}
+
+/// Checks the worst cases with a parent: of its pair, and of all pairs.
+fn within_exposure(book: &Book<'_>, terms: &ParentTerms) -> Result<(), Refused> {
+    let setup = book.setup;
+    let pair = &setup.pairs[terms.pair].config;
+    // mutant: fx: the new parent is not in the net position
+    let net = worst_case(book, terms.pair, Some(terms)).size();
+    // mutant: simulation: a pair has no limit of its net position
+    if net > pair.max_net {
+        let bound = format!(
+            "worst case {net} with it, max_net of {} is {}",
+            pair.symbol, pair.max_net
+        );
+        return refuse(Refusal::Net, bound);
+    }
+    let gross: i128 = (0..setup.pairs.len())
+        .map(|pair| gross_usd(book, pair, terms))
+        .sum();
+    if gross > i128::from(setup.risk.max_gross_usd) {
+        let bound = format!(
+            "worst cases of {gross} USD with it, risk.max_gross_usd = {}",
+            setup.risk.max_gross_usd
+        );
+        return refuse(Refusal::Gross, bound);
+    }
+    Ok(())
 }
 
 #[cold]

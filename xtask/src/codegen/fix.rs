@@ -46,6 +46,52 @@ pub fn tables(path: &Path) -> Result<String> {
     Ok(write(&tables.lend()))
 }
 
+/// Functions of the file, which make its tables short.
+const FUNCTIONS: &str = "\
+const fn s(start: u32, len: u32) -> Span {
+    Span { start, len }
+}
+
+const fn f(tag: u32, kind: Kind, name: Span, values: Span) -> FieldType {
+    FieldType {
+        tag,
+        kind,
+        name,
+        values,
+    }
+}
+
+const fn t(msg_type: Span, name: Span, members: Span) -> MessageType {
+    MessageType {
+        msg_type,
+        name,
+        members,
+    }
+}
+
+/// A member that counts no group.
+const fn m(tag: u32, place: u16, required: bool) -> Member {
+    g(tag, place, required, u16::MAX)
+}
+
+/// A member that counts a group.
+const fn g(tag: u32, place: u16, required: bool, group: u16) -> Member {
+    Member {
+        tag,
+        required,
+        place,
+        group,
+    }
+}
+
+const fn e(delimiter: u32, members: Span) -> Group {
+    Group { delimiter, members }
+}
+
+const fn d(length: u32, data: u32) -> DataPair {
+    DataPair { length, data }
+}";
+
 fn write(dictionary: &Dictionary<'_>) -> String {
     let mut out = String::from(MARK);
     let begin = dictionary.begin_string;
@@ -73,49 +119,7 @@ pub static {name}: Dictionary<'static> = Dictionary {{
     data: DATA,
 }};
 
-const fn s(start: u32, len: u32) -> Span {{
-    Span {{ start, len }}
-}}
-
-const fn f(tag: u32, kind: Kind, name: Span, values: Span) -> FieldType {{
-    FieldType {{
-        tag,
-        kind,
-        name,
-        values,
-    }}
-}}
-
-const fn t(msg_type: Span, name: Span, members: Span) -> MessageType {{
-    MessageType {{
-        msg_type,
-        name,
-        members,
-    }}
-}}
-
-/// A member that counts no group.
-const fn m(tag: u32, place: u16, required: bool) -> Member {{
-    g(tag, place, required, u16::MAX)
-}}
-
-/// A member that counts a group.
-const fn g(tag: u32, place: u16, required: bool, group: u16) -> Member {{
-    Member {{
-        tag,
-        required,
-        place,
-        group,
-    }}
-}}
-
-const fn e(delimiter: u32, members: Span) -> Group {{
-    Group {{ delimiter, members }}
-}}
-
-const fn d(length: u32, data: u32) -> DataPair {{
-    DataPair {{ length, data }}
-}}",
+{FUNCTIONS}",
         dictionary.fields.len(),
         dictionary.messages.len(),
         dictionary.groups.len()

@@ -13,19 +13,8 @@ pub const LINES_MAX: usize = 70;
 /// Most are a table with a line for each kind of something, which is read where it is looked up; the others are on a path
 /// that was measured in one piece.
 const LEFT: &[(&str, &str)] = &[
-    ("crates/fx-live/src/execution/trader/incident.rs", "fmt"),
-    (
-        "crates/fx-live/src/execution/trader/simulation/world/commands.rs",
-        "commands",
-    ),
-    ("crates/fx-events/src/encoding/read/body.rs", "event"),
-    ("crates/fx-events/src/encoding/write.rs", "event"),
-    ("crates/fx/src/risk.rs", "judge"),
-    ("crates/lab/src/fault/lines.rs", "strike_line"),
     ("crates/transport/src/market/subscriber.rs", "message"),
     ("crates/wire/src/fix/market_data.rs", "read"),
-    ("xtask/src/codegen/fix.rs", "write"),
-    ("xtask/src/codegen/rust/message.rs", "view"),
 ];
 
 /// A function of hand-written code.

@@ -249,16 +249,7 @@ impl Body<'_> {
                 pair,
                 tops,
                 averages,
-            } => {
-                out.u16(*pair as u16);
-                tops.iter()
-                    .for_each(|top| self.top(out, *pair, top.as_ref()));
-                let averages = &self.batch.averages[averages.clone()];
-                out.u16(averages.len() as u16);
-                for average in averages.iter().flatten() {
-                    out.i128(self.exact(*pair, *average));
-                }
-            }
+            } => self.composite(out, *pair, tops, &self.batch.averages[averages.clone()]),
             Event::Accepted { number, terms } => self.parent(out, *number, terms),
             Event::Refused { parent, reason } => {
                 out.u8(reason.code());
@@ -270,25 +261,10 @@ impl Body<'_> {
             }
             Event::Plan { .. } => self.plan(out, event),
             Event::Ended(end) | Event::Settled(end) => self.parent_end(out, end),
-            Event::Cooldown {
-                bank,
-                pair,
-                code,
-                until_ns,
-            } => {
-                bank_and_pair(out, *bank, *pair);
-                out.u8(code.map_or(NO_U8, Coded::code));
-                out.u64(*until_ns);
-            }
-            Event::Disabled { bank, pair, code } => {
-                bank_and_pair(out, *bank, *pair);
-                out.u8(code.code());
-            }
-            Event::Enabled { bank, pair } => bank_and_pair(out, *bank, *pair),
-            Event::OffMarket { bank, pair, is_off } => {
-                bank_and_pair(out, *bank, *pair);
-                out.u8(u8::from(*is_off));
-            }
+            Event::Cooldown { .. }
+            | Event::Disabled { .. }
+            | Event::Enabled { .. }
+            | Event::OffMarket { .. } => conduct(out, event),
             Event::Kill { by } => out.id(by.as_ref()),
             Event::Lift { by, is_killed } => {
                 out.u8(u8::from(*is_killed));
@@ -329,6 +305,22 @@ impl Body<'_> {
                 bank_and_pair(out, *bank, *pair);
                 put_score(out, score);
             }
+        }
+    }
+
+    fn composite(
+        &self,
+        out: &mut Vec<u8>,
+        pair: usize,
+        tops: &[Option<Top>; 2],
+        averages: &[[Option<i64>; 2]],
+    ) {
+        out.u16(pair as u16);
+        tops.iter()
+            .for_each(|top| self.top(out, pair, top.as_ref()));
+        out.u16(averages.len() as u16);
+        for average in averages.iter().flatten() {
+            out.i128(self.exact(pair, *average));
         }
     }
 
@@ -517,6 +509,32 @@ fn put_score(out: &mut Vec<u8>, score: &Score) {
         out.i128(*sum2);
     }
     out.i64(score.penalty);
+}
+
+/// A slot, a bank and a pair, is closed or opened.
+fn conduct(out: &mut Vec<u8>, event: &Event) {
+    match event {
+        Event::Cooldown {
+            bank,
+            pair,
+            code,
+            until_ns,
+        } => {
+            bank_and_pair(out, *bank, *pair);
+            out.u8(code.map_or(NO_U8, Coded::code));
+            out.u64(*until_ns);
+        }
+        Event::Disabled { bank, pair, code } => {
+            bank_and_pair(out, *bank, *pair);
+            out.u8(code.code());
+        }
+        Event::Enabled { bank, pair } => bank_and_pair(out, *bank, *pair),
+        Event::OffMarket { bank, pair, is_off } => {
+            bank_and_pair(out, *bank, *pair);
+            out.u8(u8::from(*is_off));
+        }
+        _ => unreachable!("it is called for slots"),
+    }
 }
 
 fn bank_and_pair(out: &mut Vec<u8>, bank: usize, pair: usize) {

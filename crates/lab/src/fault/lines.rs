@@ -148,75 +148,25 @@ impl<'a> Lines<'a> {
             }
             Fault::Outage { packets } => outage(copies, rule, packets, random),
             Fault::Reorder { share, by_max } => reorder(copies, rule, share, by_max, random),
-            Fault::Delay {
-                share,
-                min_ns,
-                max_ns,
-            } => for_share(copies, rule, share, random, |copy, random| {
-                copy.time_ns += random.between(min_ns as i64, max_ns as i64) as u64;
-            }),
-            Fault::Corrupt { share } => for_share(copies, rule, share, random, |copy, random| {
-                copy.intact = false;
-                damage::corrupt(&mut copy.payload, random);
-            }),
-            Fault::Flip { share, bytes_max } => {
+            Fault::Delay { share, .. }
+            | Fault::Corrupt { share }
+            | Fault::Flip { share, .. }
+            | Fault::Tamper { share }
+            | Fault::Truncate { share } => {
                 for_share(copies, rule, share, random, |copy, random| {
-                    copy.intact = false;
-                    damage::flip(&mut copy.payload, bytes_max, random);
-                })
-            }
-            Fault::Tamper { share } => for_share(copies, rule, share, random, |copy, random| {
-                copy.intact &= !damage::tamper(&mut copy.payload, random);
-            }),
-            Fault::Truncate { share } => for_share(copies, rule, share, random, |copy, random| {
-                copy.intact = false;
-                damage::truncate(&mut copy.payload, random);
-            }),
-            Fault::Duplicate { share } => {
-                add_for_share(copies, rule, share, random, |_, copy, random| {
-                    copy.time_ns += random.below(50_000);
-                })
-            }
-            Fault::Forge { share, ahead } => {
-                add_for_share(copies, rule, share, random, |_, copy, _| {
-                    copy.intact = false;
-                    header::renumber(&mut copy.payload, ahead);
-                })
-            }
-            Fault::Replay { share } => {
-                add_for_share(copies, rule, share, random, |earlier, copy, random| {
-                    let old = random.pick(earlier);
-                    let is_same_feed = old.feed == copy.feed;
-                    let time_ns = copy.time_ns + 1;
-                    *copy = Copy {
-                        time_ns,
-                        ..if is_same_feed {
-                            old.clone()
-                        } else {
-                            copy.clone()
-                        }
-                    };
-                })
-            }
-            Fault::ForgeHeartbeat { share, forgery } => {
-                add_for_share(copies, rule, share, random, |_, copy, _| {
-                    forged::heartbeat(copy, forgery)
+                    change(copy, &rule.fault, random)
                 })
             }
             Fault::ForgeFirst { forgery } => forged::first(copies, rule, forgery),
-            Fault::Earlier { share, seconds_ago } => {
-                add_for_share(copies, rule, share, random, |_, copy, random| {
-                    forged::earlier(copy, earlier, seconds_ago, random)
-                })
-            }
-            Fault::ForgeSnapshot { share, ahead } => {
-                add_for_share(copies, rule, share, random, |_, copy, random| {
-                    forged::snapshot(copy, earlier, ahead, random)
-                })
-            }
-            Fault::Misroute { share } => {
-                add_for_share(copies, rule, share, random, |_, copy, random| {
-                    forged::misroute(copy, random)
+            Fault::Duplicate { share }
+            | Fault::Forge { share, .. }
+            | Fault::Replay { share }
+            | Fault::ForgeHeartbeat { share, .. }
+            | Fault::Earlier { share, .. }
+            | Fault::ForgeSnapshot { share, .. }
+            | Fault::Misroute { share } => {
+                add_for_share(copies, rule, share, random, |of_line, copy, random| {
+                    make(copy, of_line, earlier, &rule.fault, random)
                 })
             }
             Fault::DropOnAllLines { .. }
@@ -354,6 +304,59 @@ fn reorder(copies: &mut [Copy], rule: &Rule, share: f64, by_max: u64, random: &m
         }
     }
     struck
+}
+
+/// Changes a copy of a packet.
+fn change(copy: &mut Copy, fault: &Fault, random: &mut Random) {
+    match *fault {
+        Fault::Delay { min_ns, max_ns, .. } => {
+            copy.time_ns += random.between(min_ns as i64, max_ns as i64) as u64;
+        }
+        Fault::Corrupt { .. } => {
+            copy.intact = false;
+            damage::corrupt(&mut copy.payload, random);
+        }
+        Fault::Flip { bytes_max, .. } => {
+            copy.intact = false;
+            damage::flip(&mut copy.payload, bytes_max, random);
+        }
+        Fault::Tamper { .. } => copy.intact &= !damage::tamper(&mut copy.payload, random),
+        Fault::Truncate { .. } => {
+            copy.intact = false;
+            damage::truncate(&mut copy.payload, random);
+        }
+        _ => unreachable!("it changes no copy"),
+    }
+}
+
+/// Makes another packet of the copy of a packet. `sent` has the copies of its line up to it, `earlier` an earlier session.
+fn make(
+    copy: &mut Copy,
+    sent: &[Copy],
+    earlier: &[SentPacket],
+    fault: &Fault,
+    random: &mut Random,
+) {
+    match *fault {
+        Fault::Duplicate { .. } => copy.time_ns += random.below(50_000),
+        Fault::Forge { ahead, .. } => {
+            copy.intact = false;
+            header::renumber(&mut copy.payload, ahead);
+        }
+        Fault::Replay { .. } => {
+            let old = random.pick(sent);
+            let time_ns = copy.time_ns + 1;
+            if old.feed == copy.feed {
+                *copy = old.clone();
+            }
+            copy.time_ns = time_ns;
+        }
+        Fault::ForgeHeartbeat { forgery, .. } => forged::heartbeat(copy, forgery),
+        Fault::Earlier { seconds_ago, .. } => forged::earlier(copy, earlier, seconds_ago, random),
+        Fault::ForgeSnapshot { ahead, .. } => forged::snapshot(copy, earlier, ahead, random),
+        Fault::Misroute { .. } => forged::misroute(copy, random),
+        _ => unreachable!("it makes no packet of a copy"),
+    }
 }
 
 fn for_share(

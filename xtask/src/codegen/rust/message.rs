@@ -45,42 +45,14 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
         id,
         body,
     } = message;
-    let (mut members, mut splits, mut names, mut getters) =
-        <(String, String, String, String)>::default();
-    let mut checked = String::new();
-    for group in &body.groups {
-        let (method, entry) = (snake(&group.name), format!("{name}{}", camel(&group.name)));
-        let dimension = dimension(&group.dimension)?;
-        let split = format!("Group::split::<{dimension}>(version, rest)?");
-        let of_checked = format!("Group::checked::<{dimension}>(version, rest)");
-        writeln!(members, "{method}: Group<'a, {entry}<'a>>,")?;
-        let is_later = group.since > body.base.version;
-        let since = if is_later { group.since } else { 0 };
-        for (text, split) in [(&mut splits, split), (&mut checked, of_checked)] {
-            match is_later {
-                true => writeln!(
-                    text,
-                    "let ({method}, rest) = if version >= {since} {{ {split} }} else {{ (Group::empty(), rest) }};",
-                )?,
-                false => writeln!(text, "let ({method}, rest) = {split};")?,
-            }
-        }
-        write!(names, "{method}, ")?;
-        let since = match is_later {
-            true => format!(" Empty before version {since}."),
-            false => String::new(),
-        };
-        writeln!(
-            getters,
-            "\n/// {}, tag {}.{since}\n#[inline]\npub const fn {method}(&self) -> Group<'a, {entry}<'a>> {{ self.{method} }}",
-            group.name, group.tag
-        )?;
-    }
+    let Groups {
+        members,
+        splits,
+        checked,
+        names,
+        getters,
+    } = groups(name, body)?;
     let (constants, methods) = (constants(accessors)?, methods(accessors)?);
-    // Bytes behind the last group are of a newer schema.
-    if let Some(at) = checked.rfind(", rest) = ") {
-        checked.replace_range(at..at + ", rest)".len(), ", _)");
-    }
     let behind = if checked.is_empty() { "_" } else { "rest" };
     Ok(format!(
         "/// {schema_name}, template {id}.
@@ -128,6 +100,55 @@ impl<'a> {name}<'a> {{
         version = body.base.version,
         layout = layout("Root", body)?,
     ))
+}
+
+/// Texts of the groups of a message: each has a part of each text.
+#[derive(Default)]
+struct Groups {
+    members: String,
+    /// Statements that split the body of a message that is checked.
+    splits: String,
+    /// Statements that split the body of a message that was checked.
+    checked: String,
+    names: String,
+    getters: String,
+}
+
+fn groups(name: &str, body: &Body) -> Result<Groups> {
+    let mut of = Groups::default();
+    for group in &body.groups {
+        let (method, entry) = (snake(&group.name), format!("{name}{}", camel(&group.name)));
+        let dimension = dimension(&group.dimension)?;
+        let split = format!("Group::split::<{dimension}>(version, rest)?");
+        let of_checked = format!("Group::checked::<{dimension}>(version, rest)");
+        writeln!(of.members, "{method}: Group<'a, {entry}<'a>>,")?;
+        let is_later = group.since > body.base.version;
+        let since = if is_later { group.since } else { 0 };
+        for (text, split) in [(&mut of.splits, split), (&mut of.checked, of_checked)] {
+            match is_later {
+                true => writeln!(
+                    text,
+                    "let ({method}, rest) = if version >= {since} {{ {split} }} else {{ (Group::empty(), rest) }};",
+                )?,
+                false => writeln!(text, "let ({method}, rest) = {split};")?,
+            }
+        }
+        write!(of.names, "{method}, ")?;
+        let since = match is_later {
+            true => format!(" Empty before version {since}."),
+            false => String::new(),
+        };
+        writeln!(
+            of.getters,
+            "\n/// {}, tag {}.{since}\n#[inline]\npub const fn {method}(&self) -> Group<'a, {entry}<'a>> {{ self.{method} }}",
+            group.name, group.tag
+        )?;
+    }
+    // Bytes behind the last group are of a newer schema.
+    if let Some(at) = of.checked.rfind(", rest) = ") {
+        of.checked.replace_range(at..at + ", rest)".len(), ", _)");
+    }
+    Ok(of)
 }
 
 fn entry(message: &str, group: &Group) -> Result<String> {

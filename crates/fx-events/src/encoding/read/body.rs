@@ -183,26 +183,9 @@ impl Body<'_> {
             kind::PLAN => self.plan(rest, batch)?,
             kind::ENDED => Event::Ended(self.parent_end(rest)?),
             kind::SETTLED => Event::Settled(self.parent_end(rest)?),
-            kind::COOLDOWN => Event::Cooldown {
-                bank: bank(labels, rest)?,
-                pair: pair(labels, rest)?,
-                code: optional_word(rest)?,
-                until_ns: rest.u64()?,
-            },
-            kind::DISABLED => Event::Disabled {
-                bank: bank(labels, rest)?,
-                pair: pair(labels, rest)?,
-                code: rest.word()?,
-            },
-            kind::ENABLED => Event::Enabled {
-                bank: bank(labels, rest)?,
-                pair: pair(labels, rest)?,
-            },
-            kind::OFF_MARKET => Event::OffMarket {
-                bank: bank(labels, rest)?,
-                pair: pair(labels, rest)?,
-                is_off: rest.flag()?,
-            },
+            kind::COOLDOWN | kind::DISABLED | kind::ENABLED | kind::OFF_MARKET => {
+                self.conduct(of, rest)?
+            }
             kind::KILL => Event::Kill {
                 by: rest.optional_id()?,
             },
@@ -215,32 +198,8 @@ impl Body<'_> {
                 id: rest.optional_id()?,
                 by: rest.optional_id()?,
             },
-            kind::ALARM => {
-                let what = match rest.word()? {
-                    Alarm::DontKnow(_) => Alarm::DontKnow(char::from(rest.u8()?)),
-                    Alarm::Run(_) => Alarm::Run(rest.word()?),
-                    what => {
-                        rest.u8()?;
-                        what
-                    }
-                };
-                Event::Alarm {
-                    what,
-                    bank: optional_bank(labels, rest)?,
-                    order: rest.optional_id()?,
-                }
-            }
-            kind::ADOPTED => {
-                let (number, terms, _) = order(labels, rest)?;
-                let parent = terms.parent as u32;
-                Event::Adopted(Box::new(Adopted {
-                    number,
-                    terms,
-                    parent,
-                    parent_terms: self.names.parent(labels, parent)?,
-                    of: rest.id()?,
-                }))
-            }
+            kind::ALARM => self.alarm(rest)?,
+            kind::ADOPTED => self.adopted(rest)?,
             kind::ORDER => {
                 let (number, terms, of_session) = order(labels, rest)?;
                 sequence = of_session;
@@ -254,21 +213,7 @@ impl Body<'_> {
                 Event::Order(line)
             }
             kind::FILL => Event::Fill(self.fill(rest)?),
-            kind::POSITION => {
-                let pair = pair(labels, rest)?;
-                Event::Position {
-                    pair,
-                    position: Position {
-                        units: rest.i64()?,
-                        cash: rest.i128()?,
-                    },
-                    worst: WorstCase {
-                        long: rest.i64()?,
-                        short: rest.i64()?,
-                    },
-                    mid2: in_ticks(labels, pair, rest)?,
-                }
-            }
+            kind::POSITION => self.position(rest)?,
             kind::SCORE => Event::Score {
                 bank: bank(labels, rest)?,
                 pair: pair(labels, rest)?,
@@ -277,6 +222,75 @@ impl Body<'_> {
             _ => return None,
         };
         Some((event, sequence))
+    }
+
+    /// A slot, a bank and a pair, is closed or opened.
+    fn conduct(&self, of: u8, rest: &mut Rest<'_>) -> Option<Event> {
+        let (bank, pair) = (bank(self.labels, rest)?, pair(self.labels, rest)?);
+        Some(match of {
+            kind::COOLDOWN => Event::Cooldown {
+                bank,
+                pair,
+                code: optional_word(rest)?,
+                until_ns: rest.u64()?,
+            },
+            kind::DISABLED => Event::Disabled {
+                bank,
+                pair,
+                code: rest.word()?,
+            },
+            kind::ENABLED => Event::Enabled { bank, pair },
+            kind::OFF_MARKET => Event::OffMarket {
+                bank,
+                pair,
+                is_off: rest.flag()?,
+            },
+            _ => unreachable!("it is called for slots"),
+        })
+    }
+
+    fn alarm(&self, rest: &mut Rest<'_>) -> Option<Event> {
+        let what = match rest.word()? {
+            Alarm::DontKnow(_) => Alarm::DontKnow(char::from(rest.u8()?)),
+            Alarm::Run(_) => Alarm::Run(rest.word()?),
+            what => {
+                rest.u8()?;
+                what
+            }
+        };
+        Some(Event::Alarm {
+            what,
+            bank: optional_bank(self.labels, rest)?,
+            order: rest.optional_id()?,
+        })
+    }
+
+    fn adopted(&self, rest: &mut Rest<'_>) -> Option<Event> {
+        let (number, terms, _) = order(self.labels, rest)?;
+        let parent = terms.parent as u32;
+        Some(Event::Adopted(Box::new(Adopted {
+            number,
+            terms,
+            parent,
+            parent_terms: self.names.parent(self.labels, parent)?,
+            of: rest.id()?,
+        })))
+    }
+
+    fn position(&self, rest: &mut Rest<'_>) -> Option<Event> {
+        let pair = pair(self.labels, rest)?;
+        Some(Event::Position {
+            pair,
+            position: Position {
+                units: rest.i64()?,
+                cash: rest.i128()?,
+            },
+            worst: WorstCase {
+                long: rest.i64()?,
+                short: rest.i64()?,
+            },
+            mid2: in_ticks(self.labels, pair, rest)?,
+        })
     }
 
     fn parent(&self, number: u32) -> Option<Numbered> {

@@ -27,66 +27,72 @@ impl World {
             let Some((client, received)) = self.traders.waiting.pop_front() else {
                 break;
             };
-            let banks = 0..core.banks.len();
-            let waits: Vec<usize> = banks
-                .filter(|at| core.engine.trading().waits_for_desk(*at))
-                .collect();
-            let command = received.command.as_ref().ok();
-            let is_enable = |at: &usize| match command {
-                Some(Command::Enable { bank, .. }) => bank.as_str() == format!("LP{}", at + 1),
-                _ => false,
-            };
-            // A bank that waits for the desk is not enabled before the desk asked the bank.
-            let is_asked = self.asked.contains(&(received.request, epoch));
-            if waits.iter().any(is_enable) && !is_asked {
-                continue;
-            }
-            let time = core.time(mono_ns, wall_ns);
-            let boot_ns = self.traders.boot_ns(mono_ns);
-            let admitted = process.gates[client].admit(&received, boot_ns);
-            let machine = &self.machine;
-            machine
-                .borrow_mut()
-                .watch
-                .note(mono_ns, || format!("command: {command:?} {admitted:?}"));
-            let was_killed = core.engine.trading().is_killed();
-            let is_kill = command == Some(&Command::Kill) && admitted.is_ok();
-            if is_kill {
-                self.counts.ring_kills += 1;
-                let done = &mut process.kills_done[client];
-                let is_new = received.request > *done;
-                *done = received.request.max(*done);
-                let machine = &mut machine.borrow_mut();
-                kill(machine, &mut self.random, self.is_sound, is_new);
-            }
-            if command == Some(&Command::Lift) {
-                machine.borrow_mut().watch.is_killed = false;
-            }
-            let parent = match command {
-                Some(Command::Parent(order)) => Some(order.id),
-                _ => None,
-            };
-            let parent = parent.filter(|id| !core.engine.trading().parents().has(id));
-            let about = &self.scenario.engine.clients[client];
-            core.command(time, about, &received, admitted);
-            watch(machine, core);
-            self.counts.lifts += u64::from(was_killed && !core.engine.trading().is_killed());
-            self.counts.deaths_in_kills += u64::from(is_kill && machine.borrow().is_dead());
-            if let Some(id) = parent.filter(|id| core.engine.trading().parents().has(id)) {
-                let watch = &mut machine.borrow_mut().watch;
-                if received.request < process.began_ns {
-                    let id = id.as_str();
-                    watch.fail(format!("parent {id} is of before the start, and executed"));
-                }
-                if let Some(parent) = watch.parents.get_mut(id.as_str()) {
-                    parent.accepted = Some((mono_ns, epoch));
-                }
-            }
-            let released = waits
-                .iter()
-                .filter(|bank| !core.engine.trading().waits_for_desk(**bank));
-            self.counts.released += released.count() as u64;
+            self.command(process, client, &received);
         }
+    }
+
+    /// Handles a command of a client.
+    fn command(&mut self, process: &mut Process, client: usize, received: &Received) {
+        let (mono_ns, epoch) = (self.now_ns, process.epoch);
+        let wall_ns = self.input_ns(process);
+        let core = &mut process.core;
+        let banks = 0..core.banks.len();
+        let waits: Vec<usize> = banks
+            .filter(|at| core.engine.trading().waits_for_desk(*at))
+            .collect();
+        let command = received.command.as_ref().ok();
+        let is_enable = |at: &usize| match command {
+            Some(Command::Enable { bank, .. }) => bank.as_str() == format!("LP{}", at + 1),
+            _ => false,
+        };
+        // A bank that waits for the desk is not enabled before the desk asked the bank.
+        let is_asked = self.asked.contains(&(received.request, epoch));
+        if waits.iter().any(is_enable) && !is_asked {
+            return;
+        }
+        let time = core.time(mono_ns, wall_ns);
+        let boot_ns = self.traders.boot_ns(mono_ns);
+        let admitted = process.gates[client].admit(received, boot_ns);
+        let machine = &self.machine;
+        machine
+            .borrow_mut()
+            .watch
+            .note(mono_ns, || format!("command: {command:?} {admitted:?}"));
+        let was_killed = core.engine.trading().is_killed();
+        let is_kill = command == Some(&Command::Kill) && admitted.is_ok();
+        if is_kill {
+            self.counts.ring_kills += 1;
+            let is_new = is_new_kill(&mut process.kills_done[client], received.request);
+            let machine = &mut machine.borrow_mut();
+            kill(machine, &mut self.random, self.is_sound, is_new);
+        }
+        if command == Some(&Command::Lift) {
+            machine.borrow_mut().watch.is_killed = false;
+        }
+        let parent = match command {
+            Some(Command::Parent(order)) => Some(order.id),
+            _ => None,
+        };
+        let parent = parent.filter(|id| !core.engine.trading().parents().has(id));
+        let about = &self.scenario.engine.clients[client];
+        core.command(time, about, received, admitted);
+        watch(machine, core);
+        self.counts.lifts += u64::from(was_killed && !core.engine.trading().is_killed());
+        self.counts.deaths_in_kills += u64::from(is_kill && machine.borrow().is_dead());
+        if let Some(id) = parent.filter(|id| core.engine.trading().parents().has(id)) {
+            let watch = &mut machine.borrow_mut().watch;
+            if received.request < process.began_ns {
+                let id = id.as_str();
+                watch.fail(format!("parent {id} is of before the start, and executed"));
+            }
+            if let Some(parent) = watch.parents.get_mut(id.as_str()) {
+                parent.accepted = Some((mono_ns, epoch));
+            }
+        }
+        let released = waits
+            .iter()
+            .filter(|bank| !core.engine.trading().waits_for_desk(**bank));
+        self.counts.released += released.count() as u64;
     }
 
     /// Kills in files. The engine removes a file when it looks the next time.
@@ -111,9 +117,7 @@ impl World {
             let admitted = process.gates[client].admit(&command, boot_ns);
             if admitted.is_ok() {
                 self.counts.file_kills += 1;
-                let done = &mut process.kills_done[client];
-                let is_new = request > *done;
-                *done = request.max(*done);
+                let is_new = is_new_kill(&mut process.kills_done[client], request);
                 let machine = &mut self.machine.borrow_mut();
                 kill(machine, &mut self.random, self.is_sound, is_new);
             }
@@ -169,6 +173,13 @@ impl World {
         let request = self.traders.enable(self.now_ns, bank, symbol);
         self.asked.insert((request, epoch));
     }
+}
+
+/// Whether a kill is newer than those that were executed, which it is among from here on.
+fn is_new_kill(done: &mut u64, request: u64) -> bool {
+    let is_new = request > *done;
+    *done = request.max(*done);
+    is_new
 }
 
 /// Notes that a kill is about to be executed, in which some processes die. An earlier kill may have been lifted since.
