@@ -204,14 +204,15 @@ impl Client {
 
     /// Sends reports that have no number yet.
     fn send(&mut self, time: ReceiveTime) -> bool {
+        let reports = Rc::clone(&self.reports);
+        let reports = reports.borrow();
         for sent in 0..TURN {
             let number = self.session.store().next_report();
             let has_room = self.session.poll_transmit().len() < OUTPUT_BYTES;
             if !self.session.is_up() || !has_room {
                 return sent > 0;
             }
-            let report = self.reports.borrow().get(number).cloned();
-            let Some(report) = report else {
+            let Some(report) = reports.get(number) else {
                 return sent > 0;
             };
             let is_again = self.session.store().is_again(number);

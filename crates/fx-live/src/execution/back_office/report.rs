@@ -15,7 +15,7 @@ const DECIMALS: u32 = 9;
 const TRANSACT_TIME: u32 = 60;
 
 /// An execution: at most 160 bytes and six identifiers of 64 bytes.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Report {
     /// Time of the execution.
     pub at_ns: u64,
@@ -32,7 +32,7 @@ pub struct Report {
 }
 
 /// Subject of a report.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum What {
     /// End of an order without a fill, and the code of the bank's reject.
     End(OrderAt, Option<RejectCode>),
@@ -61,7 +61,7 @@ pub struct Sent {
 }
 
 /// An order at the time of a report.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct OrderAt {
     sent: Arc<Sent>,
     state: OrderState,
@@ -74,7 +74,7 @@ pub struct OrderAt {
 }
 
 /// A trade. A correction may change parent and value date of its order.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Trade {
     /// Units.
     pub quantity: i64,
