@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_fx_desk::DeskClient;
 use touchline_fx_events::command::{Command, Order};
 use touchline_fx_live::execution::{Config, Incident, Trader, check_owner};
@@ -145,16 +145,13 @@ impl Rig {
 
     #[track_caller]
     pub fn until(&mut self, what: &str, is_so: impl Fn(&Rig) -> bool) {
-        let start = Instant::now();
-        while !is_so(self) {
-            assert!(
-                start.elapsed() < HANGS,
-                "{what} never came: {:?} {:?}",
-                self.bank.received,
-                self.incidents
-            );
+        touchline_testing::until(what, HANGS, || {
+            if is_so(self) {
+                return Ok(());
+            }
             self.round();
-        }
+            Err(format!("{:?} {:?}", self.bank.received, self.incidents))
+        });
     }
 
     /// The bank's quotes: its ask, ticks; its bid is 10 ticks below. A snapshot for a reader that joins, and a change.
@@ -175,16 +172,12 @@ impl Rig {
 
     /// The bank's quotes, until the engine has a price. An order uses a quote up, so there is always a new one.
     pub fn show(&mut self, ask: i64) {
-        let start = Instant::now();
-        loop {
+        touchline_testing::until("a price", HANGS, || {
             self.quote(ask);
             self.rounds(20);
             let mid2 = self.trader().engine().pricing().composites().mid2(0);
-            if mid2 == Some(2 * ask - 10) {
-                return;
-            }
-            assert!(start.elapsed() < HANGS, "the engine has no price");
-        }
+            mid2 == Some(2 * ask - 10)
+        });
     }
 
     /// Sends a kill over the ring that another user should have; its files are ours.

@@ -12,6 +12,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Settings};
 use touchline_net::{PacketSource, Received, TimestampSource, UdpSource};
+use touchline_testing::until;
 
 /// A received packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,18 +98,13 @@ pub(crate) fn take_rest(source: &mut impl PacketSource) -> Vec<Taken> {
 /// Sends until the kernel timestamps packets: it starts a moment after the first socket on the host requests it.
 /// Returns the number of packets without a timestamp before.
 pub(crate) fn await_timestamps(source: &mut UdpSource, sender: &Sender, to: SocketAddrV4) -> u64 {
-    let start = Instant::now();
-    loop {
-        assert!(start.elapsed() < PATIENCE, "the kernel does not stamp");
+    until("a timestamp of the kernel", PATIENCE, || {
         sender.send(to, b"stamped?").expect("it is sent");
         let taken = take(source, 1);
-        if taken
-            .iter()
-            .all(|packet| packet.timestamp == TimestampSource::Kernel)
-        {
-            return source.totals().timestamps_missing;
-        }
-    }
+        let mut sources = taken.iter().map(|packet| packet.timestamp);
+        sources.all(|source| source == TimestampSource::Kernel)
+    });
+    source.totals().timestamps_missing
 }
 
 fn poll(source: &mut impl PacketSource) -> Option<Taken> {

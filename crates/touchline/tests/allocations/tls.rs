@@ -10,6 +10,7 @@ use touchline_net::Connection;
 use touchline_net::stream::Listener;
 use touchline_net::tls::{Client, Server, ServerSettings, Settings};
 use touchline_testing::issuer::Issuer;
+use touchline_testing::until;
 
 const HANGS: Duration = Duration::from_secs(20);
 const HOST: &str = "orders.bank.example";
@@ -56,23 +57,17 @@ fn connect(tls: Option<(&Client, &Server)>) -> (Connection, Connection, Calls) {
     let mut listener = Listener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let near = Connection::connect(listener.address(), tls.map(|(client, _)| client), u64::MAX);
     let mut near = near.expect("it begins");
-    let start = Instant::now();
-    let (stream, _) = loop {
-        if let Some(accepted) = listener.accept().expect("it listens") {
-            break accepted;
-        }
-        assert!(start.elapsed() < HANGS, "it hangs");
-    };
+    let (stream, _) = until("a connection", HANGS, || {
+        listener.accept().expect("it listens")
+    });
     let far = Connection::accept(stream, tls.map(|(_, server)| server), u64::MAX);
     let (mut far, mut calls) = (far.expect("it begins"), Calls::default());
-    loop {
+    until("the end of the handshake", HANGS, || {
         let is_near = calls.run(|| near.is_ready(0)).expect("it is right");
         let is_far = far.is_ready(0).expect("it is right");
-        if is_near && is_far {
-            return (near, far, calls);
-        }
-        assert!(start.elapsed() < HANGS, "it hangs");
-    }
+        is_near && is_far
+    });
+    (near, far, calls)
 }
 
 fn read(connection: &mut Connection, bytes: usize) -> usize {

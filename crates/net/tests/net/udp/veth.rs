@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings, Totals};
 use touchline_net::{PacketSource, TimestampSource, UdpSource};
+use touchline_testing::until;
 
 /// Two namespaces and the connected cards; removed when dropped.
 pub(super) struct Network {
@@ -98,12 +99,11 @@ impl Network {
     /// Lets the source check its groups until its totals match.
     fn look_after(&self, source: &mut UdpSource, is_so: fn(&Totals) -> bool) {
         self.within(1, || {
-            let start = Instant::now();
-            while !is_so(&source.totals()) {
-                assert!(start.elapsed() < PATIENCE, "{:?}", source.totals());
+            until("other totals", PATIENCE, || {
                 source.look_after();
-                std::thread::sleep(QUIET);
-            }
+                let totals = source.totals();
+                is_so(&totals).then_some(()).ok_or(totals)
+            });
         });
     }
 

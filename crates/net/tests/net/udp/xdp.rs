@@ -10,15 +10,15 @@ use std::time::Instant;
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Totals};
 use touchline_net::xdp::{Error, Mode};
 use touchline_net::{LiveSource, PacketSource, TimestampSource, UdpSource, XdpSource};
+use touchline_testing::until;
 
 const MODES: [Mode; 2] = [Mode::Driver, Mode::Generic];
 
 /// Waits until the program of the last source is detached: child processes of other tests hold its files until they `exec`.
 fn detached(network: &Network) {
-    let start = Instant::now();
-    while programs(network) > 0 {
-        assert!(start.elapsed() < PATIENCE, "still attached");
-    }
+    until("the end of the program", PATIENCE, || {
+        programs(network) == 0
+    });
 }
 
 fn open(network: &Network, endpoints: &[Endpoint], mode: Mode) -> XdpSource {
@@ -203,15 +203,14 @@ fn a_reader_that_stands_still_loses_packets_and_counts_them() {
                 .expect("it is sent");
         }
         let mut all = take(&mut source, 1);
-        let start = Instant::now();
-        let lost = loop {
+        let lost = until("each packet received or lost", PATIENCE, || {
             all.extend(take_rest(&mut source));
             let lost = source.tally().dropped_kernel;
-            if all.len() as u64 + lost == 9_000 {
-                break lost;
+            match all.len() as u64 + lost {
+                9_000 => Ok(lost),
+                _ => Err((all.len(), lost)),
             }
-            assert!(start.elapsed() < PATIENCE, "{} and {lost} lost", all.len());
-        };
+        });
         assert!(lost > 1_000, "there are 4,096 frames, and {lost} were lost");
         // The received packets are in order, and the ring works as before.
         assert!(all.is_sorted_by_key(|packet| packet.payload.clone()));
@@ -266,16 +265,11 @@ fn a_card_that_comes_back_has_the_program_again() {
     assert!(is_of_the_rings(&take(&mut source, 1)[0]));
     let mut look_after = |is_so: fn(&XdpSource, Totals) -> bool| {
         network.within(1, || {
-            let start = Instant::now();
-            loop {
+            until("other totals", PATIENCE, || {
                 source.look_after();
                 let totals = source.tally();
-                if is_so(&source, totals) {
-                    return;
-                }
-                assert!(start.elapsed() < PATIENCE, "{totals:?}");
-                std::thread::sleep(QUIET);
-            }
+                is_so(&source, totals).then_some(()).ok_or(totals)
+            });
         });
     };
     ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");

@@ -8,7 +8,7 @@ use crate::command::Run;
 use crate::command::examples::{build_examples, example};
 use crate::command::until;
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_client::fx::{
     BusEvent, Command, Desk, Event, Options, Order, ParentRow, name, new_name,
 };
@@ -44,14 +44,15 @@ pub fn buy(parent: &str, pair: &str, quantity: i64) -> Order {
 /// Reads until a parent has no open order; returns the events.
 #[track_caller]
 fn settle(desk: &mut Desk, parent: Id) -> Vec<Event> {
-    let (until, mut events) = (Instant::now() + HANGS, Vec::new());
-    while !desk.parent(parent).is_some_and(|row| row.is_settled) {
-        assert!(Instant::now() < until, "{parent}: {events:?}");
-        events.extend(
-            desk.next_within(Duration::from_millis(100))
-                .expect("a journal"),
-        );
-    }
+    let mut events = Vec::new();
+    touchline_testing::until(&format!("the end of {parent}"), HANGS, || {
+        if desk.parent(parent).is_some_and(|row| row.is_settled) {
+            return Ok(());
+        }
+        let next = desk.next_within(Duration::from_millis(100));
+        events.extend(next.expect("a journal"));
+        Err(format!("{events:?}"))
+    });
     // Events that were read together with the end.
     while let Some(event) = desk.next_within(Duration::ZERO).expect("a journal") {
         events.push(event);
