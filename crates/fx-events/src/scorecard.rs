@@ -42,9 +42,9 @@ pub struct Score {
     pub quotes: u64,
     /// Time at the best price, by side.
     pub best_ns: [u64; 2],
-    /// Time with both of its sides usable.
+    /// Time with both sides of the bank usable.
     pub spread_ns: u64,
-    /// Spread summed over that time, ticks times nanoseconds.
+    /// Spread summed over the time with both sides, ticks times nanoseconds.
     pub spread_sum: i128,
     /// Orders sent.
     pub orders: u64,

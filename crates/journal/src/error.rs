@@ -25,7 +25,7 @@ pub enum Error {
         /// The unknown version, feature or kind, by its number.
         what: String,
     },
-    /// The tail of the run before has no bytes.
+    /// The tail of the last run has no bytes.
     #[error(
         "{name}: the tail of the journal has no bytes: it was truncated, or a start was cut short; records that were in it alone are lost: \
          remove the file, and the next start asks each bank for its orders, as after a loss of power"

@@ -123,7 +123,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal for writing, after the recovery of the run before. The tail is in the directory of the bus.
+    /// Opens a journal for writing, after the recovery of the last run. The tail is in the directory of the bus.
     ///
     /// # Errors
     /// Among others [`Error::Locked`] and [`Error::Damaged`]; the files are unchanged then.

@@ -1,4 +1,4 @@
-//! Crash model: runs of several lives, in which the process or the host dies at any change of the disk, also in a start.
+//! Crash model: in each run the process or the host dies several times, at any change of the disk, also during a start.
 //!
 //! Properties: the records are a prefix of the appended records; no durable record is missing, and after a death of the
 //! process alone no committed record; no crash is taken for damage; a flipped bit below a claim is damage. The mutants
@@ -47,7 +47,7 @@ struct Model {
 /// # Errors
 /// The violated property.
 fn run(seed: u64) -> Result<u64, String> {
-    // Packed frames are not for a device that garbles a sector while writing it again.
+    // A device that garbles a sector while rewriting it does not allow packed frames.
     match seed % 3 {
         0 => run_on(seed, Alignment::PACKED, false),
         _ => run_on(seed, Alignment::SECTOR_512, true),
@@ -117,7 +117,7 @@ impl Model {
         Ok(())
     }
 
-    /// Starts a writer; `None` if the process dies in it, or a sync fails.
+    /// Starts a writer; `None` if the process dies in the start, or a sync fails.
     fn begin(&mut self) -> Result<Option<Writer>, String> {
         self.now_ns += 1;
         let form = Form {
@@ -174,7 +174,7 @@ impl Model {
         Ok(Some((core, appender)))
     }
 
-    /// Checks that a start that reads parts of the segments finds the same as a walk over all frames.
+    /// Checks that a start, which reads parts of the segments, finds the same end as a walk over all frames.
     fn compare_judgements(&mut self) -> Result<(), String> {
         let judged = |judged: Result<Judgement, Error>| {
             let judgement = judged?;

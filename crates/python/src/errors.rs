@@ -6,7 +6,7 @@ use touchline_client::names::ErrorKind;
 use touchline_client::words::Visible;
 use touchline_client::{Error, fx};
 
-/// A sentence that may repeat an argument or a part of a file, as a terminal shows it.
+/// A sentence with escapes for control characters, since it may repeat an argument or a part of a file.
 pub fn said(sentence: impl std::fmt::Display) -> String {
     Visible(&sentence.to_string()).to_string()
 }
@@ -45,7 +45,7 @@ pub fn failure(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
     exception(py, &Error::System(error.to_string()))
 }
 
-/// The same of a trading engine; a refusal has the engine's reason and cause.
+/// The exception of an error of a trading engine; a refusal has the engine's reason and cause.
 pub fn desk_exception(py: Python<'_>, error: &fx::Error) -> PyErr {
     let kind = fx::kind_of(error);
     match kind {
@@ -99,7 +99,7 @@ pub fn no_memory(what: impl std::fmt::Display) -> PyErr {
 /// process if memory were exhausted.
 const BESIDES_BYTES: usize = 64 << 10;
 
-/// Looks for the memory of objects before they are made, one by one.
+/// Checks that memory for a number of objects is free, before they are made one by one.
 ///
 /// # Errors
 /// `MemoryError`.

@@ -63,7 +63,7 @@ impl World {
 }
 
 impl<S: Store> World<S> {
-    /// A feed and a venue as they are.
+    /// A world of this feed and this venue.
     pub fn with(mut feed: FixFeed<S>, venue: Session<Memory>) -> World<S> {
         World {
             batch: feed.batch(),
@@ -110,7 +110,7 @@ impl<S: Store> World<S> {
             wall_ns: self.now.wall_ns + ns,
             mono_ns: self.now.mono_ns + ns,
         };
-        // Without due work a call has no effect: a duty cycle does not make it.
+        // Called only if work is due, as by a duty cycle: other calls have no effect.
         if self
             .feed
             .next_timeout()

@@ -19,7 +19,7 @@ pub(crate) struct Active {
 }
 
 impl Active {
-    /// Takes both locks, and ends the journal of the run before.
+    /// Takes both locks, and ends the journal of the last run.
     ///
     /// # Errors
     /// [`Error::Active`]: another engine holds them. The files are unchanged then.

@@ -129,7 +129,7 @@ impl Recovered {
         }
     }
 
-    /// Whether the run before ended with the kill switch set and could not record it: its journal had failed.
+    /// Whether the last run set the kill switch and could not record it, because its journal had failed.
     pub(crate) fn had_unrecorded_kill(&self) -> bool {
         // mutant: simulation: a kill is lost with the journal that could not record it
         self.start.had_failed && !self.engine.trading().is_killed()

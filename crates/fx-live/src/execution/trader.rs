@@ -130,7 +130,7 @@ impl Timers {
 }
 
 impl Trader {
-    /// Takes the bus and the journal, and restores the state of the run before. Sessions connect in the first rounds.
+    /// Takes the bus and the journal, and restores the state of the last run. Sessions connect in the first rounds.
     ///
     /// # Errors
     /// Another engine runs, the journal is damaged or does not fit the configuration.

@@ -87,7 +87,7 @@ fn append_record_of_later(rig: &Rig) {
     let mut batch = Encoder::default();
     batch.begin(at_ns);
     batch.session(0, false);
-    // Behind all numbers of the run before.
+    // Behind all numbers of the last run.
     assert_eq!(batch.finish(1_000_000), 1);
     let record = touchline_journal::Record {
         stream: records::STREAM,

@@ -41,7 +41,7 @@ pub(super) struct Apply<'a> {
     pub counters: &'a mut Counters,
     /// Pairs of the quote message.
     pub quoted: &'a mut Vec<Pair>,
-    /// Time of the pair's last quote message, of a snapshot at which the pair is taken up.
+    /// Time of the pair's last quote message, where a snapshot takes the pair up.
     pub taken_up_ns: &'a mut Option<u64>,
     /// Pairs whose entries may have changed.
     pub changed: &'a mut Vec<Pair>,
@@ -59,7 +59,7 @@ struct Draft<'a> {
     request: Id,
     /// Whether the value date is the pair's spot date.
     is_spot: bool,
-    /// Whether the quote states it.
+    /// Whether the quote states the value date.
     is_dated: bool,
     /// Source of absent fields.
     known: Option<Entry>,

@@ -48,7 +48,7 @@ enum Mood {
     Closes,
 }
 
-/// A server for as many connections as behaviours; it reports each request.
+/// A server that takes one connection for each behaviour, and reports each request.
 fn serve(moods: &'static [Mood]) -> (SocketAddrV4, Receiver<String>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let Ok(SocketAddr::V4(address)) = listener.local_addr() else {

@@ -16,7 +16,7 @@ use touchline_wire::fix::{Message, Precision};
 const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
 /// Reports that may wait.
 const OUTPUT_BYTES: usize = 1 << 20;
-/// Requests of one turn for which memory is taken at the start.
+/// Requests of one round for which memory is reserved at the start.
 const REQUESTS: usize = 2_048;
 
 const APPLICATION: Application<'static> = Application {

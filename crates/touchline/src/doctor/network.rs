@@ -14,12 +14,12 @@ const CAP_NET_ADMIN: u32 = 12;
 const CAP_NET_RAW: u32 = 13;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
-/// Version that can attach a program by a descriptor; the first that checks our program without `CAP_PERFMON`.
+/// First kernel that attaches a program by a descriptor; first kernel that checks our program without `CAP_PERFMON`.
 const XDP_FROM: (u32, u32) = (5, 9);
 const NO_PERFMON_FROM: (u32, u32) = (6, 7);
 /// Packets of a burst of a busy channel that an interface queues.
 const BACKLOG_PACKETS: u64 = 5_000;
-/// Default of the kernel. A channel has eight groups on one socket each.
+/// Default limit of the kernel. A channel has eight groups, each on a socket of its own.
 const MEMBERSHIPS: u64 = 20;
 /// A multicast group as venues use them.
 const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 31, 1);
@@ -193,7 +193,7 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
     })
 }
 
-/// For `receive = "xdp"` alone: so a capability that this process lacks is reported, and does not count as a fault of the host.
+/// Check for `receive = "xdp"` alone. A capability that this process lacks is reported, and is no fault of the host.
 pub fn xdp(host: &Host, asked: &Asked) -> Look {
     let name = chosen(host, asked)?;
     let (release, version) = kernel(host)?;

@@ -133,7 +133,7 @@ impl State {
         self.recovered.epoch = epoch;
         let engine = &mut self.recovered.engine;
         engine.set_prefix(labels.prefix);
-        // The run before ended here: its sessions are lost, and its parents end.
+        // The last run ended here: its sessions are lost, and its parents end.
         let at_ns = engine.now_ns().unwrap_or(0);
         if at_ns > 0 {
             self.handle(at_ns, &Input::Desk(Desk::Restart));

@@ -1,4 +1,4 @@
-//! The banks of a run: the order session of each, its faults and its counts.
+//! The banks of a run: for each bank its order session, faults and counts.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
@@ -14,7 +14,7 @@ use touchline_fx_events::setup::Bank;
 /// Banks by number.
 pub(super) struct Banks<L> {
     all: Vec<BankState<L>>,
-    /// The first one that may make a step of its connection in the next round.
+    /// The first bank whose connection may run in the next round.
     connects_next: Bank,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct BankState<L> {
 }
 
 impl<L: Link> Banks<L> {
-    /// Sessions that continue at these numbers; one link for each bank.
+    /// The banks, with sessions that continue at these sequence numbers, and one link for each bank.
     pub fn new(
         config: &Config,
         numbers: &[Numbers],
@@ -70,8 +70,8 @@ impl<L: Link> Banks<L> {
         self.all.iter().map(|bank| bank.counts)
     }
 
-    /// The bank that may make a step of its connection in this round, each in turn: quotes and commands wait for one
-    /// step of one handshake, not for the handshakes of all banks after a cut of the network.
+    /// The bank whose connection may run in this round, each in turn: quotes and commands wait for one step of one
+    /// handshake, not for the handshakes of all banks after a cut of the network.
     pub fn connecting(&mut self, mono_ns: u64) -> Option<Bank> {
         let count = self.all.len();
         let mut banks = (self.connects_next..count).chain(0..self.connects_next);

@@ -39,7 +39,7 @@ pub(super) struct Boot {
     pub before: Option<[u8; 16]>,
     /// The journal may lack orders.
     pub lacks: bool,
-    /// The shared memory of the run before is not there.
+    /// The shared memory of the last run is not there.
     pub is_tail_lost: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Core<O, L> {
     pub banks: Banks<L>,
     /// A round that lasts longer was stopped.
     pub pause_max_ns: u64,
-    /// The run before was killed, and its journal could not record it.
+    /// The kill of the last run could not be recorded in its journal.
     pub is_kill_unrecorded: bool,
     pub incidents: VecDeque<Incident>,
     /// Alarms of the run that the drop copy does not have yet.

@@ -127,11 +127,11 @@ pub enum Incident {
     },
     /// The end of the journal may be lost, with orders that were sent.
     Rebooted {
-        /// Boot of the host in which the run before began, if the journal has it.
+        /// Boot of the host in which the last run began, if the journal states it.
         before: Option<[u8; 16]>,
         /// Id of this boot.
         now: [u8; 16],
-        /// The shared memory of the run before is not there.
+        /// The shared memory of the last run is not there.
         is_tail_lost: bool,
     },
     /// A command was refused.

@@ -17,7 +17,7 @@ use touchline_fx_events::{Batch, Labels};
 use touchline_journal::format::kind::STREAM;
 use touchline_journal::{Appended, Record as Entry, Refused, State};
 
-/// Bytes of the record of one input for which memory is taken at the start: a kill cancels a thousand orders.
+/// Bytes of the record of one input for which memory is reserved at the start: a kill cancels a thousand orders.
 const RECORD_ROOM: usize = 256 << 10;
 /// Bytes of another record.
 const BODY_ROOM: usize = 4 << 10;
@@ -370,7 +370,7 @@ impl<O: Output> Recorder<O> {
         })
     }
 
-    /// The failure of the run before is in the journal.
+    /// The failure of the last run is in the journal.
     pub fn failure_recorded(&mut self) {
         self.out.failure_recorded();
     }

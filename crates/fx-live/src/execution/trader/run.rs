@@ -21,11 +21,11 @@ use touchline_journal::Refused;
 use touchline_transport::bus::Root;
 use touchline_types::{Id, ReceiveTime};
 
-/// Orders of a run for which memory is taken at the start; further ones may wait for it.
+/// Orders of a run for which memory is reserved at the start; further orders may wait for the allocator.
 const ORDERS_ROOM: usize = 50_000;
-/// Events of one input for which memory is taken at the start: a kill cancels a thousand orders.
+/// Events of one input for which memory is reserved at the start: a kill cancels a thousand orders.
 const EVENTS_ROOM: usize = 4_096;
-/// Orders of the plans of one input for which memory is taken at the start.
+/// Orders of the plans of one input for which memory is reserved at the start.
 const LEGS_ROOM: usize = 1_024;
 /// Most reads of one order session in a round: each fills the session's room.
 const READS_MAX: usize = 4;
@@ -70,7 +70,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// Takes the memory of the path, and measures its stages by a clock. A simulation does neither.
+    /// Reserves the memory of the path, and measures its stages by a clock. A simulation does neither.
     pub fn prepare(&mut self, clock: fn() -> u64) {
         self.engine.reserve(ORDERS_ROOM);
         self.batch.events.reserve(EVENTS_ROOM);
@@ -107,7 +107,7 @@ impl<O: Output, L: Link> Core<O, L> {
             };
             self.recorder.append(now_ns, &session)?;
         }
-        // The run before ended with its last record, as a later start will read it: none of its timers runs after that.
+        // The last run ended with its last record, as a later start will read the journal: no timer of that run is due later.
         if let Some(last_ns) = self.engine.now_ns() {
             let last = ReceiveTime {
                 wall_ns: last_ns,
@@ -115,7 +115,7 @@ impl<O: Output, L: Link> Core<O, L> {
             };
             self.handle(last, &Input::Desk(Desk::Restart));
         }
-        // Timers that became due since are handled first, so that the records are in the order of their times.
+        // Timers that became due since the last run are handled first, so that the records are in the order of their times.
         self.wake(time);
         self.begin_boot(epoch, now_ns)?;
         let desk = match self.boot.lacks {
@@ -128,7 +128,7 @@ impl<O: Output, L: Link> Core<O, L> {
         if self.is_kill_unrecorded {
             self.kill("auto:journal", time);
         }
-        // Only here: a start that dies earlier leaves the failure to the next one.
+        // Cleared only here: a start that dies earlier leaves the failure to the next start.
         // mutant: execution: a failure is forgotten by a journal that refuses its kill
         if self.recorder.refused().is_none() {
             self.recorder.failure_recorded();
@@ -136,7 +136,7 @@ impl<O: Output, L: Link> Core<O, L> {
         Ok(())
     }
 
-    /// Writes the boot of the host. A run that dies before this record is there has sent nothing, and the next one asks.
+    /// Writes the boot of the host. A run that dies before this record has sent no message, and the next run asks the banks.
     fn begin_boot(&mut self, epoch: u64, at_ns: u64) -> Result<(), Refused> {
         let Boot {
             id,
@@ -237,7 +237,7 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// Sends the logouts, and makes no order any more.
+    /// Sends the logouts, and makes no further order.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.engine.hold(true);
         let wall = self.wall(time);
