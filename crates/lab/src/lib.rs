@@ -4,7 +4,7 @@
 //! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with the code under
 //! test: it writes bytes from the specification tables, reads them at plain offsets, and keeps books as plain lists.
 //! Two exceptions: FIX counterparties ([`fix`]) use the session of `session`, which testers with scenarios check, and a
-//! [`market`] has the books of `book`, for tests of what is behind them.
+//! [`market`] has the books of `book`, for tests of the stages behind them.
 //!
 //! # Path
 //! ```text

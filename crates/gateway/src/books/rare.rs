@@ -235,7 +235,7 @@ impl MarketBooks {
         self.event_open || !self.levels.is_empty() || !self.order_changes.is_empty()
     }
 
-    /// Empties a price book; what was inconsistent in it is forgotten.
+    /// Empties a price book, and forgets its inconsistencies.
     fn clear_book(&mut self, instrument: Instrument, validity: Validity) {
         self.inconsistent.retain(|other| *other != instrument);
         self.steps.clear();

@@ -420,7 +420,7 @@ mod tests {
     use super::*;
     use touchline_feed::fx_bank::FxBankFeed;
 
-    /// A failure that is told does not replace what the venue said before it.
+    /// A reported failure does not replace the earlier words of the venue.
     #[test]
     fn incidents_of_one_moment_are_all_logged() {
         let host = Host {

@@ -193,7 +193,7 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
     })
 }
 
-/// Check for `receive = "xdp"` alone. A capability that this process lacks is reported, and is no fault of the host.
+/// Check for `receive = "xdp"` alone. A capability that this process lacks is reported, not counted as a fault of the host.
 pub fn xdp(host: &Host, asked: &Asked) -> Look {
     let name = chosen(host, asked)?;
     let (release, version) = kernel(host)?;
