@@ -1,10 +1,9 @@
 //! Compiles the workspace for aarch64, without running it.
 
+use crate::command::{self, cargo};
 use crate::cross::Cross;
-use anyhow::{Context, Result, bail};
-use std::env;
+use anyhow::Result;
 use std::path::Path;
-use std::process::Command;
 
 const AARCH64: Cross = Cross {
     target: "aarch64-unknown-linux-gnu",
@@ -22,15 +21,9 @@ pub fn run(root: &Path) -> Result<()> {
         return Ok(());
     }
     let target = AARCH64.target;
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["check", "--workspace", "--locked", "--target", target])
-        .current_dir(root)
-        .status()
-        .context("cannot run cargo")?;
-    if !status.success() {
-        bail!("the workspace does not compile for {target}; see above");
-    }
+    let failed = format!("the workspace does not compile for {target}");
+    let arguments = ["check", "--workspace", "--locked", "--target", target];
+    command::run(cargo(root).args(arguments), &failed)?;
     println!("aarch64: all packages compile for {target}; nothing was run");
     Ok(())
 }

@@ -13,7 +13,8 @@
 //! Needs a JDK and Maven, and reports which is missing. All files are below the target folder.
 
 use crate::changed;
-use crate::java::{self, SHORT_RUN, output};
+use crate::command::{cargo, must};
+use crate::java::{self, SHORT_RUN};
 use crate::sbe_oracle;
 use crate::target_folder;
 use anyhow::{Context, Result, bail, ensure};
@@ -104,16 +105,14 @@ impl Stage {
                 .args(["-q", "-B", MAVEN_COPY])
                 .arg(format!("-Dartifact={AERON}"))
                 .arg(format!("-DoutputDirectory={}", folder.display()));
-            output(&mut maven).with_context(|| format!("cannot get {AERON} from Maven Central"))?;
+            must(&mut maven).with_context(|| format!("cannot get {AERON} from Maven Central"))?;
         }
         let mut compiler = java::compiler();
         compiler.args(["-nowarn", "-cp"]).arg(&jar);
         compiler.arg("-d").arg(folder.join("classes"));
         compiler.arg(root.join("xtask/src/aeron_interop/java/Listen.java"));
-        output(&mut compiler)?;
-        let mut cargo = Command::new("cargo");
-        cargo.current_dir(root);
-        output(cargo.args(["build", "-q", "-p", "touchline", "--features", "aeron"]))?;
+        must(&mut compiler)?;
+        must(cargo(root).args(["build", "-q", "-p", "touchline", "--features", "aeron"]))?;
         Ok(Stage {
             jar,
             program: target_folder(root).join("debug/touchline"),

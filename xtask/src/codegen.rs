@@ -18,6 +18,7 @@ pub mod schema;
 mod types;
 mod xml;
 
+use crate::command;
 use anyhow::{Context, Result, bail, ensure};
 use schema::Schema;
 use std::fs;
@@ -100,16 +101,14 @@ pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
     let scratch = root.join(format!("target/codegen-{process}-{run}"));
     write(&scratch, files)?;
     // rustfmt formats the modules of `mod.rs`, too, so one run is enough.
-    let status = Command::new("rustfmt")
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt
         .args(["--edition", "2024"])
-        .arg(scratch.join("mod.rs"))
-        .status()
-        .context("cannot run rustfmt; install it with: rustup component add rustfmt")?;
-    ensure!(
-        status.success(),
-        "rustfmt refused the generated files, which are left in {}",
-        scratch.display()
-    );
+        .arg(scratch.join("mod.rs"));
+    let left = scratch.display();
+    let failed = format!("rustfmt refused the generated files, which are left in {left}");
+    command::run(&mut rustfmt, &failed)
+        .context("rustfmt is a part: rustup component add rustfmt")?;
     let read = |file: &rust::File| -> Result<rust::File> {
         Ok(rust::File {
             name: file.name.clone(),

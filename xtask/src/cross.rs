@@ -1,6 +1,7 @@
 //! Target platforms that need a standard library and a C compiler besides those of the host.
 
-use anyhow::{Context, Result};
+use crate::command::must;
+use anyhow::Result;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -29,11 +30,9 @@ impl Cross<'_> {
     /// Folder of the target's standard library, whether or not it is installed.
     fn libraries(&self) -> Result<PathBuf> {
         let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let output = Command::new(rustc)
-            .args(["--print", "target-libdir", "--target", self.target])
-            .output()
-            .context("cannot run rustc; is it on the PATH?")?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().into())
+        let mut rustc = Command::new(rustc);
+        rustc.args(["--print", "target-libdir", "--target", self.target]);
+        Ok(must(&mut rustc)?.trim().into())
     }
 
     fn missing_in(&self, libraries: &Path, path: &OsStr) -> Option<String> {

@@ -31,6 +31,7 @@ mod tree;
 mod wheel;
 mod zip;
 
+use crate::command::{self, cargo};
 use crate::cross::Cross;
 use anyhow::{Context, Result, bail};
 use linked::Built;
@@ -40,7 +41,6 @@ use report::Report;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tools::Tools;
 use tree::Tree;
 
@@ -281,7 +281,8 @@ fn targets(report: &mut Report) -> Result<Vec<String>> {
 fn build(root: &Path, profile: &str, of: Built, target: &str, rustc: &[&str]) -> Result<PathBuf> {
     // For this host as everything else is built: what other commands have built is used.
     let is_cross = target != crate::host()?;
-    let status = Command::new(env!("CARGO"))
+    let mut build = cargo(root);
+    build
         .args(["rustc", "--locked", "--package", of.package])
         .args(["--profile", profile])
         .args(
@@ -295,13 +296,8 @@ fn build(root: &Path, profile: &str, of: Built, target: &str, rustc: &[&str]) ->
         .args(rustc)
         // An extension module finds the interpreter in the process that loads it; no other package reads these.
         .env("PYO3_BUILD_EXTENSION_MODULE", "1")
-        .env("PYO3_NO_PYTHON", "1")
-        .current_dir(root)
-        .status()
-        .context("cannot run cargo")?;
-    if !status.success() {
-        bail!("{} does not build; see above", of.package);
-    }
+        .env("PYO3_NO_PYTHON", "1");
+    command::run(&mut build, &format!("{} does not build", of.package))?;
     let folder = match profile {
         "dev" => "debug",
         other => other,

@@ -6,11 +6,11 @@
 mod build;
 mod report;
 
+use crate::command::{self, cargo};
 use anyhow::{Context, Result, bail};
 use build::Program;
 use report::Report;
 use std::{
-    env,
     fs::{self, File},
     num::NonZero,
     path::{Path, PathBuf},
@@ -137,16 +137,9 @@ fn without_coverage(root: &Path) -> Result<()> {
         "fuzz: there is no C++ compiler here, which libFuzzer needs; the search that coverage leads is LEFT OUT, and \
          the seeded mutations of the tests of touchline-fuzz run instead"
     );
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["test", "-p", "touchline-fuzz"])
-        .current_dir(root)
-        .status()
-        .context("cannot run cargo test; is cargo on the PATH?")?;
-    if !status.success() {
-        bail!("a fuzz target failed; its input is shown above");
-    }
-    Ok(())
+    let mut tests = cargo(root);
+    tests.args(["test", "-p", "touchline-fuzz"]);
+    command::run(&mut tests, "a fuzz target failed, with its input")
 }
 
 /// A run of targets: the program, the folder of inputs, and the options.

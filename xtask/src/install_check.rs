@@ -1,7 +1,8 @@
 //! Checks the two ways of `cargo install` in docs/install.md, each with a new build: in one target directory cargo would take the
 //! build of the first way for the second.
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::command;
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -43,20 +44,9 @@ pub fn run(root: &Path) -> Result<()> {
 }
 
 fn cargo(root: &Path, arguments: &[&str], more: &[&str]) -> Result<()> {
-    let status = Command::new(env!("CARGO"))
-        .args(arguments)
-        .args(more)
-        .current_dir(root)
-        .status()
-        .context("cannot run cargo")?;
-    if !status.success() {
-        bail!(
-            "cargo {} {} failed; see above",
-            arguments.join(" "),
-            more.join(" ")
-        );
-    }
-    Ok(())
+    let mut cargo = command::cargo(root);
+    let failed = format!("cargo {} {} failed", arguments.join(" "), more.join(" "));
+    command::run(cargo.args(arguments).args(more), &failed)
 }
 
 fn version(program: &Path) -> Result<String> {

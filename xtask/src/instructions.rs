@@ -5,7 +5,8 @@
 //! without a bus, and once for the path that publishes on one. The table below each has the crates, with the lines that a
 //! simulated first cache of this processor's size does not have.
 
-use anyhow::{Context, Result, bail};
+use crate::command::{self, cargo, must};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -58,13 +59,7 @@ const DERIBIT: [Measured; 2] = [
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     let target = crate::target_folder(root);
     let build = ["build", "--profile", "dist", "--package", "touchline"];
-    let built = Command::new(env!("CARGO"))
-        .args(build)
-        .current_dir(root)
-        .status();
-    if !built.context("cannot run cargo")?.success() {
-        bail!("the command does not build; see above");
-    }
+    command::run(cargo(root).args(build), "the command does not build")?;
     let measured = match arguments.contains(&"deribit") {
         true => DERIBIT,
         false => CME,
@@ -86,22 +81,15 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
 
 /// Runs the benchmark under callgrind and returns its output.
 fn count(program: &Path, arguments: &[&str], measured: &Measured, output: &Path) -> Result<String> {
-    let run = Command::new("valgrind")
+    let mut valgrind = Command::new("valgrind");
+    valgrind
         .args(["--tool=callgrind", "--cache-sim=yes"])
         .arg(format!("--toggle-collect={}", measured.function))
         .arg(format!("--callgrind-out-file={}", output.display()))
         .arg(program)
         .args(["bench", "event", "--json", "--rounds", ROUNDS])
-        .args(arguments)
-        .output()
-        .context("cannot run valgrind; install it (Debian: apt-get install valgrind)")?;
-    if !run.status.success() {
-        bail!(
-            "the benchmark failed under valgrind:\n{}",
-            String::from_utf8_lossy(&run.stderr)
-        );
-    }
-    Ok(String::from_utf8_lossy(&run.stdout).into_owned())
+        .args(arguments);
+    must(&mut valgrind).context("valgrind (Debian: apt-get install valgrind) counts them")
 }
 
 /// The result of a measured function, as a line.

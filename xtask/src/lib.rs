@@ -20,6 +20,7 @@ pub mod aarch64;
 pub mod aeron_interop;
 pub mod changed;
 pub mod codegen;
+mod command;
 mod cross;
 pub mod dist;
 pub mod fix_interop;
@@ -71,26 +72,22 @@ fn tool(root: &Path, tool: &Tool) -> Result<PathBuf> {
     } = tool;
     let tools = target_folder(root).join("tools");
     let program = tools.join("bin").join(name);
-    let there = Command::new(&program).arg("--version").output();
-    let is_there = there.is_ok_and(|output| {
-        let said = String::from_utf8_lossy(&output.stdout);
+    let there = command::must(Command::new(&program).arg("--version"));
+    let is_there = |said: String| {
         let last = said.split_whitespace().last().unwrap_or_default();
         last.trim_start_matches('v') == *version
-    });
-    if is_there {
+    };
+    if there.is_ok_and(is_there) {
         return Ok(program);
     }
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let mut install = command::cargo(root);
+    install
         .args(["install", name, "--version", version, "--locked"])
         .args(*options)
         .arg("--root")
-        .arg(&tools)
-        .status()
-        .context("cannot run cargo install")?;
-    if !status.success() {
-        anyhow::bail!("cargo install {name} {version} failed: it needs the registry, once");
-    }
+        .arg(&tools);
+    let failed = format!("cargo install {name} {version} failed: it needs the registry, once");
+    command::run(&mut install, &failed)?;
     Ok(program)
 }
 
@@ -136,11 +133,7 @@ pub fn rustc_version() -> Result<String> {
 
 fn of_rustc(key: &str) -> Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .arg("-vV")
-        .output()
-        .context("cannot run rustc; is it on the PATH?")?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = command::must(Command::new(rustc).arg("-vV"))?;
     let value = text
         .lines()
         .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));

@@ -5,7 +5,8 @@
 //! accesses that are not atomic.
 
 use crate::changed;
-use anyhow::{Context, Result, bail};
+use crate::command::passes;
+use anyhow::{Result, bail};
 use std::{
     path::Path,
     process::{Command, Stdio},
@@ -116,9 +117,7 @@ struct Run {
 
 impl Run {
     fn passes(mut self) -> Result<bool> {
-        let status = self.command.stdin(Stdio::null()).status();
-        let status = status.context("cannot run cargo test; is cargo on the PATH?")?;
-        Ok(status.success())
+        passes(self.command.stdin(Stdio::null()))
     }
 }
 

@@ -7,6 +7,7 @@
 //!
 //! The programs stay in `target/pgo/VARIANT/`. Counts are by alternating runs of one host.
 
+use crate::command::{self, cargo, must};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fs;
@@ -73,18 +74,12 @@ pub fn run(root: &Path) -> Result<()> {
         bench(&instrumented, arguments)?;
     }
     let profile = folder.join("profile.profdata");
-    let merged = Command::new(&merge)
-        .args(["merge", "-o"])
-        .args([&profile, &raw])
-        .status()
-        .with_context(|| format!("cannot run {}", merge.display()))?;
-    if !merged.success() {
-        bail!(
-            "{} cannot merge the profiles of {}",
-            merge.display(),
-            raw.display()
-        );
-    }
+    let mut merging = Command::new(&merge);
+    merging.args(["merge", "-o"]).args([&profile, &raw]);
+    command::run(
+        &mut merging,
+        &format!("the profiles of {} are not merged", raw.display()),
+    )?;
     let mut programs = Vec::new();
     for variant in compared(&profile, runs_v3()) {
         programs.push((variant.name, build(root, &folder, &variant)?));
@@ -138,7 +133,7 @@ fn runs_v3() -> bool {
 
 /// The merging tool of the compiler's own LLVM: a profile of another version is refused.
 fn profdata() -> Result<PathBuf> {
-    let sysroot = output(Command::new("rustc").args(["--print", "target-libdir"]))?;
+    let sysroot = must(Command::new("rustc").args(["--print", "target-libdir"]))?;
     let tool = Path::new(sysroot.trim()).with_file_name("bin/llvm-profdata");
     match tool.exists() {
         true => Ok(tool),
@@ -153,49 +148,29 @@ fn profdata() -> Result<PathBuf> {
 fn build(root: &Path, folder: &Path, variant: &Variant) -> Result<PathBuf> {
     println!("building: {}", variant.name);
     let target = folder.join(variant.name);
-    let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    let host = must(Command::new("rustc").args(["--print", "host-tuple"]))?;
     // Named, so that build scripts and derives are built without the flags.
-    let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--profile",
-            "dist",
-            "--package",
-            "touchline",
-        ])
-        .args(["--target", host.trim()])
+    let mut build = cargo(root);
+    build
+        .args(["build", "--quiet", "--locked", "--profile", "dist"])
+        .args(["--package", "touchline", "--target", host.trim()])
         .env("CARGO_TARGET_DIR", &target)
         // Separated by a character that no path has.
-        .env("CARGO_ENCODED_RUSTFLAGS", &variant.flags)
-        .current_dir(root)
-        .status()
-        .context("cannot run cargo")?;
-    if !built.success() {
-        bail!("the variant '{}' does not build; see above", variant.name);
-    }
+        .env("CARGO_ENCODED_RUSTFLAGS", &variant.flags);
+    command::run(
+        &mut build,
+        &format!("the variant '{}' does not build", variant.name),
+    )?;
     Ok(target.join(host.trim()).join("dist/touchline"))
 }
 
 fn bench(program: &Path, arguments: &[&str]) -> Result<String> {
-    output(
+    must(
         Command::new(program)
             .arg("bench")
             .args(arguments)
             .arg("--json"),
     )
-}
-
-fn output(command: &mut Command) -> Result<String> {
-    let ran = command
-        .output()
-        .with_context(|| format!("cannot run {command:?}"))?;
-    if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        bail!("{command:?} failed: {}", said.trim());
-    }
-    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
 /// Prints the median over the rounds of each subject's mean, and its ratio to the first program.

@@ -4,6 +4,7 @@
 //! CHANGELOG.md says it. The list is made by `cargo public-api`, which is installed below `target/` and needs a nightly
 //! toolchain.
 
+use crate::command::must;
 use crate::{Tool, tool};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -43,19 +44,12 @@ pub fn run(root: &Path, is_written: bool) -> Result<()> {
 
 /// Every public item, one a line, without those that the compiler derives.
 fn items(root: &Path) -> Result<String> {
-    let output = Command::new(tool(root, &PROGRAM)?)
+    let mut program = Command::new(tool(root, &PROGRAM)?);
+    program
         .args(["public-api", "--package", "touchline-client"])
         .args(["--all-features", "-sss", "--color", "never"])
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo-public-api")?;
-    if !output.status.success() {
-        bail!(
-            "cargo public-api failed; it needs a nightly toolchain ('rustup toolchain install nightly'):\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        .current_dir(root);
+    must(&mut program).context("it needs a nightly toolchain: 'rustup toolchain install nightly'")
 }
 
 /// Lines that are in one of them, marked with `-` and `+`.

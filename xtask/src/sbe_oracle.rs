@@ -15,7 +15,8 @@ mod variants;
 
 use crate::changed;
 use crate::codegen::read;
-use crate::java::{self, SHORT_RUN, output};
+use crate::command::{cargo, must};
+use crate::java::{self, SHORT_RUN};
 use crate::target_folder;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -175,9 +176,9 @@ struct Oracle {
 
 /// Builds our program with the whole workspace selected, like the tests, so that they share the build.
 fn build_ours(root: &Path) -> Result<()> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(root);
-    output(cargo.args(["build", "-q", "--workspace", "--example", "native_stream"]))
+    let mut cargo = cargo(root);
+    must(cargo.args(["build", "-q", "--workspace", "--example", "native_stream"]))?;
+    Ok(())
 }
 
 /// A file with a stream of messages, and a reading of it.
@@ -210,7 +211,7 @@ impl Oracle {
                 .args(["-q", "-B", MAVEN_COPY])
                 .arg(format!("-Dartifact={TOOL}"))
                 .arg(format!("-DoutputDirectory={}", oracle.folder.display()));
-            output(&mut maven).with_context(|| format!("cannot get {TOOL} from Maven Central"))?;
+            must(&mut maven).with_context(|| format!("cannot get {TOOL} from Maven Central"))?;
         }
         Ok(oracle)
     }
@@ -221,7 +222,7 @@ impl Oracle {
         let (seed, messages) = (options.seed.to_string(), options.messages.to_string());
         println!("sbe-oracle: seed {seed}");
         let command = &mut self.our_program();
-        output(
+        must(
             command
                 .args(["write", &seed, &messages])
                 .args([&path, &dump]),
@@ -233,7 +234,7 @@ impl Oracle {
 
     fn our_reading(&self, stream: &Path) -> Result<String> {
         let dump = self.folder.join("dump-of-newer");
-        output(self.our_program().arg("dump").args([stream, &dump]))?;
+        must(self.our_program().arg("dump").args([stream, &dump]))?;
         Ok(fs::read_to_string(dump)?)
     }
 
@@ -262,7 +263,7 @@ impl Oracle {
             .arg("-Dsbe.validation.warnings.fatal=true")
             .arg("-jar")
             .args([&self.jar, &path]);
-        output(&mut tool).context("the official tool refuses the schema")?;
+        must(&mut tool).context("the official tool refuses the schema")?;
 
         let mut compiler = java::compiler();
         compiler.args(["-nowarn", "-cp"]).arg(&self.jar);
@@ -271,7 +272,7 @@ impl Oracle {
         for entry in fs::read_dir(sources.join("touchline/sbe"))? {
             compiler.arg(entry?.path());
         }
-        output(&mut compiler)?;
+        must(&mut compiler)?;
         Ok(classes)
     }
 
@@ -294,7 +295,7 @@ impl Oracle {
         };
         java.args([stream, &dump, &path])
             .args(self.messages.iter().filter(known));
-        output(&mut java)?;
+        must(&mut java)?;
         Ok(Reading {
             path,
             dump: fs::read_to_string(dump)?,

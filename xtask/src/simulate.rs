@@ -1,8 +1,8 @@
 //! `cargo xtask simulate`: seeds of the simulation of the trading engine, which is a test of its crate.
 
+use crate::command::{self, cargo};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-use std::process::Command;
 
 /// The test that runs the seeds.
 const TEST: &str = "execution::trader::simulation::seeds_execute_nothing_twice_and_lose_no_fill";
@@ -58,28 +58,14 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
         seeds,
         threads,
     } = options;
-    let status = Command::new("cargo")
-        .current_dir(root)
-        .args([
-            "test",
-            "-q",
-            "-p",
-            "touchline-fx-live",
-            "--lib",
-            "--",
-            TEST,
-            "--exact",
-            "--nocapture",
-        ])
+    let mut tests = cargo(root);
+    tests
+        .args(["test", "-q", "-p", "touchline-fx-live", "--lib"])
+        .args(["--", TEST, "--exact", "--nocapture"])
         .env("SEED", seed.to_string())
         .env("SEEDS", seeds.to_string())
-        .env("THREADS", threads.to_string())
-        .status()
-        .context("cargo cannot be started")?;
-    match status.success() {
-        true => Ok(()),
-        false => bail!("the simulation failed; the seed stands above"),
-    }
+        .env("THREADS", threads.to_string());
+    command::run(&mut tests, "the simulation failed, with its seed")
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 //! Tests that run for minutes with every change run here for hours before a release. Every failure names its seed, and
 //! `SEED=n` runs that seed only.
 
+use crate::command::{self, cargo, passes};
 use crate::{aarch64, fuzz, memory_model};
 use anyhow::{Context, Result, bail};
 use std::{
-    env,
     io::{self, BufRead, BufReader, Write},
     path::Path,
     process::Command,
@@ -272,32 +272,16 @@ fn test(root: &Path, promise: &Promise, amount: u64) -> Result<Outcome> {
 fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
     let rounds = seeds.div_ceil(100).to_string();
     println!("soak: a slow reader does not slow the writer, {rounds} rounds");
-    let status = cargo(root)
-        .args([
-            "run",
-            "--quiet",
-            "--profile",
-            "dist",
-            "-p",
-            "touchline",
-            "--",
-        ])
-        .args(["bench", "publish", "--rounds", &rounds])
-        .status()
-        .context("cannot run cargo run; is cargo on the PATH?")?;
-    Ok(status.success())
+    let mut bench = cargo(root);
+    bench.args(["run", "--quiet", "--profile", "dist", "-p", "touchline"]);
+    passes(bench.args(["--", "bench", "publish", "--rounds", &rounds]))
 }
 
 /// Builds first: a build failure is not a violated property.
 fn build(root: &Path) -> Result<()> {
     for tests in [TOUCHLINE, RING, PROCESSES, LIVE, LIVE_AERON] {
-        let status = program(root, tests).arg("--no-run").status();
-        if !status
-            .context("cannot run cargo test; is cargo on the PATH?")?
-            .success()
-        {
-            bail!("the tests do not build; see cargo's error above");
-        }
+        let mut build = program(root, tests);
+        command::run(build.arg("--no-run"), "the tests do not build")?;
     }
     Ok(())
 }
@@ -307,12 +291,6 @@ fn program(root: &Path, tests: &[&str]) -> Command {
     command
         .args(["test", "--quiet", "--profile", "soak"])
         .args(tests);
-    command
-}
-
-fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root);
     command
 }
 

@@ -9,8 +9,9 @@ mod image;
 mod ops;
 mod root;
 
-use super::report::{Report, must, said};
+use super::report::Report;
 use super::{Clients, Made, Packed, Program, sha256};
+use crate::command::{must, said};
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 use root::Root;

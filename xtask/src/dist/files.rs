@@ -3,25 +3,20 @@
 use super::release::Release;
 use super::tree::Tree;
 use super::{Program, linked};
+use crate::command::{self, cargo};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Man pages and completions, by name: a test of the command writes them to `folder`.
 pub fn pages(root: &Path, of: Program, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
-    let status = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "--locked", "--package", "touchline"])
+    let mut test = cargo(root);
+    test.args(["test", "--quiet", "--locked", "--package", "touchline"])
         .args(of.built().features)
         .args(["--bin", "touchline", "--", "--exact"])
         .arg("pages::each_command_has_a_man_page_and_completions")
-        .env("TOUCHLINE_PAGES", folder)
-        .current_dir(root)
-        .status()
-        .context("cannot run cargo")?;
-    if !status.success() {
-        bail!("man pages and completions cannot be made; see above");
-    }
+        .env("TOUCHLINE_PAGES", folder);
+    command::run(&mut test, "man pages and completions cannot be made")?;
     let mut pages = Vec::new();
     for entry in fs::read_dir(folder).context("the test of the pages left none")? {
         let path = entry?.path();

@@ -2,13 +2,13 @@
 
 use super::release::Release;
 use super::sbom;
+use crate::command::{cargo, must};
 use crate::tidy::metadata;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Build of a release: a package of the workspace, with options of cargo for its features.
 #[derive(Clone, Copy, Debug)]
@@ -87,21 +87,12 @@ fn packages(root: &Path, of: Built, target: &str) -> Result<Vec<Package>> {
 
 /// Names and versions of linked packages: only `cargo tree` knows the enabled features.
 fn tree(root: &Path, of: Built, target: &str) -> Result<BTreeSet<(String, String)>> {
-    let output = Command::new(env!("CARGO"))
-        .args(["tree", "--locked", "--package", of.package])
+    let mut tree = cargo(root);
+    tree.args(["tree", "--locked", "--package", of.package])
         .args(of.features)
         .args(["--edges", "normal,no-proc-macro", "--target", target])
-        .args(["--prefix", "none", "--format", "{p}"])
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo tree")?;
-    if !output.status.success() {
-        bail!(
-            "cargo tree failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
+        .args(["--prefix", "none", "--format", "{p}"]);
+    let text = must(&mut tree)?;
     Ok(text.lines().filter_map(name_and_version).collect())
 }
 

@@ -1,5 +1,6 @@
 //! Requirements of a program: shared libraries, and the version of glibc.
 
+use crate::command::must;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
@@ -31,15 +32,8 @@ impl Needs {
     /// # Errors
     /// objdump is missing, or the program needs more than glibc.
     pub fn of(program: &Path) -> Result<Needs> {
-        let output = Command::new("objdump")
-            .arg("-p")
-            .arg(program)
-            .output()
-            .context("cannot run objdump; install binutils")?;
-        if !output.status.success() {
-            bail!("objdump: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        let needs = Needs::read(&String::from_utf8_lossy(&output.stdout));
+        let said = must(Command::new("objdump").arg("-p").arg(program));
+        let needs = Needs::read(&said.context("objdump is of binutils")?);
         let other = needs
             .libraries
             .iter()

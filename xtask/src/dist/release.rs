@@ -1,7 +1,8 @@
 //! Version, commit and platform of a release.
 
 use super::Program;
-use anyhow::{Context, Result, bail};
+use crate::command::must;
+use anyhow::{Context, Result};
 use std::env;
 use std::path::Path;
 use std::process::Command;
@@ -71,19 +72,9 @@ impl Release {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .context("cannot run git")?;
-    if !output.status.success() {
-        bail!(
-            "git {}: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let mut git = Command::new("git");
+    let said = must(git.args(arguments).current_dir(root))?;
+    Ok(said.trim().to_owned())
 }
 
 /// Day of a time, as `YYYY-MM-DD`: days to a civil date, as in

@@ -1,8 +1,6 @@
 //! Report of a release: results, times of its parts, and checks that were left out.
 
-use anyhow::{Context, Result, bail};
-use std::io::ErrorKind;
-use std::process::Command;
+use anyhow::{Context, Result};
 use std::time::{Duration, Instant};
 
 /// Results so far.
@@ -56,31 +54,4 @@ impl Report {
         }
         println!("dist: {} checks were left out", self.left_out.len());
     }
-}
-
-/// Standard output of a command; `None` if the command is missing.
-///
-/// # Errors
-/// The command fails; the error has its output.
-pub fn said(command: &mut Command) -> Result<Option<String>> {
-    let output = match command.output() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        output => output.with_context(|| format!("{command:?}"))?,
-    };
-    if !output.status.success() {
-        bail!(
-            "{command:?} failed:\n{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
-}
-
-/// Standard output of a command that must be there.
-///
-/// # Errors
-/// The command is missing or fails.
-pub fn must(command: &mut Command) -> Result<String> {
-    said(command)?.with_context(|| format!("{:?} is missing", command.get_program()))
 }

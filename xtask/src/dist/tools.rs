@@ -1,7 +1,7 @@
 //! maturin and zig, from Python's registry into an environment of their own: maturin packs the sources for pip, and zig
 //! links with an older glibc than that of this host.
 
-use super::report::must;
+use crate::command::must;
 use anyhow::{Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

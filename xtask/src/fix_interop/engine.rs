@@ -1,7 +1,8 @@
 //! The other side: QuickFIX/J, driven by our Java program.
 
 use super::ours::Ours;
-use crate::java::{self, SHORT_RUN, output};
+use crate::command::must;
+use crate::java::{self, SHORT_RUN};
 use crate::target_folder;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -53,7 +54,7 @@ impl Engine {
                 .args(["-q", "-B", MAVEN_COPY, "-f"])
                 .arg(&project)
                 .arg(format!("-DoutputDirectory={}", jars.display()));
-            output(&mut maven)
+            must(&mut maven)
                 .with_context(|| format!("cannot get QuickFIX/J {ENGINE} from Maven Central"))?;
         }
         let class_path = format!("{}/*:{}", jars.display(), classes.display());
@@ -63,7 +64,7 @@ impl Engine {
         for entry in fs::read_dir(root.join("xtask/src/fix_interop/java"))? {
             compiler.arg(entry?.path());
         }
-        output(&mut compiler)?;
+        must(&mut compiler)?;
         Ok(Engine { folder, class_path })
     }
 

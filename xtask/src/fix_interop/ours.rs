@@ -1,5 +1,6 @@
 //! Our side: `touchline sim fix-acceptor` or `fix-initiator` as a process.
 
+use crate::command::{self, cargo};
 use crate::target_folder;
 use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader};
@@ -49,13 +50,9 @@ pub struct Ours {
 
 /// Builds the command with the whole workspace selected, like the tests, so that they share the build.
 pub fn build(root: &Path) -> Result<PathBuf> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(root);
+    let mut cargo = cargo(root);
     cargo.args(["build", "-q", "--workspace", "--bin", "touchline"]);
-    ensure!(
-        cargo.status().context("cannot run cargo")?.success(),
-        "touchline cannot be built"
-    );
+    command::run(&mut cargo, "touchline cannot be built")?;
     Ok(target_folder(root).join("debug/touchline"))
 }
 

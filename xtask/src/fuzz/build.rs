@@ -1,6 +1,7 @@
 //! Building the fuzz program: every crate instrumented, libFuzzer linked.
 
-use anyhow::{Context, Result, bail};
+use crate::command::{self, cargo, is_there, must};
+use anyhow::{Result, bail, ensure};
 use std::{
     env,
     fs::{self, Permissions},
@@ -38,22 +39,13 @@ impl Program {
     /// # Errors
     /// The program fails.
     pub fn targets(&self) -> Result<Vec<String>> {
-        let output = self
-            .command("list")
-            .output()
-            .context("cannot run the fuzz program")?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let names: Vec<String> = text
-            .lines()
-            .filter_map(|line| line.split('\t').next())
-            .map(str::to_owned)
-            .collect();
-        if names.is_empty() {
-            bail!(
-                "the fuzz program lists no targets: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
+        let text = must(&mut self.command("list"))?;
+        let names = text.lines().filter_map(|line| line.split('\t').next());
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        ensure!(
+            !names.is_empty(),
+            "the fuzz program lists no targets: {text}"
+        );
         Ok(names)
     }
 
@@ -82,21 +74,15 @@ impl Program {
 /// There is no C++ compiler, or the build fails.
 pub fn build(root: &Path, asan: bool) -> Result<Program> {
     require_cxx()?;
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo(root);
     cargo
         .args(["build", "--quiet", "--bin", "libfuzzer"])
-        .args(["--features", "touchline-fuzz/libfuzzer"])
-        .current_dir(root);
+        .args(["--features", "touchline-fuzz/libfuzzer"]);
     let program = match asan {
         true => instrument_everything(root, &mut cargo)?,
         false => instrument_ours(root, &mut cargo)?,
     };
-    let status = cargo
-        .status()
-        .context("cannot run cargo build; is cargo on the PATH?")?;
-    if !status.success() {
-        bail!("the fuzz targets do not build; see cargo's error above");
-    }
+    command::run(&mut cargo, "the fuzz targets do not build")?;
     Ok(Program(program))
 }
 
@@ -146,10 +132,7 @@ fn instrument_everything(root: &Path, cargo: &mut Command) -> Result<PathBuf> {
 
 /// Whether there is a C++ compiler: libFuzzer is written in C++, and no other part is.
 pub fn has_cxx() -> bool {
-    Command::new(cxx())
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success())
+    is_there(Command::new(cxx()).arg("--version"))
 }
 
 fn require_cxx() -> Result<()> {

@@ -3,6 +3,7 @@
 //! `cargo test` compares every source file with the build before it runs a test. For most mutants that takes longer
 //! than the test.
 
+use crate::command::must;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::{
@@ -131,16 +132,10 @@ impl<'a> Programs<'a> {
             if !flags.is_empty() {
                 command.env(COMPILER_FLAGS, flags);
             }
-            let output = command
-                .output()
-                .context("cannot run cargo test; is cargo on the PATH?")?;
-            if !output.status.success() {
-                bail!(
-                    "the tests do not compile without any mutant; mend that first:\n{}",
-                    String::from_utf8_lossy(&output.stderr)
-                );
-            }
-            let built = built(&String::from_utf8_lossy(&output.stdout))?;
+            let said = must(&mut command);
+            let said =
+                said.context("the tests do not compile without any mutant; mend that first")?;
+            let built = built(&said)?;
             for test in tests {
                 let chosen = built.iter().filter(|built| test.chooses(built));
                 let chosen: Vec<Program> = chosen.map(|built| built.program.clone()).collect();

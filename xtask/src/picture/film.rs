@@ -2,7 +2,8 @@
 
 use super::screen::{self, Row};
 use super::{Options, shell_word};
-use anyhow::{Context, Result, bail};
+use crate::command::must;
+use anyhow::{Context, Result};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -69,18 +70,13 @@ impl Terminal {
     }
 
     fn tmux(&self, arguments: &[&str]) -> Result<String> {
-        let output = Command::new("tmux")
-            .args(["-L", &self.socket])
+        let mut tmux = Command::new("tmux");
+        tmux.args(["-L", &self.socket])
             .args(arguments)
             .env("TERM", "xterm-256color")
             .env_remove("NO_COLOR")
-            .env_remove("TMUX")
-            .output()
-            .context("cannot start 'tmux', which provides a terminal: install it")?;
-        if !output.status.success() {
-            bail!("tmux: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        String::from_utf8(output.stdout).context("the output of the command is not text")
+            .env_remove("TMUX");
+        must(&mut tmux).context("'tmux' provides a terminal")
     }
 }
 

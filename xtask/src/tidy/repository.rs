@@ -1,13 +1,12 @@
 //! Input of the rules: every text file, and every dependency between our packages.
 
 use super::source::{self, Line};
+use crate::command::{cargo, must};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
+    collections::{BTreeMap, BTreeSet}, fs,
     path::Path,
-    process::Command,
     sync::OnceLock,
 };
 
@@ -121,20 +120,10 @@ impl Repository {
 /// # Errors
 /// Cargo cannot be run, or its output is not JSON.
 pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1"])
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo metadata; is cargo on the PATH?")?;
-    if !output.status.success() {
-        bail!(
-            "cargo metadata failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    serde_json::from_slice(&output.stdout).context("cargo metadata did not answer with JSON")
+    let mut cargo = cargo(root);
+    cargo.args(["metadata", "--format-version", "1"]);
+    let said = must(cargo.args(arguments))?;
+    serde_json::from_str(&said).context("cargo metadata did not answer with JSON")
 }
 
 fn edges(metadata: &Value) -> BTreeSet<Edge> {

@@ -1,7 +1,8 @@
 //! Programs in C, C++ and Python that use the installed packages, and the bus of a demo that runs meanwhile.
 
 use super::Root;
-use crate::dist::report::{Report, must};
+use crate::command::must;
+use crate::dist::report::Report;
 use anyhow::{Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,42 +1,34 @@
 //! The crates that a user's program depends on: their public items are those of the list, and they compile as packages.
 
-use crate::dist::report::{Report, must};
+use crate::command::{cargo, is_there, must};
+use crate::dist::report::Report;
 use crate::public_api;
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
 /// Checks the list, packages the crates, and compiles each from its package.
 pub fn run(root: &Path, report: &mut Report) -> Result<()> {
-    let nightly = Command::new("rustup")
-        .args(["run", "nightly", "rustc", "--version"])
-        .output();
-    if nightly.is_ok_and(|output| output.status.success()) {
+    if is_there(Command::new("rustup").args(["run", "nightly", "rustc", "--version"])) {
         public_api::run(root, false)?;
         report.seen("the public items of the client are those of the list");
     } else {
         report.left_out("public items of the client: no nightly toolchain");
     }
     let crates = published(root)?;
-    let mut cargo = Command::new("cargo");
+    let mut cargo = cargo(root);
     cargo.args(["package", "--quiet", "--locked", "--allow-dirty"]);
     for name in &crates {
         cargo.args(["--package", name]);
     }
-    must(cargo.current_dir(root))?;
+    must(&mut cargo)?;
     report.seen(&format!("packages that compile: {}", crates.join(", ")));
     Ok(())
 }
 
 /// Names of the packages that may be published: the client and all its dependencies.
 fn published(root: &Path) -> Result<Vec<String>> {
-    let metadata = must(
-        Command::new("cargo")
-            .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
-            .current_dir(root),
-    )?;
-    let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
+    let metadata = crate::tidy::metadata(root, &["--no-deps", "--locked"])?;
     let packages = metadata["packages"].as_array().context("cargo metadata")?;
     // `null` means every registry, an empty list none.
     let may = packages

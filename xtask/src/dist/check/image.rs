@@ -1,7 +1,8 @@
 //! Runs the images in containers of `buildah`, which needs no daemon.
 
 use super::first_command;
-use crate::dist::report::{Report, must, said};
+use crate::command::{must, said};
+use crate::dist::report::Report;
 use crate::dist::{Made, Program};
 use anyhow::{Result, ensure};
 use std::fs;

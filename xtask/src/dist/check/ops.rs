@@ -1,6 +1,7 @@
 //! Validates the files of `ops` for containers against the schemas of Compose and Kubernetes.
 
-use crate::dist::report::{Report, must, said};
+use crate::command::{must, said};
+use crate::dist::report::Report;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;

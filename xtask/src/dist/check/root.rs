@@ -1,6 +1,7 @@
 //! Roots: folders that programs see as their whole file system.
 
-use crate::dist::report::{Report, must, said};
+use crate::command::{must, said};
+use crate::dist::report::Report;
 use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
