@@ -24,7 +24,7 @@ mod statistics;
 mod time;
 
 pub use composer::{Composer, Error, Taken};
-pub use config::{BankSource, Config, ConfigError};
+pub use config::{BankSource, Config};
 pub use counters::{Counters, ScoreCounters, labelled};
 pub use incident::{Incident, KindRefused};
 pub use output::{Cause, Output};

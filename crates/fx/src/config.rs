@@ -4,19 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
-
-/// Reads a TOML file.
-///
-/// # Errors
-/// The line and the mistake in it.
-pub fn read_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    toml::from_str(text).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start));
-        let line = before.map_or(1, |before| before.matches('\n').count() + 1);
-        let what = error.message().lines().next().unwrap_or("not TOML");
-        format!("line {line}: {what}")
-    })
-}
+use touchline_settings::number;
 
 /// The configuration file. Unknown keys are refused.
 #[derive(Debug, Clone, Deserialize)]
@@ -325,15 +313,6 @@ fn with_defaults<T: DeserializeOwned, const N: usize>(keys: [(&str, Value); N]) 
     let keys = keys.map(|(key, value)| (key.to_owned(), value));
     let section = Table::from_iter(keys).try_into();
     section.expect("all other keys have a default")
-}
-
-/// The default of a number, for `#[serde(default = "number::<_, 100>")]`.
-///
-/// # Panics
-/// The type of the key cannot hold it.
-pub fn number<T: TryFrom<i64>, const N: i64>() -> T {
-    let number = T::try_from(N).ok();
-    number.expect("a key holds its default")
 }
 
 fn yes() -> bool {

@@ -2,6 +2,7 @@
 //! (`docs/fx/trade.md`). They are read from the text, in which a default cannot hide that a key is missing.
 
 use toml::{Table, Value};
+use touchline_settings::{Mistake, Mistakes};
 
 /// Values of a guard that turn it off.
 #[derive(Debug, Clone, Copy)]
@@ -55,19 +56,19 @@ pub fn scope_of(text: &str) -> Option<Scope> {
 
 /// A section of a file and its guards.
 struct Section<'a> {
+    /// Path of the section, such as `banks.0`.
+    path: String,
     place: String,
     values: Option<&'a Table>,
     guards: &'static [Guard],
 }
 
-/// Refuses the text of a configuration that does not state its guards.
-///
-/// # Errors
-/// One text that names all missing guards.
-pub fn check(text: &str, scope: Scope) -> Result<(), String> {
+/// The mistake of a configuration that does not state its guards: one text that names all missing guards.
+pub fn check(text: &str, scope: Scope) -> Mistakes {
+    let mut wrong = Mistakes::default();
     let Ok(file) = text.parse::<Table>() else {
-        // The parser of the configuration reports the mistake.
-        return Ok(());
+        // The reader of the configuration reports the mistake.
+        return wrong;
     };
     let sections = sections(&file, scope);
     let missing = sections.iter().filter_map(|section| {
@@ -80,16 +81,19 @@ pub fn check(text: &str, scope: Scope) -> Result<(), String> {
             }
         });
         let keys: Vec<String> = keys.collect();
-        (!keys.is_empty()).then(|| format!("{}: {}", section.place, keys.join(", ")))
+        let text = || format!("{}: {}", section.place, keys.join(", "));
+        (!keys.is_empty()).then(|| (section.path.as_str(), text()))
     });
-    let missing: Vec<String> = missing.collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
-            "guards are missing: {}; a live run has no defaults for them: state each, `touchline fx preset` prints values for the usual pairs",
-            missing.join("; ")
-        )),
+    let (paths, missing): (Vec<&str>, Vec<String>) = missing.unzip();
+    if let Some(first) = paths.first() {
+        wrong.add(Mistake {
+            line: None,
+            key: (*first).to_owned(),
+            what: format!("guards are missing: {}", missing.join("; ")),
+            fix: "a live run has no defaults for them: state each, `touchline fx preset` prints values for the usual pairs".to_owned(),
+        });
     }
+    wrong
 }
 
 /// Guards of a configuration that are turned off, as `place: key = value`. [`check`] reports missing ones.
@@ -100,6 +104,7 @@ pub fn off(text: &str) -> Vec<String> {
     let venue = file.get("venue").and_then(Value::as_table);
     let is_bank = |venue: &&Table| venue.get("kind").and_then(Value::as_str) == Some("fx-bank");
     let venue = venue.filter(is_bank).map(|venue| Section {
+        path: "venue".to_owned(),
         place: "[venue]".to_owned(),
         values: Some(venue),
         guards: &BANK,
@@ -140,10 +145,11 @@ fn names(value: Option<&Value>) -> usize {
 }
 
 fn sections(file: &Table, scope: Scope) -> Vec<Section<'_>> {
-    let each = |list: &str, name: &'static str, word: &'static str, guards| {
-        let list = file.get(list).and_then(Value::as_array);
-        let tables = list.into_iter().flatten().filter_map(Value::as_table);
-        let sections = tables.map(move |values| Section {
+    let each = |list: &'static str, name: &'static str, word: &'static str, guards| {
+        let tables = file.get(list).and_then(Value::as_array);
+        let tables = tables.into_iter().flatten().filter_map(Value::as_table);
+        let sections = tables.enumerate().map(move |(at, values)| Section {
+            path: format!("{list}.{at}"),
             place: format!(
                 "{word} {}",
                 values.get(name).and_then(Value::as_str).unwrap_or("?")
@@ -160,6 +166,7 @@ fn sections(file: &Table, scope: Scope) -> Vec<Section<'_>> {
     let mut all = each("pairs", "symbol", "pair", &PAIR);
     all.extend(banks);
     all.push(Section {
+        path: "risk".to_owned(),
         place: "[risk]".to_owned(),
         values: file.get("risk").and_then(Value::as_table),
         guards: &RISK,
@@ -177,13 +184,13 @@ mod tests {
     /// One message names every place.
     #[test]
     fn all_missing_guards_are_named_at_once() {
-        let said = check(BARE, Scope::Engine).expect_err("most are missing");
+        let said = check(BARE, Scope::Engine).to_string();
         let start = "guards are missing: pair EUR/USD: crossed_max_ticks, off_market_ticks, max_order, max_net; \
                      pair USD/JPY: collar_ticks, crossed_max_ticks, off_market_ticks, max_order, max_net; \
                      bank LP01: silence_ms; [risk]: max_gross_usd, duplicate_ms, kill_unknown, kill_rejects_per_s, \
                      kill_lifters (two names), bookers (two names), reference_ttl_ms, without_reference; ";
         assert!(said.starts_with(start), "{said}");
-        let said = check(BARE, Scope::Composer).expect_err("one is missing");
+        let said = check(BARE, Scope::Composer).to_string();
         assert!(
             said.starts_with("guards are missing: bank LP01: silence_ms; a"),
             "{said}"
@@ -202,8 +209,9 @@ mod tests {
                  [[sessions]]\nbank = \"LP01\"\n"
             )
         };
-        assert_eq!(check(&text("[\"a\", \"b\"]"), Scope::Engine), Ok(()));
-        let said = check(&text("[\"a\", \"a\"]"), Scope::Engine).expect_err("one person");
+        let stated = check(&text("[\"a\", \"b\"]"), Scope::Engine);
+        assert_eq!(stated, Mistakes::default());
+        let said = check(&text("[\"a\", \"a\"]"), Scope::Engine).to_string();
         assert!(said.contains("[risk]: kill_lifters (two names);"), "{said}");
         assert_eq!(
             off(&text("[\"a\", \"b\"]")),

@@ -18,7 +18,6 @@
 #[expect(clippy::disallowed_macros, reason = "a refused parent is no order")]
 pub mod commands;
 pub mod composite;
-#[expect(clippy::disallowed_macros, reason = "errors of a start")]
 pub mod config;
 pub mod counts;
 pub mod desk_trades;
@@ -50,6 +49,6 @@ mod window;
 
 pub use engine::Engine;
 pub use pricing::{MESSAGE_MAX, Pricing};
-pub use setup::{Setup, SetupError};
+pub use setup::Setup;
 pub use stream::BankStream;
 pub use trading::{COMMAND_AGE_MAX_NS, RestoreError, Trading};

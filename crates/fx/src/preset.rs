@@ -127,7 +127,7 @@ mod tests {
     fn presets_state_all_guards_and_none_means_off() {
         let pairs: String = PRESETS.iter().map(Preset::toml).collect();
         let text = format!("{RISK}{pairs}{BANK}[[sessions]]\n");
-        assert_eq!(check(&text, Scope::Engine), Ok(()));
+        assert_eq!(check(&text, Scope::Engine).none_or(()), Ok(()));
         assert_eq!(off(&text), Vec::<String>::new());
         let [collar, crossed, off_market] = Preset::around(110_000);
         assert_eq!([collar, crossed, off_market], [550, 55, 275]);

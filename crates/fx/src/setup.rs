@@ -5,23 +5,23 @@
 
 use crate::config::{
     BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
-    read_toml,
 };
-use std::collections::HashSet;
-use thiserror::Error;
 use touchline_fx_events::labels::{Labels, PairLabel};
 use touchline_fx_events::orders::RejectCode;
 use touchline_fx_events::setup::{BANKS_MAX, Bank, Pair};
 use touchline_fx_events::ticks::QUANTITY_MAX;
+use touchline_settings::{self as settings, Manual, Mistakes, Section};
 use touchline_types::Id;
 use touchline_types::text::{NAMES, is_name};
 
 /// Index of a bank's pair.
 pub type Slot = usize;
 
+/// Page with the settings.
+const PAGE: &str = "docs/venues/fx-banks.md";
 const PAIRS_MAX: usize = 1_024;
 /// Longest time between two composites: a day.
-const CONFLATE_MS_MAX: i64 = 86_400_000;
+const CONFLATE_MS_MAX: u64 = 86_400_000;
 /// Maximum penalty, tenths of a tick.
 const PENALTY_MAX: i64 = 1_000_000;
 const WEIGHT_MAX: i64 = 1_000;
@@ -30,48 +30,6 @@ const WEIGHT_MAX: i64 = 1_000;
 const PREFIX_MAX: usize = 12;
 /// Maximum length of a parent's id, bytes.
 pub const PARENT_ID_MAX: usize = 32;
-
-/// An invalid configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SetupError {
-    /// Not TOML, an unknown key or a value of another type; text of the parser, with the line.
-    #[error("{0}")]
-    Syntax(String),
-    /// An invalid value.
-    #[error("{key}: {problem}")]
-    Value {
-        /// Key and its section.
-        key: String,
-        /// Problem and valid values.
-        problem: String,
-    },
-    /// Several invalid values, one line each.
-    #[error("{}", lines(.0))]
-    Several(Vec<SetupError>),
-}
-
-/// Invalid values of a configuration, of which all are shown.
-#[derive(Debug, Default)]
-struct Wrong(Vec<SetupError>);
-
-impl Wrong {
-    /// The result of a check, if it is one.
-    fn take<T>(&mut self, result: Result<T, SetupError>) -> Option<T> {
-        result.map_err(|error| self.0.push(error)).ok()
-    }
-
-    fn error(mut self) -> Option<SetupError> {
-        match self.0.len() {
-            0 | 1 => self.0.pop(),
-            _ => Some(SetupError::Several(self.0)),
-        }
-    }
-}
-
-fn lines(errors: &[SetupError]) -> String {
-    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    lines.join("\n")
-}
 
 /// A pair.
 #[derive(Debug, Clone)]
@@ -120,67 +78,63 @@ impl Setup {
     /// Parses and checks the text of `config.toml`.
     ///
     /// # Errors
-    /// The file is invalid; the text names place and problem.
-    pub fn parse(text: &str) -> Result<Setup, SetupError> {
-        let config: Config = read_toml(text).map_err(SetupError::Syntax)?;
-        Setup::new(config)
+    /// All mistakes of the text.
+    pub fn parse(text: &str) -> Result<Setup, Mistakes> {
+        settings::read(text, &Manual::page(PAGE), Setup::new)
     }
 
     /// Checks a configuration and resolves its names.
     ///
     /// # Errors
     /// Every invalid value, with its key.
-    pub fn new(config: Config) -> Result<Setup, SetupError> {
-        let mut wrong_values = Wrong::default();
-        check_router(&config, &mut wrong_values);
-        let conflate_ms = i64::try_from(config.conflate_ms).unwrap_or(i64::MAX);
-        wrong_values.take(up_to("conflate_ms", conflate_ms, CONFLATE_MS_MAX));
-        let prefix = wrong_values.take(identifier("prefix", &config.prefix, PREFIX_MAX));
-        let account = wrong_values.take(identifier("account", &config.account, 64));
-        wrong_values.take(identifier("date", &config.date, 8));
+    pub fn new(config: Config) -> Result<Setup, Mistakes> {
+        let mut wrong = Mistakes::default();
+        check_router(&config, &mut wrong);
+        let mut top = wrong.section("", "");
+        top.range("conflate_ms", config.conflate_ms, 0..=CONFLATE_MS_MAX);
+        let prefix = identifier(&mut top, "prefix", &config.prefix, PREFIX_MAX);
+        let account = identifier(&mut top, "account", &config.account, 64);
+        identifier(&mut top, "date", &config.date, 8);
         for (key, found, most) in [
             ("pairs", config.pairs.len(), PAIRS_MAX),
             ("banks", config.banks.len(), BANKS_MAX),
         ] {
             if !(1..=most).contains(&found) {
-                let problem = format!("{found} of them; give 1 to {most}");
-                wrong_values.0.push(wrong(key, problem));
+                top.push(key, &format!("{found} of them; give 1 to {most}"));
             }
         }
         let symbols: Vec<String> = (config.pairs.iter())
             .map(|pair| pair.symbol.clone())
             .collect();
-        let names = config.banks.iter().map(|bank| bank.name.as_str());
-        unique(
-            "pairs.symbol",
-            symbols.iter().map(String::as_str),
-            &mut wrong_values,
-        );
-        unique("banks.name", names, &mut wrong_values);
-        let pairs = config.pairs.into_iter();
+        let names: Vec<String> = (config.banks.iter())
+            .map(|bank| bank.name.clone())
+            .collect();
+        unique(("pairs", "symbol"), &symbols, &mut wrong);
+        unique(("banks", "name"), &names, &mut wrong);
+        let pairs = config.pairs.into_iter().enumerate();
         let pairs: Vec<PairSetup> = pairs
-            .filter_map(|pair| pair_setup(pair, &mut wrong_values))
+            .filter_map(|(at, pair)| pair_setup(at, pair, &mut wrong))
             .collect();
-        let banks = config.banks.into_iter();
+        let banks = config.banks.into_iter().enumerate();
         let banks: Vec<BankSetup> = banks
-            .map(|bank| bank_setup(bank, &symbols, &mut wrong_values))
+            .map(|(at, bank)| bank_setup(at, bank, &symbols, &mut wrong))
             .collect();
-        match (prefix, account, wrong_values.error()) {
-            (Some(prefix), Some(account), None) => Ok(Setup {
-                labels: Labels {
-                    prefix,
-                    account,
-                    banks: banks.iter().map(|bank| bank.config.name.clone()).collect(),
-                    pairs: pairs.iter().map(PairSetup::label).collect(),
-                },
-                conflate_ns: ns(config.conflate_ms),
-                pairs,
-                banks,
-                router: config.router,
-                risk: config.risk,
-            }),
-            (_, _, error) => Err(error.expect("what is missing was wrong")),
-        }
+        let (Some(prefix), Some(account)) = (prefix, account) else {
+            return Err(wrong);
+        };
+        wrong.none_or(Setup {
+            labels: Labels {
+                prefix,
+                account,
+                banks: names,
+                pairs: pairs.iter().map(PairSetup::label).collect(),
+            },
+            conflate_ns: ns(config.conflate_ms),
+            pairs,
+            banks,
+            router: config.router,
+            risk: config.risk,
+        })
     }
 
     /// Slot of a bank and a pair.
@@ -235,29 +189,30 @@ pub fn ns(ms: u64) -> u64 {
     ms.saturating_mul(1_000_000)
 }
 
-fn unique<'a>(key: &str, names: impl Iterator<Item = &'a str>, wrong_values: &mut Wrong) {
-    let mut known = HashSet::new();
-    for name in names {
-        if !known.insert(name) {
-            let problem = format!("{name} is configured twice");
-            wrong_values.0.push(wrong(key, problem));
+fn unique((list, key): (&str, &str), names: &[String], wrong: &mut Mistakes) {
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            let mut section = wrong.section(format!("{list}.{at}"), format!("{list}."));
+            section.push(key, &format!("{name} is configured twice"));
         }
     }
 }
 
-fn pair_setup(config: PairConfig, wrong_values: &mut Wrong) -> Option<PairSetup> {
+fn pair_setup(at: usize, config: PairConfig, wrong: &mut Mistakes) -> Option<PairSetup> {
     let symbol = &config.symbol;
-    let of = |key: &str| format!("pair {symbol}: {key}");
-    let whole = wrong_values.take(identifier("pairs.symbol", symbol, 16));
-    let base = symbol.split('/').next().unwrap_or_default();
-    let base = whole.and_then(|_| wrong_values.take(identifier("pairs.symbol", base, 16)));
+    let path = format!("pairs.{at}");
+    let mut names = wrong.section(&path, "pairs.");
+    let base = identifier(&mut names, "symbol", symbol, 16).and_then(|_| {
+        let base = symbol.split('/').next().unwrap_or_default();
+        identifier(&mut names, "symbol", base, 16)
+    });
+    let mut pair = wrong.section(path, format!("pair {symbol}: "));
     if config.precision > 9 {
-        let error = wrong(of("precision"), "give 0 to 9 decimals");
-        wrong_values.0.push(error);
+        pair.push("precision", "give 0 to 9 decimals");
     }
     if !is_date(&config.spot_date) {
         let problem = format!("'{}' is not a date; give YYYYMMDD", config.spot_date);
-        wrong_values.0.push(wrong(of("spot_date"), problem));
+        pair.push("spot_date", &problem);
     }
     for (key, value, least) in [
         ("lot", config.lot, 1),
@@ -268,13 +223,13 @@ fn pair_setup(config: PairConfig, wrong_values: &mut Wrong) -> Option<PairSetup>
         ("off_market_ticks", config.off_market_ticks, 0),
         ("max_net", config.max_net, 0),
     ] {
-        wrong_values.take(within(&of(key), value, least));
+        pair.range(key, value, least..=QUANTITY_MAX);
     }
-    for size in &config.sizes {
-        let is_size = wrong_values.take(within(&of("sizes"), *size, 1)).is_some();
-        if is_size && config.lot > 0 && size % config.lot != 0 {
+    for &size in &config.sizes {
+        pair.range("sizes", size, 1..=QUANTITY_MAX);
+        if size > 0 && config.lot > 0 && size % config.lot != 0 {
             let problem = format!("{size} is not a multiple of the lot, {}", config.lot);
-            wrong_values.0.push(wrong(of("sizes"), problem));
+            pair.push("sizes", &problem);
         }
     }
     // A date is a number.
@@ -286,23 +241,28 @@ fn pair_setup(config: PairConfig, wrong_values: &mut Wrong) -> Option<PairSetup>
     })
 }
 
-fn bank_setup(config: BankConfig, symbols: &[String], wrong_values: &mut Wrong) -> BankSetup {
+fn bank_setup(
+    at: usize,
+    config: BankConfig,
+    symbols: &[String],
+    wrong: &mut Mistakes,
+) -> BankSetup {
     let name = &config.name;
-    let of = |key: &str| format!("bank {name}: {key}");
+    let path = format!("banks.{at}");
     if !is_name(name) {
         let problem = format!("{name:?} is not 1 to 64 {NAMES}");
-        wrong_values.0.push(wrong("banks.name", problem));
+        wrong.section(&path, "banks.").push("name", &problem);
     }
+    let mut bank = wrong.section(path, format!("bank {name}: "));
     let mut pairs = Vec::new();
     for symbol in &config.pairs {
         let Some(pair) = symbols.iter().position(|known| known == symbol) else {
             let problem = format!("{symbol} is not among the pairs of the file");
-            wrong_values.0.push(wrong(of("pairs"), problem));
+            bank.push("pairs", &problem);
             continue;
         };
         if pairs.contains(&pair) {
-            let problem = format!("{symbol} is configured twice");
-            wrong_values.0.push(wrong(of("pairs"), problem));
+            bank.push("pairs", &format!("{symbol} is configured twice"));
         }
         pairs.push(pair);
     }
@@ -311,12 +271,12 @@ fn bank_setup(config: BankConfig, symbols: &[String], wrong_values: &mut Wrong) 
         ("max_qty", config.max_qty),
         ("credit_usd", config.credit_usd),
     ] {
-        wrong_values.take(within(&of(key), value, 0));
+        bank.range(key, value, 0..=QUANTITY_MAX);
     }
     // Orders without an outcome would never be asked for.
     if config.recover == Recover::MassStatus && !config.mass_status {
         let problem = "AF needs a bank that answers 35=AF; with mass_status = false give H";
-        wrong_values.0.push(wrong(of("recover"), problem));
+        bank.push("recover", problem);
     }
     let mut reject_map = Vec::new();
     for (text, code) in &config.reject_map {
@@ -324,7 +284,7 @@ fn bank_setup(config: BankConfig, symbols: &[String], wrong_values: &mut Wrong) 
             Some(code) => reject_map.push((text.clone(), code)),
             None => {
                 let problem = format!("'{code}' is not a code; give A-1, A-2, B, C, D, E, F or N");
-                wrong_values.0.push(wrong(of("reject_map"), problem));
+                bank.push("reject_map", &problem);
             }
         }
     }
@@ -337,23 +297,22 @@ fn bank_setup(config: BankConfig, symbols: &[String], wrong_values: &mut Wrong) 
     }
 }
 
-fn check_router(config: &Config, wrong_values: &mut Wrong) {
-    let router = &config.router;
-    wrong_values.take(within(
-        "router.hold_ms_per_tenth",
-        router.hold_ms_per_tenth,
-        1,
-    ));
-    wrong_values.take(up_to("router.reject_cost", router.reject_cost, PENALTY_MAX));
-    wrong_values.take(up_to("router.penalty_max", router.penalty_max, PENALTY_MAX));
-    for weight in router.weight {
-        wrong_values.take(up_to("router.weight", weight, WEIGHT_MAX));
+fn check_router(config: &Config, wrong: &mut Mistakes) {
+    let given = &config.router;
+    let mut router = wrong.section("router", "router.");
+    router.range(
+        "hold_ms_per_tenth",
+        given.hold_ms_per_tenth,
+        1..=QUANTITY_MAX,
+    );
+    router.range("reject_cost", given.reject_cost, 0..=PENALTY_MAX);
+    router.range("penalty_max", given.penalty_max, 0..=PENALTY_MAX);
+    for weight in given.weight {
+        router.range("weight", weight, 0..=WEIGHT_MAX);
     }
-    wrong_values.take(within("risk.max_gross_usd", config.risk.max_gross_usd, 0));
-    if !(1..=65_536).contains(&router.window) {
-        let error = wrong("router.window", "give 1 to 65536 outcomes");
-        wrong_values.0.push(error);
-    }
+    router.range("window", given.window, 1..=65_536);
+    let mut risk = wrong.section("risk", "risk.");
+    risk.range("max_gross_usd", config.risk.max_gross_usd, 0..=QUANTITY_MAX);
 }
 
 /// Whether a text is a day of the calendar, `YYYYMMDD`.
@@ -372,44 +331,16 @@ fn is_date(text: &str) -> bool {
     is_number && year >= 1_970 && (1..=days).contains(&day)
 }
 
-fn up_to(key: &str, value: i64, most: i64) -> Result<(), SetupError> {
-    match (0..=most).contains(&value) {
-        true => Ok(()),
-        false => Err(wrong(
-            key,
-            format!("{value} is out of range; give 0 to {most}"),
-        )),
-    }
-}
-
-fn within(key: &str, value: i64, least: i64) -> Result<(), SetupError> {
-    match (least..=QUANTITY_MAX).contains(&value) {
-        true => Ok(()),
-        false => Err(wrong(
-            key,
-            format!("{value} is out of range; give {least} to {QUANTITY_MAX}"),
-        )),
-    }
-}
-
 /// Validates text that is written to FIX messages and JSON without escapes.
-fn identifier(key: &str, text: &str, longest: usize) -> Result<Id, SetupError> {
+fn identifier(section: &mut Section<'_>, key: &str, text: &str, longest: usize) -> Option<Id> {
     let is_sound = !text.is_empty() && text.len() <= longest && !text.contains(['"', '\\']);
-    Id::new(text.as_bytes())
-        .filter(|_| is_sound)
-        .ok_or_else(|| {
-            wrong(
-                key,
-                format!("'{text}' is not 1 to {longest} printable ASCII characters without quotes"),
-            )
-        })
-}
-
-fn wrong(key: impl Into<String>, problem: impl Into<String>) -> SetupError {
-    SetupError::Value {
-        key: key.into(),
-        problem: problem.into(),
+    let id = Id::new(text.as_bytes()).filter(|_| is_sound);
+    if id.is_none() {
+        let problem =
+            format!("'{text}' is not 1 to {longest} printable ASCII characters without quotes");
+        section.push(key, &problem);
     }
+    id
 }
 
 #[cfg(test)]
@@ -454,7 +385,7 @@ mod tests {
             Setup::parse(&text.replace("20260107", "20280229")).is_ok(),
             "a leap day"
         );
-        // All of them at once, each with its key; a pair that is wrong is still known to the banks.
+        // All of them at once, each with its line; a pair that is wrong is still known to the banks.
         let text = text
             .replace("precision = 5", "precision = 12\nlot = 0\nmax_net = -1")
             .replace("prefix = \"T\"", "prefix = \"\"")
@@ -468,12 +399,12 @@ mod tests {
         assert_eq!(
             keys,
             [
-                "router.window",
-                "prefix",
-                "pair EUR/USD: precision",
-                "pair EUR/USD: lot",
-                "pair EUR/USD: max_net",
-                "bank A: min_qty"
+                "line 2: prefix",
+                "line 7: pair EUR/USD: precision",
+                "line 8: pair EUR/USD: lot",
+                "line 9: pair EUR/USD: max_net",
+                "line 14: bank A: min_qty",
+                "line 17: router.window",
             ],
             "{said}"
         );

@@ -266,7 +266,7 @@ impl Config {
             if self.receive[..at].iter().any(|other| other.bus == *bus) {
                 let text = format!("two links write bus {bus}; give each a bus of its own");
                 wrong
-                    .section(format!("receive.{at}"), "[[receive]]")
+                    .section(format!("receive.{at}"), "[[receive]]: ")
                     .push("bus", &text);
             }
         }

@@ -1,6 +1,7 @@
 //! Mistakes of a configuration, as values.
 
-use std::fmt;
+use std::fmt::{self, Display};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use touchline_types::text::Visible;
 
@@ -60,9 +61,9 @@ impl Mistakes {
         }
     }
 
-    /// Adds a wrong value: the path of its key, and "problem; fix" or the fix alone.
+    /// Adds a wrong value above the first table: its key, and "problem; fix" or the fix alone.
     pub fn push(&mut self, key: &str, text: &str) {
-        self.add_text(key, format!("{key}: {text}"));
+        self.section("", "").push(key, text);
     }
 
     /// Adds what no single key explains, as "problem; fix".
@@ -78,7 +79,7 @@ impl Mistakes {
         self.add(Mistake::new(None, key, words));
     }
 
-    /// The section at a path, as `pairs.0`; its mistakes begin with `label`.
+    /// The section at a path, such as `pairs.0`; its mistakes begin with `label`, such as `pair EUR/USD: `.
     pub fn section(&mut self, path: impl Into<String>, label: impl Into<String>) -> Section<'_> {
         Section {
             mistakes: self,
@@ -142,20 +143,36 @@ impl Mistakes {
 impl Section<'_> {
     /// [`Mistakes::push`] for a key of the section.
     pub fn push(&mut self, key: &str, text: &str) {
-        let path = format!("{}.{key}", self.path);
-        self.mistakes
-            .add_text(&path, format!("{}: {key}: {text}", self.label));
+        let path = match self.path.as_str() {
+            "" => key.to_owned(),
+            path => format!("{path}.{key}"),
+        };
+        let text = format!("{}{key}: {text}", self.label);
+        self.mistakes.add_text(&path, text);
+    }
+
+    /// Adds a value that is not in its range.
+    pub fn range<T: PartialOrd + Display>(
+        &mut self,
+        key: &str,
+        value: T,
+        range: RangeInclusive<T>,
+    ) {
+        if !range.contains(&value) {
+            let (least, most) = range.into_inner();
+            let text = format!("{value} is out of range; give {least} to {most}");
+            self.push(key, &text);
+        }
     }
 
     /// Adds a mistake of the section, whose text names the keys.
     pub fn push_whole(&mut self, text: &str) {
-        let path = self.path.clone();
-        self.mistakes
-            .add_text(&path, format!("{}: {text}", self.label));
+        let text = format!("{}{text}", self.label);
+        self.mistakes.add_text(&self.path, text);
     }
 }
 
-impl fmt::Display for Mistakes {
+impl Display for Mistakes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_of_file = !self.file.as_os_str().is_empty();
         for (at, mistake) in self.list.iter().take(SHOWN_MAX).enumerate() {

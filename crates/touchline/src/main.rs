@@ -27,7 +27,6 @@ mod load;
 mod log;
 mod metrics;
 mod missing;
-mod mistakes;
 mod output;
 #[cfg(test)]
 mod pages;

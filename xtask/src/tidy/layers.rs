@@ -40,6 +40,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-instruments",
             "touchline-session",
+            "touchline-settings",
             "touchline-fx-events",
             "touchline-fx",
         ],
@@ -70,7 +71,7 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-fx",
         2,
-        &["touchline-types", "touchline-wire", "touchline-fx-events"],
+        &["touchline-types", "touchline-wire", "touchline-settings", "touchline-fx-events"],
     ),
     package(
         "touchline-transport",
@@ -134,6 +135,7 @@ const PACKAGES: &[Package] = &[
             "touchline-types",
             "touchline-wire",
             "touchline-shm",
+            "touchline-settings",
             "touchline-net",
             "touchline-session",
             "touchline-feed",
@@ -170,6 +172,7 @@ const PACKAGES: &[Package] = &[
         &[
             "touchline-types",
             "touchline-wire",
+            "touchline-settings",
             "touchline-net",
             "touchline-session",
             "touchline-credentials",

@@ -1,9 +1,10 @@
 //! Settings of the feed.
 
 use touchline_fx::config as fx;
-use touchline_fx::{BankStream, Setup, SetupError};
+use touchline_fx::{BankStream, Setup};
 use touchline_session::Secret;
 use touchline_session::fix::{self, Application, ApplicationId, ResendPolicy};
+use touchline_settings::Mistakes;
 use touchline_types::Code;
 
 /// Messages of a pricing session: received quotes and sent requests. Old requests are gap-filled, not resent.
@@ -58,7 +59,7 @@ impl Rules {
     ///
     /// # Errors
     /// A pair is invalid; the text names it.
-    pub fn stream(&self, bank: &str) -> Result<BankStream, SetupError> {
+    pub fn stream(&self, bank: &str) -> Result<BankStream, Mistakes> {
         let pair = |pair: &Pair| fx::PairConfig {
             // No sizes: the composer computes the prices for sizes.
             lot: 1,

@@ -1,6 +1,6 @@
 //! Duty cycle of the composer: the banks' buses are input, the core computes, the composite is output.
 
-use crate::compose::config::{Config, ConfigError};
+use crate::compose::config::Config;
 use crate::compose::counters::Counters;
 use crate::compose::incident::Incident;
 use crate::compose::output::{self, Cause, Output};
@@ -15,6 +15,7 @@ use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Setup;
 use touchline_fx_events::Batch;
 use touchline_fx_events::setup::{Bank, Pair};
+use touchline_settings::Mistakes;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{self, Activity, Damage, Publisher, Root};
 use touchline_transport::{Publish, boot_ns};
@@ -38,7 +39,7 @@ const SHOW_NS: u64 = 100_000_000;
 pub enum Error {
     /// The configuration.
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] Mistakes),
     /// The bus.
     #[error(transparent)]
     Bus(#[from] shm::Error),
@@ -125,7 +126,7 @@ impl Composer<Publisher> {
         let root = root.shared_with(config.group.as_deref());
         let root = root.map_err(shm::Error::from)?;
         let publisher = output::open(config, &root)?;
-        let setup = config.setup().map_err(ConfigError::from)?;
+        let setup = config.setup()?;
         let statistics = Statistics::create(&publisher, &setup)?;
         let mut composer = Composer::new(config, root, publisher, recorder)?;
         composer.statistics = Some(statistics);
@@ -144,7 +145,7 @@ impl<P: Publish> Composer<P> {
         publisher: P,
         recorder: Option<Recorder>,
     ) -> Result<Self, Error> {
-        let setup = config.setup().map_err(ConfigError::from)?;
+        let setup = config.setup()?;
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, source)| Source::new(bank, source, &setup));
         let timeout_ns = 2 * config.heartbeat_ms * 1_000_000;

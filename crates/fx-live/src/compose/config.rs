@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 use std::path::PathBuf;
-use thiserror::Error;
-use touchline_fx::config::{self as fx, number};
-use touchline_fx::guards;
-use touchline_fx::{Setup, SetupError};
+use touchline_fx::config as fx;
+use touchline_fx::{Setup, guards};
+use touchline_settings::{self as settings, Manual, Mistakes, number};
 
 /// The whole file. Unknown keys are errors.
 #[derive(Debug, Clone, Deserialize)]
@@ -76,63 +75,44 @@ pub struct BankSource {
     pub ttl_ms: u64,
 }
 
-/// An invalid configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ConfigError {
-    /// Invalid TOML, an unknown key, or a wrong type.
-    #[error("{0}")]
-    Syntax(String),
-    /// An invalid value of the core.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// An invalid value of the composer.
-    #[error("{0}")]
-    Value(String),
-}
-
 impl Config {
     /// Parses and checks the text of a file.
     ///
     /// # Errors
-    /// All errors with their fixes, one line each.
-    pub fn parse(text: &str) -> Result<Config, ConfigError> {
-        let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
-        let mut wrong: Vec<String> = guards::check(text, guards::Scope::Composer)
-            .err()
-            .into_iter()
-            .collect();
-        if !(1..=1_000).contains(&config.levels) {
-            wrong.push("levels: give 1 to 1000".to_owned());
-        }
-        if !(10..=60_000).contains(&config.heartbeat_ms) {
-            wrong.push("heartbeat_ms: give 10 to 60000".to_owned());
-        }
-        if !(10..=60_000).contains(&config.snapshot_ms) {
-            wrong.push("snapshot_ms: give 10 to 60000".to_owned());
-        }
-        let ring = config.ring_bytes;
+    /// All mistakes of the text.
+    pub fn parse(text: &str) -> Result<Config, Mistakes> {
+        let manual = Manual::page("docs/fx/compose.md");
+        settings::read(text, &manual, |config: Config| {
+            let mut wrong = guards::check(text, guards::Scope::Composer);
+            config.check(&mut wrong);
+            wrong.none_or(config)
+        })
+    }
+
+    fn check(&self, wrong: &mut Mistakes) {
+        let mut top = wrong.section("", "");
+        top.range("levels", self.levels, 1..=1_000);
+        top.range("heartbeat_ms", self.heartbeat_ms, 10..=60_000);
+        top.range("snapshot_ms", self.snapshot_ms, 10..=60_000);
+        let ring = self.ring_bytes;
         if !(ring.is_power_of_two() && (1 << 16..=1 << 40).contains(&ring)) {
-            wrong.push("ring_bytes: give a power of two from 65536 to 2^40".to_owned());
+            top.push("ring_bytes", "give a power of two from 65536 to 2^40");
         }
-        let has_its_bus = |bank: &&BankSource| bank.bus_name() == config.bus;
-        wrong.extend(config.banks.iter().filter(has_its_bus).map(|bank| {
-            format!(
-                "bus: \"{}\" is the bus of the gateway of bank {}; give the composite another name",
-                config.bus, bank.name
-            )
-        }));
-        wrong.extend(config.setup().err().map(|error| error.to_string()));
-        match wrong.is_empty() {
-            true => Ok(config),
-            false => Err(ConfigError::Value(wrong.join("\n"))),
+        for bank in self.banks.iter().filter(|bank| bank.bus_name() == self.bus) {
+            let text = format!(
+                "\"{}\" is the bus of the gateway of bank {}; give the composite another name",
+                self.bus, bank.name
+            );
+            top.push("bus", &text);
         }
+        wrong.extend(self.setup().err().unwrap_or_default());
     }
 
     /// Settings of the core.
     ///
     /// # Errors
-    /// An invalid value, with its key.
-    pub fn setup(&self) -> Result<Setup, SetupError> {
+    /// Every invalid value, with its key.
+    pub fn setup(&self) -> Result<Setup, Mistakes> {
         Setup::new(self.core())
     }
 

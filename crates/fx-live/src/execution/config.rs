@@ -10,12 +10,12 @@ use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_credentials::ServerTls;
-use touchline_fx::config::{self as fx, number};
-use touchline_fx::guards;
-use touchline_fx::{Setup, SetupError};
+use touchline_fx::config as fx;
+use touchline_fx::{Setup, guards};
 use touchline_fx_desk::{ring_name, standby_bus};
 use touchline_session::access_control::Block;
 use touchline_session::fix::is_comp_id;
+use touchline_settings::{self as settings, Manual, Mistakes, number};
 use touchline_transport::bus::Root;
 
 pub use error::ConfigError;
@@ -207,27 +207,24 @@ impl Config {
     /// Parses and checks the text of a file.
     ///
     /// # Errors
-    /// The error and its fix.
-    pub fn parse(text: &str) -> Result<Config, ConfigError> {
-        check_text(text)?;
-        let config: Config = fx::read_toml(text).map_err(ConfigError::Syntax)?;
-        let mut wrong: Vec<String> = guards::check(text, guards::Scope::Engine)
-            .err()
-            .into_iter()
-            .collect();
-        wrong.extend(config.setup().err().map(|error| error.to_string()));
-        config.check(&mut wrong);
-        match wrong.is_empty() {
-            true => Ok(config),
-            false => Err(ConfigError::Value(wrong.join("\n"))),
-        }
+    /// All mistakes of the text.
+    pub fn parse(text: &str) -> Result<Config, Mistakes> {
+        // A secret in the text would be part of the error that refuses it.
+        touchline_credentials::check_text(Path::new(""), text)?;
+        let manual = Manual::page("docs/fx/trade.md");
+        settings::read(text, &manual, |config: Config| {
+            let mut wrong = guards::check(text, guards::Scope::Engine);
+            wrong.extend(config.setup().err().unwrap_or_default());
+            config.check(&mut wrong);
+            wrong.none_or(config)
+        })
     }
 
     /// Settings of the core.
     ///
     /// # Errors
     /// An invalid value, with its key.
-    pub fn setup(&self) -> Result<Setup, SetupError> {
+    pub fn setup(&self) -> Result<Setup, Mistakes> {
         Setup::new(fx::Config {
             date: self.date.clone(),
             prefix: self.prefix.clone(),
@@ -312,70 +309,66 @@ impl Config {
     }
 
     /// Adds each mistake to `wrong`, with its key.
-    fn check(&self, wrong: &mut Vec<String>) {
+    fn check(&self, wrong: &mut Mistakes) {
+        let mut top = wrong.section("", "");
         if self.prefix.len() > PREFIX_BYTES_MAX {
-            wrong.push(format!("prefix: give at most {PREFIX_BYTES_MAX} bytes"));
+            top.push("prefix", &format!("give at most {PREFIX_BYTES_MAX} bytes"));
         }
-        if !(1..=60_000).contains(&self.conflate_ms) {
-            wrong.push("conflate_ms: give 1 to 60000".to_owned());
+        top.range("conflate_ms", self.conflate_ms, 1..=60_000);
+        if self.rehearsal && !self.is_on_this_host() {
+            let text = "value dates that have passed are traded with banks on 127.0.0.0/8 only: remove it, and give today's dates";
+            top.push("rehearsal", text);
         }
-        for bank in &self.banks {
+        for (at, bank) in self.banks.iter().enumerate() {
             let name = &bank.name;
+            let mut section = wrong.section(format!("banks.{at}"), format!("banks: {name}: "));
             if bank.status_final.is_none() {
-                wrong.push(format!(
-                    "banks: {name}: status_final is missing: give true if the bank's rules of engagement promise that its \
-                     answer \"unknown order\" is final, else false"
-                ));
+                section.push_whole(
+                    "status_final is missing: give true if the bank's rules of engagement promise that its answer \
+                     \"unknown order\" is final, else false",
+                );
             }
             let sessions = self.sessions.iter();
             if sessions.filter(|session| session.bank == *name).count() != 1 {
-                wrong.push(format!("sessions: give one section for bank {name}"));
+                section.push_whole(&format!("give one section [[sessions]] for bank {name}"));
             }
         }
         self.check_buses(wrong);
-        if self.rehearsal && !self.is_on_this_host() {
-            wrong.push(
-                "rehearsal: value dates that have passed are traded with banks on 127.0.0.0/8 only: remove it, and give today's dates"
-                    .to_owned(),
-            );
-        }
-        for session in &self.sessions {
+        for (at, session) in self.sessions.iter().enumerate() {
             let name = &session.bank;
+            let path = format!("sessions.{at}");
             if !self.banks.iter().any(|bank| bank.name == *name) {
-                wrong.push(format!("sessions: there is no bank {name}"));
+                let text = format!("there is no bank {name}");
+                wrong.section(&path, "sessions: ").push("bank", &text);
             }
-            let of_session = session.wrong().into_iter();
-            wrong.extend(of_session.map(|what| format!("sessions: {name}: {what}")));
+            session.check(wrong.section(path, format!("sessions: {name}: ")));
         }
         if let Some(report) = &self.report {
             report.check(wrong);
         }
-        for (place, client) in self.clients.iter().enumerate() {
+        for (at, client) in self.clients.iter().enumerate() {
             let name = &client.name;
             let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
             let is_name = (1..=16).contains(&name.len()) && name.bytes().all(is_plain);
+            let is_same = |other: &ClientConfig| other.name == *name;
+            let mut section = wrong.section(format!("clients.{at}"), "clients: ");
             if !is_comp_id(client.person()) {
-                wrong.push(format!(
-                    "clients: {name}: person {:?}: give 1 to 64 printable ASCII characters",
-                    client.person()
-                ));
+                let person = client.person();
+                let text = format!("{person:?}: give 1 to 64 printable ASCII characters");
+                section.push("person", &text);
             }
             // `<bus>-standby` is the bus of a standby.
-            if !is_name
-                || name == "standby"
-                || self.clients[..place]
-                    .iter()
-                    .any(|other| other.name == *name)
-            {
-                wrong.push(format!(
-                    "clients: name {name:?}: give each a name of its own, 1 to 16 lower-case letters and digits, and not \"standby\""
-                ));
+            if !is_name || name == "standby" || self.clients[..at].iter().any(is_same) {
+                let text = format!(
+                    "{name:?}: give each a name of its own, 1 to 16 lower-case letters and digits, and not \"standby\""
+                );
+                section.push("name", &text);
             }
         }
     }
 
     /// The engine and its clients write buses of their own. A bus has one writer, so none of them may be that of a bank's gateway.
-    fn check_buses(&self, wrong: &mut Vec<String>) {
+    fn check_buses(&self, wrong: &mut Mistakes) {
         let own = &self.run.bus;
         let rings = self
             .clients
@@ -385,10 +378,11 @@ impl Config {
         for bank in &self.banks {
             let bus = self.source_of(bank).bus_name();
             if buses.contains(&bus) {
-                wrong.push(format!(
-                    "run.bus: \"{own}\": the engine would write bus \"{bus}\", which is that of the gateway of bank {}; give the engine another name",
+                let text = format!(
+                    "\"{own}\": the engine would write bus \"{bus}\", which is that of the gateway of bank {}; give the engine another name",
                     bank.name
-                ));
+                );
+                wrong.section("run", "run.").push("bus", &text);
             }
         }
     }
@@ -410,49 +404,39 @@ impl ReportConfig {
     }
 
     /// Adds each mistake to `wrong`, with its key.
-    fn check(&self, wrong: &mut Vec<String>) {
-        for (place, client) in self.clients.iter().enumerate() {
+    fn check(&self, wrong: &mut Mistakes) {
+        for (at, client) in self.clients.iter().enumerate() {
             let name = &client.target;
             let is_id = |id: &str| {
                 let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'=';
                 (1..=64).contains(&id.len()) && id.bytes().all(is_plain)
             };
             let ids = (&client.sender, name);
-            if !is_id(ids.0)
-                || !is_id(ids.1)
-                || self.clients[..place]
-                    .iter()
-                    .any(|other| (&other.sender, &other.target) == ids)
-            {
-                wrong.push(format!(
-                    "report.clients: sender {:?}, target {name:?}: give each a pair of CompIDs of its own, 1 to 64 printable characters",
+            let is_same = |other: &ReportClient| (&other.sender, &other.target) == ids;
+            let path = format!("report.clients.{at}");
+            let mut section = wrong.section(&path, "report.clients: ");
+            if !is_id(ids.0) || !is_id(ids.1) || self.clients[..at].iter().any(is_same) {
+                section.push_whole(&format!(
+                    "sender {:?}, target {name:?}: give each a pair of CompIDs of its own, 1 to 64 printable characters",
                     client.sender
                 ));
             }
-            let blocks = client.from.iter();
-            wrong.extend(
-                blocks
-                    .filter(|text| text.parse::<Block>().is_err())
-                    .map(|block| {
-                        format!("report.clients: {name}: from: {block:?} is no ADDRESS[/BITS]")
-                    }),
-            );
+            let mut section = wrong.section(path, format!("report.clients: {name}: "));
+            for block in &client.from {
+                if block.parse::<Block>().is_err() {
+                    section.push("from", &format!("{block:?} is no ADDRESS[/BITS]"));
+                }
+            }
             if client.from.is_empty() && !self.listen.ip().is_loopback() {
-                wrong.push(format!(
-                    "report.clients: {name}: from is missing: {} can be reached from other hosts; give the client's addresses",
+                section.push_whole(&format!(
+                    "from is missing: {} can be reached from other hosts; give the client's addresses",
                     self.listen
                 ));
             }
             if client.password_file.is_some() && client.password_env.is_some() {
-                wrong.push(format!(
-                    "report.clients: {name}: give password_file or password_env, not both"
-                ));
+                section.push_whole("give password_file or password_env, not both");
             }
-            if client.heartbeat_s > 3_600 {
-                wrong.push(format!(
-                    "report.clients: {name}: give heartbeat_s from 0 to 3600"
-                ));
-            }
+            section.range("heartbeat_s", client.heartbeat_s, 0..=3_600);
         }
     }
 }
@@ -472,14 +456,6 @@ impl ClientConfig {
     pub fn person(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }
-}
-
-/// A secret in the text would be part of the error that refuses it.
-fn check_text(text: &str) -> Result<(), ConfigError> {
-    touchline_credentials::check_text(Path::new(""), text).map_err(|error| {
-        let line = error.line.unwrap_or(1);
-        ConfigError::Syntax(format!("line {line}: {}; {}", error.what, error.fix))
-    })
 }
 
 fn bus() -> String {

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use touchline_settings::{self as settings, Manual, Mistakes, Section, number};
 use touchline_types::text::{NAMES, is_name};
 
 /// The whole file. Unknown keys are refused.
@@ -267,9 +269,9 @@ impl Default for OrdersConfig {
 }
 
 impl OrdersConfig {
-    /// Errors of the section, each with its key.
-    fn wrong(&self) -> Vec<String> {
-        let shares = [
+    /// Adds each mistake of the section, with its key.
+    fn check(&self, mut wrong: Section<'_>) {
+        for (key, share) in [
             ("reject", self.reject),
             ("partial", self.partial),
             ("split", self.split),
@@ -281,31 +283,24 @@ impl OrdersConfig {
             ("correct", self.correct),
             ("contradict", self.contradict),
             ("disconnect", self.disconnect),
-        ];
-        let mut wrong = wrong_shares(&shares);
+        ] {
+            wrong.range(key, share, SHARE);
+        }
         let is_known = |tag: &u32| CONTRADICTED.contains(tag);
         if !self.contradict_in.iter().all(is_known) || self.contradict_in.is_empty() {
-            wrong.push(format!("contradict_in: give tags of {CONTRADICTED:?}"));
+            wrong.push("contradict_in", &format!("give tags of {CONTRADICTED:?}"));
         }
         if self.hold_ms[0] > self.hold_ms[1] {
-            wrong.push("hold_ms: give [shortest, longest]".to_owned());
+            wrong.push("hold_ms", "give [shortest, longest]");
         }
         if self.reject_codes.is_empty() {
-            wrong.push("reject_codes: give at least one".to_owned());
+            wrong.push("reject_codes", "give at least one");
         }
-        wrong.iter().map(|what| format!("orders: {what}")).collect()
     }
 }
 
-/// Errors of shares, each with its key.
-fn wrong_shares(shares: &[(&str, f64)]) -> Vec<String> {
-    let wrong = shares
-        .iter()
-        .filter(|(_, share)| !(0.0..=1.0).contains(share));
-    wrong
-        .map(|(key, _)| format!("{key}: give a share from 0 to 1"))
-        .collect()
-}
+/// Values of a share.
+const SHARE: RangeInclusive<f64> = 0.0..=1.0;
 
 /// How a bank quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -340,16 +335,12 @@ impl Config {
     /// Reads and checks the text of a file.
     ///
     /// # Errors
-    /// The error, with its line if there is one.
-    pub fn parse(text: &str) -> Result<Config, String> {
-        let config: Config = toml::from_str(text).map_err(|error| {
-            let before = error.span().and_then(|span| text.get(..span.start));
-            let line = before.map_or(1, |before| before.matches('\n').count() + 1);
-            let what = error.message().lines().next().unwrap_or("not TOML");
-            format!("line {line}: {what}")
-        })?;
-        config.check()?;
-        Ok(config)
+    /// All mistakes of the text.
+    pub fn parse(text: &str) -> Result<Config, Mistakes> {
+        let manual = Manual::page("docs/fx/evaluate.md");
+        settings::read(text, &manual, |config: Config| {
+            config.check().map(|()| config)
+        })
     }
 
     /// Reads the recorded ticks of all pairs; relative paths are of a folder.
@@ -376,82 +367,83 @@ impl Config {
         Ok(())
     }
 
-    /// Checks names, pairs and ranges, which the types do not. Each error has its key and the valid values.
+    /// Checks names, pairs and ranges, which the types do not.
     ///
     /// # Errors
-    /// One line for each value that cannot be.
-    pub fn check(&self) -> Result<(), String> {
-        let mut wrong = Vec::new();
+    /// Each value that cannot be, with its key and the valid values.
+    pub fn check(&self) -> Result<(), Mistakes> {
+        let mut wrong = Mistakes::default();
         for (key, found, most) in [
             ("pairs", self.pairs.len(), usize::MAX),
             ("banks", self.banks.len(), 256),
         ] {
             if !(1..=most).contains(&found) {
-                wrong.push(format!("{key}: give at least one pair, and 1 to 256 banks"));
+                wrong.push(key, "give at least one pair, and 1 to 256 banks");
             }
         }
         if !self.tls.as_ref().is_none_or(TlsConfig::is_whole) {
-            wrong.push(
-                "tls: client_roots_file, client_certificate_file and client_key_file: give all three or none"
-                    .to_owned(),
-            );
+            let text = "client_roots_file, client_certificate_file and client_key_file: give all three or none";
+            wrong.push("tls", text);
         }
-        for pair in &self.pairs {
-            let of = format!("pair {:?}", pair.symbol);
-            wrong.extend(pair.wrong().map(|what| format!("{of}: {what}")));
+        for (at, pair) in self.pairs.iter().enumerate() {
+            let label = format!("pair {:?}: ", pair.symbol);
+            pair.check(wrong.section(format!("pairs.{at}"), label));
         }
         for (at, bank) in self.banks.iter().enumerate() {
             let name = &bank.name;
+            let path = format!("banks.{at}");
             let is_same = |other: &BankConfig| other.name.eq_ignore_ascii_case(name);
             if !is_bank_name(name) || self.banks[..at].iter().any(is_same) {
-                wrong.push(format!(
-                    "bank {name:?}: name: give each a name of its own, also without regard to case: 1 to 16 {NAMES}, \
-                     none of {}, and none that begins with {RINGS}",
+                let text = format!(
+                    "give each a name of its own, also without regard to case: 1 to 16 {NAMES}, none of {}, and none that begins with {RINGS}",
                     RESERVED.join(", ")
-                ));
+                );
+                let mut section = wrong.section(&path, format!("bank {name:?}: "));
+                section.push("name", &text);
             }
             let known = |symbol: &String| self.pairs.iter().any(|pair| pair.symbol == *symbol);
+            let mut section = wrong.section(&path, format!("bank {name}: "));
             if bank.pairs.is_empty() || !bank.pairs.iter().all(known) {
-                wrong.push(format!("bank {name}: pairs: give pairs of the file"));
+                section.push("pairs", "give pairs of the file");
             }
-            let of_bank = bank.wrong().into_iter();
-            wrong.extend(of_bank.map(|what| format!("bank {name}: {what}")));
+            bank.check(section);
+            if let Some(orders) = &bank.orders {
+                let path = format!("{path}.orders");
+                orders.check(wrong.section(path, format!("bank {name}: orders: ")));
+            }
         }
-        match wrong.is_empty() {
-            true => Ok(()),
-            false => Err(wrong.join("\n")),
-        }
+        wrong.none_or(())
     }
 }
 
 impl PairConfig {
-    /// Errors of the pair, each with its key.
-    fn wrong(&self) -> impl Iterator<Item = &'static str> {
+    /// Adds each mistake of the pair, with its key.
+    fn check(&self, mut wrong: Section<'_>) {
         let is_symbol = (1..=16).contains(&self.symbol.len())
             && self.symbol.bytes().all(|byte| byte.is_ascii_graphic())
             && !self.symbol.contains(['"', '\\']);
-        let is_date =
-            self.spot_date.len() == 8 && self.spot_date.bytes().all(|byte| byte.is_ascii_digit());
-        let checks = [
-            (
-                is_symbol,
-                "symbol: give 1 to 16 visible characters without quotes and backslashes",
-            ),
-            (is_date, "spot_date: give YYYYMMDD"),
-            (self.precision <= 9, "precision: give 0 to 9"),
-            (self.mid_ticks >= 1_000, "mid_ticks: give 1000 or more"),
-            (self.step_ticks >= 0, "step_ticks: give 0 or more"),
-        ];
-        checks
-            .into_iter()
-            .filter_map(|(is_right, what)| (!is_right).then_some(what))
+        if !is_symbol {
+            let text = "give 1 to 16 visible characters without quotes and backslashes";
+            wrong.push("symbol", text);
+        }
+        let is_digit = |byte: u8| byte.is_ascii_digit();
+        if self.spot_date.len() != 8 || !self.spot_date.bytes().all(is_digit) {
+            wrong.push("spot_date", "give YYYYMMDD");
+        }
+        wrong.range("precision", self.precision, 0..=9);
+        if self.mid_ticks < 1_000 {
+            wrong.push("mid_ticks", "give 1000 or more");
+        }
+        if self.step_ticks < 0 {
+            wrong.push("step_ticks", "give 0 or more");
+        }
     }
 }
 
 impl BankConfig {
-    /// Errors of its numbers, each with its key.
-    fn wrong(&self) -> Vec<String> {
-        let shares = [
+    /// Adds each mistake of its numbers, with its key.
+    fn check(&self, mut wrong: Section<'_>) {
+        for (key, share) in [
             ("follows", self.follows),
             ("silence", self.silence),
             ("disconnect", self.disconnect),
@@ -461,28 +453,25 @@ impl BankConfig {
             ("bad_checksum", self.bad_checksum),
             ("sequence_gap", self.sequence_gap),
             ("flood", self.flood),
-        ];
-        let mut wrong = wrong_shares(&shares);
-        if self.flood > 0.0 && self.dialect != Dialect::W {
-            wrong.push("flood: is of dialect W".to_owned());
+        ] {
+            wrong.range(key, share, SHARE);
         }
-        if let Some(orders) = &self.orders {
-            wrong.extend(orders.wrong());
+        if self.flood > 0.0 && self.dialect != Dialect::W {
+            wrong.push("flood", "is of dialect W");
         }
         let is_ladder =
             (1..=64).contains(&self.tiers.len()) && self.tiers.iter().all(|size| *size > 0);
         if !is_ladder {
-            wrong.push("tiers: give 1 to 64 sizes above 0".to_owned());
+            wrong.push("tiers", "give 1 to 64 sizes above 0");
         }
         for (key, ticks) in [
             ("spread_ticks", self.spread_ticks),
             ("tier_ticks", self.tier_ticks),
         ] {
             if ticks < 0 {
-                wrong.push(format!("{key}: give 0 or more"));
+                wrong.push(key, "give 0 or more");
             }
         }
-        wrong
     }
 }
 
@@ -503,12 +492,6 @@ fn mid_of(line: &str, precision: u8) -> Option<i64> {
     let mut price = || columns.next()?.trim().parse::<f64>().ok();
     let mid = (price()? + price()?) / 2.0 * 10_f64.powi(i32::from(precision));
     (mid.is_finite() && mid >= 1_000.0).then_some(mid.round() as i64)
-}
-
-/// The default of a number, for `#[serde(default = "number::<_, 100>")]`.
-fn number<T: TryFrom<i64>, const N: i64>() -> T {
-    let number = T::try_from(N).ok();
-    number.expect("a key holds its default")
 }
 
 fn loopback() -> Ipv4Addr {

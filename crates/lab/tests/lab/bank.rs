@@ -105,7 +105,7 @@ fn names_that_cannot_be_files_are_refused() {
         "FX",
         "Fx-Run-desk",
     ] {
-        let refused = Config::parse(&of(name)).expect_err(name);
+        let refused = Config::parse(&of(name)).expect_err(name).to_string();
         assert!(refused.contains("a name of its own"), "{name}: {refused}");
     }
     let twice = of("LP01") + "[[banks]]\nname = \"lp01\"\npairs = [\"EUR/USD\"]\n";
@@ -119,6 +119,7 @@ fn names_that_cannot_be_files_are_refused() {
         ("\"20260107\"", "\"2026010\\u0001\"", ": spot_date: give"),
     ] {
         let refused = Config::parse(&CONFIG.replace(right, wrong)).expect_err(wrong);
+        let refused = refused.to_string();
         assert!(refused.contains(key), "{refused}");
     }
 }

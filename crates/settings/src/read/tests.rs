@@ -53,11 +53,13 @@ fn checked(file: File) -> Result<File, Mistakes> {
         wrong.push("name", "is empty; give a name");
     }
     if file.part.wait_ms > 9 {
-        wrong.push("part.wait_ms", "give 0 to 9");
+        wrong
+            .section("part", "part.")
+            .push("wait_ms", "give 0 to 9");
     }
     for (at, link) in file.links.iter().enumerate() {
         if link.to == file.name {
-            let mut link = wrong.section(format!("links.{at}"), format!("link {at}"));
+            let mut link = wrong.section(format!("links.{at}"), format!("link {at}: "));
             link.push("to", "is itself; give another");
         }
     }

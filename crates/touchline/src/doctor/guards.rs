@@ -29,7 +29,7 @@ pub fn check(path: &Path) -> Result<Check, Failure> {
         why: WHY,
         fix,
     };
-    if let Err(missing) = guards::check(&text, scope) {
+    if let Err(missing) = guards::check(&text, scope).none_or(()) {
         let fix = Some("state them; `touchline fx preset` prints values".to_owned());
         return Ok(check(Status::Bad, format!("{name}: {missing}"), fix));
     }

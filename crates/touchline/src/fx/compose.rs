@@ -4,7 +4,6 @@ use super::config_text::read_config;
 use crate::interrupt::{Ending, Interrupt};
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread, Value};
-use crate::mistakes;
 use crate::output::{Failure, say};
 use clap::Args;
 use std::io::Stderr;
@@ -60,9 +59,8 @@ const LOG_END: Duration = Duration::from_secs(2);
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
     let text = read_config(path)?;
-    let mut config = Config::parse(&text).map_err(|error| {
-        mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
-    })?;
+    let mut config =
+        Config::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(path)))?;
     if let Some(dir) = &arguments.dir {
         config.directory = Some(dir.clone());
     }

@@ -2,7 +2,6 @@
 
 use super::config_text::read_config;
 use crate::missing;
-use crate::mistakes;
 use crate::output::Failure;
 use crate::place::bus_name;
 use clap::Args;
@@ -67,9 +66,8 @@ impl Source {
 /// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
     let text = read_config(path)?;
-    let mut config = Config::parse(&text).map_err(|error| {
-        mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
-    })?;
+    let mut config =
+        Config::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(path)))?;
     if let Some(dir) = dir {
         config.run.directory = Some(dir.clone());
     }

@@ -1,7 +1,6 @@
 //! `touchline fx replay`: processes a recorded session and writes six files.
 
 use super::config_text::read_config;
-use crate::mistakes;
 use crate::output::{Failure, Output};
 use clap::Args;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -34,9 +33,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.session.join("config.toml");
     let text = read_config(&config)?;
-    let setup = Setup::parse(&text).map_err(|error| {
-        mistakes::failure_of_lines(&config, &text, &error, |text| Setup::parse(text).map(drop))
-    })?;
+    let setup = Setup::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(&config)))?;
     let session = arguments.session.join("session.txt");
     let file =
         touchline_net::input::open(&session).map_err(|error| unreadable(&session, &error))?;

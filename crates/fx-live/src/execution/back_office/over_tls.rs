@@ -41,7 +41,7 @@ impl Port {
         };
         let tls = Server::new(&settings).expect("a certificate with its key");
         let text = "listen = \"127.0.0.1:0\"\nnumbers = \"n\"\n[[clients]]\ntarget = \"OPS\"";
-        let config: ReportConfig = touchline_fx::config::read_toml(text).expect("a section");
+        let config: ReportConfig = toml::from_str(text).expect("a section");
         let (_, reports) = reports_of(&events());
         let acceptor = Acceptor::open(&config, &folder, vec![None], Some(tls), reports);
         Port {

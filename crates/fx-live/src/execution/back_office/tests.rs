@@ -28,7 +28,7 @@ type Received = (String, bool, bool, String);
 fn config() -> ReportConfig {
     let text = "listen = \"127.0.0.1:0\"\nnumbers = \"n\"\n[[clients]]\ntarget = \"OPS\"\n[[clients]]\ntarget = \"RISK\"\n\
                 from = [\"127.0.0.9\"]";
-    touchline_fx::config::read_toml(text).expect("a section")
+    toml::from_str(text).expect("a section")
 }
 
 fn reports(count: usize) -> Reports {

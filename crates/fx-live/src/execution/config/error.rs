@@ -1,20 +1,14 @@
 //! Errors of a configuration.
 
 use thiserror::Error;
-use touchline_fx::SetupError;
+use touchline_settings::Mistakes;
 
 /// An invalid configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// Invalid TOML, an unknown key, or a wrong type.
-    #[error("{0}")]
-    Syntax(String),
-    /// An invalid value of the core.
+    /// Mistakes of the text.
     #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// An invalid value of the engine.
-    #[error("{0}")]
-    Value(String),
+    Mistakes(#[from] Mistakes),
     /// The file of a password cannot be used.
     #[error("sessions: {bank}: password_file: {error}")]
     Password {

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_credentials::{ClientTls, SecretSource};
-use touchline_fx::config::number;
 use touchline_net::tls::Client;
 use touchline_session::Secret;
 use touchline_session::fix::{extra_field, is_comp_id};
+use touchline_settings::{Section, number};
 use touchline_wire::fix::tag;
 
 /// Sessions of a bank: the bus of its quotes, and its order session.
@@ -107,44 +107,42 @@ impl SessionConfig {
         }
     }
 
-    /// Mistakes of the section, each with its key.
-    pub(super) fn wrong(&self) -> Vec<String> {
-        let mut wrong = Vec::new();
+    /// Adds each mistake of the section, with its key.
+    pub(super) fn check(&self, mut wrong: Section<'_>) {
         if !is_comp_id(&self.sender) || !is_comp_id(self.target()) {
-            wrong.push(format!(
+            wrong.push_whole(&format!(
                 "sender {:?} and target {:?}: give CompIDs of 1 to 64 printable ASCII characters",
                 self.sender,
                 self.target()
             ));
         }
-        for sub in [&self.sender_sub, &self.target_sub].into_iter().flatten() {
-            if !is_comp_id(sub) {
-                wrong.push(format!(
-                    "sender_sub and target_sub: {sub:?}: give 1 to 64 printable ASCII characters"
-                ));
+        for (key, sub) in [
+            ("sender_sub", &self.sender_sub),
+            ("target_sub", &self.target_sub),
+        ] {
+            if let Some(sub) = sub.as_ref().filter(|sub| !is_comp_id(sub)) {
+                let text = format!("{sub:?}: give 1 to 64 printable ASCII characters");
+                wrong.push(key, &text);
             }
         }
-        if !(1..=3_600).contains(&self.heartbeat_s) {
-            wrong.push("give heartbeat_s from 1 to 3600".to_owned());
-        }
+        wrong.range("heartbeat_s", self.heartbeat_s, 1..=3_600);
         if self.reconnect_ms == 0 || self.reconnect_ms > self.reconnect_ms_max {
-            wrong.push("give reconnect_ms from 1 to reconnect_ms_max".to_owned());
+            wrong.push("reconnect_ms", "give 1 to reconnect_ms_max");
         }
         let is_text = |user: &String| !user.is_empty() && !user.chars().any(char::is_control);
         if !self.user.as_ref().is_none_or(is_text) {
-            wrong.push("user: give printable characters".to_owned());
+            wrong.push("user", "give printable characters");
         }
         let mut tags: Vec<u32> = self.user.iter().map(|_| tag::USERNAME).collect();
         for text in &self.logon_fields {
             match extra_field(text) {
-                Err(what) => wrong.push(format!("logon_fields: {what}")),
+                Err(what) => wrong.push("logon_fields", &what),
                 Ok((tag, _)) if tags.contains(&tag) => {
-                    wrong.push(format!("logon_fields: tag {tag} is given twice"));
+                    wrong.push("logon_fields", &format!("tag {tag} is given twice"));
                 }
                 Ok((tag, _)) => tags.push(tag),
             }
         }
-        wrong
     }
 
     /// Reads the files that the session needs.

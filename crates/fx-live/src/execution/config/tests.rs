@@ -53,7 +53,7 @@ fn a_configuration_without_its_guards_is_refused() {
         .replace("stale_ms = 0\n", "");
     let refused = Config::parse(&bare).expect_err("guards are missing");
     let said = "guards are missing: pair EUR/USD: max_order; bank A: stale_ms; a live run";
-    assert!(refused.to_string().starts_with(said), "{refused}");
+    assert!(refused.to_string().contains(said), "{refused}");
 }
 
 /// A rehearsal, whose orders may leave with a passed value date, is permitted with banks of this host only.
@@ -64,5 +64,6 @@ fn a_rehearsal_with_banks_of_other_hosts_is_refused() {
     assert!(config.rehearsal && !Config::parse(&text()).expect("none").rehearsal);
     let other = stated.replace("127.0.0.1:1", "10.1.2.3:1");
     let refused = Config::parse(&other).expect_err("banks of another host");
-    assert!(refused.to_string().starts_with("rehearsal: "), "{refused}");
+    let said = "line 2: rehearsal: value dates";
+    assert!(refused.to_string().starts_with(said), "{refused}");
 }

@@ -466,7 +466,7 @@ fn wrong_logons_are_refused_with_the_reason() {
         ),
         (
             "reset = \"daily\"",
-            "expected one of `never`, `start`, `logon`",
+            "must be \"never\", \"start\" or \"logon\"",
         ),
         ("password = \"sentinel\"", "password"),
     ] {

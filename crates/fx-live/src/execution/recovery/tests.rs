@@ -17,7 +17,7 @@ const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pa
                       spot_date = \"20260107\"\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n";
 
 fn setup() -> Setup {
-    let config: config::Config = config::read_toml(CONFIG).expect("a configuration");
+    let config: config::Config = toml::from_str(CONFIG).expect("a configuration");
     Setup::new(config).expect("a setup")
 }
 

@@ -452,7 +452,9 @@ fn a_section_that_cannot_be_used_is_refused_with_its_bank() {
     assert!(!folder.exists(), "something was made");
     let error = Config::parse(&text("verify = false")).expect_err("no such setting");
     assert!(
-        error.to_string().contains("unknown field `verify`"),
+        error
+            .to_string()
+            .contains("unknown setting `verify` in [sessions.tls]"),
         "{error}"
     );
     // A key in the text is refused before the parser can repeat it.

@@ -2,7 +2,6 @@
 
 use super::{Banks, Config};
 use crate::fx::config_text::read_config;
-use crate::mistakes;
 use crate::output::{Failure, Output};
 use std::fmt::Write;
 use std::path::Path;
@@ -16,9 +15,8 @@ pub fn read(path: &Path) -> Result<Config, Failure> {
     let wrong =
         |what: &dyn std::fmt::Display| Failure::usage(format!("{}: {what}", path.display()));
     let text = read_config(path)?;
-    let mut config = Config::parse(&text).map_err(|error| {
-        mistakes::failure_of_lines(path, &text, &error, |text| Config::parse(text).map(drop))
-    })?;
+    let mut config =
+        Config::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(path)))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     config.load_ticks(folder).map_err(Failure::usage)?;
     if let Some(tls) = &mut config.tls {

@@ -4,8 +4,8 @@ use super::{markdown, pages};
 use std::collections::BTreeMap;
 use std::path::Path;
 use touchline_credentials::SecretSource;
-use touchline_fx::config::read_toml;
 use touchline_gateway::venues::VENUES;
+use touchline_settings::{Manual, read};
 
 /// Kind of a file, and its parser.
 type Parser = (&'static str, fn(&str) -> Result<(), String>);
@@ -20,13 +20,18 @@ const PARSERS: [Parser; 5] = [
         config.map(drop).map_err(|error| error.to_string())
     }),
     ("simulated banks", |text| {
-        touchline_lab::bank::Config::parse(text).map(drop)
+        let config = touchline_lab::bank::Config::parse(text);
+        config.map(drop).map_err(|error| error.to_string())
     }),
     ("secret of a configuration", |text| {
-        read_toml::<BTreeMap<String, SecretSource>>(text).map(drop)
+        toml_of::<BTreeMap<String, SecretSource>>(text).map(drop)
     }),
-    ("package", |text| read_toml::<Manifest>(text).map(drop)),
+    ("package", |text| toml_of::<Manifest>(text).map(drop)),
 ];
+
+fn toml_of<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    read(text, &Manual::page("the page"), Ok).map_err(|error| error.to_string())
+}
 
 /// Manifest of a Rust package.
 #[derive(serde::Deserialize)]

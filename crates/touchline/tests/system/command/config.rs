@@ -247,7 +247,7 @@ fn several_values_and_links_that_cannot_be_used_are_shown_together() {
     }
 }
 
-/// All mistakes of the files of banks, composer and engine are shown: those of lines, then those of values, each with its key.
+/// All mistakes of the files of banks, composer and engine are shown, each with its line and its key.
 #[test]
 fn several_mistakes_of_the_files_of_fx_are_shown_together() {
     let desk = Desk::bare("config-several-fx");
@@ -276,31 +276,31 @@ fn several_mistakes_of_the_files_of_fx_are_shown_together() {
             "sim bank --config banks.toml",
             "banks.toml",
             &[
-                "line 1: unknown field `mov_ms`",
-                "pair \"EUR/USD\": spot_date: ",
-                "pair \"EUR/USD\": precision: ",
-                "pair \"EUR/USD\": mid_ticks: ",
-                "bank A: flood: ",
+                "1: unknown setting `mov_ms` in the part above the first table; did you mean `move_ms`?",
+                "4: pair \"EUR/USD\": precision: ",
+                "5: pair \"EUR/USD\": spot_date: ",
+                "6: pair \"EUR/USD\": mid_ticks: ",
+                "10: bank A: flood: ",
             ][..],
         ),
         (
             "fx compose --config compose.toml",
             "compose.toml",
             &[
-                "line 3: ring_bytes: invalid type: string",
-                "levels: ",
-                "heartbeat_ms: ",
-                "bus: \"fx\" is the bus of the gateway of bank FX",
-                "pair EUR/USD: precision: ",
-                "pair EUR/USD: spot_date: ",
+                "1: bus: \"fx\" is the bus of the gateway of bank FX",
+                "2: levels: 0 is out of range; give 1 to 1000",
+                "3: `ring_bytes` is the text \"16m\", but must be a whole number",
+                "4: heartbeat_ms: ",
+                "7: pair EUR/USD: precision: ",
+                "8: pair EUR/USD: spot_date: ",
             ],
         ),
         (
             "fx run --config run.toml",
             "run.toml",
             &[
-                "line 7: pause_max_ms: invalid type: string",
-                "line 17: host: invalid IPv4 socket address syntax",
+                "7: `pause_max_ms` is the text \"x\", but must be a whole number",
+                "17: `host` is not an IPv4 address with a port",
             ],
         ),
     ] {
@@ -309,11 +309,11 @@ fn several_mistakes_of_the_files_of_fx_are_shown_together() {
         let lines: Vec<&str> = refused.stderr.lines().collect();
         assert_eq!(lines.len(), starts.len(), "{lines:#?}");
         for (line, start) in lines.iter().zip(starts) {
-            let start = format!("touchline: {file}: {start}");
+            let start = format!("touchline: {file}:{start}");
             assert!(line.starts_with(&start), "{start}: {lines:#?}");
         }
     }
-    // Without mistakes of lines those of values follow.
+    // With all keys that are needed the values are checked.
     let text = desk.read("run.toml");
     let text = text.replace("pause_max_ms = \"x\"\n", "");
     desk.write(
@@ -322,19 +322,19 @@ fn several_mistakes_of_the_files_of_fx_are_shown_together() {
     );
     let refused = desk.run("fx run --config run.toml");
     let keys = [
-        "guards are missing: ",
-        "pair EUR/USD: precision: ",
-        "pair EUR/USD: spot_date: ",
-        "banks: A: status_final is missing",
-        "run.bus: ",
-        "sessions: A: give heartbeat_s",
-        "sessions: A: user: ",
+        "6: run.bus: ",
+        "7: guards are missing: pair EUR/USD: ",
+        "9: pair EUR/USD: precision: ",
+        "10: pair EUR/USD: spot_date: ",
+        "11: banks: A: status_final is missing",
+        "17: sessions: A: heartbeat_s: 0 is out of range; give 1 to 3600",
+        "18: sessions: A: user: ",
     ];
     let lines: Vec<&str> = refused.stderr.lines().collect();
     assert_eq!(lines.len(), keys.len(), "{lines:#?}");
     for (line, key) in lines.iter().zip(keys) {
         assert!(
-            line.starts_with(&format!("touchline: run.toml: {key}")),
+            line.starts_with(&format!("touchline: run.toml:{key}")),
             "{lines:#?}"
         );
     }

@@ -111,7 +111,7 @@ fn an_invalid_input_line_is_named_and_nothing_is_written() {
     assert_eq!(run.status, 2);
     assert!(
         run.stderr
-            .contains("config.toml: line 3: unknown field `acount`"),
+            .contains("config.toml:3: unknown setting `acount` in the part above the first table; did you mean `account`?"),
         "{}",
         run.stderr
     );
