@@ -1,6 +1,6 @@
 //! A bus with a market, the recorder of a tape, and what readers of both have.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use touchline_journal::{Journal, Options, Verdict, WriterLock, verify};
 use touchline_lab::market::values::{INSTRUMENTS, Market, seen};
 use touchline_tape::{Counts, LastRun, Now, Publication, Reader, Recorder, Settings, Taped};
@@ -52,6 +52,15 @@ impl World {
             recorder: None,
             clock_ns: 1_700_000_000_000_000_000,
         }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The market, for another thread.
+    pub fn market(&mut self) -> Market {
+        std::mem::replace(&mut self.market, Market::new(0))
     }
 
     pub fn root(&self) -> Root {
