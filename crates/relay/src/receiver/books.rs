@@ -2,11 +2,11 @@
 
 use super::trust::Trust;
 use crate::ReceiverCounters;
-use touchline_book::OrderBooks;
 use touchline_transport::Publish;
+use touchline_transport::market::OwnRows;
 use touchline_types::{
-    BookUpdate, ChannelState, Instrument, OrderChange, OrderEvent, OrdersSnapshot, OrdersUpdate,
-    State, Timestamps, Update, Validity,
+    BookUpdate, ChannelState, Instrument, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
+    Validity,
 };
 
 /// State of the books, and the orders with their rows.
@@ -18,8 +18,7 @@ pub struct Books {
     pub channel: ChannelState,
     /// Whether every order fitted since this was set.
     pub has_room: bool,
-    orders: OrderBooks,
-    steps: Vec<OrderChange>,
+    orders: OwnRows,
 }
 
 impl Books {
@@ -29,8 +28,7 @@ impl Books {
             trust: Trust::new(instruments_max),
             channel: ChannelState::LIVE,
             has_room: true,
-            orders: OrderBooks::new(instruments_max, orders_max),
-            steps: Vec::with_capacity(entries_max),
+            orders: OwnRows::new(instruments_max, orders_max, entries_max),
         }
     }
 
@@ -191,21 +189,10 @@ impl Books {
         counters: &mut ReceiverCounters,
         out: &mut impl Publish,
     ) {
-        self.steps.clear();
-        let is_whole = take_orders(
-            &mut self.orders,
-            update.instrument,
-            update.changes,
-            &mut self.steps,
-        );
-        if !is_whole {
-            return self.orders_full(update.instrument, timestamps, counters, out);
+        match self.orders.change(update) {
+            Some(update) => out.publish(&Update::Orders(update), timestamps),
+            None => self.orders_full(update.instrument, timestamps, counters, out),
         }
-        let update = OrdersUpdate {
-            changes: &self.steps,
-            ..*update
-        };
-        out.publish(&Update::Orders(update), timestamps);
     }
 
     fn replace_orders(
@@ -216,15 +203,8 @@ impl Books {
         out: &mut impl Publish,
     ) {
         let instrument = snapshot.instrument;
-        self.orders.clear(instrument);
-        self.steps.clear();
-        let orders = snapshot.orders;
-        if !take_orders(&mut self.orders, instrument, orders, &mut self.steps) {
+        let Some(snapshot) = self.orders.replace(snapshot) else {
             return self.orders_full(instrument, timestamps, counters, out);
-        }
-        let snapshot = OrdersSnapshot {
-            orders: &self.steps,
-            ..*snapshot
         };
         out.publish(&Update::OrdersSnapshot(snapshot), timestamps);
         if let Some(known) = self.trust.of_mut(instrument) {
@@ -256,28 +236,5 @@ fn no_orders<'a>(instrument: Instrument, validity: Validity) -> Update<'a> {
         instrument,
         validity,
         orders: &[],
-    })
-}
-
-/// Applies changes to the stored orders, and writes them to `steps` with rows of this host; `false` if one does not
-/// fit.
-#[inline]
-fn take_orders(
-    orders: &mut OrderBooks,
-    instrument: Instrument,
-    changes: &[OrderChange],
-    steps: &mut Vec<OrderChange>,
-) -> bool {
-    changes.iter().all(|change| {
-        let event = OrderEvent {
-            order_id: change.order_id,
-            priority: Some(change.priority),
-            price: change.price,
-            quantity: change.quantity,
-            instrument,
-            action: change.action,
-            side: change.side,
-        };
-        orders.apply(&event, steps).is_ok()
     })
 }

@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::replay::Speed;
 use touchline_tape::{Error, Reader, Taped};
-use touchline_transport::market::Item;
+use touchline_transport::market::{Item, OwnRows};
 use touchline_transport::shm::{Publisher, Settings};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{Gap, InstrumentDefinition, Timestamps, Update, Validity};
 
+/// Most orders of one event, which may come before the deleted ones.
+const EVENT_ORDERS_MAX: usize = 65_536;
 /// Longest sleep of a replay, so that the bus is checked.
 const SLEEP_MAX: Duration = Duration::from_millis(250);
 
@@ -25,7 +27,7 @@ struct Play<'a> {
     writers: Writers,
     books: Mirror,
     definitions: Vec<Option<InstrumentDefinition>>,
-    publisher: Option<Publisher>,
+    publisher: Option<(Publisher, OwnRows)>,
     arguments: &'a Arguments,
     messages: u64,
     /// The first error of publishing.
@@ -89,6 +91,10 @@ fn refuse_settings_of_captures(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+fn no_room() -> Failure {
+    Failure::run("the tape has more orders at once than the bus that it is of had room for")
+}
+
 fn failed(error: Error) -> Failure {
     match error {
         Error::Journal(error) => Failure::run(error),
@@ -127,7 +133,7 @@ impl Play<'_> {
 
     fn end_of_batch(&mut self) {
         self.writers.batch_end();
-        if let Some(publisher) = &mut self.publisher {
+        if let Some((publisher, _)) = &mut self.publisher {
             publisher.commit();
         }
     }
@@ -151,12 +157,24 @@ impl Play<'_> {
     }
 
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps, is_image: bool) {
-        let Some(publisher) = &mut self.publisher else {
+        let Some((publisher, rows)) = &mut self.publisher else {
             return;
         };
-        match is_image && matches!(update, Update::Trade(_)) {
-            true => publisher.keep(update, timestamps),
-            false => publisher.publish(update, timestamps),
+        match update {
+            Update::Trade(_) if is_image => publisher.keep(update, timestamps),
+            Update::Orders(orders) => match rows.change(orders) {
+                Some(orders) => publisher.publish(&Update::Orders(orders), timestamps),
+                None => self.failure = Some(no_room()),
+            },
+            Update::OrdersSnapshot(orders) => match rows.replace(orders) {
+                Some(orders) => publisher.publish(&Update::OrdersSnapshot(orders), timestamps),
+                None => self.failure = Some(no_room()),
+            },
+            Update::Gap(_) | Update::Reset => {
+                rows.clear_all();
+                publisher.publish(update, timestamps);
+            }
+            _ => publisher.publish(update, timestamps),
         }
         if let Err(damage) = publisher.check() {
             self.failure = Some(Failure::run(damage));
@@ -193,7 +211,9 @@ impl Play<'_> {
         for warning in publisher.warnings() {
             notice(format_args!("bus {name}: {warning}"));
         }
-        self.publisher = Some(publisher);
+        let orders_max = publication.orders_max + EVENT_ORDERS_MAX;
+        let rows = OwnRows::new(publication.instruments_max, orders_max, EVENT_ORDERS_MAX);
+        self.publisher = Some((publisher, rows));
         Ok(())
     }
 

@@ -35,6 +35,7 @@ mod series;
 mod sim;
 mod summary;
 mod tailed;
+mod tape;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

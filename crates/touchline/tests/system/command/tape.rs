@@ -1,0 +1,213 @@
+//! `touchline record`, and `touchline replay --journal`: a tape has what the bus had.
+
+use super::{Desk, until};
+use serde_json::Value;
+use std::path::Path;
+use touchline_lab::market::values::seen;
+use touchline_testing::Process;
+use touchline_transport::Mirror;
+use touchline_transport::shm::{Join, Root, Subscriber};
+use touchline_types::Instrument;
+
+/// Most instruments of the session.
+const INSTRUMENTS: u32 = 64;
+
+/// A recorder that waits for the bus of the session.
+fn recorder(desk: &Desk, more: &str) -> Process {
+    let mut recorder = desk.start_with_input(&format!(
+        "record lab --journal tape --segment-mb 16 --until-eof {more}"
+    ));
+    recorder.wait_for_line("record_waiting");
+    recorder
+}
+
+/// Records the session, played slowly enough that the recorder joins in it.
+fn recorded(name: &str) -> Desk {
+    let desk = Desk::new(name);
+    let mut recorder = recorder(&desk, "");
+    desk.publish("--speed 0.05").done();
+    recorder.wait_for_line("record_source_down");
+    recorder.close();
+    assert!(recorder.wait().success(), "{}", recorder.err());
+    assert!(
+        recorder.err().contains("gaps=0 lost=0"),
+        "{}",
+        recorder.err()
+    );
+    desk
+}
+
+/// Books of a reader that joins a bus now.
+fn joined(root: &Path, bus: &str) -> Mirror {
+    let mut reader = Subscriber::join(&Root::at(root), bus, Join::default()).expect("a bus");
+    let mut mirror = Mirror::new(INSTRUMENTS as usize, 65_536);
+    while reader.drain(usize::MAX, &mut mirror) > 0 {}
+    mirror
+}
+
+fn rows(text: &str) -> Vec<Value> {
+    let parsed = text.lines().map(serde_json::from_str);
+    parsed.collect::<Result<_, _>>().expect("JSON lines")
+}
+
+/// Rows of books without what a bus does not have, or has of its publisher.
+fn contents(text: &str) -> Vec<Value> {
+    let mut rows = rows(text);
+    for row in &mut rows {
+        let row = row.as_object_mut().expect("an object");
+        row.remove("last_rpt_seq").expect("a column");
+        row.remove("state").expect("a column");
+    }
+    rows
+}
+
+#[test]
+fn a_tape_plays_the_books_and_trades_of_the_capture() {
+    let desk = recorded("tape-books");
+    desk.replay("--quiet --books captured --trades captured.csv")
+        .done();
+    let played = desk
+        .run("replay --journal tape --books played --trades played.csv")
+        .done();
+    assert!(
+        played.stdout.contains("0 gaps, 0 messages lost"),
+        "{played:?}"
+    );
+    assert_eq!(
+        contents(&desk.read("played")),
+        contents(&desk.read("captured"))
+    );
+    let [captured, played] = ["captured.csv", "played.csv"].map(|name| desk.read(name));
+    let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let (captured, played) = (lines(&captured), lines(&played));
+    assert!(
+        !played.is_empty() && captured.ends_with(&played),
+        "{played:?}"
+    );
+    assert_eq!(
+        desk.run("journal verify tape")
+            .done()
+            .stdout
+            .split(':')
+            .next(),
+        Some("clean")
+    );
+}
+
+#[test]
+fn a_tape_is_played_onto_a_bus() {
+    let desk = recorded("tape-bus");
+    desk.run("replay --journal tape --quiet --publish --bus again")
+        .done();
+    let buses = desk.path("buses");
+    let (recorded, played) = (joined(&buses, "lab"), joined(&buses, "again"));
+    for index in 0..INSTRUMENTS {
+        let contents = |mirror: &Mirror| {
+            let (levels, orders, ..) = seen(mirror, Instrument(index));
+            (levels, orders)
+        };
+        assert_eq!(contents(&played), contents(&recorded), "instrument {index}");
+    }
+}
+
+/// The same tape gives the same bytes, at any speed.
+#[test]
+fn two_replays_of_a_tape_are_equal() {
+    let desk = recorded("tape-twice");
+    let outputs = |name: &str, speed: &str| {
+        let files = ["books", "orders", "tops", "quotes.csv", "trades.jsonl"];
+        let arguments = files.map(|file| {
+            let option = file.split('.').next().expect("a name");
+            format!("--{option} {name}-{file}")
+        });
+        desk.run(&format!(
+            "replay --journal tape --quiet --speed {speed} {}",
+            arguments.join(" ")
+        ))
+        .done();
+        files.map(|file| desk.read(&format!("{name}-{file}")))
+    };
+    assert_eq!(outputs("first", "max"), outputs("second", "5"));
+}
+
+#[test]
+fn wrong_arguments_and_tapes_are_refused_in_one_line() {
+    let desk = Desk::bare("tape-refused");
+    desk.write("empty", "");
+    std::fs::create_dir(desk.path("folder")).expect("our folder");
+    for path in ["missing", "empty", "folder"] {
+        let words = ["no segment of a tape", "0000000001.tlj"];
+        desk.run(&format!("replay --journal {path}"))
+            .refused(1, &words);
+    }
+    let both = "replay --journal folder --pcap session.pcap";
+    desk.run(both)
+        .refused(2, &["--pcap is for captures", "leave out --pcap"]);
+    desk.run("record --journal tape").refused(2, &["BUS"]);
+    desk.run("record lab").refused(2, &["--journal"]);
+    desk.run("record lab --journal empty/tape --seconds 1")
+        .refused(1, &["empty/tape"]);
+}
+
+/// A tape is written by one recorder, and a damaged one by none.
+#[test]
+fn a_tape_in_use_or_damaged_is_not_continued() {
+    let desk = recorded("tape-in-use");
+    let path = desk.path("tape/0000000001.tlj");
+    let sound = std::fs::read(&path).expect("a segment");
+    let mut damaged = sound.clone();
+    damaged[5_000] ^= 1;
+    std::fs::write(&path, damaged).expect("room");
+    let files = std::fs::read_dir(desk.path("tape"))
+        .expect("the tape")
+        .count();
+    let words = ["is damaged", "journal verify"];
+    desk.run("record lab --journal tape --seconds 1")
+        .refused(1, &words);
+    desk.run("replay --journal tape").refused(1, &words);
+    let left = std::fs::read_dir(desk.path("tape"))
+        .expect("the tape")
+        .count();
+    assert_eq!(left, files, "nothing is written");
+    std::fs::write(&path, sound).expect("room");
+    let mut first =
+        desk.start_with_input("record lab --journal tape --segment-mb 16 --until-eof --name first");
+    first.wait_for_line("record_started bus=lab");
+    desk.run("record lab --journal tape --name second --seconds 1")
+        .refused(1, &["writes this journal"]);
+    first.close();
+    assert!(first.wait().success(), "{}", first.err());
+}
+
+/// A full disk stops the recorder alone, and the tape goes on when there is space.
+#[test]
+fn a_full_disk_is_said_and_survived() {
+    let desk = Desk::new("tape-full");
+    let limited = |bytes: u64| {
+        let mut command = std::process::Command::new("prlimit");
+        command
+            .arg(format!("--fsize={bytes}"))
+            .arg(super::program("record"));
+        command
+    };
+    let mut command = limited(20 << 20);
+    command
+        .args("record lab --journal tape --segment-mb 32 --seconds 2".split(' '))
+        .current_dir(&desk.folder)
+        .env("TOUCHLINE_DIR", desk.path("buses"));
+    let output = command.output().expect("prlimit of util-linux");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("File too large") && said.lines().count() <= 2,
+        "{said}"
+    );
+    // With space the same directory is a tape.
+    let mut recorder = recorder(&desk, "");
+    desk.publish("").done();
+    until("the recorder has joined", || {
+        recorder.err().contains("record_started")
+    });
+    recorder.close();
+    assert!(recorder.wait().success(), "{}", recorder.err());
+}
