@@ -19,7 +19,7 @@ use rows::Rows;
 use scratch::Scratch;
 use touchline_shm::{Process, broadcast};
 use touchline_types::native::{Body, Flags, Message, TopOfBook};
-use touchline_types::{OrdersUpdate, State, Timestamps, Update};
+use touchline_types::{Instrument, OrdersUpdate, State, Timestamps, Update, Validity};
 use verdict::Verdict;
 
 /// Subscription to a bus, read by [`poll`](Subscriber::poll) or [`drain`](Subscriber::drain).
@@ -331,11 +331,7 @@ impl Subscriber {
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
         // Taken before the message is handed out: the latency excludes the reader's own work.
         let consumed = match &mut settings.reader_stats {
-            Some(reader_stats) if batch_end => Some(reader_stats.consumed(&message.timestamps())),
-            Some(reader_stats) => {
-                reader_stats.message();
-                None
-            }
+            Some(reader_stats) => reader_stats.taken(&message, batch_end),
             None => None,
         };
         let mut give = |update, bytes| Step::Given(take(received(frame, &message, update, bytes)));
@@ -352,38 +348,17 @@ impl Subscriber {
                 match (&message.body, decoder.update(&message, room)) {
                     (Body::TopOfBook(_), _) if Join::passes_top(&message) => Step::Passed,
                     (Body::TopOfBook(top), _) => {
-                        let sequence = frame.sequence;
-                        let timestamps = message.timestamps();
-                        Step::Given(take(Item::Top {
-                            sequence,
-                            timestamps,
-                            top: *top,
-                            is_image: false,
-                            bytes: Some(bytes),
-                        }))
+                        Step::Given(take(top_received(frame, &message, *top, bytes)))
                     }
                     (_, Ok(Some(update))) => give(update, Some(bytes)),
                     (_, Ok(None)) if settings.undecoded => {
                         Step::Given(take(Item::Undecoded(bytes)))
                     }
                     (_, Ok(None)) => Step::Passed,
-                    // The start of a long update was before ours, or it exceeds our limits: its
-                    // book is unknown until it arrives as a whole.
-                    (Body::OrderUpdate(_) | Body::OrdersSnapshot(_), Err(_)) => {
-                        let orders = message.instrument().map(|instrument| OrdersUpdate {
-                            instrument,
-                            validity: rows.forget_orders_of(instrument),
-                            changes: &[],
-                        });
-                        orders.map_or(Step::Passed, |orders| give(Update::Orders(orders), None))
-                    }
-                    (_, Err(_)) => {
-                        let state = message.instrument().map(|instrument| State {
-                            instrument,
-                            validity: rows.forget_book_of(instrument),
-                        });
-                        state.map_or(Step::Passed, |state| give(Update::State(state), None))
-                    }
+                    (_, Err(_)) => match forget(rows, &message) {
+                        Some(update) => give(update, None),
+                        None => Step::Passed,
+                    },
                 }
             }
             Verdict::Skip => Step::Passed,
@@ -392,21 +367,8 @@ impl Subscriber {
                 Step::Passed
             }
             Verdict::Image(instrument) => self.image_instead(instrument, batch_end, take),
-            Verdict::BookState(instrument, validity) => {
-                let state = State {
-                    instrument,
-                    validity,
-                };
-                give(Update::State(state), None)
-            }
-            Verdict::OrdersState(instrument, validity) => {
-                let orders = OrdersUpdate {
-                    instrument,
-                    validity,
-                    changes: &[],
-                };
-                give(Update::Orders(orders), None)
-            }
+            Verdict::BookState(of, validity) => give(book_state(of, validity), None),
+            Verdict::OrdersState(of, validity) => give(orders_state(of, validity), None),
         };
         if let (Some(consumed), Some(reader_stats)) = (consumed, &mut self.settings.reader_stats) {
             reader_stats.batch(consumed, frame.end);
@@ -562,6 +524,53 @@ fn received<'a>(
         batch_end: message.flags().has(Flags::END_OF_BATCH),
         is_image: false,
         bytes,
+    })
+}
+
+/// The top of a book from the ring.
+#[inline]
+fn top_received<'a>(
+    frame: Frame,
+    message: &Message<'_>,
+    top: TopOfBook,
+    bytes: &'a [u8],
+) -> Item<'a> {
+    Item::Top {
+        sequence: frame.sequence,
+        timestamps: message.timestamps(),
+        top,
+        is_image: false,
+        bytes: Some(bytes),
+    }
+}
+
+/// Forgets the book of an update that cannot be read, until it arrives as a whole: the start of a long update was before ours, or it
+/// exceeds our limits.
+#[cold]
+fn forget(rows: &mut Rows, message: &Message<'_>) -> Option<Update<'static>> {
+    let instrument = message.instrument()?;
+    Some(match &message.body {
+        Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => {
+            orders_state(instrument, rows.forget_orders_of(instrument))
+        }
+        _ => book_state(instrument, rows.forget_book_of(instrument)),
+    })
+}
+
+#[inline]
+fn book_state(instrument: Instrument, validity: Validity) -> Update<'static> {
+    Update::State(State {
+        instrument,
+        validity,
+    })
+}
+
+#[inline]
+fn orders_state(instrument: Instrument, validity: Validity) -> Update<'static> {
+    Update::Orders(OrdersUpdate {
+        instrument,
+        validity,
+        changes: &[],
     })
 }
 

@@ -14,6 +14,7 @@ use crate::bus::{Error, Holder, Root};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_shm::segment::{self, Guest, GuestFile, Guests, WriterLock};
+use touchline_types::native::Message;
 use touchline_types::{CounterInfo, Timestamps};
 
 /// Maximum number of named readers of a bus.
@@ -241,6 +242,16 @@ impl ReaderStats {
     /// Counters.
     pub fn counters(&self) -> &ReaderCounters {
         &self.counters
+    }
+
+    /// A message is about to be handed out: returns its times if it is the last one of its batch, else counts it.
+    #[inline]
+    pub(crate) fn taken(&mut self, message: &Message<'_>, is_last: bool) -> Option<Consumed> {
+        if is_last {
+            return Some(self.consumed(&message.timestamps()));
+        }
+        self.message();
+        None
     }
 
     /// A message with these times is about to be handed out.
