@@ -193,7 +193,7 @@ fn every_log_line_is_valid_json() {
 fn under_journald_a_line_begins_with_its_priority() {
     let _together = crate::together();
     let processes = Processes::new("log-journal");
-    let exchange = exchange(&processes);
+    let mut exchange = exchange(&processes);
     let log = processes.path("journal");
     for is_ours in [true, false] {
         let file = std::fs::File::create(&log).expect("the session's folder");

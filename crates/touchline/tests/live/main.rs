@@ -19,6 +19,7 @@ mod log;
 mod matrix;
 mod namespaces;
 mod others;
+mod participants;
 mod pauses;
 mod processes;
 mod relay;

@@ -105,7 +105,7 @@ fn a_gateway_killed_at_its_start_leaves_no_program_attached() {
             drop(gateway_by(&processes, link));
             let whole = start.elapsed();
             for permille in [0; 12].map(|_| random.below(1_200) as u32) {
-                let gateway = start_gateway(&processes, link);
+                let mut gateway = start_gateway(&processes, link);
                 thread::sleep(whole * permille / 1_000);
                 let is_early = !gateway.said("err").contains("listening");
                 gateway.kill();

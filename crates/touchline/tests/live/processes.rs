@@ -185,7 +185,7 @@ impl Process {
     }
 
     /// Kills it, like `kill -9`.
-    pub fn kill(mut self) {
+    pub fn kill(&mut self) {
         self.child.kill();
     }
 

@@ -6,8 +6,8 @@
 //! exchange's book, in order. Memory and descriptors of each process must not grow.
 
 use crate::alone;
-use crate::expected_books::{equals, hash_of, judge, judge_states};
-use crate::matrix::{settled, subscriber};
+use crate::expected_books::{hash_of, judge_states};
+use crate::participants::{Participants, SUBSCRIBERS, exchange};
 use crate::pauses::{live_books, nothing_says_that_all_is_well};
 use crate::processes::{Place, Process, Processes};
 use crate::resources::{SAMPLES_MIN, Watch};
@@ -15,7 +15,7 @@ use crate::soak::seconds;
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
-use touchline_lab::random::{Random, seeds};
+use touchline_lab::random::seeds;
 
 /// A gateway without a heartbeat for this time is stalled: two heartbeats of 100 ms.
 const STALLED_AFTER: Duration = Duration::from_millis(200);
@@ -36,9 +36,6 @@ const LONG_MS: i64 =
 /// are partly lost themselves.
 const WHOLE_MAX: Duration = Duration::from_secs(15);
 
-/// Number of concurrent subscribers.
-const SUBSCRIBERS: usize = 3;
-
 #[test]
 fn stopped_processes_recover_and_no_wrong_book_is_live() {
     let _alone = alone();
@@ -51,7 +48,7 @@ fn stopped_processes_recover_and_no_wrong_book_is_live() {
         while turns < SAMPLES_MIN || start.elapsed() < Duration::from_secs(seconds(9)) {
             let kind = match turns {
                 0..3 => (seed as usize + turns) % 3,
-                _ => session.random.index(3),
+                _ => session.all.random.index(3),
             };
             session.turn(kind);
             turns += 1;
@@ -62,14 +59,7 @@ fn stopped_processes_recover_and_no_wrong_book_is_live() {
 
 /// The processes, and their observed books.
 struct Session<'a> {
-    processes: &'a Processes,
-    seed: u64,
-    random: Random,
-    exchange: Process,
-    gateway: Process,
-    subscribers: Vec<Process>,
-    /// Files of the order books that ended subscribers showed as live.
-    order_states: Vec<String>,
+    all: Participants<'a>,
     /// Books shown as live by the last-value tables: venue id and hash, in order.
     shown: Vec<(i32, u64)>,
     watch: Watch,
@@ -84,17 +74,16 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn start(processes: &'a Processes, seed: u64) -> Session<'a> {
-        let exchange = exchange(processes, seed);
-        let gateway = gateway(processes);
-        let subscribers = (0..SUBSCRIBERS).map(|number| subscriber(processes, number));
+        let options = format!("--seed {seed} --events-per-second 600");
+        let faults = [
+            "drop ab 0.01",
+            "both 0.0002 4",
+            "reorder ab 0.02 4",
+            "corrupt ab 0.002",
+        ];
+        let exchange = exchange(processes, "exchange", &options, "truth", faults);
         let mut session = Session {
-            processes,
-            seed,
-            random: Random::from_seed(seed),
-            exchange,
-            gateway,
-            subscribers: subscribers.collect(),
-            order_states: Vec::new(),
+            all: Participants::start(processes, seed, exchange, gateway(processes)),
             shown: Vec::new(),
             watch: Watch::default(),
             stops: [0; 3],
@@ -108,7 +97,7 @@ impl<'a> Session<'a> {
 
     /// Stops a process for a while; afterwards every book recovers.
     fn turn(&mut self, kind: usize) {
-        thread::sleep(Duration::from_millis(self.random.below(300)));
+        thread::sleep(Duration::from_millis(self.all.random.below(300)));
         self.stops[kind] += 1;
         match kind {
             0 => self.stop_exchange(),
@@ -121,30 +110,30 @@ impl<'a> Session<'a> {
     }
 
     fn stop_exchange(&mut self) {
-        let is_short = self.stops[0] > 1 && self.random.chance(0.5);
+        let is_short = self.stops[0] > 1 && self.all.random.chance(0.5);
         let pause_ms = match is_short {
-            true => self.random.between(20, 900),
-            false => self.random.between(LONG_MS, LONG_MS + 1_000),
+            true => self.all.random.between(20, 900),
+            false => self.all.random.between(LONG_MS, LONG_MS + 1_000),
         };
-        self.exchange.signal("STOP");
+        self.all.exchange.signal("STOP");
         thread::sleep(Duration::from_millis(pause_ms as u64));
         if !is_short {
             self.nobody_has_a_live_book(0);
         }
-        self.exchange.signal("CONT");
+        self.all.exchange.signal("CONT");
     }
 
     fn stop_gateway(&mut self) {
-        let pause_ms = self.random.between(20, 1_500) as u64;
+        let pause_ms = self.all.random.between(20, 1_500) as u64;
         let pause = Duration::from_millis(pause_ms);
-        self.gateway.signal("STOP");
+        self.all.gateway.signal("STOP");
         // The first one is long enough.
         thread::sleep(pause.max((STALLED_AFTER + MARGIN) * u32::from(self.stops[1] == 1)));
         if self.stops[1] == 1 || pause >= STALLED_AFTER + MARGIN {
             self.nobody_has_a_live_book(1);
-            nothing_says_that_all_is_well(self.processes, &format!("seed {}", self.seed));
+            nothing_says_that_all_is_well(self.all.processes, &format!("seed {}", self.all.seed));
         }
-        self.gateway.signal("CONT");
+        self.all.gateway.signal("CONT");
     }
 
     /// Stops the subscriber, which may be overrun; no process waits for it.
@@ -153,23 +142,23 @@ impl<'a> Session<'a> {
         let (number, pause_ms) = match self.stops[2] {
             1 => (SUBSCRIBERS - 1, 2_000),
             _ => (
-                self.random.index(SUBSCRIBERS),
-                self.random.between(20, 2_000) as u64,
+                self.all.random.index(SUBSCRIBERS),
+                self.all.random.between(20, 2_000) as u64,
             ),
         };
         let pause = Duration::from_millis(pause_ms);
         let messages = |session: &Session<'_>| session.counters_file()["messages"].as_u64();
-        self.subscribers[number].signal("STOP");
+        self.all.subscribers[number].signal("STOP");
         let before = messages(self);
         thread::sleep(pause);
         // Published messages reach the other subscribers: an exchange of this rate is never quiet
         // for that long.
         if pause > Duration::from_secs(1) {
-            let seed = self.seed;
+            let seed = self.all.seed;
             assert!(messages(self) > before, "seed {seed}: the gateway waits");
             self.looks[2] += 1;
         }
-        self.subscribers[number].signal("CONT");
+        self.all.subscribers[number].signal("CONT");
     }
 
     /// Neither in the last-value tables nor at a subscriber that keeps books, which ends and is
@@ -177,44 +166,36 @@ impl<'a> Session<'a> {
     fn nobody_has_a_live_book(&mut self, kind: usize) {
         let what = format!(
             "seed {}: {} is stopped",
-            self.seed,
+            self.all.seed,
             ["exchange", "gateway"][kind]
         );
         assert!(
-            live_books(self.processes).is_empty(),
+            live_books(self.all.processes).is_empty(),
             "{what}: live in images"
         );
         assert_eq!(self.counters_file()["counters"]["ready"], 0, "{what}");
         assert_eq!(self.counters_file()["counters"]["books_live"], 0, "{what}");
         // The last one lives to the end, for its memory.
-        let number = self.random.index(SUBSCRIBERS - 1);
-        self.subscribers.remove(number).close();
+        let number = self.all.random.index(SUBSCRIBERS - 1);
+        self.all.subscribers.remove(number).close();
         for rows in ["books", "orders"] {
-            let rows = self.processes.read(&format!("s{number}-{rows}.jsonl"));
+            let rows = self.all.processes.read(&format!("s{number}-{rows}.jsonl"));
             assert!(!rows.is_empty(), "{what}: s{number} had nothing");
             assert!(
                 !rows.contains("\"state\":\"live\""),
                 "{what}: s{number}: {rows}"
             );
         }
-        self.keep_order_states(number);
-        self.subscribers
-            .insert(number, subscriber(self.processes, number));
+        self.all.keep_order_states(number);
+        self.all.replace(number);
         self.looks[kind] += 1;
-    }
-
-    fn keep_order_states(&mut self, number: usize) {
-        let kept = format!("kept-{}.orders", self.order_states.len());
-        let from = self.processes.path(&format!("s{number}.orders"));
-        std::fs::rename(from, self.processes.path(&kept)).expect("it ended well");
-        self.order_states.push(kept);
     }
 
     /// Checks every book until all are live, and records the live ones. Returns the time taken.
     fn until_whole(&mut self, stopped: &str) -> Duration {
         let start = Instant::now();
         loop {
-            for (id, book) in live_books(self.processes) {
+            for (id, book) in live_books(self.all.processes) {
                 self.shown.push((id as i32, hash_of(&book)));
             }
             let counters_file = self.counters_file();
@@ -222,8 +203,8 @@ impl<'a> Session<'a> {
                 self.overrun = self.overrun.max(laps_of_the_last(&counters_file));
                 return start.elapsed();
             }
-            self.all_run();
-            let (seed, wait) = (self.seed, start.elapsed());
+            self.all.all_run();
+            let (seed, wait) = (self.all.seed, start.elapsed());
             assert!(
                 wait < WHOLE_MAX,
                 "seed {seed}: not whole {wait:?} after {stopped} went on: {counters_file:#}"
@@ -233,54 +214,25 @@ impl<'a> Session<'a> {
     }
 
     fn counters_file(&self) -> Value {
-        let counters_file = self.processes.run("stat live --json").stdout;
+        let counters_file = self.all.processes.run("stat live --json").stdout;
         serde_json::from_slice(&counters_file).unwrap_or_default()
     }
 
     fn sample(&mut self) {
-        self.watch.note("exchange", self.exchange.id());
-        self.watch.note("gateway", self.gateway.id());
-        for (number, subscriber) in self.subscribers.iter().enumerate() {
+        self.watch.note("exchange", self.all.exchange.id());
+        self.watch.note("gateway", self.all.gateway.id());
+        for (number, subscriber) in self.all.subscribers.iter().enumerate() {
             self.watch.note(&format!("s{number}"), subscriber.id());
         }
     }
 
-    fn all_run(&mut self) {
-        let seed = self.seed;
-        let actors = [&mut self.exchange, &mut self.gateway].into_iter();
-        for process in actors.chain(&mut self.subscribers) {
-            assert!(
-                process.runs(),
-                "seed {seed}: ended: {}",
-                process.said("err")
-            );
-        }
-    }
-
     fn end(mut self) {
-        let (processes, seed) = (self.processes, self.seed);
-        self.all_run();
-        settled(processes, &mut self.exchange);
-        self.exchange.tell("quit");
-        self.exchange.ends_well();
-        self.subscribers.drain(..).for_each(Process::close);
-        self.gateway.close();
-        let mut right = [0; 3];
-        for number in 0..SUBSCRIBERS {
-            equals(processes, &format!("s{number}"), &format!("seed {seed}"));
-            let verdict = judge(processes, "truth.log", &format!("s{number}.out"));
-            assert_eq!(verdict.wrong, 0, "seed {seed}: s{number}: {verdict:?}");
-            right[0] += verdict.right;
-            self.order_states.push(format!("s{number}.orders"));
-        }
-        for states in &self.order_states {
-            let verdict = judge(processes, "truth.orders", states);
-            assert_eq!(verdict.wrong, 0, "seed {seed}: {states}: {verdict:?}");
-            right[1] += verdict.right;
-        }
+        self.all.all_run();
+        let (processes, seed) = (self.all.processes, self.all.seed);
+        let [books, orders] = self.all.end(|| {});
         let verdict = judge_states(processes, "truth.log", self.shown.into_iter());
         assert_eq!(verdict.wrong, 0, "seed {seed}: images: {verdict:?}");
-        right[2] = verdict.right;
+        let right = [books, orders, verdict.right];
         let ([exchanges, gateways, subscribers], overrun) = (self.stops, self.overrun);
         println!(
             "seed {seed}: stopped: exchange {exchanges}, gateway {gateways}, subscribers {subscribers} times, of which \
@@ -330,25 +282,6 @@ fn is_whole(counters_file: &Value) -> bool {
         && counter("ready") == 1
         && counter("books_live") == known
         && counter("order_books_live") == known
-}
-
-fn exchange(processes: &Processes, seed: u64) -> Process {
-    let line = format!(
-        "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
-         --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
-         --truth-order-log @/truth.orders",
-        processes.groups()
-    );
-    let faults = [
-        "drop ab 0.01",
-        "both 0.0002 4",
-        "reorder ab 0.02 4",
-        "corrupt ab 0.002",
-    ];
-    let more: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).collect();
-    let mut exchange = processes.start(Place::Exchange, "exchange", &line, &more);
-    exchange.wait_for("sending");
-    exchange
 }
 
 /// Its ring is so small that it wraps while processes warm up, and a stopped subscriber may be overrun.
