@@ -36,6 +36,7 @@ mod make;
 mod mark;
 #[cfg(test)]
 mod model;
+mod oldest;
 mod reader;
 pub mod records;
 pub mod replica;
@@ -55,6 +56,7 @@ pub use follow::Follow;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
 pub use lock::{Writer, writer};
+pub use oldest::{OldSegment, bytes_of_segments, remove_oldest};
 pub use reader::{
     Entry, Repair, Report, is_journal, read, read_from, read_segments, repair, verify,
 };

@@ -15,6 +15,5 @@ touchline_types::counters! {
         record_buses: "buses now" = "Buses that are recorded.",
         record_disk_errno: "errno now" = "Error of the system with which the next segment was refused, as 28 for a full disk; 0: it is there.",
         record_segments_removed: "segments" = "Segments removed by the limits of size and age.",
-        record_segments_compressed: "segments" = "Segments replaced by a compressed file.",
     }
 }

@@ -19,6 +19,7 @@ mod messages;
 mod publication;
 mod reader;
 mod recorder;
+mod retention;
 pub mod run;
 mod state_bodies;
 
@@ -28,3 +29,4 @@ pub use messages::{Messages, MessagesMut};
 pub use publication::Publication;
 pub use reader::{Error, Reader, Taped};
 pub use recorder::{Counts, Now, Recorder, Settings};
+pub use retention::Retention;

@@ -4,6 +4,7 @@ use crate::counters::RecorderCounters;
 use crate::last_run::LastRun;
 use crate::publication::Publication;
 use crate::recorder::{Now, Recorder, Settings};
+use crate::retention::Retention;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use touchline_journal::{Journal, Options, Refused, WriterLock};
@@ -22,6 +23,8 @@ const MESSAGES_MAX: usize = 1_024;
 const TRY_NS: u64 = 250_000_000;
 const SHOW_NS: u64 = 100_000_000;
 const TICK_NS: u64 = 1_000_000_000;
+/// Interval of looks for old segments.
+const RETAIN_NS: u64 = 60_000_000_000;
 /// Longest time that a message waits for further ones of its record.
 const FLUSH_NS: u64 = 1_000_000;
 
@@ -42,6 +45,8 @@ pub struct RunSettings {
     pub journal: Options,
     /// Records.
     pub recorder: Settings,
+    /// Limits of the tape.
+    pub retention: Retention,
 }
 
 /// Why a recorder ends.
@@ -101,6 +106,11 @@ pub enum RunEvent {
         /// Whether it works.
         is_live: bool,
     },
+    /// The oldest segments cannot be removed.
+    NotRemoved {
+        /// Reason.
+        reason: String,
+    },
     /// The journal takes no record: the disk is behind or full; or it takes them again.
     Disk {
         /// Whether it takes records.
@@ -126,6 +136,7 @@ pub struct Recording {
     next_flush_ns: u64,
     blocked_since_ns: Option<u64>,
     is_disk_told: bool,
+    retained_segment: u64,
     _tail: WriterLock,
 }
 
@@ -178,6 +189,7 @@ impl Recording {
             next_flush_ns: 0,
             blocked_since_ns: None,
             is_disk_told: false,
+            retained_segment: 0,
             _tail: tail,
             settings,
         })
@@ -242,6 +254,7 @@ impl Recording {
         if at_ns >= self.next_tick_ns {
             self.next_tick_ns = at_ns + TICK_NS;
             self.recorder.tick(now)?;
+            self.retain(now);
         }
         self.look_at_disk(at_ns);
         if at_ns >= self.next_show_ns {
@@ -329,6 +342,25 @@ impl Recording {
             }
         }
         Ok(done)
+    }
+
+    /// Applies the limits of the tape after each new segment, and each minute for its age.
+    fn retain(&mut self, now: Now) {
+        let place = self.recorder.journal().segment() ^ (now.wall_ns / RETAIN_NS) << 32;
+        if std::mem::replace(&mut self.retained_segment, place) == place {
+            return;
+        }
+        let RunSettings {
+            directory,
+            retention,
+            ..
+        } = &self.settings;
+        match retention.apply(directory, now.wall_ns) {
+            Ok(removed) => self.counters.record_segments_removed += removed,
+            Err(error) => self.events.push_back(RunEvent::NotRemoved {
+                reason: error.to_string(),
+            }),
+        }
     }
 
     /// Notices a journal that takes no record for a second.

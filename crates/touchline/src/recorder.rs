@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_journal::Options;
 use touchline_tape::run::{Recording, RunError, RunEvent, RunSettings};
-use touchline_tape::{RecorderCounters, Settings};
+use touchline_tape::{RecorderCounters, Retention, Settings};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Record buses on a tape: every message, each loss as a gap, and the books at the start of each segment.
@@ -37,6 +37,12 @@ pub struct Arguments {
     /// Longest time of a segment, seconds. Default: a segment ends when it is full.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     segment_s: Option<u64>,
+    /// Remove the oldest segments while all take more space than this, GiB.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    keep_gb: Option<u64>,
+    /// Remove segments whose last record is older than this, hours.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    keep_hours: Option<u64>,
     /// Directory of the buses. Default: /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
@@ -59,6 +65,7 @@ Exit status:
   1  the run failed: the disk cannot be written, another process writes the tape, or it is damaged
   2  bad arguments";
 
+const HOUR_NS: u64 = 3_600_000_000_000;
 /// Time between two looks for a request to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -88,6 +95,10 @@ impl Arguments {
             recorder: Settings {
                 segment_ns_max: self.segment_s.map(|seconds| seconds * 1_000_000_000),
                 ..Settings::default()
+            },
+            retention: Retention {
+                bytes_max: self.keep_gb.map(|gb| gb << 30),
+                age_ns_max: self.keep_hours.map(|hours| hours * HOUR_NS),
             },
             name,
         }
@@ -149,6 +160,10 @@ fn report(directory: &Path, what: RunEvent, log: &mut Log) {
                 false => &event::RECORD_SOURCE_DOWN,
             },
             vec![("bus", bus.into())],
+        ),
+        RunEvent::NotRemoved { reason } => (
+            &event::RECORD_NOT_REMOVED,
+            vec![journal, ("reason", reason.into())],
         ),
         RunEvent::Disk { takes: true, .. } => (&event::RECORD_DISK_BACK, vec![journal]),
         RunEvent::Disk {

@@ -71,7 +71,12 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-fx",
         2,
-        &["touchline-types", "touchline-wire", "touchline-settings", "touchline-fx-events"],
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-settings",
+            "touchline-fx-events",
+        ],
     ),
     package(
         "touchline-transport",

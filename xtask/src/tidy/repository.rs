@@ -5,7 +5,8 @@ use crate::command::{cargo, must};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::{
-    collections::{BTreeMap, BTreeSet}, fs,
+    collections::{BTreeMap, BTreeSet},
+    fs,
     path::Path,
     sync::OnceLock,
 };

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use touchline_journal::{Options, Verdict, verify};
 use touchline_lab::market::values::Market;
-use touchline_tape::Settings;
 use touchline_tape::run::{Recording, RunEvent, RunSettings};
+use touchline_tape::{Retention, Settings};
 use touchline_testing::random::{Random, amount};
 use touchline_testing::{Process, with_role};
 use touchline_transport::shm::{CountersView, Publisher, Root};
@@ -34,6 +34,7 @@ fn settings(folder: &Path) -> RunSettings {
             ..Options::recording("tape")
         },
         recorder: Settings::default(),
+        retention: Retention::default(),
     }
 }
 

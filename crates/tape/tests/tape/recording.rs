@@ -1,7 +1,7 @@
 //! What is recorded is read again: every message once, in order, and the same books.
 
 use crate::world::{World, assert_equal};
-use touchline_tape::Settings;
+use touchline_tape::{Retention, Settings};
 use touchline_transport::SubscriptionEvent;
 
 #[test]
@@ -148,6 +148,43 @@ fn a_segment_ends_by_its_age() {
         let played = world.played_from(segment);
         assert_equal(&played.books, &live, &format!("from segment {segment}"));
     }
+}
+
+/// The oldest segments go, what is left is read alone, and a holder keeps its part.
+#[test]
+fn a_limit_of_size_removes_the_oldest_segments() {
+    let mut world = World::new(13);
+    world.publish();
+    world.record();
+    for _ in 0..60 {
+        world.events(100);
+        world.take_all();
+    }
+    let live = world.joined();
+    world.close();
+    let tape = world.tape();
+    let last = world.segments();
+    let limit = |bytes| Retention {
+        bytes_max: Some(bytes),
+        age_ns_max: None,
+    };
+    let all = touchline_journal::bytes_of_segments(&tape).expect("a tape");
+    assert_eq!(limit(all).apply(&tape, 0).expect("a tape"), 0);
+    std::fs::create_dir(tape.join("holders")).expect("our folder");
+    let hold = |position: u64| {
+        let holder = tape.join("holders/export");
+        std::fs::write(holder, position.to_le_bytes()).expect("our folder");
+    };
+    hold(0);
+    assert_eq!(limit(0).apply(&tape, 0).expect("a tape"), 0, "it is held");
+    hold(u64::MAX);
+    let removed = limit(all / 2).apply(&tape, 0).expect("a tape");
+    assert!((1..last).contains(&removed), "{removed} of {last}");
+    assert!(touchline_journal::bytes_of_segments(&tape).expect("a tape") <= all / 2);
+    assert_equal(&world.played().books, &live, "the segments that are left");
+    assert_eq!(world.segments(), last, "the tape is clean");
+    limit(0).apply(&tape, 0).expect("a tape");
+    assert_equal(&world.played().books, &live, "the newest three segments");
 }
 
 /// Books of a publisher that has ended are not live, for a reader of the tape as for one of the bus.

@@ -411,6 +411,9 @@ events! {
     RECORD_DISK_BACK = Info Each "record_disk_back" [journal]
         "the tape takes records again"
         "nothing";
+    RECORD_NOT_REMOVED = Warn Limited "record_not_removed" [journal reason]
+        "segments over keep_gb or keep_hours cannot be removed; the recorder goes on"
+        "follow reason";
     RECORD_STOPPED = Info Each "record_stopped" [messages gaps lost]
         "the recorder ends on request; the end of the tape is on the disk"
         "nothing";
