@@ -35,7 +35,12 @@ fn run(bytes: &[u8]) {
                 "printed, it says something else"
             );
         }
-        Err(error) => file.assert_helpful(&error),
+        Err(mistakes) => {
+            let place = file.0.display().to_string();
+            assert!(mistakes.to_string().starts_with(&place), "{mistakes}");
+            let mut list = mistakes.list().iter();
+            assert!(list.len() > 0 && list.all(|mistake| !mistake.what.is_empty()));
+        }
     }
 }
 
