@@ -45,6 +45,18 @@ pub(super) fn line(out: &mut String, labels: &Labels, (bank, pair): (Bank, Pair)
     );
     rejects(out, score);
     put!(out, ",\"unknown\":{}", score.unknown);
+    holds(out, score);
+    let (improved, equal, improve_ticks) = (score.improved, score.equal, score.improve_ticks);
+    put!(
+        out,
+        ",\"improved\":{improved},\"equal\":{equal},\"improve_ticks\":{improve_ticks}"
+    );
+    moves(out, score, tick);
+    put!(out, ",\"penalty\":{}}}", score.penalty);
+}
+
+/// How long banks took to answer.
+fn holds(out: &mut String, score: &Score) {
     for (key, hold_ns) in [
         ("p50", score.holds.p50_ns),
         ("p90", score.holds.p90_ns),
@@ -56,11 +68,10 @@ pub(super) fn line(out: &mut String, labels: &Labels, (bank, pair): (Bank, Pair)
             None => out.push_str("null"),
         }
     }
-    let (improved, equal, improve_ticks) = (score.improved, score.equal, score.improve_ticks);
-    put!(
-        out,
-        ",\"improved\":{improved},\"equal\":{equal},\"improve_ticks\":{improve_ticks}"
-    );
+}
+
+/// How the market moved during an answer, and after a fill.
+fn moves(out: &mut String, score: &Score, tick: i64) {
     for (key, moved) in [
         ("filled", &score.moved_filled),
         ("rejected", &score.moved_rejected),
@@ -75,7 +86,7 @@ pub(super) fn line(out: &mut String, labels: &Labels, (bank, pair): (Bank, Pair)
         mean(out, marked, tick);
         out.push(']');
     }
-    put!(out, "],\"penalty\":{}}}", score.penalty);
+    out.push(']');
 }
 
 fn rejects(out: &mut String, score: &Score) {

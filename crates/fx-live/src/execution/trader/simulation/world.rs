@@ -339,25 +339,14 @@ impl World {
         }
         let machine = &mut *self.machine.borrow_mut();
         if !self.is_sound {
-            let random = &mut self.random;
-            let death = random.chance(0.3).then(|| 1 + random.index(60));
-            let failed_sync = random.chance(0.05).then(|| 1 + random.index(40));
-            machine.journal.arm(death, failed_sync);
-            let calls = match self.is_failure_open && random.chance(0.6) {
-                true => 30,
-                false => 400,
-            };
-            machine.arm(random.chance(0.7).then(|| 1 + random.below(calls)));
+            arm_start(machine, &mut self.random, self.is_failure_open);
         }
         let report = match machine.journal.start(machine.wall_ns()) {
             Ok(report) => report,
-            Err(_) if machine.is_dead() => {
-                self.start_ns = self.now_ns + MS;
-                machine.journal.kill();
-                return Ok(());
-            }
-            Err(touchline_journal::Error::Io { .. }) => {
-                // A sync failed in it.
+            // The process died in it, or a sync failed.
+            Err(error)
+                if machine.is_dead() || matches!(error, touchline_journal::Error::Io { .. }) =>
+            {
                 self.start_ns = self.now_ns + MS;
                 machine.journal.kill();
                 return Ok(());
@@ -588,4 +577,16 @@ fn watch(machine: &Rc<RefCell<Machine>>, core: &Engine) {
         (machine.watch.is_killed, machine.watch.is_killing) =
             (core.engine.trading().is_killed(), false);
     }
+}
+
+/// The process of a start dies, or its journal fails, after some calls.
+fn arm_start(machine: &mut Machine, random: &mut Random, is_failure_open: bool) {
+    let death = random.chance(0.3).then(|| 1 + random.index(60));
+    let failed_sync = random.chance(0.05).then(|| 1 + random.index(40));
+    machine.journal.arm(death, failed_sync);
+    let calls = match is_failure_open && random.chance(0.6) {
+        true => 30,
+        false => 400,
+    };
+    machine.arm(random.chance(0.7).then(|| 1 + random.below(calls)));
 }
