@@ -128,7 +128,10 @@ impl<'de> Deserializer<'de> for Node<'_> {
                 Err(_) => Err(Error::custom(format_args!("{number} is not a number"))),
             },
             DeValue::Boolean(is) => visitor.visit_bool(*is),
-            DeValue::Datetime(_) => Err(Error::invalid_type(unexpected(self.value), &visitor)),
+            DeValue::Datetime(_) => {
+                let found = Unexpected::Other("a date or time");
+                Err(Error::invalid_type(found, &visitor))
+            }
             DeValue::Array(items) => {
                 let items = items.iter().enumerate();
                 let items = items.filter_map(|(at, item)| self.below(&at.to_string(), item));
@@ -137,7 +140,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
                 read.and_then(|value| match items.0.count() {
                     0 => Ok(value),
                     rest => Err(Error::custom(format_args!(
-                        "the list has {rest} values too many"
+                        "the list is too long by {rest}"
                     ))),
                 })
             }
@@ -194,11 +197,11 @@ impl<'de> Deserializer<'de> for Node<'_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let read = match self.value.get_ref() {
-            DeValue::String(text) => visitor.visit_enum(StrDeserializer::new(text)),
-            _ => Err(Error::invalid_type(unexpected(self.value), &"a string")),
+        let DeValue::String(text) = self.value.get_ref() else {
+            return self.deserialize_any(visitor);
         };
-        read.map_err(|error| error.at(&self.path, self.value.span()))
+        let read = visitor.visit_enum(StrDeserializer::new(text));
+        read.map_err(|error: Error| error.at(&self.path, self.value.span()))
     }
 
     forward_to_deserialize_any! {
@@ -275,24 +278,6 @@ fn integer<'de, V: Visitor<'de>>(number: &DeInteger<'_>, visitor: V) -> Result<V
             let expected = (&visitor as &dyn serde::de::Expected).to_string();
             Err(Problem::Type(found, expected).into())
         }
-    }
-}
-
-fn unexpected<'a>(value: &'a Spanned<DeValue<'_>>) -> Unexpected<'a> {
-    match value.get_ref() {
-        DeValue::String(text) => Unexpected::Str(text),
-        DeValue::Integer(number) => {
-            let value = i64::from_str_radix(number.as_str(), number.radix());
-            value.map_or(Unexpected::Other("a large number"), Unexpected::Signed)
-        }
-        DeValue::Float(number) => {
-            let value = number.as_str().parse();
-            value.map_or(Unexpected::Other("a number"), Unexpected::Float)
-        }
-        DeValue::Boolean(is) => Unexpected::Bool(*is),
-        DeValue::Datetime(_) => Unexpected::Other("a date or time"),
-        DeValue::Array(_) => Unexpected::Seq,
-        DeValue::Table(_) => Unexpected::Map,
     }
 }
 

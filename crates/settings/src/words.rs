@@ -311,6 +311,7 @@ fn expected_in_words(expected: &str) -> &str {
         "a sequence" => "a list in brackets",
         "a map" => "a table",
         _ if expected.starts_with("struct ") => "a table",
+        _ if expected.starts_with("enum ") => TEXT,
         "i64" | "i32" | "u64" | "u32" | "u16" | "u8" | "usize" => WHOLE_NUMBER,
         "f64" => "a number",
         other => other,

@@ -3,6 +3,7 @@
 use super::read;
 use crate::{Manual, Mistakes, number, within};
 use serde::Deserialize;
+use touchline_testing::random::{Random, seeds};
 
 const MANUAL: Manual<'static> = Manual::page("docs/page.md");
 
@@ -127,6 +128,10 @@ fn a_mistake_has_its_line_its_key_and_its_fix() {
             "line 2: `share` is a date or time, but must be a number; see docs/page.md",
         ),
         (
+            "name = \"a\"\ncpus = [1, 2, 3, 4]\n",
+            "line 2: `cpus`: the list is too long by 1; see docs/page.md",
+        ),
+        (
             "name = \"a\"\nkind = \"fats\"\n",
             "line 2: `kind` is \"fats\", but must be \"fast\" or \"slow\"; did you mean \"fast\"? What each means is in docs/page.md",
         ),
@@ -196,4 +201,57 @@ fn mistakes_begin_with_file_and_line() {
     );
     let none = Mistakes::default().in_file(std::path::Path::new("f.toml"));
     assert!(none.none_or(()).is_ok());
+}
+
+/// Damaged texts are accepted if `toml` accepts them, and otherwise refused with one short line for each mistake.
+#[test]
+fn damaged_texts_are_refused_if_toml_refuses_them() {
+    const WHOLE: &str = "name = \"a\"\ncount = 4\nshare = 0.5\ncpus = [1, 2, 3]\nkind = \"slow\"\npart.wait_ms = 1\n[[links]]\nto = \"b\"\n\
+                         ports = [1, 2]\n[[links]]\nto = \"c\"\n";
+    const PARTS: [&str; 17] = [
+        ", 7",
+        "\"",
+        "\n",
+        "=",
+        "[",
+        "]",
+        "{",
+        "}",
+        ".",
+        "-",
+        "0",
+        "a",
+        "name",
+        "links",
+        "[part]\n",
+        "[[links]]\n",
+        "2026-01-05",
+    ];
+    for seed in seeds(3_000) {
+        let mut random = Random::from_seed(seed);
+        let mut text = WHOLE.to_owned();
+        for _ in 0..=random.below(3) {
+            let start = random.index(text.len());
+            let end = (start + random.index(4)).min(text.len());
+            let part: &str = random.pick::<&str>(&PARTS);
+            text.replace_range(start..end, part);
+        }
+        let context = format!("SEED={seed}\n{text}");
+        let accepted = toml::from_str::<File>(&text).is_ok();
+        match read(&text, &MANUAL, Ok::<File, Mistakes>) {
+            Ok(_) => assert!(accepted, "{context}"),
+            Err(wrong) => {
+                // `toml` ignores the items behind the last one that a list may have.
+                let mut list = wrong.list().iter();
+                let is_stricter = list.all(|one| one.what.contains("the list is too long by "));
+                assert!(!accepted || is_stricter, "{context}\n{wrong}");
+                assert!(!wrong.list().is_empty(), "{context}");
+                for mistake in wrong.list() {
+                    let said = format!("{}; {}", mistake.what, mistake.fix);
+                    let is_short = said.len() < 1_200 && !said.contains(char::is_control);
+                    assert!(is_short, "{context}\n{said}");
+                }
+            }
+        }
+    }
 }

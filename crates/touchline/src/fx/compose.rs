@@ -58,9 +58,7 @@ const LOG_END: Duration = Duration::from_secs(2);
 /// Composes until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
-    let text = read_config(path)?;
-    let mut config =
-        Config::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(path)))?;
+    let mut config = read_config(path, Config::parse)?;
     if let Some(dir) = &arguments.dir {
         config.directory = Some(dir.clone());
     }

@@ -65,9 +65,7 @@ impl Source {
 
 /// Reads the configuration of an engine; relative paths begin at its folder.
 pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
-    let text = read_config(path)?;
-    let mut config =
-        Config::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(path)))?;
+    let mut config = read_config(path, Config::parse)?;
     if let Some(dir) = dir {
         config.run.directory = Some(dir.clone());
     }

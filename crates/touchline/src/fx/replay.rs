@@ -32,8 +32,7 @@ pub struct Arguments {
 /// Replays and writes the files.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.session.join("config.toml");
-    let text = read_config(&config)?;
-    let setup = Setup::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(&config)))?;
+    let setup = read_config(&config, Setup::parse)?;
     let session = arguments.session.join("session.txt");
     let file =
         touchline_net::input::open(&session).map_err(|error| unreadable(&session, &error))?;

@@ -14,9 +14,7 @@ use touchline_net::tls::Server;
 pub fn read(path: &Path) -> Result<Config, Failure> {
     let wrong =
         |what: &dyn std::fmt::Display| Failure::usage(format!("{}: {what}", path.display()));
-    let text = read_config(path)?;
-    let mut config =
-        Config::parse(&text).map_err(|mistakes| Failure::file(mistakes.in_file(path)))?;
+    let mut config = read_config(path, Config::parse)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     config.load_ticks(folder).map_err(Failure::usage)?;
     if let Some(tls) = &mut config.tls {
