@@ -10,6 +10,7 @@
 
 pub mod bus;
 mod client;
+pub mod composite;
 mod config;
 mod dealer;
 mod folder;

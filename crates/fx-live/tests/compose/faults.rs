@@ -2,17 +2,17 @@
 //! quote is published as live.
 
 mod gateway;
-mod reader;
 
 use gateway::{End, Gateway, Issues};
-use reader::Reader;
 use std::time::{Duration, Instant};
 use touchline_fx_live::compose::{Composer, Config};
 use touchline_lab::bank::bus::SPOT;
+use touchline_lab::bank::composite::Reader;
 use touchline_lab::random::{Random, at_once, seeds};
 use touchline_testing::Folder;
 use touchline_transport::boot_ns;
-use touchline_transport::shm::{Publisher, Root};
+use touchline_transport::shm::{Images, Publisher, Root};
+use touchline_types::{Instrument, Validity};
 
 const BANKS: usize = 3;
 const STEPS: usize = 40;
@@ -211,6 +211,29 @@ impl World {
         }
     }
 
+    /// Reads all messages. All live prices, with the bank if it is named; `None` if no price may be used.
+    fn read(&mut self) -> Option<Vec<(i64, Option<usize>)>> {
+        self.reader.read();
+        if !self.reader.is_live() {
+            return None;
+        }
+        let pair = self.reader.pair(Instrument(0));
+        let best = pair.iter().flat_map(|pair| &pair.best);
+        let named = best.map(|(price, bank)| {
+            let number = bank.as_str().trim_start_matches("LP").parse();
+            (price.0, Some(number.expect("the name of a bank")))
+        });
+        let mut shown: Vec<_> = named.collect();
+        let mut images = Images::open(&self.root, "fx").expect("the composite's bus");
+        let image = images.book(Instrument(0)).expect("a book");
+        let book = image.snapshot(Instrument(0));
+        if pair.is_some_and(|pair| pair.is_book_live) && book.validity == Validity::Live {
+            let levels = book.bids.iter().chain(book.asks);
+            shown.extend(levels.map(|level| (level.price.0, None)));
+        }
+        Some(shown)
+    }
+
     /// Quotes that a reader may use now, compared with the void ones.
     fn look(&mut self) -> Result<(), String> {
         // A reader may be slow, too.
@@ -218,7 +241,7 @@ impl World {
             return Ok(());
         }
         let at_ns = boot_ns();
-        let Some(shown) = self.reader.read(&self.root) else {
+        let Some(shown) = self.read() else {
             self.seen.doubted += 1;
             return Ok(());
         };
@@ -267,7 +290,7 @@ impl World {
             self.compose();
             self.look()
                 .unwrap_or_else(|void| panic!("SEED={seed} at the end: {void}"));
-            let shown = self.reader.read(&self.root).unwrap_or_default();
+            let shown = self.read().unwrap_or_default();
             let is_back = |bank| {
                 shown
                     .iter()

@@ -5,24 +5,20 @@
 //! loaded host. One check after the bound that finds a void quote fails the test. `KILLS` is the number of faults, `SEED`
 //! selects them.
 
-mod reader;
-
 use super::live::{composed, last, shown};
 use crate::command::demo::alone;
 use crate::command::{Desk, until};
-use reader::Reader;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::bank::Config;
+use touchline_lab::bank::composite::Reader;
 use touchline_lab::random::{Random, amount};
 use touchline_testing::{Process, free_ports};
 use touchline_transport::bus::Root;
 
 /// The banks of `touchline demo fx`.
 const BANKS: &str = include_str!("../../../../src/demo/fx/banks.toml");
-/// The composite's bus.
-const BUS: &str = "fx";
 const BANKS_LINE: &str =
     "sim bank --commands --until-eof --config banks.toml --write fx --ledger ledger.jsonl";
 const COMPOSE_LINE: &str = "fx compose --until-eof --config fx/compose.toml";
@@ -126,7 +122,7 @@ impl Processes {
         self.mend(fault, bank);
         until("the composite recovers", || {
             self.reader.read();
-            self.reader.shows_any()
+            self.reader.banks().next().is_some()
         });
         shown
     }
@@ -174,8 +170,11 @@ impl Processes {
             self.reader.read();
             let is_shown = match fault {
                 Fault::KillComposer | Fault::FreezeComposer => self.reader.is_live(),
-                Fault::KillBanks | Fault::FreezeBanks => self.reader.shows_any(),
-                _ => self.reader.shows(&self.names[bank]),
+                Fault::KillBanks | Fault::FreezeBanks => self.reader.banks().next().is_some(),
+                _ => {
+                    let name = &self.names[bank];
+                    self.reader.banks().any(|shown| shown.as_str() == name)
+                }
             };
             if is_shown {
                 shown = at - since;

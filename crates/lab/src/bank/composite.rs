@@ -1,11 +1,13 @@
-//! Reader of the composite's bus: the quotes that it sees as live.
+//! Reader of a composite's bus: the quotes that a program may use now.
 
-use super::BUS;
 use std::collections::BTreeMap;
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
 use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
-use touchline_types::{ChannelState, Instrument, Update, Validity};
+use touchline_types::{ChannelState, Id, Instrument, Price, Update, Validity};
+
+/// Items of one read; the next read continues.
+const ITEMS_MAX: usize = 100_000;
 
 /// A reader that trusts a bus no longer than its publisher is at work.
 pub struct Reader {
@@ -13,25 +15,33 @@ pub struct Reader {
     state: State,
 }
 
-/// Items of one read; the next read continues.
-const ITEMS_MAX: usize = 100_000;
+/// A pair, from its updates.
+#[derive(Debug, Default)]
+pub struct Pair {
+    /// Best prices and their banks, if they are live.
+    pub best: Vec<(Price, Id)>,
+    /// Whether its book is live.
+    pub is_book_live: bool,
+}
 
 struct State {
-    /// Validity and banks at the best, by pair.
-    pairs: BTreeMap<Instrument, (Validity, Vec<String>)>,
+    pairs: BTreeMap<Instrument, Pair>,
     channel: ChannelState,
     is_trusted: bool,
 }
 
 impl Reader {
-    /// Joins the composite's bus.
+    /// Joins the composite's bus `fx`.
+    ///
+    /// # Panics
+    /// There is no such bus.
     pub fn join(root: &Root) -> Reader {
         let join = Join {
             kinds: Kinds::QUOTES | Kinds::BOOKS,
             ..Join::default()
         };
         Reader {
-            subscriber: Subscriber::join(root, BUS, join).expect("the composer publishes"),
+            subscriber: Subscriber::join(root, "fx", join).expect("the composer publishes"),
             state: State {
                 pairs: BTreeMap::new(),
                 channel: ChannelState::LIVE,
@@ -42,6 +52,7 @@ impl Reader {
 
     /// Reads everything that is there, up to a limit, and whether its publisher is at work.
     pub fn read(&mut self) {
+        // The same checks as in a program that is about to act.
         self.subscriber.look_again();
         let state = &mut self.state;
         for _ in 0..ITEMS_MAX {
@@ -54,25 +65,20 @@ impl Reader {
         }
     }
 
-    /// Whether a bank is shown as one that may be dealt with.
-    pub fn shows(&self, bank: &str) -> bool {
-        self.is_live() && self.live().any(|name| name == bank)
-    }
-
-    /// Whether any bank is.
-    pub fn shows_any(&self) -> bool {
-        self.is_live() && self.live().next().is_some()
-    }
-
     /// Whether the bus is live as a whole.
     pub fn is_live(&self) -> bool {
         self.state.is_trusted && self.state.channel.price == Validity::Live
     }
 
-    fn live(&self) -> impl Iterator<Item = &String> {
-        let rows = self.state.pairs.values();
-        rows.filter(|row| row.0 == Validity::Live)
-            .flat_map(|row| &row.1)
+    /// A pair, if it had an update.
+    pub fn pair(&self, pair: Instrument) -> Option<&Pair> {
+        self.state.pairs.get(&pair)
+    }
+
+    /// Banks that are shown at the best price of a pair, as banks that may be dealt with.
+    pub fn banks(&self) -> impl Iterator<Item = &Id> {
+        let pairs = self.state.pairs.values().filter(|_| self.is_live());
+        pairs.flat_map(|pair| pair.best.iter().map(|(_, bank)| bank))
     }
 }
 
@@ -81,10 +87,11 @@ impl State {
         match item {
             Item::Update(received) => match received.update {
                 Update::QuoteSnapshot(snapshot) => {
+                    let is_live = snapshot.stream.validity == Validity::Live;
                     let best = snapshot.quotes.iter().filter(|quote| quote.tier.is_none());
-                    let banks = best.map(|quote| quote.quote_id.to_string()).collect();
-                    let row = (snapshot.stream.validity, banks);
-                    self.pairs.insert(snapshot.stream.instrument, row);
+                    let best = best.filter(|_| is_live);
+                    let pair = self.pairs.entry(snapshot.stream.instrument).or_default();
+                    pair.best = best.map(|quote| (quote.price, quote.quote_id)).collect();
                 }
                 Update::State(state) => self.validity(state.instrument, state.validity),
                 Update::Book(update) => self.validity(update.instrument, update.validity),
@@ -99,8 +106,10 @@ impl State {
 
     /// Banks that were at the best when a pair stopped being live are not believed again.
     fn validity(&mut self, pair: Instrument, validity: Validity) {
-        if validity != Validity::Live {
-            self.pairs.remove(&pair);
+        let pair = self.pairs.entry(pair).or_default();
+        pair.is_book_live = validity == Validity::Live;
+        if !pair.is_book_live {
+            pair.best.clear();
         }
     }
 
