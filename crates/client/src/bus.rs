@@ -2,6 +2,8 @@
 
 mod local;
 mod ready;
+#[cfg(feature = "tape")]
+mod tape;
 
 use crate::directory::{market_buses, root};
 use crate::reading::{Given, Reading, Took};
@@ -45,6 +47,9 @@ enum Source {
     Shared(Subscriber),
     /// Updates given to [`Bus::take`] by the publisher of this process; the work left for the last one.
     Local(Option<Took>),
+    /// A tape.
+    #[cfg(feature = "tape")]
+    Tape(Box<tape::Tape>),
 }
 
 /// Result of [`Bus::next_within`].
@@ -458,7 +463,7 @@ impl Bus {
                 let (messages, bytes) = subscriber.lag();
                 Lag { bytes, messages }
             }
-            Source::Local(_) => Lag::default(),
+            _ => Lag::default(),
         }
     }
 
@@ -467,7 +472,7 @@ impl Bus {
         Stats {
             unknown: match &self.source {
                 Source::Shared(subscriber) => subscriber.unknown_messages(),
-                Source::Local(_) => 0,
+                _ => 0,
             },
             inconsistent: self.reading.kept.mirror.inconsistent_updates(),
             ..self.reading.stats
@@ -493,6 +498,22 @@ impl Bus {
         }
     }
 
+    /// One step of reading a tape: at its end the loop ends.
+    #[cfg(feature = "tape")]
+    fn read_tape(&mut self) -> Step {
+        let Source::Tape(tape) = &mut self.source else {
+            unreachable!("only a tape is read so");
+        };
+        match tape.read(&mut self.reading) {
+            tape::Read::Step(step) => step,
+            tape::Read::End => Step::Nothing,
+            tape::Read::Over => {
+                self.stopper.stop();
+                Step::Nothing
+            }
+        }
+    }
+
     /// One step of reading.
     #[inline]
     fn step(&mut self) -> Step {
@@ -508,6 +529,8 @@ impl Bus {
                     None => Step::Nothing,
                 };
             }
+            #[cfg(feature = "tape")]
+            Source::Tape(_) => return self.read_tape(),
         };
         for round in 0..ROUNDS_MAX {
             let reading = &mut self.reading;

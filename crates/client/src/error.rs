@@ -95,6 +95,8 @@ pub enum Error {
     System(String),
     /// Memory, or room in the address space of the process, is exhausted.
     Memory(String),
+    /// A tape cannot be read, or not to its end.
+    Tape(String),
     /// The bus was joined with a name or as a lossless reader by the process that forked this one.
     Forked {
         /// Name of the bus.
@@ -168,7 +170,9 @@ impl fmt::Display for Error {
                 "the instrument is of another bus than {bus}; look it up on this one"
             ),
             Error::NotReady { bus, why } => write!(f, "bus {bus} is not ready: {why}"),
-            Error::Option(why) | Error::System(why) | Error::Memory(why) => f.write_str(why),
+            Error::Option(why) | Error::System(why) | Error::Memory(why) | Error::Tape(why) => {
+                f.write_str(why)
+            }
             Error::Forked { bus, process } => write!(
                 f,
                 "bus {bus} was joined by process {process}, which forked this one and keeps the reader's name and place: nothing is read here; join the bus again in this process"

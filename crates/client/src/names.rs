@@ -139,7 +139,7 @@ kinds! {
         NoEngine = -15 "no_engine" "No trading engine publishes on the bus.",
         Refused = -16 "refused" "The trading engine refused the command.",
         NoAnswer = -17 "no_answer" "The trading engine has not answered yet.",
-        Record = -18 "record" "The journal of the trading engine cannot be read.",
+        Record = -18 "record" "The journal of the trading engine, or a tape, cannot be read.",
         Memory = -19 "memory" "Memory is exhausted.",
         Forked = -20 "forked" "The reader belongs to the process that forked this one.",
     }
@@ -350,6 +350,7 @@ impl Error {
             Error::Option(_) => ErrorKind::Option,
             Error::System(_) => ErrorKind::System,
             Error::Memory(_) => ErrorKind::Memory,
+            Error::Tape(_) => ErrorKind::Record,
             Error::Forked { .. } => ErrorKind::Forked,
         }
     }

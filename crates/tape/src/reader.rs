@@ -44,6 +44,13 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether memory, or room in the address space of this process, was missing.
+    pub fn is_out_of_memory(&self) -> bool {
+        matches!(self, Error::Journal(error) if error.is_out_of_memory())
+    }
+}
+
 /// Result of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taped<T> {
@@ -130,6 +137,20 @@ impl Reader {
             from: 0,
             is_end_checked: false,
         })
+    }
+
+    /// Reads up to the first record of the bus, and returns its publication; `None` if the tape has none, so far.
+    ///
+    /// # Errors
+    /// As [`Reader::poll`].
+    pub fn begin(&mut self) -> Result<Option<&Publication>, Error> {
+        while self.place.open.is_none() && self.record()? {}
+        Ok(self.publication())
+    }
+
+    /// Whether a recorder writes the tape now.
+    pub fn is_recorded(&self) -> bool {
+        writer(&self.path).is_some()
     }
 
     /// The publication that is read; `None` before the first record of the bus.

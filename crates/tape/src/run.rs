@@ -241,6 +241,7 @@ impl Recording {
         if at_ns >= self.next_try_ns {
             self.next_try_ns = at_ns + TRY_NS;
             (0..self.buses.len()).for_each(|bus| self.join(bus));
+            self.recorder.flush(now())?;
         }
         let now = now();
         let mut done = 0;

@@ -140,3 +140,25 @@ pub enum Update<'a> {
     /// All quotes of a provider of an instrument.
     QuoteSnapshot(QuoteSnapshot<'a>),
 }
+
+impl Update<'_> {
+    /// The instrument that it is of; `None` for one of the channel or of a product group.
+    pub fn instrument(&self) -> Option<Instrument> {
+        Some(match self {
+            Update::Book(book) => book.instrument,
+            Update::Orders(orders) => orders.instrument,
+            Update::Trade(trade) => trade.instrument,
+            Update::Statistic(statistic) => statistic.instrument,
+            Update::Status(status) => return status.instrument,
+            Update::BookSnapshot(book) => book.instrument,
+            Update::OrdersSnapshot(orders) => orders.instrument,
+            Update::State(state) => state.instrument,
+            Update::Definition(definition) => definition.instrument,
+            Update::Quotes(quotes) => quotes.stream.instrument,
+            Update::QuoteSnapshot(quotes) => quotes.stream.instrument,
+            Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {
+                return None;
+            }
+        })
+    }
+}

@@ -101,6 +101,7 @@ const PACKAGES: &[Package] = &[
             "touchline-instruments",
             "touchline-fx-events",
             "touchline-fx-desk",
+            "touchline-tape",
             "touchline-transport",
         ],
     ),
@@ -285,8 +286,11 @@ const TESTING: &str = "touchline-testing";
 /// The composer writes sessions: tests of the core replay them.
 const LIVE: &str = "touchline-fx-live";
 
-/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, the writer
-/// of recorded sessions, and its own package with other features.
+/// The writer of tapes: tests of readers have one.
+const JOURNAL: &str = "touchline-journal";
+
+/// Each dependency between our packages is in the table; a test may also use the lab, what tests share, the writers
+/// of recorded sessions and tapes, and its own package with other features.
 pub fn check(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for edge in &repository.edges {
@@ -302,7 +306,8 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             continue;
         };
         let allowed = package.may_know.contains(&edge.to.as_str())
-            || (edge.dev && [LAB, TESTING, LIVE, edge.from.as_str()].contains(&edge.to.as_str()));
+            || (edge.dev
+                && [LAB, TESTING, LIVE, JOURNAL, edge.from.as_str()].contains(&edge.to.as_str()));
         if !allowed {
             findings.push(Finding::new(
                 &manifest,

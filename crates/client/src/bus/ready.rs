@@ -33,16 +33,16 @@ impl Bus {
         let (missing, defined) = self.not_live();
         let publisher = match &self.source {
             Source::Shared(subscriber) => error::Publisher::of(subscriber),
-            Source::Local(_) => error::Publisher::Works,
+            _ => error::Publisher::Works,
         };
         error::missing(&self.name, missing, defined, publisher)
     }
 
     /// Checks that this process may read: that it is not a forked child of one that joined with a name or as a lossless reader. Such a
-    /// child gets a [`Connection::Forked`](crate::Connection::Forked), and its loop ends.
+    /// child gets a [`Connection::Forked`](crate::Connection::Forked), and its loop ends. Also says why a tape was not read to its end.
     ///
     /// # Errors
-    /// [`Error::Forked`].
+    /// [`Error::Forked`], [`Error::Tape`].
     #[inline]
     pub fn check_process(&self) -> Result<(), Error> {
         match &self.source {
@@ -53,6 +53,8 @@ impl Bus {
                     process: process.id(),
                 }),
             },
+            #[cfg(feature = "tape")]
+            Source::Tape(tape) => tape.failure().cloned().map_or(Ok(()), Err),
             Source::Local(_) => Ok(()),
         }
     }

@@ -12,4 +12,5 @@ mod several;
 mod snapshots;
 #[cfg(feature = "async")]
 mod streaming;
+mod tape;
 mod world;

@@ -1,0 +1,164 @@
+//! A tape that is read as the bus that it is of.
+
+use super::{Bus, QUOTES_MAX, ROUNDS_MAX, Room, Source, Step};
+use crate::reading::{Given, Reading, Took};
+use crate::{Error, Events, Options};
+use std::path::Path;
+use touchline_instruments::Symbols;
+use touchline_tape::{Reader, Taped};
+use touchline_transport::market::Item;
+use touchline_types::{Instrument, Update};
+
+/// A tape with the selection of a program.
+pub struct Tape {
+    reader: Reader,
+    symbols: Symbols,
+    /// By the publisher's index: instruments that the program has selected.
+    selected: Vec<bool>,
+    /// Why it was not read to its end.
+    failure: Option<Error>,
+}
+
+impl Options {
+    /// Reads a tape of `touchline record` as the bus that it is of; `bus` is a name, or `None` for the first bus that the tape has. It waits
+    /// at the end of a tape that is recorded, and ends at the end of another one.
+    ///
+    /// A reader of a tape has no name, is not waited for, and gets books that are not live, too.
+    ///
+    /// # Errors
+    /// [`Error::Tape`]: there is no tape, it has no such bus, or its first records cannot be read.
+    pub fn open_journal(
+        &self,
+        directory: impl AsRef<Path>,
+        bus: Option<&str>,
+    ) -> Result<Bus, Error> {
+        self.check_symbols()?;
+        let symbols = Symbols::new(self.symbols.clone()).map_err(Error::Option)?;
+        let directory = directory.as_ref();
+        let shown = directory.display().to_string();
+        let mut reader = Reader::open(directory, bus).map_err(of_tape)?;
+        let begun = reader.begin().map_err(of_tape)?;
+        let Some(publication) = begun.cloned() else {
+            let why = match bus {
+                Some(bus) => format!("the tape {shown} has no bus {bus}"),
+                None => format!("the tape {shown} has no bus yet"),
+            };
+            return Err(Error::Tape(why));
+        };
+        let has = |kind, room| if self.events.has(kind) { room } else { 0 };
+        let room = Room {
+            instruments_max: publication.instruments_max,
+            orders_max: has(Events::ORDERS, publication.orders_max),
+            quotes_max: has(Events::QUOTES, QUOTES_MAX),
+        };
+        let tape = Tape {
+            reader,
+            symbols,
+            selected: Vec::new(),
+            failure: None,
+        };
+        Ok(Bus::over(
+            Source::Tape(Box::new(tape)),
+            self,
+            &publication.bus,
+            room,
+        ))
+    }
+}
+
+impl Bus {
+    /// Reads a tape with the default [`Options`]: see [`Options::open_journal`].
+    ///
+    /// # Errors
+    /// As [`Options::open_journal`].
+    pub fn open_journal(directory: impl AsRef<Path>) -> Result<Bus, Error> {
+        Bus::options().open_journal(directory, None)
+    }
+}
+
+/// Result of reading a tape.
+pub enum Read {
+    /// An event, or a message without one.
+    Step(Step),
+    /// The tape has no further record, so far.
+    End,
+    /// It has none, and is not recorded any more; or it cannot be read on.
+    Over,
+}
+
+impl Tape {
+    /// Why the tape was not read to its end.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    /// Reads until an event.
+    pub fn read(&mut self, reading: &mut Reading) -> Read {
+        for _ in 0..ROUNDS_MAX {
+            let Tape {
+                reader,
+                symbols,
+                selected,
+                failure,
+            } = self;
+            let polled = reader.poll(|item| take(item, symbols, selected, reading));
+            match polled {
+                Ok(Taped::Given(took)) => {
+                    if let Some(took) = took
+                        && let Given::Event(event) = reading.after(took)
+                    {
+                        return Read::Step(Step::Event(event));
+                    }
+                }
+                Ok(Taped::Passed) => return Read::Step(Step::Progress),
+                Ok(Taped::End) if reader.is_recorded() => return Read::End,
+                Ok(Taped::End) => return Read::Over,
+                Err(error) => {
+                    *failure = Some(of_tape(error));
+                    return Read::Over;
+                }
+            }
+        }
+        Read::Step(Step::Progress)
+    }
+}
+
+/// Takes an item that the program has selected.
+fn take(
+    item: Item<'_>,
+    symbols: &Symbols,
+    selected: &mut Vec<bool>,
+    reading: &mut Reading,
+) -> Option<Took> {
+    match item {
+        // Tops follow from the books.
+        Item::Top { .. } | Item::Undecoded(_) => None,
+        Item::Update(received) => {
+            if let Update::Definition(definition) = &received.update {
+                let index = definition.instrument.index();
+                if index >= selected.len() {
+                    selected.resize(index + 1, false);
+                }
+                selected[index] = symbols.admit_instrument(definition);
+            }
+            let is_selected = |instrument: Instrument| {
+                symbols.is_empty() || selected.get(instrument.index()) == Some(&true)
+            };
+            let is_wanted = received.update.instrument().is_none_or(is_selected)
+                && reading.wants(&received.update);
+            match (is_wanted, received.batch_end) {
+                (true, _) => Some(reading.take(Item::Update(received))),
+                (false, true) => Some(reading.take(Item::BatchEnd)),
+                (false, false) => None,
+            }
+        }
+        item => Some(reading.take(item)),
+    }
+}
+
+fn of_tape(error: touchline_tape::Error) -> Error {
+    match error.is_out_of_memory() {
+        true => Error::Memory(error.to_string()),
+        false => Error::Tape(error.to_string()),
+    }
+}
