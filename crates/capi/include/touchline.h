@@ -139,7 +139,7 @@ enum tl_error_names {
   TL_ERROR_NO_ENGINE = -15, /* No trading engine publishes on the bus. */
   TL_ERROR_REFUSED = -16, /* The trading engine refused the command. */
   TL_ERROR_NO_ANSWER = -17, /* The trading engine has not answered yet. */
-  TL_ERROR_RECORD = -18, /* The journal of the trading engine cannot be read. */
+  TL_ERROR_RECORD = -18, /* The journal of the trading engine, or a tape, cannot be read. */
   TL_ERROR_MEMORY = -19, /* Memory is exhausted. */
   TL_ERROR_FORKED = -20, /* The reader belongs to the process that forked this one. */
 };

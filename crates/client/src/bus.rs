@@ -498,22 +498,6 @@ impl Bus {
         }
     }
 
-    /// One step of reading a tape: at its end the loop ends.
-    #[cfg(feature = "tape")]
-    fn read_tape(&mut self) -> Step {
-        let Source::Tape(tape) = &mut self.source else {
-            unreachable!("only a tape is read so");
-        };
-        match tape.read(&mut self.reading) {
-            tape::Read::Step(step) => step,
-            tape::Read::End => Step::Nothing,
-            tape::Read::Over => {
-                self.stopper.stop();
-                Step::Nothing
-            }
-        }
-    }
-
     /// One step of reading.
     #[inline]
     fn step(&mut self) -> Step {

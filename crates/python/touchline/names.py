@@ -129,7 +129,7 @@ ERROR = {
     -15: "no_engine",  # No trading engine publishes on the bus.
     -16: "refused",  # The trading engine refused the command.
     -17: "no_answer",  # The trading engine has not answered yet.
-    -18: "record",  # The journal of the trading engine cannot be read.
+    -18: "record",  # The journal of the trading engine, or a tape, cannot be read.
     -19: "memory",  # Memory is exhausted.
     -20: "forked",  # The reader belongs to the process that forked this one.
 }

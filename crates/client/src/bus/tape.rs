@@ -1,13 +1,18 @@
 //! A tape that is read as the bus that it is of.
 
-use super::{Bus, QUOTES_MAX, ROUNDS_MAX, Room, Source, Step};
+use super::{Bus, JOIN_POLL, QUOTES_MAX, ROUNDS_MAX, Room, Source, Step};
 use crate::reading::{Given, Reading, Took};
 use crate::{Error, Events, Options};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 use touchline_instruments::Symbols;
 use touchline_tape::{Reader, Taped};
 use touchline_transport::market::Item;
 use touchline_types::{Instrument, Update};
+
+/// Longest wait for the first records of a tape that is recorded.
+const BEGIN_WAIT: Duration = Duration::from_secs(1);
 
 /// A tape with the selection of a program.
 pub struct Tape {
@@ -37,8 +42,17 @@ impl Options {
         let directory = directory.as_ref();
         let shown = directory.display().to_string();
         let mut reader = Reader::open(directory, bus).map_err(of_tape)?;
-        let begun = reader.begin().map_err(of_tape)?;
-        let Some(publication) = begun.cloned() else {
+        let start = Instant::now();
+        let begun = loop {
+            let begun = reader.begin().map_err(of_tape)?.cloned();
+            // The first records of a recorder that starts are in its files a moment later.
+            let is_late = start.elapsed() >= self.wait.max(BEGIN_WAIT);
+            if begun.is_some() || is_late || !reader.is_recorded() {
+                break begun;
+            }
+            thread::sleep(JOIN_POLL);
+        };
+        let Some(publication) = begun else {
             let why = match bus {
                 Some(bus) => format!("the tape {shown} has no bus {bus}"),
                 None => format!("the tape {shown} has no bus yet"),
@@ -73,6 +87,21 @@ impl Bus {
     /// As [`Options::open_journal`].
     pub fn open_journal(directory: impl AsRef<Path>) -> Result<Bus, Error> {
         Bus::options().open_journal(directory, None)
+    }
+
+    /// One step of reading a tape: at its end the loop ends.
+    pub(super) fn read_tape(&mut self) -> Step {
+        let Source::Tape(tape) = &mut self.source else {
+            unreachable!("only a tape is read so");
+        };
+        match tape.read(&mut self.reading) {
+            Read::Step(step) => step,
+            Read::End => Step::Nothing,
+            Read::Over => {
+                self.stopper.stop();
+                Step::Nothing
+            }
+        }
     }
 }
 

@@ -131,7 +131,7 @@ fn what_is_no_tape_or_a_damaged_one_is_said() {
     let world = World::new();
     let refused = |bus| {
         let opened = world.options().open_journal(world.tape(), bus);
-        opened.err().expect("no tape")
+        opened.expect_err("no tape")
     };
     let error = refused(None);
     assert!(matches!(error, Error::Tape(_)), "{error}");

@@ -1,4 +1,4 @@
-//! Directories and files that are no tape, or a damaged one.
+//! Directories and files without a tape, and a damaged one.
 
 use crate::world::World;
 use touchline_tape::{Error, Reader};

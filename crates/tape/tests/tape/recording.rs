@@ -1,4 +1,4 @@
-//! What is recorded is read again: every message once, in order, and the same books.
+//! The recorded messages are read again: each once, in order, with the same books.
 
 use crate::world::{World, assert_equal};
 use touchline_tape::{Retention, Settings};
@@ -91,7 +91,7 @@ fn a_publisher_that_starts_again_is_another_publication() {
     assert_eq!(played.events.iter().filter(restarts).count(), 1);
 }
 
-/// A recorder that starts again states what is missing, and no message is in the tape twice.
+/// A recorder that starts again states its gap, and no message is in the tape twice.
 #[test]
 fn a_recorder_that_starts_again_leaves_a_gap_and_repeats_nothing() {
     for killed in [false, true] {
@@ -150,7 +150,7 @@ fn a_segment_ends_by_its_age() {
     }
 }
 
-/// The oldest segments go, what is left is read alone, and a holder keeps its part.
+/// The oldest segments go, the rest is read alone, and a holder keeps its part.
 #[test]
 fn a_limit_of_size_removes_the_oldest_segments() {
     let mut world = World::new(13);

@@ -158,7 +158,7 @@ impl World {
         recording.recorder.close(now).expect("it was not failed")
     }
 
-    /// Ends the recorder as a kill does: what the journal has not taken is gone.
+    /// Ends the recorder as a kill does: records that wait for the journal are gone.
     pub fn kill(&mut self) {
         self.recorder = None;
     }
