@@ -6,7 +6,7 @@
 //! quantity; sends a message before its journal event.
 //!
 //! # Path
-//! Inputs enter at [`Engine::handle`], or at [`Pricing::handle`] in a process without orders, and leave as events in a [`Batch`]; [`lines`] writes these as the six files of a replay.
+//! Inputs enter at [`Engine::handle`], or at [`Pricing::handle`] in a process without orders, and leave as events in a [`Batch`](touchline_fx_events::Batch); [`lines`](touchline_fx_events::lines) writes these as the six files of a replay.
 //!
 //! # Tests
 //! Rules one by one beside their code; plans against an exhaustive search; random sessions with every behaviour of

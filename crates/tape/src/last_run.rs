@@ -29,7 +29,8 @@ pub struct LastStream {
 }
 
 impl LastRun {
-    /// Reads the last segment of a tape; each segment begins with its streams and their places.
+    /// Reads the last segment that has streams; each segment begins with them and their places. The journal of this run is open, so that it
+    /// has every record of the runs before.
     ///
     /// # Errors
     /// The journal is damaged, or cannot be read.
@@ -39,13 +40,12 @@ impl LastRun {
             return Ok(last);
         }
         let report = read_from(directory, u64::MAX, false, |_| {})?;
-        let newest = report
-            .segments
-            .iter()
-            .rev()
-            .find(|segment| segment.frames > 0);
-        let first = newest.map_or(0, |segment| segment.first);
-        read_from(directory, first, false, |entry| last.take(entry))?;
+        // A run whose buses did not exist has segments without streams.
+        for segment in report.segments.iter().rev() {
+            if segment.frames > 0 && last.streams.is_empty() {
+                read_from(directory, segment.first, false, |entry| last.take(entry))?;
+            }
+        }
         Ok(last)
     }
 
@@ -81,6 +81,15 @@ impl LastRun {
     pub fn of(&self, bus: &str) -> Option<&LastStream> {
         let mut streams = self.streams.values().rev();
         streams.find(|stream| stream.publication.bus == bus)
+    }
+
+    /// The last stream of each bus.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = &LastStream> {
+        let of_its_bus = |stream: &&LastStream| {
+            let last = self.of(&stream.publication.bus);
+            last.is_some_and(|last| last.stream == stream.stream)
+        };
+        self.streams.values().filter(of_its_bus)
     }
 
     /// Number of the next stream, from 1.

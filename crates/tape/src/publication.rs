@@ -2,6 +2,7 @@
 
 use std::fmt;
 use touchline_journal::records::Stream;
+use touchline_transport::market::Subscriber;
 use touchline_types::native::{SCHEMA_ID, SCHEMA_VERSION};
 
 /// Content of a stream with native messages.
@@ -18,9 +19,30 @@ pub struct Publication {
     pub instruments_max: usize,
     /// Orders that the bus has room for; 0 without order books.
     pub orders_max: usize,
+    /// Process id of the publisher and the second at which it took the bus; zeros if they are unknown.
+    pub publisher: (u32, u64),
+    /// Number of the file of the ring in its file system; 0 if it is unknown.
+    pub ring: u64,
 }
 
+/// Largest numbers that a reader makes room for.
+const INSTRUMENTS_MAX: u64 = 1 << 24;
+const ORDERS_MAX: u64 = 1 << 28;
+
 impl Publication {
+    /// The publication that a subscriber reads now.
+    pub fn read_by(subscriber: &Subscriber) -> Publication {
+        let publisher = subscriber.publisher().ok().flatten();
+        Publication {
+            bus: subscriber.bus().to_owned(),
+            generation: subscriber.generation(),
+            instruments_max: subscriber.instruments_max(),
+            orders_max: subscriber.orders_max(),
+            publisher: publisher.map_or((0, 0), |holder| (holder.pid, holder.since_unix_s)),
+            ring: subscriber.ring_inode().unwrap_or(0),
+        }
+    }
+
     /// The record that describes the stream.
     pub(crate) fn stream(&self) -> Stream {
         Stream {
@@ -42,6 +64,8 @@ impl Publication {
             generation: 0,
             instruments_max: 0,
             orders_max: 0,
+            publisher: (0, 0),
+            ring: 0,
         };
         // Words that a later version adds are passed over.
         for word in rest.split(' ') {
@@ -49,13 +73,30 @@ impl Publication {
             let number = || value.parse::<u64>().ok();
             match key {
                 "generation" => publication.generation = number()?,
-                "instruments_max" => publication.instruments_max = number()? as usize,
-                "orders_max" => publication.orders_max = number()? as usize,
+                "ring" => publication.ring = number()?,
+                "instruments_max" => {
+                    publication.instruments_max = at_most(number()?, INSTRUMENTS_MAX)?;
+                }
+                "orders_max" => publication.orders_max = at_most(number()?, ORDERS_MAX)?,
+                "publisher" => {
+                    let (process, since) = value.split_once('@')?;
+                    publication.publisher = (process.parse().ok()?, since.parse().ok()?);
+                }
                 _ => {}
             }
         }
         Some(publication)
     }
+
+    /// Whether it is the same publication, whose messages go on: numbers of instruments and messages are of both. A bus that was removed
+    /// and made again counts its publishers anew, and is known by process and file.
+    pub(crate) fn is_same(&self, before: &Publication) -> bool {
+        self == before && self.publisher != (0, 0) && self.ring != 0
+    }
+}
+
+fn at_most(number: u64, most: u64) -> Option<usize> {
+    (number <= most).then_some(number as usize)
 }
 
 impl fmt::Display for Publication {
@@ -65,10 +106,12 @@ impl fmt::Display for Publication {
             generation,
             instruments_max,
             orders_max,
+            publisher: (process, since),
+            ring,
         } = self;
         write!(
             f,
-            "{bus} generation={generation} instruments_max={instruments_max} orders_max={orders_max}"
+            "{bus} generation={generation} instruments_max={instruments_max} orders_max={orders_max} publisher={process}@{since} ring={ring}"
         )
     }
 }
@@ -84,6 +127,8 @@ mod tests {
             generation: 7,
             instruments_max: 5_000,
             orders_max: 1 << 20,
+            publisher: (4711, 1_700_000_000),
+            ring: 5,
         };
         let stream = publication.stream();
         assert_eq!(Publication::of(&stream), Some(publication.clone()));
@@ -92,6 +137,11 @@ mod tests {
             ..stream.clone()
         };
         assert_eq!(Publication::of(&later), Some(publication));
+        let hostile = Stream {
+            name: stream.name.replace("5000", "999999999999"),
+            ..stream.clone()
+        };
+        assert_eq!(Publication::of(&hostile), None);
         let orders = Stream {
             content: 4,
             ..stream

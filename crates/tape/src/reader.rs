@@ -8,6 +8,7 @@ use touchline_journal::records::{Gap, Stream};
 use touchline_journal::{Entry, Follow, is_journal, read_from, writer};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::{Item, Received, Room};
+use touchline_types::Update;
 use touchline_types::native::{Body, Decoder, Flags, Message, Unfit};
 
 /// Most changes of one event, or levels of one book.
@@ -231,6 +232,11 @@ impl Reader {
                 })));
             }
             match self.place.decoder.update(&message, self.place.room.lend()) {
+                Ok(Some(update)) if !fits(&update, &self.place.open) => {
+                    return Err(
+                        self.malformed("an instrument that its bus has no room for".to_owned())
+                    );
+                }
                 Ok(Some(update)) => {
                     return Ok(Some(take(Item::Update(Received {
                         sequence: message.sequence(),
@@ -242,6 +248,7 @@ impl Reader {
                     }))));
                 }
                 Ok(None) if is_image => {}
+                Ok(None) if batch_end => return Ok(Some(take(Item::BatchEnd))),
                 Ok(None) => return Ok(Some(take(Item::Undecoded(bytes)))),
                 // The first parts of an update were before the place at which this reader begins.
                 Err(Unfit::PartMissing) => {}
@@ -342,6 +349,15 @@ impl PlaceInStream {
         self.needs_state = true;
         self.event = Some(SubscriptionEvent::Overrun { messages, bytes: 0 });
     }
+}
+
+/// Whether the bus had room for the instrument of an update.
+fn fits(update: &Update<'_>, open: &Option<(u16, Publication)>) -> bool {
+    let room = open
+        .as_ref()
+        .map_or(0, |(_, publication)| publication.instruments_max);
+    let instrument = update.instrument();
+    instrument.is_none_or(|instrument| instrument.index() < room)
 }
 
 /// The publication of a `Stream` record, if it is of this bus.

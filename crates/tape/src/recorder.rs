@@ -19,8 +19,6 @@ const OF_JOURNAL: u16 = 0;
 const SEGMENT_END_BODIES: usize = 2;
 /// Bytes of a record beside its body.
 const SEGMENT_END_BYTES: usize = 4_096;
-/// A bus that was made again counts from 1: a join this far below the tape is of the same publication.
-const RESENT_MAX: u64 = 1 << 24;
 
 /// Settings of a recorder.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +72,8 @@ pub struct Recorder {
     journal: Journal,
     settings: Settings,
     buses: Vec<Bus>,
+    /// Last streams of buses that this run does not record, so far: each segment names them, and their numbers are not used again.
+    old: Vec<(u16, Publication)>,
     /// Number of the next stream.
     next_stream: u16,
     /// Records that wait for the journal.
@@ -98,6 +98,10 @@ struct Bus {
     body: MessagesMut,
     /// The state comes from the tables of the bus, until all books are consistent.
     is_joining: bool,
+    /// The last message is a part of an update that goes on: the state of this place would lack its first parts.
+    is_in_parts: bool,
+    /// The state is written at the end of the update.
+    is_state_due: bool,
     /// The publisher has ended or is stalled: no book is live.
     is_down: bool,
 }
@@ -120,6 +124,10 @@ impl Recorder {
             },
             journal,
             buses: Vec::new(),
+            old: last
+                .streams()
+                .map(|last| (last.stream, last.publication.clone()))
+                .collect(),
             next_stream: last.next_stream(),
             waiting: VecDeque::new(),
             segment_began_ns: now.wall_ns,
@@ -127,6 +135,7 @@ impl Recorder {
             counts: Counts::default(),
         };
         recorder.clock(now);
+        recorder.describe_old();
         recorder
     }
 
@@ -134,6 +143,7 @@ impl Recorder {
     pub fn add(&mut self, publication: Publication, next: u64, last: &LastRun, now: Now) -> usize {
         let (instruments_max, orders_max) = (publication.instruments_max, publication.orders_max);
         let before = last.of(&publication.bus);
+        self.old.retain(|(_, old)| old.bus != publication.bus);
         let bus = self.buses.len();
         self.buses.push(Bus {
             state: StreamState::new(instruments_max, orders_max),
@@ -142,14 +152,13 @@ impl Recorder {
             at_ns: now.wall_ns,
             body: MessagesMut::default(),
             is_joining: true,
+            is_in_parts: false,
+            is_state_due: false,
             is_down: false,
             publication,
         });
         let open = &mut self.buses[bus];
-        let same = before.filter(|before| {
-            before.publication == open.publication
-                && before.sequence < next.saturating_add(RESENT_MAX)
-        });
+        let same = before.filter(|before| open.publication.is_same(&before.publication));
         match same {
             Some(same) => {
                 (open.stream, open.sequence) = (same.stream, same.sequence);
@@ -158,7 +167,7 @@ impl Recorder {
             None => self.begin_stream(bus),
         }
         if let Some(before) = before {
-            let is_same = same.is_some();
+            let is_same = same.is_some() && before.sequence > 0;
             let first = before.sequence + 1;
             let lost = next.saturating_sub(first);
             self.gap(
@@ -188,7 +197,12 @@ impl Recorder {
 
     /// Whether records wait for the journal: then the caller reads no bus, and calls [`Recorder::flush`] until they do not.
     pub fn is_blocked(&self) -> bool {
-        self.ends_segment || !self.waiting.is_empty()
+        self.may_end_segment() || !self.waiting.is_empty()
+    }
+
+    /// Whether the segment is to end, and every update is whole.
+    fn may_end_segment(&self) -> bool {
+        self.ends_segment && !self.buses.iter().any(|bus| bus.is_in_parts)
     }
 
     /// Takes an item of a bus.
@@ -196,7 +210,9 @@ impl Recorder {
     /// # Errors
     /// The journal has failed.
     pub fn item(&mut self, bus: usize, item: &Item<'_>, now: Now) -> Result<(), Refused> {
-        self.buses[bus].at_ns = now.wall_ns;
+        let open = &mut self.buses[bus];
+        open.at_ns = now.wall_ns;
+        open.is_in_parts = matches!(item, Item::Undecoded(bytes) if is_continued(bytes));
         match item {
             Item::Update(received) => self.update(bus, received),
             // A top of a table follows from the books.
@@ -209,6 +225,10 @@ impl Recorder {
             Item::Undecoded(bytes) => self.message(bus, sequence_of(bytes), bytes),
             Item::BatchEnd => self.end_of_batch(bus),
             Item::SubscriptionEvent(event) => self.event(bus, event, now),
+        }
+        let open = &mut self.buses[bus];
+        if !open.is_in_parts && std::mem::take(&mut open.is_state_due) {
+            self.write_state(bus);
         }
         self.hand_over(now)
     }
@@ -234,7 +254,9 @@ impl Recorder {
             .settings
             .segment_ns_max
             .is_some_and(|most| age_ns >= most);
-        self.clock(now);
+        if !self.is_blocked() {
+            self.clock(now);
+        }
         self.flush(now)
     }
 
@@ -304,9 +326,8 @@ impl Recorder {
     fn event(&mut self, bus: usize, event: &SubscriptionEvent, now: Now) {
         match *event {
             SubscriptionEvent::CaughtUp => {
-                if std::mem::take(&mut self.buses[bus].is_joining) {
-                    self.write_state(bus);
-                }
+                let open = &mut self.buses[bus];
+                open.is_state_due |= std::mem::take(&mut open.is_joining);
             }
             SubscriptionEvent::Overrun { messages, .. } => {
                 self.lost(bus, event, Gap::OVERRUN, messages, now);
@@ -386,13 +407,22 @@ impl Recorder {
 
     fn begin_stream(&mut self, bus: usize) {
         self.buses[bus].stream = self.next_stream;
-        self.next_stream += 1;
+        let next = self.next_stream.checked_add(1);
+        self.next_stream = next.expect("a tape has at most 65,534 publications: begin another one");
         self.describe_stream(bus);
     }
 
     fn describe_stream(&mut self, bus: usize) {
         let stream = self.buses[bus].publication.stream().encode();
         self.wait(self.buses[bus].stream, kind::STREAM, stream);
+    }
+
+    fn describe_old(&mut self) {
+        for index in 0..self.old.len() {
+            let (stream, publication) = &self.old[index];
+            let (stream, body) = (*stream, publication.stream().encode());
+            self.wait(stream, kind::STREAM, body);
+        }
     }
 
     /// The state of a stream at this place.
@@ -475,7 +505,7 @@ impl Recorder {
         }
         let room = SEGMENT_END_BODIES * (self.settings.body_bytes_max + SEGMENT_END_BYTES);
         self.ends_segment |= !self.journal.segment_has_room(room * (1 + self.buses.len()));
-        if !self.ends_segment {
+        if !self.may_end_segment() {
             return Ok(());
         }
         for bus in 0..self.buses.len() {
@@ -487,6 +517,7 @@ impl Recorder {
         self.ends_segment = false;
         self.segment_began_ns = now.wall_ns;
         self.clock(now);
+        self.describe_old();
         for bus in 0..self.buses.len() {
             self.describe_stream(bus);
             // A join that is not complete writes its state when it is.
@@ -545,6 +576,11 @@ impl Bus {
             false => channel,
         }
     }
+}
+
+/// Whether further parts of the update follow.
+fn is_continued(bytes: &[u8]) -> bool {
+    native::Message::parse(bytes).is_ok_and(|message| message.flags().has(Flags::MORE))
 }
 
 /// Sequence of a native message, which every message begins with.

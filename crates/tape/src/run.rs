@@ -165,9 +165,10 @@ impl Recording {
         root.make_root()?;
         let tails = Root::at(root.path().join(TAILS));
         let tail = WriterLock::acquire(tails.create(name)?)?;
-        let last = LastRun::read(directory)?;
         let now = now();
         let journal = Journal::open(directory, &tail, &settings.journal, now.wall_ns)?;
+        // After the start, which appends the records that only the shared memory had.
+        let last = LastRun::read(directory)?;
         let table = RecorderCounters::TABLE;
         let stats = ProcessStats::create(root, name, 1.0, table, [])?;
         let joined = |name: &String| Joined {
@@ -286,7 +287,7 @@ impl Recording {
         };
         match Subscriber::try_join(root, name, join) {
             Ok(subscriber) => {
-                let publication = publication(name, &subscriber);
+                let publication = Publication::read_by(&subscriber);
                 let next = subscriber.next_sequence();
                 let number = self
                     .recorder
@@ -332,7 +333,7 @@ impl Recording {
             });
             taken?;
             if is_restarted {
-                let publication = publication(name, subscriber);
+                let publication = Publication::read_by(subscriber);
                 recorder.restarted(*number, publication.clone(), now)?;
                 events.push_back(RunEvent::Recording { publication });
             }
@@ -408,15 +409,6 @@ fn now() -> Now {
     Now {
         wall_ns: wall_ns(),
         ticks: ticks(),
-    }
-}
-
-fn publication(bus: &str, subscriber: &Subscriber) -> Publication {
-    Publication {
-        bus: bus.to_owned(),
-        generation: subscriber.generation(),
-        instruments_max: subscriber.instruments_max(),
-        orders_max: subscriber.orders_max(),
     }
 }
 

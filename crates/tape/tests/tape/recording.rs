@@ -1,6 +1,6 @@
 //! The recorded messages are read again: each once, in order, with the same books.
 
-use crate::world::{World, assert_equal};
+use crate::world::{BUS, World, assert_equal};
 use touchline_tape::{Retention, Settings};
 use touchline_transport::SubscriptionEvent;
 
@@ -42,6 +42,30 @@ fn each_segment_is_read_alone() {
         assert_equal(&played.books, &live, &format!("from segment {segment}"));
         assert_eq!(played.events, [SubscriptionEvent::CaughtUp]);
         assert_ascend(&played.sequences);
+    }
+}
+
+/// An update of several messages is never divided by the state at the start of a segment: a reader from there has it whole, or in the state.
+#[test]
+fn a_segment_does_not_divide_an_update() {
+    let mut world = World::new(16);
+    world.publish();
+    world.record();
+    for round in 0..60 {
+        world.whole_order_book(round);
+        world.take_all();
+    }
+    let live = world.joined();
+    let counts = world.close();
+    assert!(
+        counts.messages >= 2 * 60,
+        "the books have parts: {counts:?}"
+    );
+    let last = world.segments();
+    assert!(last > 5, "{last} segments");
+    for segment in 1..=last {
+        let played = world.played_from(segment);
+        assert_equal(&played.books, &live, &format!("from segment {segment}"));
     }
 }
 
@@ -89,6 +113,58 @@ fn a_publisher_that_starts_again_is_another_publication() {
     let restarts =
         |event: &&SubscriptionEvent| matches!(event, SubscriptionEvent::Restarted { .. });
     assert_eq!(played.events.iter().filter(restarts).count(), 1);
+}
+
+/// A bus that was removed and made again counts its publishers and messages from 1, and is another publication all the same.
+#[test]
+fn a_bus_that_is_made_again_is_another_publication() {
+    let mut world = World::new(14);
+    world.publish();
+    world.record();
+    world.events(300);
+    world.close();
+    world.publisher = None;
+    std::fs::remove_dir_all(world.folder().join(BUS)).expect("our bus");
+    world.publish();
+    world.record();
+    world.events(300);
+    world.take_all();
+    let live = world.joined();
+    world.close();
+    let played = world.played();
+    assert_equal(&played.books, &live, "after another bus of the same name");
+    let begins = played
+        .sequences
+        .windows(2)
+        .filter(|pair| pair[1] <= pair[0]);
+    assert_eq!(begins.count(), 1, "the second one begins with low numbers");
+}
+
+/// A run without its bus, and one with another bus, do not make the tape forget the stream before.
+#[test]
+fn streams_of_earlier_runs_keep_their_numbers() {
+    let mut world = World::new(15);
+    world.publish();
+    world.record();
+    world.events(100);
+    world.close();
+    world.record_nothing();
+    world.record_nothing();
+    world.record();
+    world.events(100);
+    world.take_all();
+    let live = world.joined();
+    world.close();
+    let played = world.played();
+    assert_equal(&played.books, &live, "after runs without a bus");
+    assert_ascend(&played.sequences);
+    let restarts =
+        |event: &&SubscriptionEvent| matches!(event, SubscriptionEvent::Restarted { .. });
+    assert_eq!(
+        played.events.iter().filter(restarts).count(),
+        0,
+        "it is the same publication"
+    );
 }
 
 /// A recorder that starts again states its gap, and no message is in the tape twice.

@@ -8,7 +8,10 @@ use touchline_testing::Folder;
 use touchline_transport::market::Item;
 use touchline_transport::shm::{Activity, Join, Lock, Polled, Publisher, Root, Subscriber};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
-use touchline_types::Instrument;
+use touchline_types::{
+    Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, Price, Quantity, Side,
+    Timestamps, Update, Validity,
+};
 
 pub const BUS: &str = "market";
 /// A small segment, so that a test has several.
@@ -98,30 +101,41 @@ impl World {
         self.market.events(count, publisher);
     }
 
+    /// A whole order book, too long for one message.
+    pub fn whole_order_book(&mut self, round: u64) {
+        let order = |index: u32| OrderChange {
+            order_id: round * 10_000 + u64::from(index) + 1,
+            priority: u64::from(index),
+            price: Price(i64::from(index % 50)),
+            quantity: Quantity(1),
+            side: Side::BOTH[(index % 2) as usize],
+            action: OrderAction::New,
+            row: OrderRow {
+                index,
+                number: round * 10_000 + u64::from(index) + 1,
+            },
+        };
+        let orders: Vec<OrderChange> = (0..1_000).map(order).collect();
+        let snapshot = OrdersSnapshot {
+            instrument: Instrument(3),
+            validity: Validity::Live,
+            orders: &orders,
+        };
+        let publisher = self.publisher.as_mut().expect("it publishes");
+        publisher.publish(&Update::OrdersSnapshot(snapshot), &Timestamps::default());
+        publisher.commit();
+    }
+
     pub fn record(&mut self) {
         self.record_with(Settings::default());
     }
 
     pub fn record_with(&mut self, settings: Settings) {
-        let lock = WriterLock::acquire(self.root().create("recorder").expect("a folder"));
-        let lock = lock.expect("no other recorder");
-        let options = Options {
-            segment_bytes: SEGMENT_BYTES,
-            ring_bytes: 1 << 20,
-            ..Options::recording("tape")
-        };
-        let tape = self.tape();
-        let last = LastRun::read(&tape).expect("a tape, or none");
+        let (mut recorder, last, lock) = self.recorder_of_no_bus(settings);
         let now = self.now();
-        let journal = Journal::open(&tape, &lock, &options, now.wall_ns).expect("a journal");
-        let mut recorder = Recorder::new(journal, settings, &last, now);
         let subscriber = Subscriber::join(&self.root(), BUS, join()).expect("the bus is there");
-        let bus = recorder.add(
-            publication(&subscriber),
-            subscriber.next_sequence(),
-            &last,
-            now,
-        );
+        let publication = Publication::read_by(&subscriber);
+        let bus = recorder.add(publication, subscriber.next_sequence(), &last, now);
         self.recorder = Some(Recording {
             recorder,
             subscriber,
@@ -129,6 +143,29 @@ impl World {
             _lock: lock,
         });
         self.take_all();
+    }
+
+    /// A run whose bus does not exist.
+    pub fn record_nothing(&mut self) {
+        let (mut recorder, ..) = self.recorder_of_no_bus(Settings::default());
+        let now = self.now();
+        recorder.tick(now).expect("a journal");
+        recorder.close(now).expect("a journal");
+    }
+
+    fn recorder_of_no_bus(&mut self, settings: Settings) -> (Recorder, LastRun, WriterLock) {
+        let lock = WriterLock::acquire(self.root().create("recorder").expect("a folder"));
+        let lock = lock.expect("no other recorder");
+        let options = Options {
+            segment_bytes: SEGMENT_BYTES,
+            ring_bytes: 1 << 20,
+            ..Options::recording("tape")
+        };
+        let (tape, now) = (self.tape(), self.now());
+        let journal = Journal::open(&tape, &lock, &options, now.wall_ns).expect("a journal");
+        let last = LastRun::read(&tape).expect("a tape");
+        let recorder = Recorder::new(journal, settings, &last, now);
+        (recorder, last, lock)
     }
 
     pub fn now(&mut self) -> Now {
@@ -211,7 +248,7 @@ impl Recording {
             recorder.item(*bus, &item, now).expect("a journal");
         });
         if is_restarted {
-            let publication = publication(subscriber);
+            let publication = Publication::read_by(subscriber);
             recorder
                 .restarted(*bus, publication, now)
                 .expect("a journal");
@@ -228,15 +265,6 @@ fn join() -> Join {
         last_values: true,
         undecoded: true,
         ..Join::default()
-    }
-}
-
-fn publication(subscriber: &Subscriber) -> Publication {
-    Publication {
-        bus: BUS.to_owned(),
-        generation: subscriber.generation(),
-        instruments_max: subscriber.instruments_max(),
-        orders_max: subscriber.orders_max(),
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::replay::Speed;
-use touchline_tape::{Error, Reader, Taped};
+use touchline_tape::{Error, Publication, Reader, Taped};
 use touchline_transport::market::{Item, OwnRows};
 use touchline_transport::shm::{Publisher, Settings};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
@@ -30,6 +30,8 @@ struct Play<'a> {
     publisher: Option<(Publisher, OwnRows)>,
     arguments: &'a Arguments,
     messages: u64,
+    /// Another publication begins.
+    is_restarted: bool,
     /// The first error of publishing.
     failure: Option<Failure>,
 }
@@ -49,14 +51,21 @@ pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
         publisher: None,
         arguments,
         messages: 0,
+        is_restarted: false,
         failure: None,
     };
+    let begun = reader.begin().map_err(failed)?.cloned();
+    play.begin(&begun.ok_or_else(|| no_bus(arguments, directory))?)?;
     let started = Instant::now();
     let mut pace = Pace::new(arguments.speed);
     loop {
         pace.wait(reader.time_ns());
         let polled = reader.poll(|item| play.item(&item));
-        play.follow_publication(&reader)?;
+        if std::mem::take(&mut play.is_restarted)
+            && let Some(publication) = reader.publication()
+        {
+            play.begin(publication)?;
+        }
         match polled.map_err(failed)? {
             Taped::Given(()) | Taped::Passed => {}
             Taped::End => break,
@@ -89,6 +98,16 @@ fn refuse_settings_of_captures(arguments: &Arguments) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
+}
+
+fn no_bus(arguments: &Arguments, directory: &Path) -> Failure {
+    let directory = directory.display();
+    Failure::run(match &arguments.tape_bus {
+        Some(bus) => format!(
+            "the tape {directory} has no bus {bus}; `touchline journal print` names its streams"
+        ),
+        None => format!("the tape {directory} has no bus: its recorder has joined none"),
+    })
 }
 
 fn no_room() -> Failure {
@@ -150,10 +169,7 @@ impl Play<'_> {
             self.publish(&gap, &Timestamps::default(), false);
             self.end_of_batch();
         }
-        if let SubscriptionEvent::Restarted { .. } = event {
-            self.definitions.clear();
-            self.publisher = None;
-        }
+        self.is_restarted |= matches!(event, SubscriptionEvent::Restarted { .. });
     }
 
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps, is_image: bool) {
@@ -189,15 +205,13 @@ impl Play<'_> {
         self.definitions[index] = Some(*definition);
     }
 
-    /// Opens the bus, and room for books, when the tape has said what it has.
-    fn follow_publication(&mut self, reader: &Reader) -> Result<(), Failure> {
-        let Some(publication) = reader.publication() else {
-            return Ok(());
-        };
-        if self.definitions.is_empty() && self.messages == 0 && self.publisher.is_none() {
-            self.books = Mirror::new(publication.instruments_max, publication.orders_max);
-        }
-        if !self.arguments.publish || self.publisher.is_some() {
+    /// A publication begins: its instruments have other numbers.
+    fn begin(&mut self, publication: &Publication) -> Result<(), Failure> {
+        self.definitions.clear();
+        let orders_max = publication.orders_max + EVENT_ORDERS_MAX;
+        self.books = Mirror::new(publication.instruments_max, orders_max);
+        self.publisher = None;
+        if !self.arguments.publish {
             return Ok(());
         }
         let name = self.arguments.bus.as_deref().unwrap_or(&publication.bus);
@@ -211,7 +225,6 @@ impl Play<'_> {
         for warning in publisher.warnings() {
             notice(format_args!("bus {name}: {warning}"));
         }
-        let orders_max = publication.orders_max + EVENT_ORDERS_MAX;
         let rows = OwnRows::new(publication.instruments_max, orders_max, EVENT_ORDERS_MAX);
         self.publisher = Some((publisher, rows));
         Ok(())

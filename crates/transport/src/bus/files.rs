@@ -15,7 +15,7 @@ use touchline_shm::segment::{
     self, Access, Guests, Length, Lock, Mapping, Options, SlotLocks, WriterLock,
 };
 
-const RING: &str = "ring";
+pub(crate) const RING: &str = "ring";
 
 /// Maximum duration of a writer's start, and the interval of checks.
 const START_MAX: Duration = Duration::from_secs(1);

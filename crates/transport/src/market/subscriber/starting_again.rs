@@ -5,7 +5,7 @@ use super::joining::Joining;
 use super::scratch::Scratch;
 use super::{Item, Step, Subscriber, reading};
 use crate::SubscriptionEvent;
-use crate::bus::{Error, Watch};
+use crate::bus::{Error, RING, Watch};
 use touchline_shm::broadcast;
 
 impl Subscriber {
@@ -106,6 +106,13 @@ impl Subscriber {
             behind(join_point.sequence, next.sequence),
             behind(join_point.position, next.position),
         )
+    }
+
+    /// Number of the file of the ring in its file system, which another bus of this name does not have; `None` if the file is gone.
+    pub fn ring_inode(&self) -> Option<u64> {
+        use std::os::unix::fs::MetadataExt;
+        let ring = self.root.path().join(&self.bus).join(RING);
+        Some(std::fs::metadata(ring).ok()?.ino())
     }
 
     /// Number of the next message.
