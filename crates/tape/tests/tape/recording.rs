@@ -1,8 +1,10 @@
 //! The recorded messages are read again: each once, in order, with the same books.
 
 use crate::world::{BUS, World, assert_equal};
-use touchline_tape::{Retention, Settings};
+use touchline_journal::format::kind;
+use touchline_tape::{Messages, Retention, Settings};
 use touchline_transport::SubscriptionEvent;
+use touchline_types::native::{Flags, Message};
 
 #[test]
 fn a_tape_has_the_messages_and_books_of_the_bus() {
@@ -51,6 +53,7 @@ fn a_segment_does_not_divide_an_update() {
     let mut world = World::new(16);
     world.publish();
     world.record();
+    world.recorder.as_mut().expect("it records").is_flushed = true;
     for round in 0..60 {
         world.whole_order_book(round);
         world.take_all();
@@ -67,6 +70,17 @@ fn a_segment_does_not_divide_an_update() {
         let played = world.played_from(segment);
         assert_equal(&played.books, &live, &format!("from segment {segment}"));
     }
+    let mut begun = 0;
+    touchline_journal::read(&world.tape(), false, |entry| {
+        if entry.head.kind == kind::MESSAGES && entry.segment > begun {
+            begun = entry.segment;
+            let first = Messages::of(entry.body).next().expect("a message");
+            let message = Message::parse(first).expect("a native message");
+            assert!(!message.flags().has(Flags::CONTINUED), "segment {begun}");
+        }
+    })
+    .expect("a tape");
+    assert_eq!(begun, last);
 }
 
 /// A recorder that the publisher has overrun says how many messages are missing, and has the books again.

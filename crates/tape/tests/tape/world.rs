@@ -32,6 +32,8 @@ pub struct Recording {
     pub recorder: Recorder,
     pub subscriber: Subscriber,
     bus: usize,
+    /// Whether each message is handed over alone.
+    pub is_flushed: bool,
     _lock: WriterLock,
 }
 
@@ -140,6 +142,7 @@ impl World {
             recorder,
             subscriber,
             bus,
+            is_flushed: false,
             _lock: lock,
         });
         self.take_all();
@@ -232,6 +235,7 @@ impl Recording {
             recorder,
             subscriber,
             bus,
+            is_flushed,
             ..
         } = self;
         if recorder.is_blocked() {
@@ -253,7 +257,8 @@ impl Recording {
                 .restarted(*bus, publication, now)
                 .expect("a journal");
         }
-        if polled == Polled::Nothing {
+        // As its timer does, after any message.
+        if polled == Polled::Nothing || *is_flushed {
             recorder.flush(now).expect("a journal");
         }
         polled != Polled::Nothing || recorder.is_blocked()
