@@ -89,7 +89,7 @@ impl Publication {
     }
 
     /// Whether it is the same publication, whose messages go on: numbers of instruments and messages are of both. A bus that was removed
-    /// and made again counts its publishers anew, and is known by process and file.
+    /// and made again counts its publishers from 1 again, and is known by process and file.
     pub(crate) fn is_same(&self, before: &Publication) -> bool {
         self == before && self.publisher != (0, 0) && self.ring != 0
     }
