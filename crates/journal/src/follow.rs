@@ -157,6 +157,25 @@ impl Follow {
         Ok(count)
     }
 
+    /// Number of the segment that is read, or of the next one.
+    pub fn segment(&self) -> u64 {
+        let open = self.open.as_ref();
+        open.map_or(self.next.index, |open| open.header.index)
+    }
+
+    /// Whether the next segment is missing and a later one is there: it was removed before it was read.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn is_overtaken(&mut self) -> Result<bool, Error> {
+        let (Some(folder), None) = (&mut self.folder, &self.open) else {
+            return Ok(false);
+        };
+        let indexes = segment_indexes(folder)?;
+        let oldest = indexes.first().copied().unwrap_or(0);
+        Ok(self.next.index > 0 && oldest > self.next.index)
+    }
+
     /// Id of the journal; `None` before its first segment was found.
     pub fn journal(&self) -> Option<[u8; 16]> {
         self.journal

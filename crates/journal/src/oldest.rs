@@ -1,5 +1,6 @@
 //! The oldest segments of a journal, removed by a limit of its size or age.
 
+use crate::compressed::SUFFIX;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::folder::Folder;
@@ -7,8 +8,9 @@ use crate::format::{kind, segment_name};
 use crate::judge::segment_indexes;
 use crate::records::Begin;
 use crate::{Entry, Follow};
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Segments that are never removed: the one that is written, the prepared one, and one that may have ended just now.
 const NEWEST: usize = 3;
@@ -20,8 +22,8 @@ pub struct OldSegment {
     pub index: u64,
     /// Bytes of its file on the disk.
     pub bytes: u64,
-    /// Time of the last write to it, ns since the Unix epoch.
-    pub written_ns: u64,
+    /// Time of the first record behind it, ns since the Unix epoch.
+    pub ended_ns: u64,
     /// Position behind it.
     pub end: u64,
 }
@@ -33,10 +35,10 @@ pub struct OldSegment {
 pub fn bytes_of_segments(directory: &Path) -> Result<u64, Error> {
     let mut folder = open(directory)?;
     let indexes = segment_indexes(&mut folder)?;
-    let files = indexes
+    Ok(indexes
         .iter()
-        .filter_map(|index| file_of(directory, *index));
-    Ok(files.map(|(bytes, _)| bytes).sum())
+        .filter_map(|index| bytes_of(directory, *index))
+        .sum())
 }
 
 /// Removes segments from the oldest one on, as long as `is_over` says so; the newest three stay. The writer may be running. Returns the
@@ -54,25 +56,29 @@ pub fn remove_oldest(
     let old = indexes.len().saturating_sub(NEWEST);
     for pair in indexes.windows(2).take(old) {
         let (index, next) = (pair[0], pair[1]);
-        let (Some((bytes, written_ns)), Some(end)) =
-            (file_of(directory, index), begin_of(directory, next)?)
+        let (Some(bytes), Some((end, ended_ns))) =
+            (bytes_of(directory, index), begin_of(directory, next)?)
         else {
             break;
         };
         let segment = OldSegment {
             index,
             bytes,
-            written_ns,
+            ended_ns,
             end,
         };
         if !is_over(&segment) {
             break;
         }
-        let name = segment_name(index);
-        folder
-            .remove(&name)
-            .map_err(Error::io("remove", &name))
-            .map_err(|error| error.within(directory))?;
+        folder.close(&segment_name(index));
+        for path in forms(directory, index) {
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &path.display().to_string())(error));
+                }
+                _ => {}
+            }
+        }
         removed += 1;
     }
     if removed > 0 {
@@ -89,30 +95,32 @@ fn open(directory: &Path) -> Result<Folder, Error> {
     Folder::open_for_writing(directory).map_err(Error::io("open", &name))
 }
 
-/// Bytes on the disk, and time of the last write, of the file of a segment.
-fn file_of(directory: &Path, index: u64) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    let plain = directory.join(segment_name(index));
-    let compressed = directory.join(format!(
-        "{}{}",
-        segment_name(index),
-        crate::compressed::SUFFIX
-    ));
-    let about = std::fs::metadata(plain)
-        .or_else(|_| std::fs::metadata(compressed))
-        .ok()?;
-    let written = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    let since = written.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Some((about.blocks() * 512, since.as_nanos() as u64))
+/// Files that a segment may be in: as it is written, and compressed.
+fn forms(directory: &Path, index: u64) -> [PathBuf; 2] {
+    let name = segment_name(index);
+    [
+        directory.join(&name),
+        directory.join(format!("{name}{SUFFIX}")),
+    ]
 }
 
-/// Position of the first byte of a segment; `None` before it has a record.
-fn begin_of(directory: &Path, index: u64) -> Result<Option<u64>, Error> {
-    let mut base = None;
+/// Bytes on the disk of the files of a segment.
+fn bytes_of(directory: &Path, index: u64) -> Option<u64> {
+    let forms = forms(directory, index);
+    let bytes = forms
+        .iter()
+        .filter_map(|path| Some(std::fs::metadata(path).ok()?.blocks() * 512));
+    bytes.reduce(|one, other| one + other)
+}
+
+/// Position and time of the first record of a segment; `None` before it has one.
+fn begin_of(directory: &Path, index: u64) -> Result<Option<(u64, u64)>, Error> {
+    let mut begun = None;
     Follow::from_segment(directory, index).poll(u64::MAX, 1, |entry: &Entry<'_>| {
         if entry.head.kind == kind::BEGIN {
-            base = Begin::decode(entry.body).map(|begin| begin.base);
+            let begin = Begin::decode(entry.body);
+            begun = begin.map(|begin| (begin.base, entry.head.time_ns));
         }
     })?;
-    Ok(base)
+    Ok(begun)
 }

@@ -7,6 +7,7 @@ touchline_types::counters! {
         record_bytes: "bytes" = "Bytes of these messages.",
         record_gaps: "gaps" = "Losses, each a Gap record of the tape; the start of a recorder that continues a tape is one.",
         record_lost: "messages" = "Messages lost in these gaps, as far as their number is known.",
+        record_in_states: "messages" = "Messages that the tape has in a state alone, because a join has read them from the tables of the bus.",
         record_refused: "rounds" = "Rounds in which the journal took no record: the disk is behind, or full. Messages wait in the rings of the buses meanwhile.",
         record_lag_bytes: "bytes now" = "Bytes of the buses that wait to be recorded, exact to some tens of KiB.",
         record_position: "bytes" = "Position in the tape behind the last record.",

@@ -1,7 +1,7 @@
 //! What the runs before have recorded: where each stream ends.
 
 use crate::messages::Messages;
-use crate::publication::Publication;
+use crate::publication::{Publication, StreamPlace};
 use std::collections::BTreeMap;
 use std::path::Path;
 use touchline_journal::format::kind;
@@ -53,24 +53,24 @@ impl LastRun {
         let (stream, time_ns) = (entry.head.stream, entry.head.time_ns);
         match entry.head.kind {
             kind::STREAM => {
-                let publication = Stream::decode(entry.body).and_then(|of| Publication::of(&of));
-                if let Some(publication) = publication {
-                    let known = self.streams.get(&stream).map_or(0, |known| known.sequence);
-                    self.streams.insert(
+                let Some(described) = Stream::decode(entry.body) else {
+                    return;
+                };
+                if let Some(publication) = Publication::of(&described) {
+                    let StreamPlace { sequence, at_ns } = StreamPlace::of(&described);
+                    let last = LastStream {
                         stream,
-                        LastStream {
-                            stream,
-                            publication,
-                            sequence: known,
-                            time_ns,
-                        },
-                    );
+                        publication,
+                        sequence,
+                        time_ns: at_ns,
+                    };
+                    self.streams.insert(stream, last);
                 }
             }
-            kind::MESSAGES | kind::DEFINITIONS => {
+            kind::MESSAGES => {
                 if let Some(known) = self.streams.get_mut(&stream) {
                     known.time_ns = time_ns;
-                    known.sequence = known.sequence.max(last_sequence(entry));
+                    known.sequence = known.sequence.max(last_sequence(entry.body));
                 }
             }
             _ => {}
@@ -94,16 +94,15 @@ impl LastRun {
 
     /// Number of the next stream, from 1.
     pub fn next_stream(&self) -> u16 {
-        self.streams.keys().next_back().map_or(1, |last| last + 1)
+        self.streams
+            .keys()
+            .next_back()
+            .map_or(1, |last| last.saturating_add(1))
     }
 }
 
-/// Number of the last message of a record; some have none. The state at the start of a segment has that of its place in the first message.
-fn last_sequence(entry: &Entry<'_>) -> u64 {
-    let messages = Messages::of(entry.body).take(match entry.head.kind {
-        kind::DEFINITIONS => 1,
-        _ => usize::MAX,
-    });
-    let parsed = messages.filter_map(|bytes| Message::parse(bytes).ok());
+/// Largest number of the messages of a record; those of the recorder have 0.
+fn last_sequence(body: &[u8]) -> u64 {
+    let parsed = Messages::of(body).filter_map(|bytes| Message::parse(bytes).ok());
     parsed.map(|message| message.sequence()).max().unwrap_or(0)
 }

@@ -19,37 +19,46 @@ pub struct Publication {
     pub instruments_max: usize,
     /// Orders that the bus has room for; 0 without order books.
     pub orders_max: usize,
-    /// Process id of the publisher and the second at which it took the bus; zeros if they are unknown.
-    pub publisher: (u32, u64),
+    /// Start of the host of which it is: the first digits of the id of its boot; 0 if it is unknown.
+    pub boot: u64,
     /// Number of the file of the ring in its file system; 0 if it is unknown.
     pub ring: u64,
 }
 
+/// Place in a stream at which it is described.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StreamPlace {
+    /// Number of the last message before it.
+    pub sequence: u64,
+    /// Time of the last record before it, ns since the Unix epoch.
+    pub at_ns: u64,
+}
+
 /// Largest numbers that a reader makes room for.
-const INSTRUMENTS_MAX: u64 = 1 << 24;
-const ORDERS_MAX: u64 = 1 << 28;
+const INSTRUMENTS_MAX: u64 = 1 << 20;
+const ORDERS_MAX: u64 = 1 << 24;
 
 impl Publication {
     /// The publication that a subscriber reads now.
     pub fn read_by(subscriber: &Subscriber) -> Publication {
-        let publisher = subscriber.publisher().ok().flatten();
         Publication {
             bus: subscriber.bus().to_owned(),
             generation: subscriber.generation(),
             instruments_max: subscriber.instruments_max(),
             orders_max: subscriber.orders_max(),
-            publisher: publisher.map_or((0, 0), |holder| (holder.pid, holder.since_unix_s)),
+            boot: boot(),
             ring: subscriber.ring_inode().unwrap_or(0),
         }
     }
 
-    /// The record that describes the stream.
-    pub(crate) fn stream(&self) -> Stream {
+    /// The record that describes the stream at a place of it.
+    pub(crate) fn stream(&self, place: StreamPlace) -> Stream {
+        let StreamPlace { sequence, at_ns } = place;
         Stream {
             content: NATIVE,
             schema: SCHEMA_ID,
             version: SCHEMA_VERSION,
-            name: self.to_string(),
+            name: format!("{self} sequence={sequence} at={at_ns}"),
         }
     }
 
@@ -64,7 +73,7 @@ impl Publication {
             generation: 0,
             instruments_max: 0,
             orders_max: 0,
-            publisher: (0, 0),
+            boot: 0,
             ring: 0,
         };
         // Words that a later version adds are passed over.
@@ -78,10 +87,7 @@ impl Publication {
                     publication.instruments_max = at_most(number()?, INSTRUMENTS_MAX)?;
                 }
                 "orders_max" => publication.orders_max = at_most(number()?, ORDERS_MAX)?,
-                "publisher" => {
-                    let (process, since) = value.split_once('@')?;
-                    publication.publisher = (process.parse().ok()?, since.parse().ok()?);
-                }
+                "boot" => publication.boot = u64::from_str_radix(value, 16).ok()?,
                 _ => {}
             }
         }
@@ -89,10 +95,33 @@ impl Publication {
     }
 
     /// Whether it is the same publication, whose messages go on: numbers of instruments and messages are of both. A bus that was removed
-    /// and made again counts its publishers from 1 again, and is known by process and file.
+    /// and made again counts its publishers from 1 again, and is known by its file.
     pub(crate) fn is_same(&self, before: &Publication) -> bool {
-        self == before && self.publisher != (0, 0) && self.ring != 0
+        self == before && self.boot != 0 && self.ring != 0
     }
+}
+
+impl StreamPlace {
+    /// The place of a description.
+    pub(crate) fn of(stream: &Stream) -> StreamPlace {
+        let number = |key: &str| {
+            let mut words = stream.name.split(' ');
+            let value = words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            value.and_then(|value| value.parse().ok()).unwrap_or(0)
+        };
+        StreamPlace {
+            sequence: number("sequence"),
+            at_ns: number("at"),
+        }
+    }
+}
+
+/// First digits of the id of this boot; 0 if the system has none.
+fn boot() -> u64 {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let digits = id.ok().and_then(|id| id.get(..8).map(str::to_owned));
+    let number = digits.and_then(|digits| u64::from_str_radix(&digits, 16).ok());
+    number.unwrap_or(0)
 }
 
 fn at_most(number: u64, most: u64) -> Option<usize> {
@@ -106,12 +135,12 @@ impl fmt::Display for Publication {
             generation,
             instruments_max,
             orders_max,
-            publisher: (process, since),
+            boot,
             ring,
         } = self;
         write!(
             f,
-            "{bus} generation={generation} instruments_max={instruments_max} orders_max={orders_max} publisher={process}@{since} ring={ring}"
+            "{bus} generation={generation} instruments_max={instruments_max} orders_max={orders_max} boot={boot:x} ring={ring}"
         )
     }
 }
@@ -127,10 +156,15 @@ mod tests {
             generation: 7,
             instruments_max: 5_000,
             orders_max: 1 << 20,
-            publisher: (4711, 1_700_000_000),
+            boot: 0xabcd_1234,
             ring: 5,
         };
-        let stream = publication.stream();
+        let place = StreamPlace {
+            sequence: 77,
+            at_ns: 1_700_000_000_000_000_000,
+        };
+        let stream = publication.stream(place);
+        assert_eq!(StreamPlace::of(&stream), place);
         assert_eq!(Publication::of(&stream), Some(publication.clone()));
         let later = Stream {
             name: format!("{} colour=red", stream.name),

@@ -17,6 +17,8 @@ const CHANGES_MAX: usize = 65_536;
 const ORDERS_MAX: usize = 65_536;
 /// Most quotes of one message.
 const QUOTES_MAX: usize = 4_096;
+/// Polls without a record after which the tape's directory is looked at.
+const LOOKS: u64 = 256;
 /// Records that one poll passes over.
 const PASSED_MAX: usize = 1_024;
 
@@ -32,6 +34,16 @@ pub enum Error {
     NoTape {
         /// The directory.
         path: PathBuf,
+    },
+    /// Segments were removed while this reader was before them.
+    #[error(
+        "{}: segment {segment} was removed before it was read: give the tape more room, or read from its oldest segment", path.display()
+    )]
+    Removed {
+        /// The directory.
+        path: PathBuf,
+        /// The segment.
+        segment: u64,
     },
     /// The body of a record is not what its kind says.
     #[error("{}: record {sequence}: {what}", path.display())]
@@ -71,6 +83,8 @@ pub struct Reader {
     /// Begin of the next message in the body of the present record.
     from: usize,
     is_end_checked: bool,
+    /// Polls that found no record.
+    ends: u64,
 }
 
 /// Place in the stream of a bus, and the present record of it.
@@ -89,6 +103,8 @@ struct PlaceInStream {
     needs_state: bool,
     event: Option<SubscriptionEvent>,
     decoder: Decoder,
+    /// For messages of the recorder, which may stand between two parts of an update.
+    own: Decoder,
     room: Room,
     /// Messages that were passed over, because no state came before them.
     without_state: u64,
@@ -130,6 +146,7 @@ impl Reader {
                 needs_state: true,
                 event: None,
                 decoder: Decoder::new(),
+                own: Decoder::new(),
                 room: Room::new(CHANGES_MAX, ORDERS_MAX, QUOTES_MAX),
                 without_state: 0,
                 gaps: 0,
@@ -137,6 +154,7 @@ impl Reader {
             },
             from: 0,
             is_end_checked: false,
+            ends: 0,
         })
     }
 
@@ -198,30 +216,41 @@ impl Reader {
                 self.check_end()?;
                 return Ok(Taped::End);
             }
+            // The caller may wait for the time of the record.
+            if !self.place.body.is_empty() {
+                return Ok(Taped::Passed);
+            }
         }
         Ok(Taped::Passed)
     }
 
     /// Hands out the next message of the present record.
     fn message<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Result<Option<T>, Error> {
+        let Reader {
+            path,
+            follow,
+            place,
+            from,
+            ..
+        } = self;
+        let malformed = |what: String| Error::Malformed {
+            path: path.clone(),
+            sequence: follow.next_sequence().saturating_sub(1),
+            what,
+        };
         loop {
-            let mut messages = Messages::of(&self.place.body[self.from..]);
+            let mut messages = Messages::of(&place.body[*from..]);
             let Some(bytes) = messages.next() else {
-                return match self.from == self.place.body.len() {
+                return match *from == place.body.len() {
                     true => Ok(None),
-                    false => Err(self.malformed("a length beyond its end".to_owned())),
+                    false => Err(malformed("a length beyond its end".to_owned())),
                 };
             };
-            self.from = self.place.body.len() - messages.rest().len();
-            let Ok(message) = Message::parse(bytes) else {
-                return Err(
-                    self.malformed("a message that is not one of the native format".to_owned())
-                );
-            };
-            let (batch_end, is_image) = (
-                message.flags().has(Flags::END_OF_BATCH),
-                self.place.is_state,
-            );
+            *from = place.body.len() - messages.rest().len();
+            let message = Message::parse(bytes).map_err(|_| {
+                malformed("a message that is not one of the native format".to_owned())
+            })?;
+            let (batch_end, is_image) = (message.flags().has(Flags::END_OF_BATCH), place.is_state);
             if let Body::TopOfBook(top) = &message.body {
                 return Ok(Some(take(Item::Top {
                     sequence: message.sequence(),
@@ -231,11 +260,16 @@ impl Reader {
                     bytes: Some(bytes),
                 })));
             }
-            match self.place.decoder.update(&message, self.place.room.lend()) {
-                Ok(Some(update)) if !fits(&update, &self.place.open) => {
-                    return Err(
-                        self.malformed("an instrument that its bus has no room for".to_owned())
-                    );
+            let is_own = message.sequence() == 0 && !is_image;
+            let decoder = if is_own {
+                &mut place.own
+            } else {
+                &mut place.decoder
+            };
+            match decoder.update(&message, place.room.lend()) {
+                Ok(Some(update)) if !fits(&update, &place.open) => {
+                    let what = "an instrument that its bus has no room for";
+                    return Err(malformed(what.to_owned()));
                 }
                 Ok(Some(update)) => {
                     return Ok(Some(take(Item::Update(Received {
@@ -250,11 +284,11 @@ impl Reader {
                 Ok(None) if is_image => {}
                 Ok(None) if batch_end => return Ok(Some(take(Item::BatchEnd))),
                 Ok(None) => return Ok(Some(take(Item::Undecoded(bytes)))),
-                // The first parts of an update were before the place at which this reader begins.
-                Err(Unfit::PartMissing) => {}
+                // A book of more levels than a reader has room for stays unknown.
+                Err(Unfit::NoRoom) if is_image => {}
                 Err(unfit) => {
                     let what = format!("an update that cannot be read: {unfit:?}");
-                    return Err(self.malformed(what));
+                    return Err(malformed(what));
                 }
             }
         }
@@ -268,21 +302,25 @@ impl Reader {
         Ok(follow.poll(u64::MAX, 1, |entry| place.take(entry))? > 0)
     }
 
-    /// Bytes behind the last record may not be written yet; without a writer they are the end that a crash left, or damage.
+    /// Bytes behind the last record may not be written yet; without a writer they are the end that a crash left, or damage. And the next
+    /// segment may have been removed, by a limit of the tape, before this reader was there.
     fn check_end(&mut self) -> Result<(), Error> {
-        if !self.is_end_checked && writer(&self.path).is_none() {
+        self.ends += 1;
+        let is_recorded = self.is_recorded();
+        if is_recorded && !self.ends.is_multiple_of(LOOKS) || self.is_end_checked {
+            return Ok(());
+        }
+        if self.follow.is_overtaken()? {
+            return Err(Error::Removed {
+                path: self.path.clone(),
+                segment: self.follow.segment(),
+            });
+        }
+        if !is_recorded {
             read_from(&self.path, self.follow.next_sequence(), false, |_| {})?;
             self.is_end_checked = true;
         }
         Ok(())
-    }
-
-    fn malformed(&self, what: String) -> Error {
-        Error::Malformed {
-            path: self.path.clone(),
-            sequence: self.follow.next_sequence().saturating_sub(1),
-            what,
-        }
     }
 }
 
@@ -322,7 +360,7 @@ impl PlaceInStream {
         let before = self.open.as_ref();
         // Without a name given, a tape of several buses is read for the first one alone.
         let is_other_bus = before.is_some_and(|(_, before)| before.bus != publication.bus);
-        if is_other_bus || before.is_some_and(|(before, _)| *before == stream) {
+        if is_other_bus || before == Some(&(stream, publication.clone())) {
             return;
         }
         self.event = before.map(|_| SubscriptionEvent::Restarted {

@@ -1,15 +1,15 @@
 //! The writing side: items of subscribers as records of a journal.
 
-use crate::last_run::LastRun;
+use crate::last_run::{LastRun, LastStream};
 use crate::messages::MessagesMut;
-use crate::publication::Publication;
+use crate::publication::{Publication, StreamPlace};
 use crate::state_bodies::Bodies;
 use std::collections::VecDeque;
 use touchline_journal::format::kind;
-use touchline_journal::records::{Clock, Gap};
+use touchline_journal::records::{Clock, Gap, Stream};
 use touchline_journal::{Journal, Record, Refused};
 use touchline_transport::SubscriptionEvent;
-use touchline_transport::market::{Item, Received, StreamState};
+use touchline_transport::market::{Item, Received, StreamState, Subscriber};
 use touchline_types::native::{self, Flags};
 use touchline_types::{ChannelState, Timestamps, Update, Validity};
 
@@ -17,6 +17,10 @@ use touchline_types::{ChannelState, Timestamps, Update, Validity};
 const OF_JOURNAL: u16 = 0;
 /// A segment ends while it has room for this many records of messages of each bus, so that none begins the next segment before the state.
 const SEGMENT_END_BODIES: usize = 2;
+/// Attempts to begin the next segment before the rest of the present one is used.
+const TRIES: u32 = 1_000;
+/// Most orders of one event, whose new ones may come before the deleted ones.
+const EVENT_ORDERS_MAX: usize = 65_536;
 /// Bytes of a record beside its body.
 const SEGMENT_END_BYTES: usize = 4_096;
 
@@ -49,6 +53,8 @@ pub struct Counts {
     pub gaps: u64,
     /// Messages that were lost, as far as their number is known.
     pub lost: u64,
+    /// Messages that are in a state alone, because a join has read them from the tables of the bus.
+    pub in_states: u64,
     /// Rounds in which the journal took no record: the disk is behind, or full.
     pub refused: u64,
 }
@@ -73,7 +79,7 @@ pub struct Recorder {
     settings: Settings,
     buses: Vec<Bus>,
     /// Last streams of buses that this run does not record, so far: each segment names them, and their numbers are not used again.
-    old: Vec<(u16, Publication)>,
+    old: Vec<LastStream>,
     /// Number of the next stream.
     next_stream: u16,
     /// Records that wait for the journal.
@@ -81,6 +87,8 @@ pub struct Recorder {
     segment_began_ns: u64,
     /// The segment is nearly full or old: the next one begins when no record waits.
     ends_segment: bool,
+    /// Attempts to begin it.
+    tries: u32,
     counts: Counts,
 }
 
@@ -92,12 +100,16 @@ struct Bus {
     state: StreamState,
     /// Number of the last message of the publication in the tape.
     sequence: u64,
+    /// The same of the last record that the journal has.
+    given_sequence: u64,
     /// Time of the last item.
     at_ns: u64,
     /// Messages of the next record.
     body: MessagesMut,
     /// The state comes from the tables of the bus, until all books are consistent.
     is_joining: bool,
+    /// It was complete just now: the state has the messages before the next one.
+    is_joined: bool,
     /// The last message is a part of an update that goes on: the state of this place would lack its first parts.
     is_in_parts: bool,
     /// The state is written at the end of the update.
@@ -111,6 +123,8 @@ struct Bus {
 struct Waiting {
     stream: u16,
     kind: u16,
+    /// Number of the last message of the stream up to its end.
+    sequence: u64,
     body: Vec<u8>,
 }
 
@@ -124,18 +138,16 @@ impl Recorder {
             },
             journal,
             buses: Vec::new(),
-            old: last
-                .streams()
-                .map(|last| (last.stream, last.publication.clone()))
-                .collect(),
+            old: last.streams().cloned().collect(),
             next_stream: last.next_stream(),
             waiting: VecDeque::new(),
             segment_began_ns: now.wall_ns,
             ends_segment: false,
+            tries: 0,
             counts: Counts::default(),
         };
         recorder.clock(now);
-        recorder.describe_old();
+        recorder.waiting.extend(recorder.descriptions());
         recorder
     }
 
@@ -143,15 +155,18 @@ impl Recorder {
     pub fn add(&mut self, publication: Publication, next: u64, last: &LastRun, now: Now) -> usize {
         let (instruments_max, orders_max) = (publication.instruments_max, publication.orders_max);
         let before = last.of(&publication.bus);
-        self.old.retain(|(_, old)| old.bus != publication.bus);
+        self.old
+            .retain(|old| old.publication.bus != publication.bus);
         let bus = self.buses.len();
         self.buses.push(Bus {
-            state: StreamState::new(instruments_max, orders_max),
+            state: StreamState::new(instruments_max, orders_max + EVENT_ORDERS_MAX),
             stream: 0,
-            sequence: 0,
+            sequence: next.saturating_sub(1),
+            given_sequence: next.saturating_sub(1),
             at_ns: now.wall_ns,
             body: MessagesMut::default(),
             is_joining: true,
+            is_joined: false,
             is_in_parts: false,
             is_state_due: false,
             is_down: false,
@@ -162,12 +177,13 @@ impl Recorder {
         match same {
             Some(same) => {
                 (open.stream, open.sequence) = (same.stream, same.sequence);
+                open.given_sequence = same.sequence;
                 self.describe_stream(bus);
             }
             None => self.begin_stream(bus),
         }
         if let Some(before) = before {
-            let is_same = same.is_some() && before.sequence > 0;
+            let is_same = same.is_some();
             let first = before.sequence + 1;
             let lost = next.saturating_sub(first);
             self.gap(
@@ -212,24 +228,26 @@ impl Recorder {
     pub fn item(&mut self, bus: usize, item: &Item<'_>, now: Now) -> Result<(), Refused> {
         let open = &mut self.buses[bus];
         open.at_ns = now.wall_ns;
-        open.is_in_parts = matches!(item, Item::Undecoded(bytes) if is_continued(bytes));
+        open.is_in_parts = match item {
+            Item::Undecoded(bytes) => is_continued(bytes),
+            Item::Update(received) => received.bytes.is_none() && open.is_in_parts,
+            Item::SubscriptionEvent(event) => open.is_in_parts && !interrupts(event),
+            Item::Top { .. } | Item::BatchEnd => open.is_in_parts,
+        };
         match item {
-            Item::Update(received) => self.update(bus, received),
+            Item::Update(received) => self.update(bus, received, now),
             // A top of a table follows from the books.
             Item::Top { bytes: None, .. } => {}
             Item::Top {
                 bytes: Some(bytes),
                 sequence,
                 ..
-            } => self.message(bus, *sequence, bytes),
-            Item::Undecoded(bytes) => self.message(bus, sequence_of(bytes), bytes),
+            } => self.message(bus, *sequence, bytes, now),
+            Item::Undecoded(bytes) => self.message(bus, sequence_of(bytes), bytes, now),
             Item::BatchEnd => self.end_of_batch(bus),
             Item::SubscriptionEvent(event) => self.event(bus, event, now),
         }
-        let open = &mut self.buses[bus];
-        if !open.is_in_parts && std::mem::take(&mut open.is_state_due) {
-            self.write_state(bus);
-        }
+        self.write_due_states();
         self.hand_over(now)
     }
 
@@ -250,6 +268,7 @@ impl Recorder {
     /// The journal has failed.
     pub fn tick(&mut self, now: Now) -> Result<(), Refused> {
         let age_ns = now.wall_ns.saturating_sub(self.segment_began_ns);
+        self.tries = 0;
         self.ends_segment |= self
             .settings
             .segment_ns_max
@@ -266,52 +285,84 @@ impl Recorder {
     /// The journal had failed, or fails at this; or records still wait for it.
     pub fn close(mut self, now: Now) -> Result<Counts, Refused> {
         self.flush(now)?;
+        if !self.waiting.is_empty() {
+            let behind = self
+                .journal
+                .position()
+                .saturating_sub(self.journal.durable());
+            return Err(Refused::TailFull { behind });
+        }
         self.journal.close(now.wall_ns)?;
         Ok(self.counts)
     }
 
-    fn update(&mut self, bus: usize, received: &Received<'_>) {
+    fn update(&mut self, bus: usize, received: &Received<'_>, now: Now) {
         let open = &mut self.buses[bus];
         let (update, timestamps) = (&received.update, &received.timestamps);
         open.state
             .update(received.sequence, update, timestamps, received.is_image);
-        if let Some(bytes) = received.bytes {
-            return self.message(bus, received.sequence, bytes);
+        match received.bytes {
+            Some(bytes) => self.message(bus, received.sequence, bytes, now),
+            // The state follows as a whole when all books are consistent.
+            None if received.is_image && open.is_joining => {}
+            // A book was read from its table instead of a message, which the tape does not have.
+            None if received.is_image => self.missing(bus, 0, 0, Gap::UNKNOWN, now),
+            None => {
+                let flags = Flags::END_OF_BATCH.when(received.batch_end);
+                self.own_message(bus, update, timestamps, flags);
+            }
         }
-        // The state follows as a whole when all books are consistent. A trade of a table was an event before.
-        let is_trade = matches!(update, Update::Trade(_));
-        if received.is_image && (open.is_joining || is_trade) {
-            return;
-        }
-        let flags = Flags::END_OF_BATCH.when(received.batch_end);
-        self.encode(bus, update, timestamps, flags, received.sequence);
     }
 
     /// A message of the ring, unchanged. A recorder that was started again soon reads some that the tape has.
-    fn message(&mut self, bus: usize, sequence: u64, bytes: &[u8]) {
+    fn message(&mut self, bus: usize, sequence: u64, bytes: &[u8], now: Now) {
         let open = &mut self.buses[bus];
         if sequence <= open.sequence {
             return;
         }
-        open.sequence = sequence;
+        let before = open.sequence;
+        let skipped = sequence - before - 1;
+        let is_joined = std::mem::take(&mut open.is_joined);
+        match open.is_joining || is_joined {
+            true => self.counts.in_states += skipped,
+            false if skipped == 0 => {}
+            false => self.missing(bus, before + 1, sequence - 1, skipped, now),
+        }
         self.counts.messages += 1;
         self.counts.bytes += bytes.len() as u64;
         self.push(bus, bytes.len(), |place| place.copy_from_slice(bytes));
+        self.buses[bus].sequence = sequence;
     }
 
-    /// An update that the subscriber made.
-    fn encode(
+    /// Messages that the subscriber has not handed out outside of a join: readers take the state instead.
+    fn missing(&mut self, bus: usize, first: u64, last: u64, count: u64, now: Now) {
+        self.close_body(bus);
+        let (from_ns, to_ns) = (self.buses[bus].at_ns, now.wall_ns);
+        self.gap(
+            bus,
+            Gap {
+                cause: Gap::OF_SOURCE,
+                first,
+                last,
+                count,
+                from_ns,
+                to_ns,
+            },
+        );
+        self.buses[bus].is_state_due = true;
+    }
+
+    /// A message of the recorder itself, with number 0; it is short.
+    fn own_message(
         &mut self,
         bus: usize,
         update: &Update<'_>,
         timestamps: &Timestamps,
         flags: Flags,
-        sequence: u64,
     ) {
-        for (number, part) in (0..).zip(native::parts(update, native::PART_BYTES_MAX)) {
-            let sequence = sequence.wrapping_add(number);
+        for part in native::parts(update, native::PART_BYTES_MAX) {
             self.push(bus, part.len(), |mut place| {
-                part.write(sequence, flags, timestamps, &mut place);
+                part.write(0, flags, timestamps, &mut place);
             });
         }
     }
@@ -327,7 +378,8 @@ impl Recorder {
         match *event {
             SubscriptionEvent::CaughtUp => {
                 let open = &mut self.buses[bus];
-                open.is_state_due |= std::mem::take(&mut open.is_joining);
+                open.is_joined = std::mem::take(&mut open.is_joining);
+                open.is_state_due |= open.is_joined;
             }
             SubscriptionEvent::Overrun { messages, .. } => {
                 self.lost(bus, event, Gap::OVERRUN, messages, now);
@@ -353,18 +405,23 @@ impl Recorder {
     pub fn restarted(
         &mut self,
         bus: usize,
-        publication: Publication,
+        subscriber: &Subscriber,
         now: Now,
     ) -> Result<(), Refused> {
         self.close_body(bus);
         let open = &mut self.buses[bus];
+        open.publication = Publication::read_by(subscriber);
+        let orders_max = open.publication.orders_max + EVENT_ORDERS_MAX;
         open.state
-            .restart(publication.instruments_max, publication.orders_max);
-        open.publication = publication;
-        (open.sequence, open.is_down, open.is_joining) = (0, false, false);
+            .restart(open.publication.instruments_max, orders_max);
+        open.sequence = subscriber.next_sequence().saturating_sub(1);
+        open.given_sequence = open.sequence;
+        (open.is_down, open.is_in_parts) = (false, false);
+        // Without a join the tables are empty, and so is the state.
+        open.is_joining = subscriber.is_joining();
+        open.is_state_due = !open.is_joining;
         self.begin_stream(bus);
-        // The tables of a new publication are empty.
-        self.write_state(bus);
+        self.write_due_states();
         self.hand_over(now)
     }
 
@@ -374,13 +431,16 @@ impl Recorder {
         let open = &mut self.buses[bus];
         open.state.event(event);
         open.is_joining = true;
+        let first = open.sequence + 1;
+        let last = match count {
+            Gap::UNKNOWN => 0,
+            count => open.sequence + count,
+        };
+        open.sequence = open.sequence.max(last);
         let gap = Gap {
             cause,
-            first: open.sequence + 1,
-            last: match count {
-                Gap::UNKNOWN => 0,
-                count => open.sequence + count,
-            },
+            first,
+            last,
             count,
             from_ns: open.at_ns,
             to_ns: now.wall_ns,
@@ -394,13 +454,7 @@ impl Recorder {
         if std::mem::replace(&mut open.is_down, is_down) != is_down {
             let channel = open.channel();
             let none = Timestamps::default();
-            self.encode(
-                bus,
-                &Update::Channel(&channel),
-                &none,
-                Flags::END_OF_BATCH,
-                0,
-            );
+            self.own_message(bus, &Update::Channel(&channel), &none, Flags::END_OF_BATCH);
             self.close_body(bus);
         }
     }
@@ -413,15 +467,34 @@ impl Recorder {
     }
 
     fn describe_stream(&mut self, bus: usize) {
-        let stream = self.buses[bus].publication.stream().encode();
-        self.wait(self.buses[bus].stream, kind::STREAM, stream);
+        let described = self.buses[bus].described().encode();
+        self.wait(self.buses[bus].stream, kind::STREAM, described);
     }
 
-    fn describe_old(&mut self) {
-        for index in 0..self.old.len() {
-            let (stream, publication) = &self.old[index];
-            let (stream, body) = (*stream, publication.stream().encode());
-            self.wait(stream, kind::STREAM, body);
+    /// Descriptions of all streams at this place.
+    fn descriptions(&self) -> Vec<Waiting> {
+        let old = self.old.iter().map(|old| {
+            let (sequence, at_ns) = (old.sequence, old.time_ns);
+            let place = StreamPlace { sequence, at_ns };
+            (old.stream, old.publication.stream(place))
+        });
+        let open = self.buses.iter().map(|bus| (bus.stream, bus.described()));
+        let described = old.chain(open).map(|(stream, description)| Waiting {
+            stream,
+            kind: kind::STREAM,
+            sequence: 0,
+            body: description.encode(),
+        });
+        described.collect()
+    }
+
+    /// Writes the states that are due, if no update goes on there.
+    fn write_due_states(&mut self) {
+        for bus in 0..self.buses.len() {
+            let open = &mut self.buses[bus];
+            if !open.is_in_parts && std::mem::take(&mut open.is_state_due) {
+                self.write_state(bus);
+            }
         }
     }
 
@@ -450,6 +523,7 @@ impl Recorder {
                 waiting.push_back(Waiting {
                     stream: *stream,
                     kind: kind::DEFINITIONS,
+                    sequence: 0,
                     body,
                 });
             },
@@ -485,14 +559,23 @@ impl Recorder {
     fn close_body(&mut self, bus: usize) {
         let open = &mut self.buses[bus];
         if open.body.count() > 0 {
-            let (stream, body) = (open.stream, open.body.bytes().to_vec());
+            self.waiting.push_back(Waiting {
+                stream: open.stream,
+                kind: kind::MESSAGES,
+                sequence: open.sequence,
+                body: open.body.bytes().to_vec(),
+            });
             open.body.clear();
-            self.wait(stream, kind::MESSAGES, body);
         }
     }
 
     fn wait(&mut self, stream: u16, kind: u16, body: Vec<u8>) {
-        self.waiting.push_back(Waiting { stream, kind, body });
+        self.waiting.push_back(Waiting {
+            stream,
+            kind,
+            sequence: 0,
+            body,
+        });
     }
 
     /// Gives waiting records to the journal until it takes no more, and begins the next segment in time.
@@ -511,20 +594,22 @@ impl Recorder {
         for bus in 0..self.buses.len() {
             self.close_body(bus);
         }
-        if !self.give_waiting(now)? || !self.begins_segment(now)? {
+        if !self.give_waiting(now)? {
             return Ok(());
         }
-        self.ends_segment = false;
+        if !self.begins_segment(now)? {
+            // Without a next segment the present one is used to its end.
+            self.tries += 1;
+            let has_room = self.journal.segment_has_room(room);
+            self.ends_segment = self.tries < TRIES || !has_room;
+            return Ok(());
+        }
+        (self.ends_segment, self.tries) = (false, 0);
         self.segment_began_ns = now.wall_ns;
         self.clock(now);
-        self.describe_old();
-        for bus in 0..self.buses.len() {
-            self.describe_stream(bus);
-            // A join that is not complete writes its state when it is.
-            if !self.buses[bus].is_joining {
-                self.write_state(bus);
-            }
-        }
+        self.waiting.extend(self.descriptions());
+        self.states_are_due();
+        self.write_due_states();
         self.give_waiting(now).map(drop)
     }
 
@@ -533,9 +618,31 @@ impl Recorder {
         self.taken(begun)
     }
 
-    /// Whether the journal has taken all waiting records.
+    /// A join that is not complete writes its state when it is.
+    fn states_are_due(&mut self) {
+        for bus in &mut self.buses {
+            bus.is_state_due |= !bus.is_joining;
+        }
+    }
+
+    /// Whether the journal has taken all waiting records. A long update or state may go on in another segment: readers that begin there
+    /// wait for the state after it.
     fn give_waiting(&mut self, now: Now) -> Result<bool, Refused> {
-        while let Some(Waiting { stream, kind, body }) = self.waiting.front() {
+        while let Some(Waiting {
+            stream, kind, body, ..
+        }) = self.waiting.front()
+        {
+            if !self.journal.segment_has_room(body.len()) {
+                if !self.begins_segment(now)? {
+                    return Ok(false);
+                }
+                self.segment_began_ns = now.wall_ns;
+                for description in self.descriptions().into_iter().rev() {
+                    self.waiting.push_front(description);
+                }
+                self.states_are_due();
+                continue;
+            }
             let appended = self.journal.append(&Record {
                 stream: *stream,
                 kind: *kind,
@@ -545,9 +652,21 @@ impl Recorder {
             if !self.taken(appended.map(drop))? {
                 return Ok(false);
             }
-            self.waiting.pop_front();
+            self.given();
         }
         Ok(true)
+    }
+
+    /// The journal has taken the first waiting record.
+    fn given(&mut self) {
+        let record = self.waiting.pop_front().expect("it was appended");
+        let of_it = self
+            .buses
+            .iter_mut()
+            .find(|bus| bus.stream == record.stream);
+        if let Some(bus) = of_it.filter(|_| record.kind == kind::MESSAGES) {
+            bus.given_sequence = record.sequence;
+        }
     }
 
     /// A journal that is behind its disk, or has no next segment, takes the record later.
@@ -564,6 +683,12 @@ impl Recorder {
 }
 
 impl Bus {
+    /// Description of the stream at this place.
+    fn described(&self) -> Stream {
+        let (sequence, at_ns) = (self.given_sequence, self.at_ns);
+        self.publication.stream(StreamPlace { sequence, at_ns })
+    }
+
     /// State of the channel as readers of the tape have it.
     fn channel(&self) -> ChannelState {
         let channel = *self.state.books().channel();
@@ -576,6 +701,17 @@ impl Bus {
             false => channel,
         }
     }
+}
+
+/// Whether an event ends an update whose last parts did not come.
+fn interrupts(event: &SubscriptionEvent) -> bool {
+    matches!(
+        event,
+        SubscriptionEvent::Overrun { .. }
+            | SubscriptionEvent::Corrupt { .. }
+            | SubscriptionEvent::Restarted { .. }
+            | SubscriptionEvent::PublisherGone
+    )
 }
 
 /// Whether further parts of the update follow.

@@ -11,7 +11,7 @@ const HOLDERS: &str = "holders";
 pub struct Retention {
     /// Most bytes of all segments on the disk.
     pub bytes_max: Option<u64>,
-    /// Longest time since the last write to a segment, ns.
+    /// Longest time since the end of a segment, ns.
     pub age_ns_max: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Retention {
         remove_oldest(directory, |segment| {
             let is_old = self
                 .age_ns_max
-                .is_some_and(|most| now_ns.saturating_sub(segment.written_ns) > most);
+                .is_some_and(|most| now_ns.saturating_sub(segment.ended_ns) > most);
             let is_large = self.bytes_max.is_some_and(|most| left > most);
             let is_over = (is_old || is_large) && segment.end <= held_from;
             left -= if is_over { segment.bytes } else { 0 };

@@ -7,6 +7,7 @@ use crate::recorder::{Now, Recorder, Settings};
 use crate::retention::Retention;
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::time::Duration;
 use touchline_journal::{Journal, Options, Refused, WriterLock};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::boot_ns;
@@ -147,6 +148,9 @@ struct Joined {
     open: Option<(Subscriber, usize)>,
 }
 
+/// Longest time in which a recorder that ends waits for its disk, and its pause meanwhile.
+const CLOSE_NS: u64 = 10_000_000_000;
+const PAUSE: Duration = Duration::from_millis(1);
 /// Time without a taken record after which the disk is reported.
 const DISK_NS: u64 = 1_000_000_000;
 
@@ -224,6 +228,12 @@ impl Recording {
     /// # Errors
     /// The journal had failed, or fails at this.
     pub fn close(mut self) -> Result<RecorderCounters, RunError> {
+        // A slow disk has some time to take what waits.
+        let until_ns = boot_ns() + CLOSE_NS;
+        while self.recorder.is_blocked() && boot_ns() < until_ns {
+            self.work()?;
+            std::thread::sleep(PAUSE);
+        }
         self.show();
         let RunSettings { directory, .. } = &self.settings;
         let durable = self.recorder.journal().durable();
@@ -333,8 +343,8 @@ impl Recording {
             });
             taken?;
             if is_restarted {
+                recorder.restarted(*number, subscriber, now)?;
                 let publication = Publication::read_by(subscriber);
-                recorder.restarted(*number, publication.clone(), now)?;
                 events.push_back(RunEvent::Recording { publication });
             }
             match polled {
@@ -390,6 +400,7 @@ impl Recording {
             record_bytes: counts.bytes,
             record_gaps: counts.gaps,
             record_lost: counts.lost,
+            record_in_states: counts.in_states,
             record_refused: counts.refused,
             record_lag_bytes: open.clone().map(|(bus, _)| bus.lag_bytes()).sum(),
             record_position: journal.position(),
@@ -416,7 +427,10 @@ fn reported(bus: &str, event: &SubscriptionEvent) -> Option<RunEvent> {
     let bus = bus.to_owned();
     match *event {
         SubscriptionEvent::Overrun { messages, .. } => Some(RunEvent::Overrun { bus, messages }),
-        SubscriptionEvent::PublisherGone | SubscriptionEvent::PublisherStalled => {
+        SubscriptionEvent::PublisherGone
+        | SubscriptionEvent::PublisherStalled
+        | SubscriptionEvent::Damaged
+        | SubscriptionEvent::Incompatible { .. } => {
             let is_live = false;
             Some(RunEvent::Source { bus, is_live })
         }

@@ -71,6 +71,12 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut names = arguments.buses.iter().enumerate();
+    if let Some((_, twice)) = names.find(|(at, name)| arguments.buses[..*at].contains(name)) {
+        return Err(Failure::usage(format!(
+            "bus {twice} is given twice: give each once"
+        )));
+    }
     let interrupt = arguments.ending.catch()?;
     let mut log = Log::to_stderr(arguments.log, Vec::new());
     let outcome = Recording::open(arguments.settings())

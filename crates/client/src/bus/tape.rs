@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_instruments::Symbols;
 use touchline_tape::{Reader, Taped};
+use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::Item;
 use touchline_types::{Instrument, Update};
 
@@ -22,6 +23,8 @@ pub struct Tape {
     selected: Vec<bool>,
     /// Why it was not read to its end.
     failure: Option<Error>,
+    /// The recorder has ended.
+    is_over: bool,
 }
 
 impl Options {
@@ -70,6 +73,7 @@ impl Options {
             symbols,
             selected: Vec::new(),
             failure: None,
+            is_over: false,
         };
         Ok(Bus::over(
             Source::Tape(Box::new(tape)),
@@ -129,6 +133,7 @@ impl Tape {
                 symbols,
                 selected,
                 failure,
+                is_over,
             } = self;
             let polled = reader.poll(|item| take(item, symbols, selected, reading));
             match polled {
@@ -141,6 +146,8 @@ impl Tape {
                 }
                 Ok(Taped::Passed) => return Read::Step(Step::Progress),
                 Ok(Taped::End) if reader.is_recorded() => return Read::End,
+                // The recorder may have written its last records just before it ended.
+                Ok(Taped::End) if !std::mem::replace(is_over, true) => {}
                 Ok(Taped::End) => return Read::Over,
                 Err(error) => {
                     *failure = Some(of_tape(error));
@@ -181,7 +188,12 @@ fn take(
                 (false, false) => None,
             }
         }
-        item => Some(reading.take(item)),
+        item => {
+            if let Item::SubscriptionEvent(SubscriptionEvent::Restarted { .. }) = &item {
+                selected.clear();
+            }
+            Some(reading.take(item))
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The recorded messages are read again: each once, in order, with the same books.
 
-use crate::world::{BUS, World, assert_equal};
+use crate::world::{BUS, World, assert_equal, snapshot, whole_order_book};
 use touchline_journal::format::kind;
-use touchline_tape::{Messages, Retention, Settings};
+use touchline_tape::{Messages, Reader, Retention, Settings, Taped};
 use touchline_transport::SubscriptionEvent;
-use touchline_types::native::{Flags, Message};
+use touchline_transport::market::{Item, Received};
+use touchline_types::native::{self, Flags, Message};
+use touchline_types::{Instrument, Timestamps, Update, Validity};
 
 #[test]
 fn a_tape_has_the_messages_and_books_of_the_bus() {
@@ -81,6 +83,55 @@ fn a_segment_does_not_divide_an_update() {
     })
     .expect("a tape");
     assert_eq!(begun, last);
+}
+
+/// What happens between two parts of an update divides it neither.
+#[test]
+fn events_between_two_parts_leave_the_update_whole() {
+    let mut world = World::new(17);
+    world.publish();
+    world.record();
+    world.events(20);
+    world.take_all();
+    let first = world.subscriber().next_sequence();
+    let orders = whole_order_book(0);
+    let update = Update::OrdersSnapshot(snapshot(&orders));
+    let parts: Vec<_> = native::parts(&update, 8_192).collect();
+    assert!(parts.len() > 3);
+    for (number, part) in (0..).zip(&parts) {
+        let mut bytes = vec![0; part.len()];
+        part.write(
+            first + number,
+            Flags::END_OF_BATCH,
+            &Timestamps::default(),
+            &mut &mut bytes[..],
+        );
+        world.item(&match part.more {
+            true => Item::Undecoded(&bytes),
+            false => Item::Update(Received {
+                sequence: first + number,
+                timestamps: Timestamps::default(),
+                update,
+                batch_end: true,
+                is_image: false,
+                bytes: Some(&bytes),
+            }),
+        });
+        for event in [
+            SubscriptionEvent::PublisherStalled,
+            SubscriptionEvent::CaughtUp,
+            SubscriptionEvent::PublisherResumed,
+        ] {
+            world.item(&Item::SubscriptionEvent(event));
+        }
+        let now = world.now();
+        world.recorder().tick(now).expect("a journal");
+    }
+    world.close();
+    let played = world.played();
+    let count = played.books.orders().len_of(Instrument(3));
+    assert_eq!(count, orders.len(), "{:?}", played.events);
+    assert_eq!(played.books.channel().price, Validity::Live);
 }
 
 /// A recorder that the publisher has overrun says how many messages are missing, and has the books again.
@@ -179,6 +230,7 @@ fn streams_of_earlier_runs_keep_their_numbers() {
         0,
         "it is the same publication"
     );
+    assert_ascend(&world.recorded());
 }
 
 /// A recorder that starts again states its gap, and no message is in the tape twice.
@@ -268,13 +320,31 @@ fn a_limit_of_size_removes_the_oldest_segments() {
     hold(0);
     assert_eq!(limit(0).apply(&tape, 0).expect("a tape"), 0, "it is held");
     hold(u64::MAX);
-    let removed = limit(all / 2).apply(&tape, 0).expect("a tape");
+    touchline_journal::compress(&tape).expect("a tape");
+    let all = touchline_journal::bytes_of_segments(&tape).expect("a tape");
+    let mut overtaken = Reader::open(&tape, None).expect("a tape");
+    overtaken.begin().expect("its first records");
+    let removed = limit(all - 1).apply(&tape, 0).expect("a tape");
     assert!((1..last).contains(&removed), "{removed} of {last}");
-    assert!(touchline_journal::bytes_of_segments(&tape).expect("a tape") <= all / 2);
+    assert!(touchline_journal::bytes_of_segments(&tape).expect("a tape") < all);
     assert_equal(&world.played().books, &live, "the segments that are left");
     assert_eq!(world.segments(), last, "the tape is clean");
     limit(0).apply(&tape, 0).expect("a tape");
     assert_equal(&world.played().books, &live, "the newest three segments");
+    let names = std::fs::read_dir(&tape).expect("the tape").flatten();
+    let cut = names.filter(|name| name.file_name().to_string_lossy().contains("cut"));
+    assert_eq!(cut.count(), 0, "a compressed segment goes as a whole");
+    let error = loop {
+        match overtaken.poll(|_| ()) {
+            Ok(Taped::End) => panic!("it passes over the removed segments"),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(
+        error.to_string().contains("was removed before it was read"),
+        "{error}"
+    );
 }
 
 /// Books of a publisher that has ended are not live, for a reader of the tape as for one of the bus.
@@ -293,7 +363,7 @@ fn the_end_of_a_publisher_is_in_the_tape() {
     world.close();
     let played = world.played();
     let channel = *played.books.channel();
-    assert_eq!(channel.price, touchline_types::Validity::Stale);
+    assert_eq!(channel.price, Validity::Stale);
 }
 
 #[track_caller]

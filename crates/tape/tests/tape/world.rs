@@ -1,13 +1,17 @@
 //! A bus with a market, the recorder of a tape, and what readers of both have.
 
 use std::path::{Path, PathBuf};
+use touchline_journal::format::kind;
 use touchline_journal::{Journal, Options, Verdict, WriterLock, verify};
 use touchline_lab::market::values::{INSTRUMENTS, Market, seen};
-use touchline_tape::{Counts, LastRun, Now, Publication, Reader, Recorder, Settings, Taped};
+use touchline_tape::{
+    Counts, LastRun, Messages, Now, Publication, Reader, Recorder, Settings, Taped,
+};
 use touchline_testing::Folder;
 use touchline_transport::market::Item;
 use touchline_transport::shm::{Activity, Join, Lock, Polled, Publisher, Root, Subscriber};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
+use touchline_types::native::Message;
 use touchline_types::{
     Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, Price, Quantity, Side,
     Timestamps, Update, Validity,
@@ -103,28 +107,12 @@ impl World {
         self.market.events(count, publisher);
     }
 
-    /// A whole order book, too long for one message.
+    /// Publishes a whole order book.
     pub fn whole_order_book(&mut self, round: u64) {
-        let order = |index: u32| OrderChange {
-            order_id: round * 10_000 + u64::from(index) + 1,
-            priority: u64::from(index),
-            price: Price(i64::from(index % 50)),
-            quantity: Quantity(1),
-            side: Side::BOTH[(index % 2) as usize],
-            action: OrderAction::New,
-            row: OrderRow {
-                index,
-                number: round * 10_000 + u64::from(index) + 1,
-            },
-        };
-        let orders: Vec<OrderChange> = (0..1_000).map(order).collect();
-        let snapshot = OrdersSnapshot {
-            instrument: Instrument(3),
-            validity: Validity::Live,
-            orders: &orders,
-        };
+        let orders = whole_order_book(round);
+        let update = Update::OrdersSnapshot(snapshot(&orders));
         let publisher = self.publisher.as_mut().expect("it publishes");
-        publisher.publish(&Update::OrdersSnapshot(snapshot), &Timestamps::default());
+        publisher.publish(&update, &Timestamps::default());
         publisher.commit();
     }
 
@@ -177,6 +165,40 @@ impl World {
             wall_ns: self.clock_ns,
             ticks: self.clock_ns / 2,
         }
+    }
+
+    pub fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder.as_mut().expect("it records").recorder
+    }
+
+    pub fn subscriber(&mut self) -> &mut Subscriber {
+        &mut self.recorder.as_mut().expect("it records").subscriber
+    }
+
+    /// Records an item that the bus does not have.
+    pub fn item(&mut self, item: &Item<'_>) {
+        let now = self.now();
+        let recording = self.recorder.as_mut().expect("it records");
+        let recorded = recording.recorder.item(recording.bus, item, now);
+        recorded.expect("a journal");
+    }
+
+    /// Numbers of the messages on the tape, without those of the recorder.
+    pub fn recorded(&self) -> Vec<u64> {
+        let mut sequences = Vec::new();
+        touchline_journal::read(&self.tape(), false, |entry| {
+            if entry.head.kind == kind::MESSAGES {
+                let parsed =
+                    Messages::of(entry.body).filter_map(|bytes| Message::parse(bytes).ok());
+                sequences.extend(
+                    parsed
+                        .map(|message| message.sequence())
+                        .filter(|of| *of > 0),
+                );
+            }
+        })
+        .expect("a tape");
+        sequences
     }
 
     /// Records what the bus has.
@@ -252,9 +274,8 @@ impl Recording {
             recorder.item(*bus, &item, now).expect("a journal");
         });
         if is_restarted {
-            let publication = Publication::read_by(subscriber);
             recorder
-                .restarted(*bus, publication, now)
+                .restarted(*bus, subscriber, now)
                 .expect("a journal");
         }
         // As its timer does, after any message.
@@ -306,6 +327,31 @@ pub fn played(mut reader: Reader) -> Played {
     }
     played.lost = reader.gaps().1;
     played
+}
+
+/// A whole order book, too long for one message.
+pub fn whole_order_book(round: u64) -> Vec<OrderChange> {
+    let order = |index: u32| OrderChange {
+        order_id: round * 10_000 + u64::from(index) + 1,
+        priority: u64::from(index),
+        price: Price(i64::from(index % 50)),
+        quantity: Quantity(1),
+        side: Side::BOTH[(index % 2) as usize],
+        action: OrderAction::New,
+        row: OrderRow {
+            index,
+            number: round * 10_000 + u64::from(index) + 1,
+        },
+    };
+    (0..1_000).map(order).collect()
+}
+
+pub fn snapshot(orders: &[OrderChange]) -> OrdersSnapshot<'_> {
+    OrdersSnapshot {
+        instrument: Instrument(3),
+        validity: Validity::Live,
+        orders,
+    }
 }
 
 /// Books of two readers are equal.
