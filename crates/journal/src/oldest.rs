@@ -95,7 +95,7 @@ fn open(directory: &Path) -> Result<Folder, Error> {
     Folder::open_for_writing(directory).map_err(Error::io("open", &name))
 }
 
-/// Files that a segment may be in: as it is written, and compressed.
+/// Files of a segment: the plain one and the compressed one.
 fn forms(directory: &Path, index: u64) -> [PathBuf; 2] {
     let name = segment_name(index);
     [

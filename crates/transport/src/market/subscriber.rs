@@ -346,13 +346,7 @@ impl Subscriber {
                     Joining::begin_again(&mut self.joining);
                 }
                 match (&message.body, decoder.update(&message, room)) {
-                    (Body::TopOfBook(_), _) if Join::passes_top(&message) => {
-                        match settings.undecoded {
-                            true => Step::Given(take(Item::Undecoded(bytes))),
-                            false => Step::Passed,
-                        }
-                    }
-                    (Body::TopOfBook(top), _) => {
+                    (Body::TopOfBook(top), _) if !Join::passes_top(&message) => {
                         Step::Given(take(top_received(frame, &message, *top, bytes)))
                     }
                     (_, Ok(Some(update))) => give(update, Some(bytes)),
