@@ -13,6 +13,7 @@ mod relay;
 mod shared_memory;
 mod simulation;
 mod switch;
+mod tape;
 mod trading;
 mod trial;
 
@@ -52,7 +53,7 @@ pub struct Mutant {
 }
 
 /// All of them. Their tests need nothing from outside the repository.
-const ALL: [&[Mutant]; 8] = [
+const ALL: [&[Mutant]; 9] = [
     shared_memory::SHARED_MEMORY,
     readers::READERS,
     feed::FEED,
@@ -61,6 +62,7 @@ const ALL: [&[Mutant]; 8] = [
     trading::TRADING,
     relay::RELAY,
     simulation::SIMULATION,
+    tape::TAPE,
 ];
 
 /// Packages whose tests notice the mutants of a part; a commit tries one part. Each of these builds other programs, so that
@@ -79,6 +81,7 @@ const PARTS: [&[&str]; 4] = [
         "touchline-fx-desk",
         "touchline-fx-live",
         "touchline-journal",
+        "touchline-tape",
     ],
 ];
 

@@ -97,6 +97,7 @@ impl Publication {
     /// Whether it is the same publication, whose messages go on: numbers of instruments and messages are of both. A bus that was removed
     /// and made again counts its publishers from 1 again, and is known by its file.
     pub(crate) fn is_same(&self, before: &Publication) -> bool {
+        // mutant: tape: a bus that was made again is the one before
         self == before && self.boot != 0 && self.ring != 0
     }
 }

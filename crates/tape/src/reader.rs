@@ -310,6 +310,7 @@ impl Reader {
         if is_recorded && !self.ends.is_multiple_of(LOOKS) || self.is_end_checked {
             return Ok(());
         }
+        // mutant: tape: a reader passes over removed segments
         if self.follow.is_overtaken()? {
             return Err(Error::Removed {
                 path: self.path.clone(),

@@ -224,8 +224,10 @@ impl Recorder {
         let open = &mut self.buses[bus];
         open.at_ns = now.wall_ns;
         open.is_in_parts = match item {
+            // mutant: tape: a segment begins between the parts of an update
             Item::Undecoded(bytes) => is_continued(bytes),
             Item::Update(received) => received.bytes.is_none() && open.is_in_parts,
+            // mutant: tape: an event ends an update between its parts
             Item::SubscriptionEvent(event) => open.is_in_parts && !interrupts(event),
             Item::Top { .. } | Item::BatchEnd => open.is_in_parts,
         };
@@ -312,6 +314,7 @@ impl Recorder {
     /// A message of the ring, unchanged. A recorder that was started again soon reads some that the tape has.
     fn message(&mut self, bus: usize, sequence: u64, bytes: &[u8], now: Now) {
         let open = &mut self.buses[bus];
+        // mutant: tape: a recorder that starts again repeats messages
         if sequence <= open.sequence {
             return;
         }

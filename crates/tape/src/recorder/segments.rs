@@ -139,6 +139,7 @@ impl Recorder {
     /// A join that is not complete writes its state when it is.
     pub(super) fn states_are_due(&mut self) {
         for bus in &mut self.buses {
+            // mutant: tape: a segment begins without the state
             bus.is_state_due |= !bus.is_joining;
         }
     }

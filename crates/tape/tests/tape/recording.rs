@@ -72,6 +72,11 @@ fn a_segment_does_not_divide_an_update() {
         let played = world.played_from(segment);
         assert_equal(&played.books, &live, &format!("from segment {segment}"));
     }
+    assert_eq!(segments_of_whole_updates(&world), last);
+}
+
+/// The last segment with messages; none begins within an update.
+fn segments_of_whole_updates(world: &World) -> u64 {
     let mut begun = 0;
     touchline_journal::read(&world.tape(), false, |entry| {
         if entry.head.kind == kind::MESSAGES && entry.segment > begun {
@@ -82,7 +87,7 @@ fn a_segment_does_not_divide_an_update() {
         }
     })
     .expect("a tape");
-    assert_eq!(begun, last);
+    begun
 }
 
 /// What happens between two parts of an update divides it neither.
@@ -90,7 +95,11 @@ fn a_segment_does_not_divide_an_update() {
 fn events_between_two_parts_leave_the_update_whole() {
     let mut world = World::new(17);
     world.publish();
-    world.record();
+    // Each tick is to begin a segment.
+    world.record_with(Settings {
+        segment_ns_max: Some(1),
+        ..Settings::default()
+    });
     world.events(20);
     world.take_all();
     let first = world.subscriber().next_sequence();
@@ -127,7 +136,9 @@ fn events_between_two_parts_leave_the_update_whole() {
         let now = world.now();
         world.recorder().tick(now).expect("a journal");
     }
+    world.events(20);
     world.close();
+    segments_of_whole_updates(&world);
     let played = world.played();
     let count = played.books.orders().len_of(Instrument(3));
     assert_eq!(count, orders.len(), "{:?}", played.events);
