@@ -146,26 +146,26 @@ fn report(directory: &Path, what: RunEvent, log: &mut Log) {
     let (line, fields): (_, Vec<Field>) = match what {
         RunEvent::Waiting { bus, reason } => (
             &event::RECORD_WAITING,
-            vec![("bus", bus.into()), ("reason", reason.into())],
+            vec![("recorded_bus", bus.into()), ("reason", reason.into())],
         ),
         RunEvent::Recording { publication } => (
             &event::RECORD_STARTED,
             vec![
-                ("bus", publication.bus.into()),
+                ("recorded_bus", publication.bus.into()),
                 ("generation", publication.generation.into()),
                 journal,
             ],
         ),
         RunEvent::Overrun { bus, messages } => (
             &event::RECORD_OVERRUN,
-            vec![("bus", bus.into()), ("messages", messages.into())],
+            vec![("recorded_bus", bus.into()), ("messages", messages.into())],
         ),
         RunEvent::Source { bus, is_live } => (
             match is_live {
                 true => &event::RECORD_SOURCE_BACK,
                 false => &event::RECORD_SOURCE_DOWN,
             },
-            vec![("bus", bus.into())],
+            vec![("recorded_bus", bus.into())],
         ),
         RunEvent::NotRemoved { reason } => (
             &event::RECORD_NOT_REMOVED,

@@ -390,19 +390,19 @@ events! {
         "compare source on both sides; for version install the same release on both; for hops search for a loop; for malformed search for other programs on the port";
 
     // Recorder of a tape (record).
-    RECORD_STARTED = Info Each "record_started" [bus generation journal]
+    RECORD_STARTED = Info Each "record_started" [recorded_bus generation journal]
         "a bus is recorded from now on"
         "nothing";
-    RECORD_WAITING = Warn Each "record_waiting" [bus reason]
+    RECORD_WAITING = Warn Each "record_waiting" [recorded_bus reason]
         "the bus cannot be joined; the recorder tries again four times a second"
         "start its gateway";
-    RECORD_OVERRUN = Warn Limited "record_overrun" [bus messages]
+    RECORD_OVERRUN = Warn Limited "record_overrun" [recorded_bus messages]
         "the publisher has overrun the recorder: the tape has a gap, and the books after it"
         "give the recorder a processor of its own or a faster disk, or a larger ring to the bus (ring_mb)";
-    RECORD_SOURCE_DOWN = Warn Each "record_source_down" [bus]
+    RECORD_SOURCE_DOWN = Warn Each "record_source_down" [recorded_bus]
         "the publisher of the bus has ended or is stalled: the tape says that its books are stale"
         "check the gateway that writes the bus";
-    RECORD_SOURCE_BACK = Info Each "record_source_back" [bus]
+    RECORD_SOURCE_BACK = Info Each "record_source_back" [recorded_bus]
         "the publisher of the bus works again"
         "nothing";
     RECORD_DISK = Warn Each "record_disk" [journal reason]

@@ -172,7 +172,7 @@ fn a_tape_in_use_or_damaged_is_not_continued() {
     std::fs::write(&path, sound).expect("room");
     let mut first =
         desk.start_with_input("record lab --journal tape --segment-mb 16 --until-eof --name first");
-    first.wait_for_line("record_started bus=lab");
+    first.wait_for_line("record_started recorded_bus=lab");
     desk.run("record lab --journal tape --name second --seconds 1")
         .refused(1, &["writes this journal"]);
     first.close();
