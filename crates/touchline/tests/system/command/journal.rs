@@ -228,7 +228,7 @@ fn a_directory_without_segments_is_refused_and_stays_as_it_was() {
         desk.run(&format!("journal {command} nowhere"))
             .refused(1, &["nowhere: ", "No such file or directory"]);
         desk.run(&format!("journal {command} cme.toml"))
-            .refused(1, &["cme.toml: ", "Not a directory"]);
+            .refused(1, &["cme.toml: ", "a journal is a directory"]);
         desk.run(&format!("journal {command}"))
             .refused(2, &["DIRECTORY"]);
     }

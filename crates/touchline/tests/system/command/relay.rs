@@ -242,7 +242,7 @@ fn an_error_is_one_line_with_its_exit_status() {
         (
             &["--config", file.to_str().expect("a plain path")][..],
             2,
-            "did you mean \"queue_bytes_max\"?",
+            "did you mean `queue_bytes_max`?",
         ),
         (&["a", "--to", "udp://127.0.0.1:1"], 2, "tcp://HOST:PORT"),
         (&["a", "--to", "tls://127.0.0.1:0"], 2, "[send.tls]"),
