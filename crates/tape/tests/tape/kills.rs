@@ -36,7 +36,7 @@ fn settings(folder: &Path) -> RunSettings {
         recorder: Settings::default(),
         // Many kills leave much; the proof is of each end.
         retention: Retention {
-            bytes_max: Some(64 << 20),
+            bytes_max: Some(24 << 20),
             age_ns_max: None,
         },
     }
