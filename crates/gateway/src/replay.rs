@@ -263,14 +263,16 @@ pub fn latency_histogram() -> Histogram<u64> {
 }
 
 /// An absolute schedule: one delay does not shift later packets.
-struct Pace {
+#[derive(Debug)]
+pub struct Pace {
     speed: Speed,
     start: Instant,
     first_ns: Option<u64>,
 }
 
 impl Pace {
-    fn new(speed: Speed) -> Pace {
+    /// A schedule that begins with the first packet.
+    pub fn new(speed: Speed) -> Pace {
         Pace {
             speed,
             start: Instant::now(),
@@ -295,7 +297,10 @@ impl Pace {
     }
 
     /// Waits until a packet is due, with periodic checks during long waits.
-    fn wait_until<E>(
+    ///
+    /// # Errors
+    /// A check failed.
+    pub fn wait_until<E>(
         &mut self,
         capture_ns: u64,
         mut check: impl FnMut() -> Result<(), E>,

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use touchline_gateway::bus;
-use touchline_gateway::replay::Speed;
+use touchline_gateway::replay::Pace;
 use touchline_tape::{Error, Publication, Reader, Taped};
 use touchline_transport::market::{Item, OwnRows};
 use touchline_transport::shm::{Publisher, Settings};
@@ -19,9 +19,6 @@ use touchline_types::{Gap, InstrumentDefinition, Timestamps, Update, Validity};
 
 /// Most orders of one event, which may come before the deleted ones.
 const EVENT_ORDERS_MAX: usize = 65_536;
-/// Longest sleep of a replay, so that the bus is checked.
-const SLEEP_MAX: Duration = Duration::from_millis(250);
-
 /// A tape that is played.
 struct Play<'a> {
     writers: Writers,
@@ -32,7 +29,7 @@ struct Play<'a> {
     messages: u64,
     /// Another publication begins.
     is_restarted: bool,
-    /// The first error of publishing.
+    /// The first update that cannot be published.
     failure: Option<Failure>,
 }
 
@@ -59,7 +56,9 @@ pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
     let started = Instant::now();
     let mut pace = Pace::new(arguments.speed);
     loop {
-        pace.wait(reader.time_ns());
+        if reader.time_ns() > 0 {
+            pace.wait_until(reader.time_ns(), || play.check())?;
+        }
         let polled = reader.poll(|item| play.item(&item));
         if std::mem::take(&mut play.is_restarted)
             && let Some(publication) = reader.publication()
@@ -67,7 +66,9 @@ pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
             play.begin(publication)?;
         }
         match polled.map_err(failed)? {
-            Taped::Given(()) | Taped::Passed => {}
+            Taped::Given(()) => {}
+            // Once a record, and not with each message: it asks the system.
+            Taped::Passed => play.check()?,
             Taped::End => break,
         }
         if let Some(failure) = play.failure.take() {
@@ -192,8 +193,13 @@ impl Play<'_> {
             }
             _ => publisher.publish(update, timestamps),
         }
-        if let Err(damage) = publisher.check() {
-            self.failure = Some(Failure::run(damage));
+    }
+
+    /// Checks that readers still find the bus.
+    fn check(&mut self) -> Result<(), Failure> {
+        match &mut self.publisher {
+            Some((publisher, _)) => publisher.check().map_err(Failure::run),
+            None => Ok(()),
         }
     }
 
@@ -300,35 +306,4 @@ fn summary(reader: &Reader, play: &Play<'_>, elapsed: Duration) -> String {
         counted(reader.without_state(), "message")
     );
     text
-}
-
-/// Schedule of a replay, from the times of the records alone.
-struct Pace {
-    factor: Option<f64>,
-    start: Option<(Instant, u64)>,
-}
-
-impl Pace {
-    fn new(speed: Speed) -> Pace {
-        Pace {
-            factor: match speed {
-                Speed::Max => None,
-                Speed::Times(factor) => Some(factor),
-            },
-            start: None,
-        }
-    }
-
-    /// Waits until a record of this time is due.
-    fn wait(&mut self, at_ns: u64) {
-        let Some(factor) = self.factor.filter(|_| at_ns > 0) else {
-            return;
-        };
-        let (start, first_ns) = *self.start.get_or_insert((Instant::now(), at_ns));
-        let after_ns = at_ns.saturating_sub(first_ns) as f64 / factor;
-        let due = start + Duration::from_nanos(after_ns as u64);
-        while let Some(left) = due.checked_duration_since(Instant::now()) {
-            std::thread::sleep(left.min(SLEEP_MAX));
-        }
-    }
 }
