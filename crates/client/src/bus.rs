@@ -514,7 +514,7 @@ impl Bus {
                 };
             }
             #[cfg(feature = "tape")]
-            Source::Tape(_) => return self.read_tape(),
+            Source::Tape(tape) => return tape.step(&mut self.reading, &self.stopper),
         };
         for round in 0..ROUNDS_MAX {
             let reading = &mut self.reading;

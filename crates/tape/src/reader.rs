@@ -71,7 +71,9 @@ pub enum Taped<T> {
     Given(T),
     /// Records were passed over; there may be more.
     Passed,
-    /// The tape has no further record, so far.
+    /// There is no further record, so far: a recorder writes the tape.
+    Nothing,
+    /// The tape has no further record, and is not recorded.
     End,
 }
 
@@ -82,9 +84,10 @@ pub struct Reader {
     place: PlaceInStream,
     /// Begin of the next message in the body of the present record.
     from: usize,
-    is_end_checked: bool,
     /// Polls that found no record.
-    ends: u64,
+    polls_without: u64,
+    /// No recorder writes the tape, and its end was verified.
+    is_ended: bool,
 }
 
 /// Place in the stream of a bus, and the present record of it.
@@ -147,14 +150,14 @@ impl Reader {
                 event: None,
                 decoder: Decoder::new(),
                 own: Decoder::new(),
-                room: Room::new(CHANGES_MAX, ORDERS_MAX, QUOTES_MAX),
+                room: Room::new(0, 0, 0),
                 without_state: 0,
                 gaps: 0,
                 lost: 0,
             },
             from: 0,
-            is_end_checked: false,
-            ends: 0,
+            polls_without: 0,
+            is_ended: false,
         })
     }
 
@@ -212,9 +215,11 @@ impl Reader {
             if let Some(event) = self.place.event.take() {
                 return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
             }
-            if !self.record()? {
-                self.check_end()?;
-                return Ok(Taped::End);
+            if !self.record()? && !self.looked_again()? {
+                return Ok(match self.is_ended {
+                    true => Taped::End,
+                    false => Taped::Nothing,
+                });
             }
             // The caller may wait for the time of the record.
             if !self.place.body.is_empty() {
@@ -302,13 +307,15 @@ impl Reader {
         Ok(follow.poll(u64::MAX, 1, |entry| place.take(entry))? > 0)
     }
 
-    /// Bytes behind the last record may not be written yet; without a writer they are the end that a crash left, or damage. And the next
-    /// segment may have been removed, by a limit of the tape, before this reader was there.
-    fn check_end(&mut self) -> Result<(), Error> {
-        self.ends += 1;
-        let is_recorded = self.is_recorded();
-        if is_recorded && !self.ends.is_multiple_of(LOOKS) || self.is_end_checked {
-            return Ok(());
+    /// Looks at the directory of a tape without a further record, now and then: whether a recorder writes it, and whether the next segment
+    /// was removed before this reader was there. True if a record came meanwhile.
+    ///
+    /// Bytes behind the last record may not be written yet; without a recorder they are the end that a crash left, or damage.
+    fn looked_again(&mut self) -> Result<bool, Error> {
+        let is_due = self.polls_without.is_multiple_of(LOOKS);
+        self.polls_without += 1;
+        if !is_due || self.is_ended {
+            return Ok(false);
         }
         // mutant: tape: a reader passes over removed segments
         if self.follow.is_overtaken()? {
@@ -317,11 +324,17 @@ impl Reader {
                 segment: self.follow.segment(),
             });
         }
-        if !is_recorded {
-            read_from(&self.path, self.follow.next_sequence(), false, |_| {})?;
-            self.is_end_checked = true;
+        if self.is_recorded() {
+            return Ok(false);
         }
-        Ok(())
+        // The recorder may have written its last records just before it ended.
+        if self.record()? {
+            self.polls_without = 0;
+            return Ok(true);
+        }
+        read_from(&self.path, self.follow.next_sequence(), false, |_| {})?;
+        self.is_ended = true;
+        Ok(false)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Bus, JOIN_POLL, QUOTES_MAX, ROUNDS_MAX, Room, Source, Step};
 use crate::reading::{Given, Reading, Took};
-use crate::{Error, Events, Options};
+use crate::{Error, Events, Options, Stopper};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,8 +23,6 @@ pub struct Tape {
     selected: Vec<bool>,
     /// Why it was not read to its end.
     failure: Option<Error>,
-    /// The recorder has ended.
-    is_over: bool,
 }
 
 impl Options {
@@ -73,7 +71,6 @@ impl Options {
             symbols,
             selected: Vec::new(),
             failure: None,
-            is_over: false,
         };
         Ok(Bus::over(
             Source::Tape(Box::new(tape)),
@@ -92,31 +89,6 @@ impl Bus {
     pub fn open_journal(directory: impl AsRef<Path>) -> Result<Bus, Error> {
         Bus::options().open_journal(directory, None)
     }
-
-    /// One step of reading a tape: at its end the loop ends.
-    pub(super) fn read_tape(&mut self) -> Step {
-        let Source::Tape(tape) = &mut self.source else {
-            unreachable!("only a tape is read so");
-        };
-        match tape.read(&mut self.reading) {
-            Read::Step(step) => step,
-            Read::End => Step::Nothing,
-            Read::Over => {
-                self.stopper.stop();
-                Step::Nothing
-            }
-        }
-    }
-}
-
-/// Result of reading a tape.
-pub enum Read {
-    /// An event, or a message without one.
-    Step(Step),
-    /// The tape has no further record, so far.
-    End,
-    /// It has none, and is not recorded any more; or it cannot be read on.
-    Over,
 }
 
 impl Tape {
@@ -125,37 +97,37 @@ impl Tape {
         self.failure.as_ref()
     }
 
-    /// Reads until an event.
-    pub fn read(&mut self, reading: &mut Reading) -> Read {
+    /// One step of reading; at the end of the tape the loop of the program ends.
+    pub fn step(&mut self, reading: &mut Reading, stopper: &Stopper) -> Step {
         for _ in 0..ROUNDS_MAX {
             let Tape {
                 reader,
                 symbols,
                 selected,
                 failure,
-                is_over,
             } = self;
-            let polled = reader.poll(|item| take(item, symbols, selected, reading));
-            match polled {
+            match reader.poll(|item| take(item, symbols, selected, reading)) {
                 Ok(Taped::Given(took)) => {
                     if let Some(took) = took
                         && let Given::Event(event) = reading.after(took)
                     {
-                        return Read::Step(Step::Event(event));
+                        return Step::Event(event);
                     }
                 }
-                Ok(Taped::Passed) => return Read::Step(Step::Progress),
-                Ok(Taped::End) if reader.is_recorded() => return Read::End,
-                // The recorder may have written its last records just before it ended.
-                Ok(Taped::End) if !std::mem::replace(is_over, true) => {}
-                Ok(Taped::End) => return Read::Over,
+                Ok(Taped::Passed) => return Step::Progress,
+                Ok(Taped::Nothing) => return Step::Nothing,
+                Ok(Taped::End) => {
+                    stopper.stop();
+                    return Step::Nothing;
+                }
                 Err(error) => {
                     *failure = Some(of_tape(error));
-                    return Read::Over;
+                    stopper.stop();
+                    return Step::Nothing;
                 }
             }
         }
-        Read::Step(Step::Progress)
+        Step::Progress
     }
 }
 

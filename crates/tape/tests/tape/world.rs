@@ -322,7 +322,7 @@ pub fn played(mut reader: Reader) -> Played {
         });
         match taken.expect("a tape") {
             Taped::Given(()) | Taped::Passed => {}
-            Taped::End => break,
+            Taped::Nothing | Taped::End => break,
         }
     }
     played.lost = reader.gaps().1;

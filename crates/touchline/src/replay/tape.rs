@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
             Taped::Given(()) => {}
             // Once a record, and not with each message: it asks the system.
             Taped::Passed => play.check()?,
-            Taped::End => break,
+            Taped::Nothing | Taped::End => break,
         }
         if let Some(failure) = play.failure.take() {
             return Err(failure);
