@@ -28,5 +28,5 @@ pub use last_run::{LastRun, LastStream};
 pub use messages::{Messages, MessagesMut};
 pub use publication::Publication;
 pub use reader::{Error, Reader, Taped};
-pub use recorder::{Counts, Now, Recorder, Settings};
+pub use recorder::{Now, Recorder, Settings};
 pub use retention::Retention;

@@ -41,10 +41,11 @@ impl MessagesMut {
         self.bytes.len() + LENGTH_BYTES + length
     }
 
-    /// Removes every message.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
+    /// The body; an empty one of the same memory is left.
+    pub fn take(&mut self) -> Vec<u8> {
         self.count = 0;
+        let next = Vec::with_capacity(self.bytes.capacity());
+        std::mem::replace(&mut self.bytes, next)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod segments;
 
+use crate::counters::RecorderCounters;
 use crate::last_run::{LastRun, LastStream};
 use crate::messages::MessagesMut;
 use crate::publication::{Publication, StreamPlace};
@@ -10,14 +11,12 @@ use touchline_journal::format::kind;
 use touchline_journal::records::{Gap, Stream};
 use touchline_journal::{Journal, Refused};
 use touchline_transport::SubscriptionEvent;
-use touchline_transport::market::{Item, Received, StreamState, Subscriber};
+use touchline_transport::market::{EVENT_ORDERS_MAX, Item, Received, StreamState, Subscriber};
 use touchline_types::native::{self, Flags};
 use touchline_types::{ChannelState, Timestamps, Update, Validity};
 
 /// Stream of the records about the journal itself.
 const OF_JOURNAL: u16 = 0;
-/// Most orders of one event, whose new ones may come before the deleted ones.
-const EVENT_ORDERS_MAX: usize = 65_536;
 
 /// Settings of a recorder.
 #[derive(Debug, Clone, Copy)]
@@ -35,23 +34,6 @@ impl Default for Settings {
             segment_ns_max: None,
         }
     }
-}
-
-/// Counts of a recorder.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Messages of buses in records.
-    pub messages: u64,
-    /// Bytes of these messages.
-    pub bytes: u64,
-    /// Losses that were recorded.
-    pub gaps: u64,
-    /// Messages that were lost, as far as their number is known.
-    pub lost: u64,
-    /// Messages that are in a state alone, because a join has read them from the tables of the bus.
-    pub in_states: u64,
-    /// Rounds in which the journal took no record: the disk is behind, or full.
-    pub refused: u64,
 }
 
 /// Times of one step.
@@ -84,7 +66,7 @@ pub struct Recorder {
     ends_segment: bool,
     /// Attempts to begin it.
     tries: u32,
-    counts: Counts,
+    counters: RecorderCounters,
 }
 
 /// A bus that is recorded.
@@ -139,7 +121,7 @@ impl Recorder {
             segment_began_ns: now.wall_ns,
             ends_segment: false,
             tries: 0,
-            counts: Counts::default(),
+            counters: RecorderCounters::default(),
         };
         recorder.clock(now);
         recorder.waiting.extend(recorder.descriptions());
@@ -201,9 +183,9 @@ impl Recorder {
         &self.journal
     }
 
-    /// Counts so far.
-    pub fn counts(&self) -> Counts {
-        self.counts
+    /// Counters; those of the disk and of the buses are the caller's.
+    pub fn counters(&mut self) -> &mut RecorderCounters {
+        &mut self.counters
     }
 
     /// Whether records wait for the journal: then the caller reads no bus, and calls [`Recorder::flush`] until they do not.
@@ -280,7 +262,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The journal had failed, or fails at this; or records still wait for it.
-    pub fn close(mut self, now: Now) -> Result<Counts, Refused> {
+    pub fn close(mut self, now: Now) -> Result<RecorderCounters, Refused> {
         self.flush(now)?;
         if !self.waiting.is_empty() {
             let behind = self
@@ -290,7 +272,7 @@ impl Recorder {
             return Err(Refused::TailFull { behind });
         }
         self.journal.close(now.wall_ns)?;
-        Ok(self.counts)
+        Ok(self.counters)
     }
 
     fn update(&mut self, bus: usize, received: &Received<'_>, now: Now) {
@@ -322,12 +304,12 @@ impl Recorder {
         let skipped = sequence - before - 1;
         let is_joined = std::mem::take(&mut open.is_joined);
         match open.is_joining || is_joined {
-            true => self.counts.in_states += skipped,
+            true => self.counters.record_in_states += skipped,
             false if skipped == 0 => {}
             false => self.missing(bus, before + 1, sequence - 1, skipped, now),
         }
-        self.counts.messages += 1;
-        self.counts.bytes += bytes.len() as u64;
+        self.counters.record_messages += 1;
+        self.counters.record_bytes += bytes.len() as u64;
         self.push(bus, bytes.len(), |place| place.copy_from_slice(bytes));
         self.buses[bus].sequence = sequence;
     }
@@ -458,9 +440,9 @@ impl Recorder {
     }
 
     fn gap(&mut self, bus: usize, gap: Gap) {
-        self.counts.gaps += 1;
+        self.counters.record_gaps += 1;
         if gap.count != Gap::UNKNOWN {
-            self.counts.lost += gap.count;
+            self.counters.record_lost += gap.count;
         }
         self.wait(self.buses[bus].stream, kind::GAP, gap.encode().to_vec());
     }
@@ -480,9 +462,8 @@ impl Recorder {
                 stream: open.stream,
                 kind: kind::MESSAGES,
                 sequence: open.sequence,
-                body: open.body.bytes().to_vec(),
+                body: open.body.take(),
             });
-            open.body.clear();
         }
     }
 

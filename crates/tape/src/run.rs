@@ -129,7 +129,6 @@ pub struct Recording {
     buses: Vec<Joined>,
     stats: Option<ProcessStats>,
     ns_per_tick: f64,
-    counters: RecorderCounters,
     events: VecDeque<RunEvent>,
     next_try_ns: u64,
     next_show_ns: u64,
@@ -186,7 +185,6 @@ impl Recording {
             buses: settings.buses.iter().map(joined).collect(),
             stats: Some(stats),
             ns_per_tick: Clock::calibrated().ns_per_tick(),
-            counters: RecorderCounters::default(),
             events: VecDeque::new(),
             next_try_ns: 0,
             next_show_ns: 0,
@@ -219,8 +217,8 @@ impl Recording {
     }
 
     /// Counters.
-    pub fn counters(&self) -> &RecorderCounters {
-        &self.counters
+    pub fn counters(&mut self) -> &RecorderCounters {
+        self.recorder.counters()
     }
 
     /// Ends the tape: its end is on the disk when this returns.
@@ -237,14 +235,12 @@ impl Recording {
         self.show();
         let RunSettings { directory, .. } = &self.settings;
         let durable = self.recorder.journal().durable();
-        self.recorder
-            .close(now())
-            .map_err(|refused| RunError::Failed {
-                directory: directory.clone(),
-                refused,
-                durable,
-            })?;
-        Ok(self.counters)
+        let closed = self.recorder.close(now());
+        closed.map_err(|refused| RunError::Failed {
+            directory: directory.clone(),
+            refused,
+            durable,
+        })
     }
 
     fn round(&mut self) -> Result<usize, Refused> {
@@ -368,7 +364,7 @@ impl Recording {
             ..
         } = &self.settings;
         match retention.apply(directory, now.wall_ns) {
-            Ok(removed) => self.counters.record_segments_removed += removed,
+            Ok(removed) => self.recorder.counters().record_segments_removed += removed,
             Err(error) => self.events.push_back(RunEvent::NotRemoved {
                 reason: error.to_string(),
             }),
@@ -393,25 +389,20 @@ impl Recording {
     }
 
     fn show(&mut self) {
-        let (counts, journal) = (self.recorder.counts(), self.recorder.journal());
         let open = self.buses.iter().filter_map(|bus| bus.open.as_ref());
-        self.counters = RecorderCounters {
-            record_messages: counts.messages,
-            record_bytes: counts.bytes,
-            record_gaps: counts.gaps,
-            record_lost: counts.lost,
-            record_in_states: counts.in_states,
-            record_refused: counts.refused,
-            record_lag_bytes: open.clone().map(|(bus, _)| bus.lag_bytes()).sum(),
-            record_position: journal.position(),
-            record_durable: journal.durable(),
-            record_segment: journal.segment(),
-            record_buses: open.count() as u64,
-            record_disk_errno: journal.alarm(),
-            ..self.counters
-        };
+        let (lag_bytes, buses) = open.fold((0, 0), |(lag, buses), (bus, _)| {
+            (lag + bus.lag_bytes(), buses + 1)
+        });
+        let journal = self.recorder.journal();
+        let (position, durable) = (journal.position(), journal.durable());
+        let (segment, errno) = (journal.segment(), journal.alarm());
+        let counters = self.recorder.counters();
+        counters.record_lag_bytes = lag_bytes;
+        counters.record_buses = buses;
+        (counters.record_position, counters.record_durable) = (position, durable);
+        (counters.record_segment, counters.record_disk_errno) = (segment, errno);
         if let Some(stats) = &mut self.stats {
-            stats.counters_file().show(self.counters.counts());
+            stats.counters_file().show(counters.counts());
         }
     }
 }

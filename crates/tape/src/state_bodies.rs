@@ -60,8 +60,7 @@ impl<'a> Bodies<'a> {
 
     fn flush(&mut self) {
         if self.body.count() > 0 {
-            (self.full)(self.body.bytes().to_vec());
-            self.body.clear();
+            (self.full)(self.body.take());
         }
     }
 }

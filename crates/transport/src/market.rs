@@ -43,6 +43,6 @@ pub use published::{BookHealth, Noted, PublishedStates};
 pub use publisher::Publisher;
 pub use room::Room;
 pub use settings::Settings;
-pub use stream_state::{ChannelImage, InstrumentImage, StreamState};
+pub use stream_state::{ChannelImage, EVENT_ORDERS_MAX, InstrumentImage, StreamState};
 pub use subscriber::{Filter, Item, Join, Received, Subscriber};
 pub use traits::{Envelope, Publish, Subscribe, SubscriptionEvent};

@@ -7,7 +7,7 @@ use crate::sender::{Cyclic, Now, Sender, SenderSettings};
 use std::collections::VecDeque;
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::clock::{Clock, ticks};
-use touchline_transport::market::{Item, Join, Kinds};
+use touchline_transport::market::{EVENT_ORDERS_MAX, Item, Join, Kinds};
 use touchline_transport::shm::{
     CountersView, FineClock, Polled, ProcessStats, ReaderStats, Root, Subscriber,
 };
@@ -55,8 +55,6 @@ pub struct Sending<L> {
 /// Messages of the bus in one round. An embedded Aeron driver sends after them: with 256, a burst of 512 takes 9 % longer to arrive.
 /// A smaller limit needs more writes over TCP.
 const MESSAGES_MAX: usize = 128;
-/// Most orders that one event adds, and most orders of a bus without order tables.
-const EVENT_ORDERS_MAX: usize = 65_536;
 const TRY_NS: u64 = 250_000_000;
 const TICK_NS: u64 = 1_000_000;
 const SHOW_NS: u64 = 100_000_000;
@@ -290,7 +288,7 @@ impl<L: SendLink> Work for Sending<L> {
     }
 }
 
-/// Most orders of a bus. Messages of one event are grouped by instrument, so its new orders may come before the deleted ones.
+/// Most orders of a bus; those of one event, without order tables.
 fn orders_max(subscriber: &Subscriber) -> usize {
     subscriber.orders_max() + EVENT_ORDERS_MAX
 }

@@ -193,7 +193,7 @@ impl Recorder {
         match result {
             Ok(()) => Ok(true),
             Err(Refused::TailFull { .. } | Refused::NoSegment) => {
-                self.counts.refused += 1;
+                self.counters.record_refused += 1;
                 Ok(false)
             }
             Err(other) => Err(other),

@@ -19,13 +19,8 @@ fn a_directory_without_a_tape_is_refused() {
 /// A flipped byte of a message is never a message: the reader stops there, with the place.
 #[test]
 fn a_damaged_record_ends_the_reading() {
-    let mut world = World::new(1);
-    world.publish();
-    world.record();
-    for _ in 0..60 {
-        world.events(100);
-        world.take_all();
-    }
+    let mut world = World::recording(1);
+    world.record_hundreds(60);
     world.close();
     let path = world
         .tape()

@@ -11,13 +11,8 @@ use touchline_types::{Instrument, Timestamps, Update, Validity};
 #[test]
 fn a_tape_has_the_messages_and_books_of_the_bus() {
     for seed in 0..4 {
-        let mut world = World::new(seed);
-        world.publish();
-        world.record();
-        for _ in 0..40 {
-            world.events(100);
-            world.take_all();
-        }
+        let mut world = World::recording(seed);
+        world.record_hundreds(40);
         let live = world.joined();
         world.close();
         let played = world.played();
@@ -30,13 +25,8 @@ fn a_tape_has_the_messages_and_books_of_the_bus() {
 /// Each segment begins with the state at its place.
 #[test]
 fn each_segment_is_read_alone() {
-    let mut world = World::new(7);
-    world.publish();
-    world.record();
-    for _ in 0..60 {
-        world.events(100);
-        world.take_all();
-    }
+    let mut world = World::recording(7);
+    world.record_hundreds(60);
     let live = world.joined();
     world.close();
     let last = world.segments();
@@ -52,9 +42,7 @@ fn each_segment_is_read_alone() {
 /// An update of several messages is never divided by the state at the start of a segment: a reader from there has it whole, or in the state.
 #[test]
 fn a_segment_does_not_divide_an_update() {
-    let mut world = World::new(16);
-    world.publish();
-    world.record();
+    let mut world = World::recording(16);
     world.recorder.as_mut().expect("it records").is_flushed = true;
     for round in 0..60 {
         world.whole_order_book(round);
@@ -63,7 +51,7 @@ fn a_segment_does_not_divide_an_update() {
     let live = world.joined();
     let counts = world.close();
     assert!(
-        counts.messages >= 2 * 60,
+        counts.record_messages >= 2 * 60,
         "the books have parts: {counts:?}"
     );
     let last = world.segments();
@@ -148,9 +136,7 @@ fn events_between_two_parts_leave_the_update_whole() {
 /// A recorder that the publisher has overrun says how many messages are missing, and has the books again.
 #[test]
 fn an_overrun_is_a_gap_with_its_count() {
-    let mut world = World::new(8);
-    world.publish();
-    world.record();
+    let mut world = World::recording(8);
     world.events(200);
     world.take_all();
     world.events(6_000);
@@ -167,14 +153,15 @@ fn an_overrun_is_a_gap_with_its_count() {
     });
     let lost: u64 = overruns.sum();
     assert!(lost > 1_000, "{lost}");
-    assert_eq!((counts.gaps, counts.lost, played.lost), (1, lost, lost));
+    assert_eq!(
+        (counts.record_gaps, counts.record_lost, played.lost),
+        (1, lost, lost)
+    );
 }
 
 #[test]
 fn a_publisher_that_starts_again_is_another_publication() {
-    let mut world = World::new(9);
-    world.publish();
-    world.record();
+    let mut world = World::recording(9);
     world.events(300);
     world.take_all();
     world.publisher = None;
@@ -194,9 +181,7 @@ fn a_publisher_that_starts_again_is_another_publication() {
 /// A bus that was removed and made again counts its publishers and messages from 1, and is another publication all the same.
 #[test]
 fn a_bus_that_is_made_again_is_another_publication() {
-    let mut world = World::new(14);
-    world.publish();
-    world.record();
+    let mut world = World::recording(14);
     world.events(300);
     world.close();
     world.publisher = None;
@@ -219,9 +204,7 @@ fn a_bus_that_is_made_again_is_another_publication() {
 /// A run without its bus, and one with another bus, do not make the tape forget the stream before.
 #[test]
 fn streams_of_earlier_runs_keep_their_numbers() {
-    let mut world = World::new(15);
-    world.publish();
-    world.record();
+    let mut world = World::recording(15);
     world.events(100);
     world.close();
     world.record_nothing();
@@ -248,9 +231,7 @@ fn streams_of_earlier_runs_keep_their_numbers() {
 #[test]
 fn a_recorder_that_starts_again_leaves_a_gap_and_repeats_nothing() {
     for killed in [false, true] {
-        let mut world = World::new(10);
-        world.publish();
-        world.record();
+        let mut world = World::recording(10);
         world.events(300);
         world.take_all();
         match killed {
@@ -306,13 +287,8 @@ fn a_segment_ends_by_its_age() {
 /// The oldest segments go, the rest is read alone, and a holder keeps its part.
 #[test]
 fn a_limit_of_size_removes_the_oldest_segments() {
-    let mut world = World::new(13);
-    world.publish();
-    world.record();
-    for _ in 0..60 {
-        world.events(100);
-        world.take_all();
-    }
+    let mut world = World::recording(13);
+    world.record_hundreds(60);
     let live = world.joined();
     world.close();
     let tape = world.tape();
@@ -361,9 +337,7 @@ fn a_limit_of_size_removes_the_oldest_segments() {
 /// Books of a publisher that has ended are not live, for a reader of the tape as for one of the bus.
 #[test]
 fn the_end_of_a_publisher_is_in_the_tape() {
-    let mut world = World::new(12);
-    world.publish();
-    world.record();
+    let mut world = World::recording(12);
     world.events(100);
     world.take_all();
     world.publisher = None;

@@ -5,7 +5,7 @@ use touchline_journal::format::kind;
 use touchline_journal::{Journal, Options, Verdict, WriterLock, verify};
 use touchline_lab::market::values::{INSTRUMENTS, Market, seen};
 use touchline_tape::{
-    Counts, LastRun, Messages, Now, Publication, Reader, Recorder, Settings, Taped,
+    LastRun, Messages, Now, Publication, Reader, Recorder, RecorderCounters, Settings, Taped,
 };
 use touchline_testing::Folder;
 use touchline_transport::market::Item;
@@ -51,6 +51,14 @@ pub struct Played {
 }
 
 impl World {
+    /// A publisher, and a recorder that has joined.
+    pub fn recording(seed: u64) -> World {
+        let mut world = World::new(seed);
+        world.publish();
+        world.record();
+        world
+    }
+
     pub fn new(seed: u64) -> World {
         println!("SEED={seed}");
         World {
@@ -70,6 +78,14 @@ impl World {
     /// The market, for another thread.
     pub fn market(&mut self) -> Market {
         std::mem::replace(&mut self.market, Market::new(0))
+    }
+
+    /// Events of the market, recorded after each hundred.
+    pub fn record_hundreds(&mut self, count: usize) {
+        for _ in 0..count {
+            self.events(100);
+            self.take_all();
+        }
     }
 
     pub fn root(&self) -> Root {
@@ -213,7 +229,7 @@ impl World {
     }
 
     /// Ends the recorder.
-    pub fn close(&mut self) -> Counts {
+    pub fn close(&mut self) -> RecorderCounters {
         self.take_all();
         let now = self.now();
         let recording = self.recorder.take().expect("it records");

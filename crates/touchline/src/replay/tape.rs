@@ -12,13 +12,11 @@ use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::replay::Pace;
 use touchline_tape::{Error, Publication, Reader, Taped};
-use touchline_transport::market::{Item, OwnRows};
+use touchline_transport::market::{EVENT_ORDERS_MAX, Item, OwnRows};
 use touchline_transport::shm::{Publisher, Settings};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{Gap, InstrumentDefinition, Timestamps, Update, Validity};
 
-/// Most orders of one event, which may come before the deleted ones.
-const EVENT_ORDERS_MAX: usize = 65_536;
 /// A tape that is played.
 struct Play<'a> {
     writers: Writers,

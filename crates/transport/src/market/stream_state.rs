@@ -11,6 +11,10 @@ use touchline_types::{
 };
 use values::{StoredValues, Timed, Values};
 
+/// Most orders that one event adds: messages of an event are grouped by instrument, so its new orders may come before the deleted ones. Who
+/// keeps the orders of a stream has this room beyond those of its bus.
+pub const EVENT_ORDERS_MAX: usize = 65_536;
+
 /// Books and last values of every instrument, built from the updates of one stream: the state at its place in the stream.
 #[derive(Debug)]
 pub struct StreamState {
