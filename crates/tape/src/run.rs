@@ -7,6 +7,7 @@ use crate::recorder::{Now, Recorder, Settings};
 use crate::retention::Retention;
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::thread::JoinHandle;
 use std::time::Duration;
 use touchline_journal::{Journal, Options, Refused, WriterLock};
 use touchline_transport::SubscriptionEvent;
@@ -137,6 +138,7 @@ pub struct Recording {
     blocked_since_ns: Option<u64>,
     is_disk_told: bool,
     retained_segment: u64,
+    retaining: Option<JoinHandle<Result<u64, touchline_journal::Error>>>,
     _tail: WriterLock,
 }
 
@@ -193,6 +195,7 @@ impl Recording {
             blocked_since_ns: None,
             is_disk_told: false,
             retained_segment: 0,
+            retaining: None,
             _tail: tail,
             settings,
         })
@@ -352,19 +355,27 @@ impl Recording {
         Ok(done)
     }
 
-    /// Applies the limits of the tape after each new segment, and each minute for its age.
+    /// Applies the limits of the tape after each new segment, and each minute for its age: in a thread, since it waits for the disk.
     fn retain(&mut self, now: Now) {
+        if let Some(done) = self.retaining.take_if(|retaining| retaining.is_finished()) {
+            match done.join().expect("it does not panic") {
+                Ok(removed) => self.recorder.counters().record_segments_removed += removed,
+                Err(error) => self.events.push_back(RunEvent::NotRemoved {
+                    reason: error.to_string(),
+                }),
+            }
+        }
         let place = self.recorder.journal().segment() ^ (now.wall_ns / RETAIN_NS) << 32;
-        if std::mem::replace(&mut self.retained_segment, place) == place {
+        let is_due = place != self.retained_segment && self.retaining.is_none();
+        if !is_due || self.settings.retention == Retention::default() {
             return;
         }
-        let RunSettings {
-            directory,
-            retention,
-            ..
-        } = &self.settings;
-        match retention.apply(directory, now.wall_ns) {
-            Ok(removed) => self.recorder.counters().record_segments_removed += removed,
+        self.retained_segment = place;
+        let (directory, retention) = (self.settings.directory.clone(), self.settings.retention);
+        let apply = move || retention.apply(&directory, now.wall_ns);
+        let thread = std::thread::Builder::new().name("retention".to_owned());
+        match thread.spawn(apply) {
+            Ok(retaining) => self.retaining = Some(retaining),
             Err(error) => self.events.push_back(RunEvent::NotRemoved {
                 reason: error.to_string(),
             }),
