@@ -4,6 +4,8 @@
 //! CPU; it starts itself again for each other role (`--role echo`, `reader`, `driver`), and those die with it.
 #![warn(missing_docs)]
 
+mod subject;
+
 use anyhow::{Context, Result, bail, ensure};
 use hdrhistogram::Histogram;
 use rustix::{
@@ -22,8 +24,10 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
+
+pub use subject::opened;
 
 /// Kind of measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub struct Request {
     pub cpus: [usize; 2],
     /// Reader processes of the throughput measurement.
     pub readers: usize,
+    /// Messages a second of the throughput measurement; 0: as fast as the subject can.
+    pub rate: f64,
     /// Role of this process; `None` in the process that was started by hand.
     pub role: Option<String>,
     /// Index among the peers of that role.
@@ -91,6 +97,7 @@ impl Request {
             warmup: number("warmup", &take("warmup", "100000"))?,
             cpus: [number("cpus", a)?, number("cpus", b)?],
             readers: number("readers", &take("readers", "1"))?,
+            rate: number("rate", &take("rate", "0"))?,
             role: Some(take("role", "")).filter(|role| !role.is_empty()),
             index: number("index", &take("index", "0"))?,
             session: PathBuf::from(take("session", "")),
@@ -111,6 +118,10 @@ impl Request {
         ensure!(
             (1..=8).contains(&request.readers),
             "--readers must be 1 to 8"
+        );
+        ensure!(
+            request.rate >= 0.0 && request.rate.is_finite(),
+            "--rate must be a number of messages a second, or 0"
         );
         Ok(request)
     }
@@ -171,6 +182,7 @@ impl Request {
             ("warmup", self.warmup.to_string()),
             ("cpus", cpus),
             ("readers", self.readers.to_string()),
+            ("rate", self.rate.to_string()),
             ("role", role.to_owned()),
             ("index", index.to_string()),
             ("session", self.session.display().to_string()),
@@ -365,6 +377,39 @@ fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
+/// Schedule of a publisher: each message has its time, and is sent at once when that has passed.
+pub struct Schedule {
+    start: u64,
+    ticks_between: f64,
+}
+
+impl Schedule {
+    /// The schedule of [`Request::rate`], from now on.
+    pub fn start(request: &Request) -> Self {
+        let ticks_between = match request.rate {
+            0.0 => 0.0,
+            rate => {
+                let (clock, begin) = (Instant::now(), ticks());
+                while clock.elapsed().as_millis() < 50 {}
+                (ticks() - begin) as f64 / clock.elapsed().as_secs_f64() / rate
+            }
+        };
+        Self {
+            start: ticks(),
+            ticks_between,
+        }
+    }
+
+    /// Waits for the time of a message, numbered from 0.
+    #[inline]
+    pub fn wait(&self, number: u64) {
+        if self.ticks_between > 0.0 {
+            let due = (number as f64 * self.ticks_between) as u64;
+            while ticks() - self.start < due {}
+        }
+    }
+}
+
 /// Plays ping-pong and prints the result. `trip` sends the message it is given and returns the number in the answer.
 ///
 /// # Errors
@@ -515,6 +560,27 @@ pub fn report_throughput(subject: &str, request: &Request, readers: Vec<Peer>) -
     ))
 }
 
+/// [`report_throughput`] of a publisher that waits for no reader: the last message is sent again until all have reported, because
+/// a reader that lost it would wait for ever.
+///
+/// # Errors
+/// When a reader failed.
+pub fn report_while(
+    subject: &str,
+    request: &Request,
+    readers: Vec<Peer>,
+    mut send_again: impl FnMut(),
+) -> Result<()> {
+    thread::scope(|scope| {
+        let report = scope.spawn(|| report_throughput(subject, request, readers));
+        while !report.is_finished() {
+            thread::sleep(Duration::from_millis(1));
+            send_again();
+        }
+        report.join().expect("a report does not panic")
+    })
+}
+
 fn options(request: &Request) -> String {
     let list: Vec<String> = request
         .options
@@ -528,62 +594,4 @@ fn options(request: &Request) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A reader of two messages of warm-up and eight that count, after these messages.
-    fn reader_of(numbers: &[u64]) -> Result<Reader> {
-        let mut reader = Reader {
-            expected: 0,
-            lost: 0,
-            received: 0,
-            first: None,
-            warmup: 2,
-            total: 10,
-        };
-        let mut payload = [0; 70];
-        for number in numbers {
-            stamp(&mut payload, *number);
-            reader.take(&payload)?;
-        }
-        Ok(reader)
-    }
-
-    #[test]
-    fn what_comes_in_order_is_received_and_not_lost() {
-        let reader = reader_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
-        // The first that counts starts the clock; seven came while it ran.
-        assert_eq!((reader.received, reader.lost), (7, 0));
-        assert!(reader.is_done());
-        assert!(!reader_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap().is_done());
-    }
-
-    #[test]
-    fn gaps_are_counted_and_the_warm_up_is_not() {
-        for (numbers, lost) in [
-            (&[1, 2, 3, 7, 9][..], 4),
-            (&[0, 5, 6, 7, 8, 9], 3),
-            (&[0, 2, 9], 6),
-        ] {
-            assert_eq!(reader_of(numbers).unwrap().lost, lost, "{numbers:?}");
-        }
-    }
-
-    #[test]
-    fn disorder_and_repetition_are_refused() {
-        for numbers in [&[0, 1, 2, 4, 3][..], &[2, 3, 3], &[1, 0], &[2, 2]] {
-            assert!(reader_of(numbers).is_err(), "{numbers:?}");
-        }
-    }
-
-    #[test]
-    fn a_message_with_two_numbers_is_torn() {
-        let mut payload = [0; 70];
-        stamp(&mut payload, 7);
-        assert_eq!(sequence(&payload), Some(7));
-        payload[69] ^= 1;
-        assert_eq!(sequence(&payload), None);
-        assert!(reader_of(&[0, 1, 2]).unwrap().take(&payload).is_err());
-        assert_eq!(sequence(&payload[..7]), None);
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use crate::Target;
 use touchline_fx_events::command::Command;
 use touchline_fx_events::desk::Desk;
 use touchline_fx_events::encoding::{Decoder, Encoder, Entry, kinds};
-use touchline_fx_events::event::{Answer, Event};
+use touchline_fx_events::event::{Answer, Event, SessionChange};
 use touchline_fx_events::labels::PairLabel;
 use touchline_fx_events::lines::{command_text, lines_of};
 use touchline_fx_events::orders::RejectCode;
@@ -83,7 +83,7 @@ fn seeds() -> Vec<Vec<u8>> {
         all.extend((part.len() as u16).to_le_bytes());
         all.extend(part);
     };
-    put(&|encoder| encoder.run(1, "20260105", &labels));
+    put(&|encoder| encoder.run(1, "20260105", &labels, &[]));
     let id = Some(Id::lossy(b"P1"));
     put(&|encoder| {
         let command = Command::Cancel {
@@ -102,7 +102,7 @@ fn seeds() -> Vec<Vec<u8>> {
     });
     put(&|encoder| {
         encoder.received(1, b"8=FIX.4.4\x019=5\x0135=8\x01");
-        encoder.session(0, true);
+        encoder.session(0, SessionChange::Up);
         let cooldown = Event::Cooldown {
             bank: 1,
             pair: 0,

@@ -49,6 +49,7 @@ const SETTINGS: Settings = Settings {
     packet_bytes_max: 1500,
     instruments_max: 16,
     queue_entries_max: 64,
+    order_books: true,
     snapshot_orders_max: 32,
     default_depth: DEPTH,
     trust_undefined: true,
@@ -70,7 +71,7 @@ const LIMITS: Limits = Limits {
 };
 
 fn run(bytes: &[u8]) {
-    // The first byte chooses how to join, whether gaps wait for replay, and whether copies are compared.
+    // The first byte chooses how to join, whether gaps wait for replay, copies are compared, and order books are kept.
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
     };
@@ -85,6 +86,7 @@ fn run(bytes: &[u8]) {
             join,
             replay: (choice & 2 != 0).then_some(REPLAY),
             compare_copies: (choice & 8 != 0).then(|| CopyHash::new(0)),
+            order_books: choice & 16 == 0,
             ..SETTINGS
         },
         LIMITS,

@@ -114,8 +114,8 @@ impl Program {
         Built {
             package: "touchline",
             features: match self {
-                Program::Deployed => &["--no-default-features"],
-                Program::Lab => &[],
+                Program::Deployed => &["--no-default-features", "--features", "parquet"],
+                Program::Lab => &["--features", "parquet"],
             },
         }
     }

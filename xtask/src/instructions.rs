@@ -2,10 +2,12 @@
 //!
 //! Runs `touchline bench event` under valgrind's callgrind, which collects inside the measured function only, and
 //! divides by the number of messages and of packets: those of CME, or with `--venue deribit` of FIX. Once for the path
-//! without a bus, and once for the path that publishes on one. The table below each has the crates, with the lines that a
-//! simulated first cache of this processor's size does not have.
+//! without a bus, once for the path that publishes on one, and for CME once for that path without order books and tops.
+//! The table below each has the crates, with the lines that a simulated first cache of 32 KiB does not have. `--lines`
+//! prints the lines that a packet touches instead.
 
 use crate::command::{self, cargo, must};
+use crate::lines;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -23,20 +25,31 @@ struct Measured {
     messages: &'static [&'static str],
     /// None for FIX, which has no packets.
     packets: &'static [&'static str],
+    /// Arguments of the benchmark.
+    arguments: &'static [&'static str],
 }
 
-const CME: [Measured; 2] = [
+const CME: [Measured; 3] = [
     Measured {
         name: "without a bus",
         function: "*one_packet*",
         messages: &["touchline-cme", "touchline-cme-no-marks"],
         packets: &["touchline-cme-packet", "touchline-cme-packet-no-marks"],
+        arguments: &[],
     },
     Measured {
         name: "on a bus",
         function: "*on_the_bus*",
         messages: &["touchline-cme-bus"],
         packets: &["touchline-cme-packet-bus"],
+        arguments: &[],
+    },
+    Measured {
+        name: "on a bus, without order books and tops",
+        function: "*on_the_bus*",
+        messages: &["touchline-cme-bus"],
+        packets: &["touchline-cme-packet-bus"],
+        arguments: &["--no-order-books", "--no-tops"],
     },
 ];
 
@@ -46,25 +59,30 @@ const DERIBIT: [Measured; 2] = [
         function: "*one_message*",
         messages: &["touchline-deribit", "touchline-deribit-no-marks"],
         packets: &[],
+        arguments: &[],
     },
     Measured {
         name: "on a bus",
         function: "*on_the_bus*",
         messages: &["touchline-deribit-bus"],
         packets: &[],
+        arguments: &[],
     },
 ];
 
-/// Builds, counts and prints. `arguments` are passed to `bench event`.
+/// Builds, counts and prints. `arguments` are passed to `bench event`, but a first `--lines`.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     let target = crate::target_folder(root);
     let build = ["build", "--profile", "dist", "--package", "touchline"];
     command::run(cargo(root).args(build), "the command does not build")?;
+    if let ["--lines", arguments @ ..] = arguments {
+        return lines::print(&target.join("dist/touchline"), arguments);
+    }
     let measured = match arguments.contains(&"deribit") {
-        true => DERIBIT,
-        false => CME,
+        true => &DERIBIT[..],
+        false => &CME,
     };
-    for (measured, file) in measured.iter().zip(["alone", "bus"]) {
+    for (measured, file) in measured.iter().zip(["alone", "bus", "without-order-books"]) {
         let output = target.join(format!("instructions-{file}.callgrind"));
         let printed = count(&target.join("dist/touchline"), arguments, measured, &output)?;
         let text = fs::read_to_string(&output).context("callgrind wrote no result")?;
@@ -84,10 +102,12 @@ fn count(program: &Path, arguments: &[&str], measured: &Measured, output: &Path)
     let mut valgrind = Command::new("valgrind");
     valgrind
         .args(["--tool=callgrind", "--cache-sim=yes"])
+        .args(["--I1=32768,8,64", "--D1=32768,8,64"])
         .arg(format!("--toggle-collect={}", measured.function))
         .arg(format!("--callgrind-out-file={}", output.display()))
         .arg(program)
         .args(["bench", "event", "--json", "--rounds", ROUNDS])
+        .args(measured.arguments)
         .args(arguments);
     must(&mut valgrind).context("valgrind (Debian: apt-get install valgrind) counts them")
 }
@@ -180,9 +200,17 @@ fn by_crate(text: &str) -> Vec<(&str, Cost)> {
 
 /// The crate, if a file is ours.
 fn own(path: &str) -> Option<&str> {
+    own_file(path).map(|(name, _)| name)
+}
+
+/// Crate of a file of ours, and the file's path from the crates on.
+pub(crate) fn own_file(path: &str) -> Option<(&str, &str)> {
     let (before, own) = path.rsplit_once("/crates/")?;
     let is_foreign = before.contains("/registry/") || before.contains("/library/");
-    own.split('/').next().filter(|_| !is_foreign)
+    own.split('/')
+        .next()
+        .filter(|_| !is_foreign)
+        .map(|name| (name, own))
 }
 
 /// Costs of each packet or message.
@@ -270,7 +298,7 @@ mod tests {
             line("touchline-cme-packet-bus", 3),
         ]
         .concat();
-        let [alone, bus] = CME;
+        let [alone, bus, _] = CME;
         assert_eq!(
             summary(&alone, 100, &json).unwrap(),
             "without a bus: 100 instructions for 4 messages: 25 a message, 50 a packet (2)"

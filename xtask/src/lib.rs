@@ -29,6 +29,7 @@ pub mod install_check;
 pub mod instructions;
 mod java;
 pub mod licences;
+mod lines;
 pub mod memory_model;
 pub mod mutants;
 pub mod pgo;

@@ -34,12 +34,13 @@ usage: cargo xtask <chore> [arguments]
   simulate [--seed N] [--seeds M] [--threads T]
                                  the trading engine, its journal, network, banks and desk in one process, by seeds: one, or
                                  M from N on
-  instructions [ARGS of bench event]
-                                 count the instructions of the path under valgrind
+  instructions [--lines] [ARGS of bench event]
+                                 count the instructions of the path under valgrind; with --lines the cache lines that one
+                                 packet touches, of code and of data, by function
   pgo                            build the command guided by a profile and for newer processors, and compare
   picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
                                  draw what a command prints on a terminal; with frames, a screen that moves
-  plot OUT.svg RESULTS.jsonl     draw 'bench fx-compose --profile buses --json' or 'bench feed --table --json'
+  plot OUT.svg RESULTS.jsonl     draw 'bench fx-compose --profile buses --json'
   public-api [--write]           hold the public items of the client against the committed list, or write it
   site                           build the documentation site with mdBook, which is installed below target/";
 

@@ -3,6 +3,7 @@
 //! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
+mod days;
 mod feed;
 mod fix;
 mod journal;
@@ -53,7 +54,7 @@ pub struct Mutant {
 }
 
 /// All of them. Their tests need nothing from outside the repository.
-const ALL: [&[Mutant]; 9] = [
+const ALL: [&[Mutant]; 10] = [
     shared_memory::SHARED_MEMORY,
     readers::READERS,
     feed::FEED,
@@ -63,6 +64,7 @@ const ALL: [&[Mutant]; 9] = [
     relay::RELAY,
     simulation::SIMULATION,
     tape::TAPE,
+    days::DAYS,
 ];
 
 /// Packages whose tests notice the mutants of a part; a commit tries one part. Each of these builds other programs, so that

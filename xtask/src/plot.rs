@@ -2,19 +2,14 @@
 //!
 //! ```text
 //! bench fx-compose --profile buses --json, for each pair of --banks and --quotes ──► a round over banks, and over updates
-//! bench feed --table --json                                                      ──► latencies over their percentiles
 //! ```
 
-mod chart;
-mod feed;
-
 use anyhow::{Context, Result, bail};
-use chart::{Chart, Series};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use touchline_chart::Scale;
+use touchline_chart::{Panel, Scale, Series, sheet};
 
 /// Median of a round in nanoseconds, by number of banks and of quotes.
 type Medians = BTreeMap<(u64, u64), f64>;
@@ -26,10 +21,7 @@ type Medians = BTreeMap<(u64, u64), f64>;
 pub fn run(output: &Path, input: &Path) -> Result<()> {
     let text =
         fs::read_to_string(input).with_context(|| format!("cannot read {}", input.display()))?;
-    let drawn = match text.contains(feed::MARK) {
-        true => feed::draw(&text),
-        false => medians(&text).map(|medians| draw(&medians)),
-    };
+    let drawn = medians(&text).map(|medians| draw(&medians));
     let drawn = drawn.with_context(|| input.display().to_string())?;
     fs::write(output, drawn).with_context(|| format!("cannot write {}", output.display()))?;
     println!("drew {}", output.display());
@@ -60,7 +52,7 @@ fn medians(text: &str) -> Result<Medians> {
 }
 
 fn draw(medians: &Medians) -> String {
-    let over_banks = Chart {
+    let over_banks = Panel {
         title: "A round, over the number of banks",
         x: "buses of banks that the round polls",
         y: "round, median, µs",
@@ -75,7 +67,7 @@ fn draw(medians: &Medians) -> String {
             },
         ),
     };
-    let over_updates = Chart {
+    let over_updates = Panel {
         title: "The same, over the number of updates",
         x: "updates in the round",
         y: "round, median, µs",
@@ -89,7 +81,7 @@ fn draw(medians: &Medians) -> String {
             },
         ),
     };
-    chart::side_by_side(&[over_banks, over_updates])
+    sheet(&[over_banks, over_updates])
 }
 
 /// One series for each first number of `split`, over the second one. Series of fewer than three points are left out.

@@ -39,6 +39,7 @@ const RULES: &[(&str, Rule)] = &[
     ("invariants", promises::invariants),
     ("circles", circles::check),
     ("functions", functions::check),
+    ("root", shape::root),
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),

@@ -2,7 +2,7 @@
 //! process of its own.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use harness::{Bench, Peer, Reader, Request};
+use harness::{Bench, Peer, Reader, Request, Schedule};
 use rusteron_client::{
     AERON_IPC_STREAM, Aeron, AeronBufferClaim, AeronContext, AeronExclusivePublication, AeronImage,
     AeronSubscription, Handlers, IntoCString,
@@ -67,20 +67,9 @@ fn run(mut request: Request) -> Result<()> {
 
 fn choose_best(request: &mut Request) {
     for (name, rtt, throughput) in BEST {
-        if request.text(name) == "best" {
-            request.set(
-                name,
-                if request.bench == Bench::Rtt {
-                    rtt
-                } else {
-                    throughput
-                },
-            );
-        }
+        request.choose(name, rtt, throughput);
     }
-    if request.text("gather") == "best" {
-        request.set("gather", if request.readers == 1 { 1000 } else { 1 });
-    }
+    request.choose_gather();
     if request.text("driver-cpu") == "best" {
         request.set("driver-cpu", request.cpus[1]);
     }
@@ -245,7 +234,9 @@ fn publish(request: &Request) -> Result<()> {
     let mut stream = Sender::new(request, stream)?;
     harness::pin(request.cpus[0])?;
     let mut payload = vec![0x5A; request.payload];
+    let schedule = Schedule::start(request);
     for number in 0..request.total() {
+        schedule.wait(number);
         harness::stamp(&mut payload, number);
         stream.send(&payload, request)?;
     }

@@ -1,7 +1,7 @@
 //! iceoryx2: publish-subscribe of byte slices, written into the loaned sample, received without copying.
 
-use anyhow::{Context, Result, bail, ensure};
-use harness::{Bench, Peer, Reader, Request};
+use anyhow::{Context, Result, ensure};
+use harness::{Peer, Reader, Request, Schedule};
 use iceoryx2::{
     port::{publisher::Publisher, subscriber::Subscriber},
     prelude::*,
@@ -29,13 +29,7 @@ fn main() -> ExitCode {
 }
 
 fn run(request: Request) -> Result<()> {
-    match (request.role.as_deref(), request.bench) {
-        (None, Bench::Rtt) => ping(&request),
-        (None, Bench::Throughput) => publish(&request),
-        (Some("echo"), _) => echo(&request),
-        (Some("reader"), _) => read(&request),
-        (Some(role), _) => bail!("no role {role}"),
-    }
+    request.play(ping, publish, echo, read)
 }
 
 fn node(request: &Request) -> Result<Node<Service>> {
@@ -180,7 +174,9 @@ fn publish(request: &Request) -> Result<()> {
     connected(request.readers, &service);
     harness::pin(request.cpus[0])?;
     let mut payload = vec![0x5A; request.payload];
+    let schedule = Schedule::start(request);
     for number in 0..request.total() {
+        schedule.wait(number);
         harness::stamp(&mut payload, number);
         stream.send(&payload)?;
     }

@@ -1,12 +1,8 @@
 //! Tachyon: a ring for each direction and each reader, written in place, read in place.
 
-use anyhow::{Context, Result, bail};
-use harness::{Bench, Peer, Reader, Request};
-use std::{
-    process::ExitCode,
-    thread,
-    time::{Duration, Instant},
-};
+use anyhow::{Context, Result};
+use harness::{Peer, Reader, Request, Schedule};
+use std::process::ExitCode;
 use tachyon_ipc::{Bus, TachyonError};
 
 const SUBJECT: &str = "tachyon";
@@ -19,7 +15,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("batch", "128"),
 ];
 
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The reader never sleeps.
 const SPIN: u32 = u32::MAX;
 
@@ -28,17 +23,8 @@ fn main() -> ExitCode {
 }
 
 fn run(mut request: Request) -> Result<()> {
-    if request.text("ring-kib") == "best" {
-        let is_rtt = request.bench == Bench::Rtt;
-        request.set("ring-kib", if is_rtt { 64 } else { 1024 });
-    }
-    match (request.role.as_deref(), request.bench) {
-        (None, Bench::Rtt) => ping(&request),
-        (None, Bench::Throughput) => publish(&request),
-        (Some("echo"), _) => echo(&request),
-        (Some("reader"), _) => read(&request),
-        (Some(role), _) => bail!("no role {role}"),
-    }
+    request.choose("ring-kib", 64, 1024);
+    request.play(ping, publish, echo, read)
 }
 
 fn socket(request: &Request, name: &str) -> String {
@@ -52,14 +38,7 @@ fn listen(request: &Request, name: &str) -> Result<Bus> {
 }
 
 fn connect(request: &Request, name: &str) -> Result<Bus> {
-    let start = Instant::now();
-    loop {
-        match Bus::connect(&socket(request, name)) {
-            Ok(bus) => return Ok(bus),
-            Err(error) if start.elapsed() > PATIENCE => return Err(error.into()),
-            Err(_) => thread::sleep(Duration::from_millis(1)),
-        }
-    }
+    harness::opened(|| Bus::connect(&socket(request, name)))
 }
 
 /// Sends one message, waiting while there is no room.
@@ -111,7 +90,9 @@ fn publish(request: &Request) -> Result<()> {
     }
     harness::pin(request.cpus[0])?;
     let mut payload = vec![0x5A; request.payload];
+    let schedule = Schedule::start(request);
     for number in 0..request.total() {
+        schedule.wait(number);
         harness::stamp(&mut payload, number);
         for stream in &streams {
             send(stream, &payload, request)?;

@@ -101,20 +101,27 @@ impl OrderBooks {
         let chain = self.index.chain(instrument, order_id);
         let found = self.index.find(&self.pool, chain, instrument, order_id);
         let change = match (event.action, found) {
-            (OrderAction::Delete, Ok(place)) => Some(self.delete(place)),
-            (OrderAction::Delete, Err(_)) => None,
-            (_, Ok(place)) => Some(self.update(place.node, event)),
+            (OrderAction::Delete, Ok(place)) => self.delete(place),
+            (OrderAction::Delete, Err(_)) => return Ok(()),
+            (_, Ok(place)) => self.update(place.node, event),
             // mutant: hash: a chain of orders has no length limit
             (_, Err(CHAIN_MAX..)) => return Err(OrdersFull),
-            (_, Err(_)) => Some(self.insert(event, chain)?),
+            (_, Err(_)) => self.insert(event, chain)?,
         };
-        changes.extend(change);
+        changes.push(change);
         debug_assert_eq!(
             self.broken(event.instrument, CHECKED_MAX),
             None,
             "an order book breaks its rule"
         );
         Ok(())
+    }
+
+    /// An order of an instrument.
+    pub fn get(&self, instrument: Instrument, order_id: u64) -> Option<&Order> {
+        let chain = self.index.chain(instrument.0, order_id);
+        let found = self.index.find(&self.pool, chain, instrument.0, order_id);
+        found.ok().map(|place| self.pool.order(place.node))
     }
 
     /// Visits the orders of one side, best first. Sorts them in newly allocated memory: not for the path.

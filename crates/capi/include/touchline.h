@@ -405,7 +405,7 @@ typedef struct tl_desk tl_desk;
 // Result of a call: `TL_OK`, `TL_TIMED_OUT`, `TL_STOPPED`, or an error, which is negative: `TL_ERROR_NO_BUS` and others.
 typedef int32_t tl_status;
 
-// How to join a bus. All zero but `size` is the default.
+// How to join a bus, or to open its tape. All zero but `size` is the default.
 typedef struct tl_options {
   // The caller's `sizeof(tl_options)`.
   uint32_t size;
@@ -433,6 +433,19 @@ typedef struct tl_options {
   uint8_t lossless;
   // 0.
   uint8_t reserved[4];
+  // Of `tl_open_journal`, and of `tl_join` with `tape`: first receive time, nanoseconds since 1970; 0: the begin of the tape. The books there come first, as after a join.
+  uint64_t from_ns;
+  // Of `tl_open_journal`: receive time at which it ends; 0: the end of the tape.
+  uint64_t to_ns;
+  // As `from_ns`, by the `sequence` of messages.
+  uint64_t from_sequence;
+  // As `to_ns`, likewise.
+  uint64_t to_sequence;
+  // Of `tl_join`: directory of a tape that `touchline record` writes of the bus. A reader that was overrun reads the lost messages from it; with
+  // `from_ns` or `from_sequence` it begins with the tape. NULL: none.
+  const char *tape;
+  // Wait for records of a tape that is behind the bus, and, also of `tl_open_journal`, for a recorder that starts again, nanoseconds; 0: one second.
+  uint64_t tape_wait_ns;
 } tl_options;
 
 // An event. `size` is the caller's `sizeof(tl_event)`: later versions add fields at the end, and write no more than that.
@@ -651,6 +664,14 @@ typedef struct tl_stats {
   uint64_t undefined;
   // Steps that did not fit their book: 0, unless library or publisher has a fault.
   uint64_t inconsistent;
+  // Messages read from the tape of the bus.
+  uint64_t tape_messages;
+  // Overruns after which the reader continued with the tape.
+  uint64_t tape_fall_backs;
+  // Readings of the tape that ended with a loss, which is an overrun.
+  uint64_t tape_losses;
+  // 1: the next message comes from the tape, and the reader is behind the bus; else 0.
+  uint64_t on_tape;
 } tl_stats;
 
 // How to join a trading engine. All NULL but `size` is the default.
@@ -749,7 +770,7 @@ typedef struct tl_desk_event {
 // The time has passed without an event.
 #define TL_TIMED_OUT 1
 
-// The loop was ended by `tl_stop`.
+// The loop was ended by `tl_stop`, or with its tape.
 #define TL_STOPPED 2
 
 #ifdef __cplusplus
@@ -767,6 +788,18 @@ const char *tl_version(void);
 // Valid:
 // `name` is a string; `options` is NULL or valid for its size; `bus` is valid.
 tl_status tl_join(const char *name, const struct tl_options *options, struct tl_bus **bus);
+
+// Opens a tape of `touchline record` as the bus that it is of: `directory` is that of the tape, `name` that of a bus, or NULL for the first one that
+// the tape has. On success `*bus` must be given to `tl_close`. Its functions are those of a joined bus. At the end of the tape `tl_next` returns
+// `TL_STOPPED`; if it cannot be read to its end, an error. At the end of a tape that is recorded it waits. A tape has no readers with names and no
+// publisher that waits: of `options`, `directory`, `name`, `live_only` and `lossless` are not used.
+//
+// Valid:
+// `directory` is a string, `name` NULL or a string; `options` is NULL or valid for its size; `bus` is valid.
+tl_status tl_open_journal(const char *directory,
+                          const char *name,
+                          const struct tl_options *options,
+                          struct tl_bus **bus);
 
 // The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set. In a forked child of the
 // process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
@@ -788,6 +821,14 @@ tl_status tl_ready(struct tl_bus *bus, uint64_t timeout_ns);
 // Valid:
 // `bus` is of `tl_join`, `symbol` a string, `instrument` valid.
 tl_status tl_find(struct tl_bus *bus, const char *symbol, uint32_t *instrument);
+
+// Index of the instrument with this id of the venue, which may have no symbol; of several venues' instruments the one defined last.
+//
+// Valid:
+// `bus` is of `tl_join`, `instrument` valid.
+tl_status tl_find_id(struct tl_bus *bus,
+                     int64_t security_id,
+                     uint32_t *instrument);
 
 // Symbol of an instrument, valid until `tl_close`; `?` before it is known, NULL if there is no such instrument.
 //

@@ -354,7 +354,7 @@ public:
   const Row *operator->() const noexcept { return &row_; }
   // The time has passed.
   bool timed_out() const noexcept { return status_ == TL_TIMED_OUT; }
-  // stop() was called: no event comes any more, and a loop ends here.
+  // stop() was called, or the tape has ended: no event comes any more, and a loop ends here.
   bool stopped() const noexcept { return status_ == TL_STOPPED; }
 
 private:
@@ -362,7 +362,7 @@ private:
   Row row_;
 };
 
-// How to join a bus; as it is, for tops and trades of every instrument.
+// How to join a bus, or to open its tape; as it is, for tops and trades of every instrument.
 struct Options {
   std::string directory;             // empty: $TOUCHLINE_DIR, else /dev/shm/touchline-<uid>
   std::string name;                  // of this reader, as `touchline top` shows it
@@ -374,6 +374,13 @@ struct Options {
   bool keep_books = true;
   bool live_only = false;
   bool lossless = false;
+  std::string tape;                        // directory of a tape of the bus: after an overrun the reader continues with it
+  std::chrono::nanoseconds tape_wait{0};   // for records of a tape that is behind the bus; 0: one second
+  // Of a tape: receive times in nanoseconds since 1970, or sequences, at which it begins and ends; 0: its own begin and end.
+  std::uint64_t from_ns = 0;
+  std::uint64_t to_ns = 0;
+  std::uint64_t from_sequence = 0;
+  std::uint64_t to_sequence = 0;
 };
 
 // A side of a kept book of one instrument, copied.
@@ -388,33 +395,21 @@ struct Lag {
   std::uint64_t bytes = 0;
 };
 
-// A joined bus, for one thread at a time; only stop() may be called by any.
+// A joined bus or a tape, for one thread at a time; only stop() may be called by any.
 class Bus {
 public:
-  explicit Bus(const std::string &name, const Options &options = {}) {
-    tl_options flat{};
-    flat.size = sizeof flat;
-    flat.events = options.events;
-    flat.directory = options.directory.empty() ? nullptr : options.directory.c_str();
-    flat.name = options.name.empty() ? nullptr : options.name.c_str();
-    std::vector<const char *> symbols;
-    for (const auto &symbol : options.symbols) {
-      symbols.push_back(symbol.c_str());
-    }
-    flat.symbols = symbols.data();
-    flat.symbol_count = static_cast<std::uint32_t>(symbols.size());
-    flat.instruments_max = options.instruments_max;
-    flat.wait_ns = detail::nanoseconds(options.wait);
-    flat.idle = static_cast<std::uint8_t>(options.idle);
-    flat.no_books = options.keep_books ? 0 : 1;
-    flat.live_only = options.live_only ? 1 : 0;
-    flat.lossless = options.lossless ? 1 : 0;
-    tl_bus *bus = nullptr;
-    detail::checked(tl_join(name.c_str(), &flat, &bus));
-    bus_.reset(bus);
+  explicit Bus(const std::string &name, const Options &options = {})
+      : bus_(opened(options, [&name](const tl_options *flat, tl_bus **bus) { return tl_join(name.c_str(), flat, bus); })) {}
+
+  // A tape of `touchline record`, read as the bus of this name, or as the first one that it has. next() returns nothing at its end; at the end of one
+  // that is recorded it waits. directory, name, live_only and lossless of the options are not used.
+  static Bus open_journal(const std::string &directory, const std::string &name = {}, const Options &options = {}) {
+    return Bus(opened(options, [&](const tl_options *flat, tl_bus **bus) {
+      return tl_open_journal(directory.c_str(), name.empty() ? nullptr : name.c_str(), flat, bus);
+    }));
   }
 
-  // The next event; waits for it. Nothing once stop() was called.
+  // The next event; waits for it. Nothing once stop() was called or the tape has ended.
   std::optional<Event> next() {
     const auto next = take(TL_FOREVER);
     return next ? std::optional<Event>(*next) : std::nullopt;
@@ -431,6 +426,12 @@ public:
   std::uint32_t find(const std::string &symbol) {
     std::uint32_t instrument = 0;
     detail::checked(tl_find(bus_.get(), symbol.c_str(), &instrument));
+    return instrument;
+  }
+  // By the venue's id: an instrument may have no symbol.
+  std::uint32_t find_id(std::int64_t security_id) {
+    std::uint32_t instrument = 0;
+    detail::checked(tl_find_id(bus_.get(), security_id, &instrument));
     return instrument;
   }
   // "?" before it is known, and for an index that is none.
@@ -500,6 +501,42 @@ public:
   tl_bus *get() const noexcept { return bus_.get(); }
 
 private:
+  struct Close {
+    void operator()(tl_bus *bus) const noexcept { tl_close(bus); }
+  };
+  using Owner = std::unique_ptr<tl_bus, Close>;
+
+  explicit Bus(Owner bus) noexcept : bus_(std::move(bus)) {}
+
+  template <typename Open> static Owner opened(const Options &options, Open open) {
+    tl_options flat{};
+    flat.size = sizeof flat;
+    flat.events = options.events;
+    flat.directory = options.directory.empty() ? nullptr : options.directory.c_str();
+    flat.name = options.name.empty() ? nullptr : options.name.c_str();
+    std::vector<const char *> symbols;
+    for (const auto &symbol : options.symbols) {
+      symbols.push_back(symbol.c_str());
+    }
+    flat.symbols = symbols.data();
+    flat.symbol_count = static_cast<std::uint32_t>(symbols.size());
+    flat.instruments_max = options.instruments_max;
+    flat.wait_ns = detail::nanoseconds(options.wait);
+    flat.idle = static_cast<std::uint8_t>(options.idle);
+    flat.no_books = options.keep_books ? 0 : 1;
+    flat.live_only = options.live_only ? 1 : 0;
+    flat.lossless = options.lossless ? 1 : 0;
+    flat.from_ns = options.from_ns;
+    flat.to_ns = options.to_ns;
+    flat.from_sequence = options.from_sequence;
+    flat.to_sequence = options.to_sequence;
+    flat.tape = options.tape.empty() ? nullptr : options.tape.c_str();
+    flat.tape_wait_ns = detail::nanoseconds(options.tape_wait);
+    tl_bus *bus = nullptr;
+    detail::checked(open(&flat, &bus));
+    return Owner(bus);
+  }
+
   Next<Event> take(std::uint64_t timeout_ns) {
     Event event = detail::sized<Event>();
     const auto status = detail::checked(tl_next(bus_.get(), timeout_ns, &event));
@@ -525,10 +562,7 @@ private:
     return detail::rows<Row>(rows);
   }
 
-  struct Close {
-    void operator()(tl_bus *bus) const noexcept { tl_close(bus); }
-  };
-  std::unique_ptr<tl_bus, Close> bus_;
+  Owner bus_;
 };
 
 // How to join a trading engine.

@@ -6,12 +6,13 @@ use crate::event::tl_event;
 use crate::levels::{copy_levels, copy_orders, tl_level, tl_order};
 use crate::sized;
 use crate::status::{Failure, TL_OK, TL_STOPPED, TL_TIMED_OUT, guarded, tl_status};
-use crate::text::text;
+use crate::text::{optional, text};
 use std::ffi::{CString, c_char};
 use std::ptr;
 use std::time::Duration;
 use touchline_client::{
-    Bus, Error, Event, Events, Idle, Instrument, Next, Options, Side, Stopper, TouchSource,
+    Bus, Error, Event, Events, Idle, Instrument, Next, Options, SecurityId, Side, Stopper,
+    TapePlace, TouchSource,
 };
 
 /// Wait without end.
@@ -22,7 +23,7 @@ pub const FOREVER: Duration = Duration::from_secs(1 << 32);
 /// Bytes of an allocated text beyond its letters, rounded up.
 const SYMBOL_BYTES: usize = 32;
 
-/// How to join a bus. All zero but `size` is the default.
+/// How to join a bus, or to open its tape. All zero but `size` is the default.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(non_camel_case_types, reason = "as C spells it")]
@@ -53,6 +54,19 @@ pub struct tl_options {
     pub lossless: u8,
     /// 0.
     pub reserved: [u8; 4],
+    /// Of `tl_open_journal`, and of `tl_join` with `tape`: first receive time, nanoseconds since 1970; 0: the begin of the tape. The books there come first, as after a join.
+    pub from_ns: u64,
+    /// Of `tl_open_journal`: receive time at which it ends; 0: the end of the tape.
+    pub to_ns: u64,
+    /// As `from_ns`, by the `sequence` of messages.
+    pub from_sequence: u64,
+    /// As `to_ns`, likewise.
+    pub to_sequence: u64,
+    /// Of `tl_join`: directory of a tape that `touchline record` writes of the bus. A reader that was overrun reads the lost messages from it; with
+    /// `from_ns` or `from_sequence` it begins with the tape. NULL: none.
+    pub tape: *const c_char,
+    /// Wait for records of a tape that is behind the bus, and, also of `tl_open_journal`, for a recorder that starts again, nanoseconds; 0: one second.
+    pub tape_wait_ns: u64,
 }
 
 sized::versioned!(tl_options, 56);
@@ -85,13 +99,40 @@ pub unsafe extern "C" fn tl_join(
         }
         // SAFETY: the caller gives strings, and options that are NULL or valid.
         let (name, options) = unsafe { (text(name, "tl_join: name")?, join_options(options)?) };
-        let joined = options.join(name)?;
-        let made = Box::new(tl_bus {
-            stopper: joined.stopper(),
-            bus: joined,
-            symbols: Vec::new(),
-            earlier: Vec::new(),
-        });
+        let made = tl_bus::over(options.join(name)?);
+        // SAFETY: the caller's pointer is valid, and was checked to be none.
+        unsafe { *bus = Box::into_raw(made) };
+        Ok(TL_OK)
+    })
+}
+
+/// Opens a tape of `touchline record` as the bus that it is of: `directory` is that of the tape, `name` that of a bus, or NULL for the first one that
+/// the tape has. On success `*bus` must be given to `tl_close`. Its functions are those of a joined bus. At the end of the tape `tl_next` returns
+/// `TL_STOPPED`; if it cannot be read to its end, an error. At the end of a tape that is recorded it waits. A tape has no readers with names and no
+/// publisher that waits: of `options`, `directory`, `name`, `live_only` and `lossless` are not used.
+///
+/// # Safety
+/// `directory` is a string, `name` NULL or a string; `options` is NULL or valid for its size; `bus` is valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_open_journal(
+    directory: *const c_char,
+    name: *const c_char,
+    options: *const tl_options,
+    bus: *mut *mut tl_bus,
+) -> tl_status {
+    guarded(|| {
+        if bus.is_null() {
+            return Err(Failure::argument("tl_open_journal: bus is NULL"));
+        }
+        // SAFETY: the caller gives strings, and options that are NULL or valid.
+        let (directory, name, options) = unsafe {
+            (
+                text(directory, "tl_open_journal: directory")?,
+                optional(name, "tl_open_journal: name")?,
+                join_options(options)?,
+            )
+        };
+        let made = tl_bus::over(options.open_journal(directory, name)?);
         // SAFETY: the caller's pointer is valid, and was checked to be none.
         unsafe { *bus = Box::into_raw(made) };
         Ok(TL_OK)
@@ -129,7 +170,11 @@ pub unsafe extern "C" fn tl_next(
                 Ok(TL_OK)
             }
             Next::TimedOut => Ok(TL_TIMED_OUT),
-            Next::Stopped => Ok(TL_STOPPED),
+            Next::Stopped => {
+                // The end of a tape, or the reason why it is not read to its end.
+                bus.bus.check_process()?;
+                Ok(TL_STOPPED)
+            }
         }
     })
 }
@@ -166,6 +211,29 @@ pub unsafe extern "C" fn tl_find(
             return Err(Failure::argument("tl_find: instrument is NULL"));
         }
         let found = bus.bus.instrument(symbol)?;
+        // SAFETY: the caller's pointer, which is not NULL.
+        unsafe { *instrument = found.index() as u32 };
+        Ok(TL_OK)
+    })
+}
+
+/// Index of the instrument with this id of the venue, which may have no symbol; of several venues' instruments the one defined last.
+///
+/// # Safety
+/// `bus` is of `tl_join`, `instrument` valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tl_find_id(
+    bus: *mut tl_bus,
+    security_id: i64,
+    instrument: *mut u32,
+) -> tl_status {
+    guarded(|| {
+        // SAFETY: the caller's bus.
+        let bus = unsafe { of(bus)? };
+        if instrument.is_null() {
+            return Err(Failure::argument("tl_find_id: instrument is NULL"));
+        }
+        let found = bus.bus.instrument(SecurityId(security_id))?;
         // SAFETY: the caller's pointer, which is not NULL.
         unsafe { *instrument = found.index() as u32 };
         Ok(TL_OK)
@@ -330,6 +398,15 @@ pub unsafe extern "C" fn tl_close(bus: *mut tl_bus) {
 }
 
 impl tl_bus {
+    fn over(bus: Bus) -> Box<tl_bus> {
+        Box::new(tl_bus {
+            stopper: bus.stopper(),
+            bus,
+            symbols: Vec::new(),
+            earlier: Vec::new(),
+        })
+    }
+
     /// The handle of an index.
     pub(crate) fn handle(&self, index: u32) -> Result<Instrument, Failure> {
         let found = self.bus.instruments().nth(index as usize);
@@ -395,6 +472,12 @@ unsafe fn join_options(options: *const tl_options) -> Result<Options, Failure> {
             made = made.name(text(options.name, "tl_options.name")?);
         }
         made = made.symbols(symbols_of(&options)?);
+        if !options.tape.is_null() {
+            made = made.tape(text(options.tape, "tl_options.tape")?);
+        }
+    }
+    if options.tape_wait_ns != 0 {
+        made = made.tape_wait(Duration::from_nanos(options.tape_wait_ns).min(FOREVER));
     }
     if options.lossless != 0 {
         made = made.lossless();
@@ -402,7 +485,25 @@ unsafe fn join_options(options: *const tl_options) -> Result<Options, Failure> {
     if options.instruments_max != 0 {
         made = made.instruments_max(options.instruments_max as usize);
     }
+    if let Some(place) = place("from", options.from_ns, options.from_sequence)? {
+        made = made.tape_from(place);
+    }
+    if let Some(place) = place("to", options.to_ns, options.to_sequence)? {
+        made = made.tape_to(place);
+    }
     Ok(made)
+}
+
+/// Place on a tape by one of two numbers, or none.
+fn place(which: &str, ns: u64, sequence: u64) -> Result<Option<TapePlace>, Failure> {
+    match (ns, sequence) {
+        (0, 0) => Ok(None),
+        (ns, 0) => Ok(Some(TapePlace::Time(ns))),
+        (0, sequence) => Ok(Some(TapePlace::Sequence(sequence))),
+        _ => Err(Failure::argument(format!(
+            "tl_options.{which}_ns and {which}_sequence are both set: give one of them"
+        ))),
+    }
 }
 
 /// # Safety

@@ -1,7 +1,7 @@
 //! C library of the client: `libtouchline`. Its documentation for users is `touchline.h`, which is generated from here.
 //!
 //! ```text
-//! bus.rs         tl_join … tl_close: one bus
+//! bus.rs         tl_join, tl_open_journal … tl_close: one bus, or its tape
 //! changes.rs     steps of the last change of a book
 //! definition.rs  tl_definition: reference data of an instrument
 //! desk.rs        tl_desk_join … tl_desk_close: a trading engine

@@ -143,6 +143,10 @@ mod tests {
             unknown: 0,
             undefined: 0,
             inconsistent: 0,
+            tape_messages: 0,
+            tape_fall_backs: 0,
+            tape_losses: 0,
+            on_tape: 0,
         }
     }
 

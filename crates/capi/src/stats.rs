@@ -29,6 +29,14 @@ pub struct tl_stats {
     pub undefined: u64,
     /// Steps that did not fit their book: 0, unless library or publisher has a fault.
     pub inconsistent: u64,
+    /// Messages read from the tape of the bus.
+    pub tape_messages: u64,
+    /// Overruns after which the reader continued with the tape.
+    pub tape_fall_backs: u64,
+    /// Readings of the tape that ended with a loss, which is an overrun.
+    pub tape_losses: u64,
+    /// 1: the next message comes from the tape, and the reader is behind the bus; else 0.
+    pub on_tape: u64,
 }
 
 sized::versioned!(tl_stats, 64);
@@ -41,7 +49,8 @@ sized::versioned!(tl_stats, 64);
 pub unsafe extern "C" fn tl_stats_of(bus: *mut tl_bus, stats: *mut tl_stats) -> tl_status {
     guarded(|| {
         // SAFETY: the caller's bus.
-        let counts = unsafe { of(bus)? }.bus.stats();
+        let bus = unsafe { &of(bus)?.bus };
+        let counts = bus.stats();
         let made = tl_stats {
             size: size_of::<tl_stats>() as u32,
             reserved: 0,
@@ -52,6 +61,10 @@ pub unsafe extern "C" fn tl_stats_of(bus: *mut tl_bus, stats: *mut tl_stats) -> 
             unknown: counts.unknown,
             undefined: counts.undefined,
             inconsistent: counts.inconsistent,
+            tape_messages: counts.tape_messages,
+            tape_fall_backs: counts.tape_fall_backs,
+            tape_losses: counts.tape_losses,
+            on_tape: bus.is_on_tape().into(),
         };
         // SAFETY: the caller's struct.
         unsafe { sized::give(&made, stats)? };

@@ -18,7 +18,7 @@ pub type tl_status = i32;
 pub const TL_OK: tl_status = 0;
 /// The time has passed without an event.
 pub const TL_TIMED_OUT: tl_status = 1;
-/// The loop was ended by `tl_stop`.
+/// The loop was ended by `tl_stop`, or with its tape.
 pub const TL_STOPPED: tl_status = 2;
 
 thread_local! {

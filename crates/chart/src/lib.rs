@@ -4,7 +4,7 @@
 //! Knows what a figure means; refers to anything outside its page.
 //!
 //! # Path
-//! Beside it: reports of the load test and of FX execution are drawn here.
+//! Beside it: reports of the load test and of FX execution, and pictures of benchmarks are drawn here.
 //!
 //! # Tests
 //! Beside the code: axes, escaped names, elements that are closed.
@@ -15,11 +15,13 @@ mod axis;
 mod bars;
 mod dots;
 mod lines;
+mod sheet;
 
 pub use axis::{Axis, Scale};
 pub use bars::BarChart;
 pub use dots::DotChart;
 pub use lines::{Line, LineChart};
+pub use sheet::{Panel, Series, sheet};
 
 use std::fmt::Write;
 
@@ -48,7 +50,11 @@ svg text{fill:#444}.axis{font-weight:600}.grid{stroke:#ddd}.zero{stroke:#888}.ra
 .key{width:24px;height:8px;margin-right:5px;vertical-align:middle}table{border-collapse:collapse;font-size:13px}\
 td,th{padding:.2rem .6rem;border-bottom:1px solid #e5e5e5;text-align:right;white-space:nowrap}\
 td:first-child,th:first-child,td.text{text-align:left;white-space:normal}.warning{background:#fff3cd;padding:.5rem .8rem}\
-.scroll{overflow-x:auto}";
+.scroll{overflow-x:auto}.empty{color:#666;font-style:italic}.about th{text-align:left;font-weight:600}.about td{overflow-wrap:anywhere}\
+.sum td{font-weight:600;border-top:2px solid #888}\
+@page{size:A4 landscape;margin:12mm}@media print{body{max-width:none;margin:0;padding:0;font-size:10pt}table{font-size:7.5pt}td,th{padding:.12rem .3rem}\
+.scroll{overflow:visible}thead{display:table-header-group}tr,svg,.figure,.warning,li{break-inside:avoid}h2,h3{break-after:avoid}svg{max-height:11cm}\
+.warning{border:1px solid #888}}";
 
 /// Begin of a page: style, title and heading. `</html>` ends it.
 pub fn begin_page(title: &str, heading: &str) -> String {

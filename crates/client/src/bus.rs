@@ -1,13 +1,19 @@
 //! A joined bus.
 
 mod local;
+#[cfg(feature = "tape")]
+mod open_tape;
 mod ready;
+mod step;
 #[cfg(feature = "tape")]
 mod tape;
+#[cfg(feature = "tape")]
+mod with_tape;
 
 use crate::directory::{market_buses, root};
 use crate::reading::{Given, Reading, Took};
 use crate::registry::Registry;
+use crate::room::{CHANGES_MAX, Limits, Room, SORTED_BYTES, memory_of, quotes_max};
 use crate::times::clock;
 use crate::values::StoredValues;
 use crate::{
@@ -18,12 +24,11 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use step::{Step, live_step};
 use touchline_instruments::Symbols;
 use touchline_transport::Idler;
 use touchline_transport::clock::ticks;
-use touchline_transport::shm::{
-    FineClock, Join, Kinds, Overview, Polled, ReaderStats, Root, Subscriber,
-};
+use touchline_transport::shm::{FineClock, Join, Kinds, Overview, ReaderStats, Root, Subscriber};
 use touchline_types::Side;
 
 /// A joined bus: its events, and the kept values of its instruments.
@@ -50,6 +55,39 @@ enum Source {
     /// A tape.
     #[cfg(feature = "tape")]
     Tape(Box<tape::Tape>),
+    /// Shared memory, and a tape of it.
+    #[cfg(feature = "tape")]
+    WithTape(Box<with_tape::WithTape>),
+}
+
+impl Source {
+    /// Subscription to shared memory.
+    fn subscriber(&self) -> Option<&Subscriber> {
+        match self {
+            Source::Shared(subscriber) => Some(subscriber),
+            #[cfg(feature = "tape")]
+            Source::WithTape(with) => Some(&with.subscriber),
+            _ => None,
+        }
+    }
+
+    /// Counts with those of the tape.
+    fn counts(&self, stats: Stats) -> Stats {
+        match self {
+            #[cfg(feature = "tape")]
+            Source::WithTape(with) => with.counts(stats),
+            _ => stats,
+        }
+    }
+
+    fn subscriber_mut(&mut self) -> Option<&mut Subscriber> {
+        match self {
+            Source::Shared(subscriber) => Some(subscriber),
+            #[cfg(feature = "tape")]
+            Source::WithTape(with) => Some(&mut with.subscriber),
+            _ => None,
+        }
+    }
 }
 
 /// Result of [`Bus::next_within`].
@@ -78,8 +116,6 @@ pub(crate) fn next_number() -> u32 {
     BUSES.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Maximum number of messages without an event in one step, so that each of several buses gets its turn.
-const ROUNDS_MAX: usize = 256;
 /// Steps without an event after which a waiting reader looks at the clock, and a poll returns.
 const STEPS_MAX: u32 = 256;
 
@@ -164,9 +200,12 @@ impl Bus {
         symbols: Symbols,
     ) -> Result<Bus, Error> {
         let refused = |error| error::of_bus(root, name, error);
-        let kinds = options.events.kinds(options.keep_books);
+        let kinds = options
+            .events
+            .kinds(options.keep_books || options.has_history());
         let mut join = Join {
             registered: options.lossless,
+            has_tape: options.has_tape(),
             live_only: options.live_only,
             kinds: kinds.unwrap_or(Kinds::NONE),
             last_values: true,
@@ -185,32 +224,23 @@ impl Bus {
             let stats = ReaderStats::create(root, name, reader, clock).map_err(refused)?;
             join.reader_stats = Some(stats);
         }
-        let has_orders = options.events.has(Events::ORDERS);
-        join.quotes_max = if options.events.has(Events::QUOTES) {
-            QUOTES_MAX
-        } else {
-            0
-        };
-        let quotes_max = join.quotes_max;
+        join.quotes_max = quotes_max(options.events);
         join.changes_max = CHANGES_MAX;
-        join.memory = match has_orders {
-            true => |instruments, orders| memory_of(instruments) + orders * ORDER_BYTES,
-            false => |instruments, _| memory_of(instruments),
+        join.memory = match options.events.has(Events::ORDERS) {
+            true => memory_of,
+            false => |instruments, _| memory_of(instruments, 0),
         };
         let subscriber = Subscriber::try_join(root, name, join).map_err(refused)?;
-        // At most the numbers of the bus, for which memory was reserved, even if a program gives larger ones.
-        let at_most = |most: usize, wanted: Option<usize>| wanted.map_or(most, |n| n.min(most));
-        let instruments_max = at_most(subscriber.instruments_max(), options.instruments_max);
-        let orders_max = match has_orders {
-            true => at_most(subscriber.orders_max(), options.orders_max),
-            false => 0,
-        };
-        let room = Room {
-            instruments_max,
-            orders_max,
-            quotes_max,
-        };
-        Ok(Bus::over(Source::Shared(subscriber), options, name, room))
+        let room = Room::new(
+            options,
+            subscriber.instruments_max(),
+            subscriber.orders_max(),
+        );
+        #[cfg(feature = "tape")]
+        let source = options.source(subscriber)?;
+        #[cfg(not(feature = "tape"))]
+        let source = Source::Shared(subscriber);
+        Ok(Bus::over(source, options, name, room))
     }
 
     fn over(source: Source, options: &Options, name: &str, room: Room) -> Bus {
@@ -220,7 +250,8 @@ impl Bus {
             quotes_max,
         } = room;
         let registry = Registry::new(next_number(), name, instruments_max, options.venue_prices);
-        let kept = StoredValues::new(registry, instruments_max, orders_max, kinds_books(options));
+        let room = (instruments_max, orders_max);
+        let kept = StoredValues::new(registry, room, Limits::of(options), kinds_books(options));
         Bus {
             name: name.to_owned(),
             source,
@@ -326,7 +357,7 @@ impl Bus {
     /// Makes the next poll that finds no message check the publisher, even if the last check was recent. For programs
     /// that are about to report the state of the books.
     pub fn look_again(&mut self) {
-        if let Source::Shared(subscriber) = &mut self.source {
+        if let Some(subscriber) = self.source.subscriber_mut() {
             subscriber.look_again();
         }
     }
@@ -458,24 +489,27 @@ impl Bus {
 
     /// Lag of this reader.
     pub fn lag(&self) -> Lag {
-        match &self.source {
-            Source::Shared(subscriber) => {
-                let (messages, bytes) = subscriber.lag();
-                Lag { bytes, messages }
-            }
-            _ => Lag::default(),
-        }
+        let (messages, bytes) = self.source.subscriber().map_or((0, 0), Subscriber::lag);
+        Lag { bytes, messages }
+    }
+
+    /// Whether the next message comes from the [tape](Options::tape) instead of the bus: this reader is behind the bus, as far as
+    /// [`lag`](Bus::lag) says.
+    pub fn is_on_tape(&self) -> bool {
+        let subscriber = self.source.subscriber();
+        subscriber.is_some_and(|subscriber| subscriber.backlog().is_some())
     }
 
     /// Counts since the bus was joined.
     pub fn stats(&self) -> Stats {
         Stats {
             unknown: match &self.source {
-                Source::Shared(subscriber) => subscriber.unknown_messages(),
-                _ => 0,
+                #[cfg(feature = "tape")]
+                Source::Tape(tape) => tape.unknown_messages(),
+                source => source.subscriber().map_or(0, Subscriber::unknown_messages),
             },
-            inconsistent: self.reading.kept.mirror.inconsistent_updates(),
-            ..self.reading.stats
+            inconsistent: self.reading.kept.inconsistent(),
+            ..self.source.counts(self.reading.stats)
         }
     }
 
@@ -504,59 +538,19 @@ impl Bus {
         if let Given::Event(event) = self.reading.before() {
             return Step::Event(event);
         }
-        let subscriber = match &mut self.source {
-            Source::Shared(subscriber) => subscriber,
-            Source::Local(took) => {
-                return match took.take().map(|took| self.reading.after(took)) {
-                    Some(Given::Event(event)) => Step::Event(event),
-                    Some(Given::Nothing) => Step::Progress,
-                    None => Step::Nothing,
-                };
-            }
+        match &mut self.source {
+            Source::Shared(subscriber) => live_step(subscriber, &mut self.reading, &self.stopper),
+            Source::Local(took) => match took.take().map(|took| self.reading.after(took)) {
+                Some(Given::Event(event)) => Step::Event(event),
+                Some(Given::Nothing) => Step::Progress,
+                None => Step::Nothing,
+            },
             #[cfg(feature = "tape")]
-            Source::Tape(tape) => return tape.step(&mut self.reading, &self.stopper),
-        };
-        for round in 0..ROUNDS_MAX {
-            let reading = &mut self.reading;
-            match subscriber.poll(|item| reading.take(item)) {
-                Polled::Given(took) => {
-                    if let Given::Event(event) = self.reading.after(took) {
-                        return Step::Event(event);
-                    }
-                }
-                Polled::Passed(_) => return Step::Progress,
-                Polled::Nothing => {
-                    if subscriber.forked_from().is_some() {
-                        self.stopper.stop();
-                    }
-                    let has_unselected = || subscriber.has_unselected();
-                    if let Some(event) = self.reading.caught_up(has_unselected) {
-                        return Step::Event(event);
-                    }
-                    return match round {
-                        0 => Step::Nothing,
-                        _ => Step::Progress,
-                    };
-                }
-            }
+            Source::Tape(tape) => tape.step(&mut self.reading, &self.stopper),
+            #[cfg(feature = "tape")]
+            Source::WithTape(with) => with.step(&mut self.reading, &self.stopper),
         }
-        Step::Progress
     }
-}
-
-/// Reserved rows of a bus.
-struct Room {
-    instruments_max: usize,
-    orders_max: usize,
-    quotes_max: usize,
-}
-
-/// Result of a step.
-enum Step {
-    Event(Event),
-    /// A message without an event was read.
-    Progress,
-    Nothing,
 }
 
 impl fmt::Debug for Bus {
@@ -573,22 +567,6 @@ impl fmt::Debug for Bus {
 const JOIN_POLL: Duration = Duration::from_millis(20);
 /// Maximum duration of a publisher's start; after that it has ended or hangs.
 const START_MAX: Duration = Duration::from_secs(1);
-
-/// Reserved steps of one event and levels of one book; a larger book is read from its snapshot slot.
-const CHANGES_MAX: usize = 16_384;
-/// Maximum number of quotes in one message.
-const QUOTES_MAX: usize = 4_096;
-
-/// Bytes that a reader allocates at join, measured and rounded up: for any bus, for each instrument, and for each order.
-const READER_BYTES: usize = 8 << 20;
-const INSTRUMENT_BYTES: usize = 1_792;
-const ORDER_BYTES: usize = 320;
-/// Bytes for each order of a book that is sorted: a pointer, while its list grows.
-const SORTED_BYTES: usize = 3 * size_of::<usize>();
-
-fn memory_of(instruments: usize) -> usize {
-    READER_BYTES + instruments * INSTRUMENT_BYTES
-}
 
 fn kinds_books(options: &Options) -> bool {
     options.keep_books || options.events.has(Events::BOOKS)

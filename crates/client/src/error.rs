@@ -277,6 +277,9 @@ pub(crate) enum Publisher {
     Stalled,
     /// None any more.
     Ended,
+    /// A tape, which was read to its end.
+    #[cfg_attr(not(feature = "tape"), expect(dead_code, reason = "only tapes end"))]
+    OfTape,
 }
 
 impl Publisher {
@@ -308,6 +311,11 @@ pub(crate) fn missing(bus: &str, missing: usize, defined: usize, publisher: Publ
             "its publisher shows no activity, so no book is live: its gateway is stopped or stuck; see its log"
                 .to_owned()
         }
+        (Publisher::OfTape, _) => format!(
+            "its tape has ended, and {} of {defined} {} not live; act on each book's state",
+            counted(missing as u64, "book"),
+            if missing == 1 { "is" } else { "are" }
+        ),
         (_, 0) => "no instrument is defined; is its gateway still joining the venue?".to_owned(),
         _ => format!(
             "{} of {defined} {} not caught up; give it longer, or act on each book's state",
@@ -318,5 +326,18 @@ pub(crate) fn missing(bus: &str, missing: usize, defined: usize, publisher: Publ
     Error::NotReady {
         bus: bus.to_owned(),
         why,
+    }
+}
+
+/// Error of a tape.
+#[cfg(feature = "tape")]
+pub(crate) fn of_tape(error: touchline_tape::Error) -> Error {
+    let why = error.to_string();
+    let bus = String::new();
+    match error {
+        error if error.is_out_of_memory() => Error::Memory(why),
+        touchline_tape::Error::Denied { .. } => Error::NotYours { bus, why },
+        error if error.is_foreign() => Error::Incompatible { bus, why },
+        _ => Error::Tape(why),
     }
 }

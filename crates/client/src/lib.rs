@@ -68,6 +68,7 @@ mod pending;
 mod quantity;
 mod reading;
 mod registry;
+mod room;
 mod scale;
 mod snapshot;
 mod state;
@@ -102,6 +103,10 @@ pub use stopper::Stopper;
 #[cfg(feature = "async")]
 pub use stream::{EventStream, Streamed};
 pub use times::{Latency, Ticks, Times, Trace};
+#[cfg(feature = "tape")]
+pub use touchline_instruments::KnownDefinitions;
+#[cfg(feature = "tape")]
+pub use touchline_tape::TapePlace;
 pub use touchline_types::{
     BookKind, Code, Decimal, Depth, DisplayFactor, Id, Leg, LevelAction, OptionRight, Price,
     PriceFraction, QuoteAction, SecurityType, Side, Spread, StatisticKind, Symbol, TouchSource,

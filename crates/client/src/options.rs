@@ -1,10 +1,16 @@
 //! Options for joining a bus.
 
 use crate::Error;
+#[cfg(feature = "tape")]
+use crate::KnownDefinitions;
 use crate::names::{self, Names};
 use std::ops::BitOr;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "tape")]
+use std::sync::Arc;
 use std::time::Duration;
+#[cfg(feature = "tape")]
+use touchline_tape::TapePlace;
 use touchline_transport::shm::Kinds;
 use touchline_transport::{BackOff, Idler};
 
@@ -27,6 +33,16 @@ pub struct Options {
     pub(crate) instruments_max: Option<usize>,
     pub(crate) orders_max: Option<usize>,
     pub(crate) venue_prices: bool,
+    #[cfg(feature = "tape")]
+    pub(crate) tape: Option<PathBuf>,
+    #[cfg(feature = "tape")]
+    pub(crate) tape_wait: Duration,
+    #[cfg(feature = "tape")]
+    pub(crate) tape_from: Option<TapePlace>,
+    #[cfg(feature = "tape")]
+    pub(crate) tape_to: Option<TapePlace>,
+    #[cfg(feature = "tape")]
+    pub(crate) tape_definitions: Arc<KnownDefinitions>,
 }
 
 /// Kinds of events. Definitions, states, and events of the channel and of the connection are always included.
@@ -167,6 +183,16 @@ impl Default for Options {
             instruments_max: None,
             orders_max: None,
             venue_prices: false,
+            #[cfg(feature = "tape")]
+            tape: None,
+            #[cfg(feature = "tape")]
+            tape_wait: Duration::from_secs(1),
+            #[cfg(feature = "tape")]
+            tape_from: None,
+            #[cfg(feature = "tape")]
+            tape_to: None,
+            #[cfg(feature = "tape")]
+            tape_definitions: Arc::default(),
         }
     }
 }
@@ -190,11 +216,27 @@ impl Options {
         self
     }
 
-    /// Instruments by symbol: names in which `*` matches any characters, and regular expressions between slashes.
-    /// Default: all.
+    /// Instruments by symbol: names in which `*` matches any characters, and regular expressions between slashes; one without a symbol by
+    /// its security id. Default: all.
     pub fn symbols<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.symbols = patterns.into_iter().map(Into::into).collect();
         self
+    }
+
+    /// Whether a tape has what an overrun loses.
+    pub(crate) fn has_tape(&self) -> bool {
+        #[cfg(feature = "tape")]
+        return self.tape.is_some();
+        #[cfg(not(feature = "tape"))]
+        false
+    }
+
+    /// Whether a joined bus begins with its tape, whose states have books and no tops.
+    pub(crate) fn has_history(&self) -> bool {
+        #[cfg(feature = "tape")]
+        return self.tape.is_some() && self.tape_from.is_some();
+        #[cfg(not(feature = "tape"))]
+        false
     }
 
     /// Looks for the memory of the filter that the patterns become.
@@ -258,6 +300,46 @@ impl Options {
     /// with the venue's own data.
     pub fn venue_prices(mut self, yes: bool) -> Self {
         self.venue_prices = yes;
+        self
+    }
+
+    /// Tape that `touchline record` writes of the bus. A reader that was overrun reads the lost messages from it, and then the bus from exactly
+    /// the next one on: no event is lost, and books stay as they are. With [`tape_from`](Self::tape_from) it begins with the tape. Where the tape
+    /// does not have the messages, the overrun is reported as without a tape. Default: none.
+    #[cfg(feature = "tape")]
+    pub fn tape(mut self, directory: impl AsRef<Path>) -> Self {
+        self.tape = Some(directory.as_ref().to_owned());
+        self
+    }
+
+    /// Longest time in which a [tape](Self::tape) gets no further record before its reader reports an overrun, and in which
+    /// [`open_journal`](Self::open_journal) waits for a recorder that starts again before the tape ends. Default: one second.
+    #[cfg(feature = "tape")]
+    pub fn tape_wait(mut self, wait: Duration) -> Self {
+        self.tape_wait = wait;
+        self
+    }
+
+    /// Place at which a tape is read from, of [`open_journal`](Self::open_journal) or of [`tape`](Self::tape): the books there come first, as
+    /// after a join. Default: the begin of the former; the latter is read after overruns only.
+    #[cfg(feature = "tape")]
+    pub fn tape_from(mut self, place: TapePlace) -> Self {
+        self.tape_from = Some(place);
+        self
+    }
+
+    /// Place at which the reading of a [tape](Self::open_journal) ends. Default: its end.
+    #[cfg(feature = "tape")]
+    pub fn tape_to(mut self, place: TapePlace) -> Self {
+        self.tape_to = Some(place);
+        self
+    }
+
+    /// Definitions for instruments that a [tape](Self::open_journal) has without one: its recorder or gateway began behind them. A definition
+    /// of the tape replaces them, and the depth of a book is that of the tape. Default: none.
+    #[cfg(feature = "tape")]
+    pub fn tape_definitions(mut self, known: impl Into<Arc<KnownDefinitions>>) -> Self {
+        self.tape_definitions = known.into();
         self
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct Reading {
 pub(crate) enum Took {
     /// Stored: its event is next.
     Stored,
+    /// The same of an event of the subscription.
+    Event,
     /// Applied; it has no event.
     Applied {
         /// Whether its packet ends with it.
@@ -130,7 +132,7 @@ impl Reading {
                     is_image: true,
                     ..Meta::default()
                 };
-                Took::Stored
+                Took::Event
             }
         }
     }
@@ -139,7 +141,7 @@ impl Reading {
     #[inline]
     pub fn after(&mut self, took: Took) -> Given {
         match took {
-            Took::Stored => match self.current.take() {
+            Took::Stored | Took::Event => match self.current.take() {
                 Some(event) => self.give(event),
                 None if self.is_due() => self.promote(),
                 None => Given::Nothing,

@@ -22,6 +22,12 @@ pub struct Stats {
     pub undefined: u64,
     /// Steps that did not fit their book: 0, unless this client or its publisher has a bug.
     pub inconsistent: u64,
+    /// Messages read from the tape of the bus.
+    pub tape_messages: u64,
+    /// Overruns after which the reader continued with the tape.
+    pub tape_fall_backs: u64,
+    /// Readings of the tape that ended with a loss, which is an overrun.
+    pub tape_losses: u64,
 }
 
 /// `18,204 events, 0 overruns, 0 restarts, 0 inconsistent`.

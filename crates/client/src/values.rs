@@ -2,6 +2,7 @@
 
 use crate::event::{Aggressor, Quote, QuoteChange, Top, Trade};
 use crate::registry::{Registry, Slot};
+use crate::room::Limits;
 use crate::{Events, Instrument, State, Times};
 use touchline_book::{ImpliedLists, PriceBook};
 use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
@@ -17,6 +18,13 @@ pub(crate) struct StoredValues {
     pub mirror: Mirror,
     keep_books: bool,
     rows: Vec<Row>,
+    /// Steps that did not fit the books of smaller or larger publications.
+    inconsistent_before: u64,
+    /// Instruments and orders that the books have room for.
+    room: (usize, usize),
+    /// Those of the publication behind the event that waits.
+    next_room: Option<(usize, usize)>,
+    limits: Limits,
 }
 
 /// Kept values of a handle.
@@ -99,19 +107,48 @@ pub(crate) struct Meta {
 }
 
 impl StoredValues {
-    /// Allocates room for `instruments_max` instruments and `orders_max` orders.
+    /// Allocates room for these numbers of instruments and orders.
     pub fn new(
         registry: Registry,
-        instruments_max: usize,
-        orders_max: usize,
+        room: (usize, usize),
+        limits: Limits,
         keep_books: bool,
     ) -> StoredValues {
+        let (instruments_max, orders_max) = room;
         StoredValues {
             registry,
             mirror: Mirror::new(instruments_max, orders_max),
             keep_books,
+            inconsistent_before: 0,
             rows: Vec::with_capacity(instruments_max),
+            room,
+            next_room: None,
+            limits,
         }
+    }
+
+    /// Another publication follows the event that waits: books have the room of the one that they are of.
+    #[cold]
+    pub fn set_next_room(&mut self, instruments_max: usize, orders_max: usize) {
+        self.next_room = Some(self.limits.within(instruments_max, orders_max));
+    }
+
+    /// Books of the next publication, which are empty.
+    pub fn make_room(&mut self) {
+        let Some((instruments_max, orders_max)) = self.next_room.take() else {
+            return;
+        };
+        // mutant: client: books keep the room of the publication before
+        if self.room != (instruments_max, orders_max) {
+            self.room = (instruments_max, orders_max);
+            self.inconsistent_before = self.inconsistent();
+            self.mirror = Mirror::new(instruments_max, orders_max);
+        }
+    }
+
+    /// Steps that did not fit their book.
+    pub fn inconsistent(&self) -> u64 {
+        self.inconsistent_before + self.mirror.inconsistent_updates()
     }
 
     /// State of an instrument's price book.
@@ -387,6 +424,7 @@ impl StoredValues {
     pub fn happened(&mut self, event: &SubscriptionEvent) {
         match event {
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
+                self.make_room();
                 // mutant: client: an overrun leaves books as they were
                 self.mirror.begin_recovery();
                 for row in &mut self.rows {
@@ -394,6 +432,7 @@ impl StoredValues {
                 }
             }
             SubscriptionEvent::Restarted { .. } => {
+                self.make_room();
                 self.mirror.event(event);
                 self.registry.restart();
                 for row in &mut self.rows {

@@ -19,7 +19,7 @@ mod text;
 mod tls;
 
 pub use secret::SecretSource;
-pub use text::{check_text, read_config, read_text};
+pub use text::{check_text, read_config, read_file, read_text};
 pub use tls::{ClientTls, ServerTls};
 
 use serde::Serializer;

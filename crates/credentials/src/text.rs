@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
+use touchline_settings::{Mistake, Mistakes};
 use touchline_types::text::{Visible, is_visible};
 
 /// Longest configuration that is read.
@@ -17,6 +18,17 @@ const BYTES_MAX: u64 = 1024 * 1024;
 /// As [`read_text`].
 pub fn read_config(path: &Path) -> Result<String, ConfigError> {
     read_text(path, BYTES_MAX)
+}
+
+/// Text of a configuration that another one names.
+///
+/// # Errors
+/// As [`read_config`], with the file's name.
+pub fn read_file(path: &Path) -> Result<String, Mistakes> {
+    read_config(path).map_err(|error| {
+        let mistake = Mistake::new(error.line, "", (error.what, error.fix));
+        Mistakes::one(path, mistake)
+    })
 }
 
 /// Text of a file that a configuration names, in UTF-8, of at most `bytes_max` bytes.

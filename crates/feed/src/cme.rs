@@ -37,5 +37,6 @@ mod wait_clock;
 
 pub use counters::Counters;
 pub use feed::CmeFeed;
+pub use reference::venue;
 pub use settings::{FeedType, Join, Line, Replay, Settings};
 pub use templates::{TemplateCount, Templates};

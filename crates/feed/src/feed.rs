@@ -201,6 +201,9 @@ pub trait SessionFeed: Feed {
     /// The venue's message that caused the close, for logs, without secrets; empty if none did. The same holds for its text.
     fn evidence(&self) -> String;
 
+    /// Whether received bytes have a secret of the login in them, and so must not be kept.
+    fn has_secret(&self, bytes: &[u8]) -> bool;
+
     /// Something that the venue sent, for logs: each one once, and the first of those that come together.
     fn take_warning(&mut self) -> Option<Warning>;
 

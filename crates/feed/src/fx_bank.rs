@@ -14,5 +14,5 @@ mod settings;
 
 pub use counters::Counters;
 pub use feed::FxBankFeed;
-pub use settings::{APPLICATION, Pair, Request, Rules, Settings};
+pub use settings::{APPLICATION, Pair, Request, Reset, Rules, Settings};
 pub use touchline_fx::BankStream;

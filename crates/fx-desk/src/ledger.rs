@@ -411,6 +411,7 @@ impl Ledger {
             position,
             worst,
             mid2,
+            ..
         } = event
         else {
             unreachable!("it is called for positions");

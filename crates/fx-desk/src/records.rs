@@ -5,6 +5,7 @@
 //! | 56 | numbers | bank u16, next MsgSeqNum out u64, in u64 |
 //! | 58 | session | bank u16, names of its order session: our CompID and the bank's, with their SubIDs, UTF-8 |
 //! | 57 | boot | time u64, id of the boot of the host 16 bytes, epoch u64: orders of earlier ones may be lacking; 0: none |
+//! | 59 | day | bank u16, day YYYYMMDD u32 for which the numbers of its order session began again |
 //! | 64 | batch | an input with everything that followed from it ([`touchline_fx_events::encoding`]) |
 
 use crate::follow_error::FollowError;
@@ -29,6 +30,8 @@ pub mod kind {
     pub const BOOT: u16 = 57;
     /// The names of an order session.
     pub const SESSION: u16 = 58;
+    /// The day for which the numbers of an order session began again.
+    pub const DAY: u16 = 59;
     /// An input with everything that followed from it.
     pub const BATCH: u16 = 64;
 }
@@ -51,6 +54,13 @@ pub enum Record<'a> {
         bank: u16,
         /// The CompIDs with their SubIDs.
         names: &'a str,
+    },
+    /// The day of an order session whose numbers began again with its first Logon, which the bank accepted.
+    Day {
+        /// Bank.
+        bank: u16,
+        /// Local date of the session's start, `YYYYMMDD`.
+        day: u32,
     },
     /// The boot of the host in which a run begins.
     Boot {
@@ -89,6 +99,11 @@ impl Record<'_> {
                 put_u64(out, *lacks_before);
                 kind::BOOT
             }
+            Record::Day { bank, day } => {
+                out.extend(bank.to_le_bytes());
+                out.extend(day.to_le_bytes());
+                kind::DAY
+            }
             Record::Session { bank, names } => {
                 out.extend(bank.to_le_bytes());
                 out.extend(names.as_bytes());
@@ -116,6 +131,10 @@ impl<'a> Record<'a> {
                 at_ns: rest.u64()?,
                 id: rest.take(16)?.try_into().ok()?,
                 lacks_before: rest.u64()?,
+            },
+            kind::DAY => Record::Day {
+                bank: u16::from_le_bytes(rest.take(2)?.try_into().ok()?),
+                day: u32::from_le_bytes(rest.take(4)?.try_into().ok()?),
             },
             kind::SESSION => Record::Session {
                 bank: u16::from_le_bytes(rest.take(2)?.try_into().ok()?),

@@ -154,4 +154,6 @@ run_alarms! {
     JournalSegment "journal_segment",
     /// The end of the journal may be lost, with orders that were sent.
     JournalEndLost "journal_end_lost",
+    /// A pair has no spot date, because a calendar ends before it.
+    CalendarEnds "calendar_ends",
 }

@@ -56,8 +56,28 @@ pub enum Desk {
         /// Orders of earlier epochs may be lost.
         epoch: u64,
     },
+    /// A pair has other dates.
+    Day(Day),
+    /// The used credit of a bank is zero again.
+    BankDay {
+        /// Bank.
+        bank: Bank,
+        /// Trade date, `YYYYMMDD`.
+        trade: u32,
+    },
     /// The session ends.
     End,
+}
+
+/// Dates of a pair, as numbers `YYYYMMDD`: the core has no calendars and no time zones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Day {
+    /// Pair.
+    pub pair: Pair,
+    /// Trade date.
+    pub trade: u32,
+    /// Spot date; 0: a calendar ends before it, and the pair gets no orders.
+    pub spot: u32,
 }
 
 /// A requested parent.

@@ -13,10 +13,13 @@
 //!
 //! The bodies are in `schemas/touchline-fx-events.xml`, for any SBE tool, but those of the kinds that its head names.
 
+mod benchmark;
 mod bytes;
 mod codes;
 mod command;
 mod read;
+mod score;
+mod seen;
 mod write;
 
 pub use command::{BYTES_MAX as COMMAND_BYTES_MAX, NoCommand};
@@ -79,6 +82,10 @@ pub mod kind {
     pub const ADOPTED: u8 = 22;
     /// The parent that stands for it.
     pub const ADOPTED_PARENT: u8 = 23;
+    /// The market when a parent arrived or an order ended.
+    pub const BENCHMARK: u8 = 26;
+    /// What the plan before it saw.
+    pub const SEEN: u8 = 27;
     /// A message of a bank about orders, as received.
     pub const RECEIVED: u8 = 32;
     /// An order session came up or was lost.
@@ -91,6 +98,12 @@ pub mod kind {
     pub const DECISION: u8 = 36;
     /// A run begins, alone in its batch.
     pub const RUN: u8 = 37;
+    /// A pair has other dates.
+    pub const DAY: u8 = 38;
+    /// The used credit of a bank is zero again.
+    pub const BANK_DAY: u8 = 39;
+    /// Parts of a position by value date, before the entry of the position.
+    pub const POSITION_DATES: u8 = 40;
 }
 
 /// Bytes of the head of a part.

@@ -1,13 +1,14 @@
 //! Events of the core, in order of occurrence. Printed, published, journaled and sent data are made from them.
 
 use crate::composite::Top;
-use crate::desk::BookState;
+use crate::desk::{BookState, Day};
 use crate::orders::{FillKind, OrderState, RejectCode, Terms};
 use crate::parents::{EndReason, ParentTerms, WaitReason};
 use crate::plan::PlanKind;
 use crate::positions::{Position, WorstCase};
 use crate::risk::Refusal;
 use crate::scorecard::Score;
+use crate::seen::{Seen, SeenLists};
 use crate::setup::{Bank, Pair};
 use crate::stages::Stopwatch;
 use std::ops::Range;
@@ -24,6 +25,12 @@ pub struct Batch {
     pub legs: Vec<PlanLeg>,
     /// Average prices of composites, hundredths of a tick, by the side that is taken.
     pub averages: Vec<[Option<i64>; 2]>,
+    /// What plans saw.
+    pub seen: SeenLists,
+    /// Parts of positions by value date, `YYYYMMDD`.
+    pub dates: Vec<(u32, Position)>,
+    /// Those of the position that a reader meets next.
+    pub(crate) next_dates: Option<Range<usize>>,
     /// Stopwatch of the path, with the clock of the owner.
     pub stages: Stopwatch,
 }
@@ -34,6 +41,9 @@ impl Batch {
         self.events.clear();
         self.legs.clear();
         self.averages.clear();
+        self.seen.clear();
+        self.dates.clear();
+        self.next_dates = None;
     }
 
     /// Whether the event has a composite of a pair.
@@ -150,6 +160,15 @@ pub enum Event {
         /// Whether the bank is off the market.
         is_off: bool,
     },
+    /// A pair has other dates: its day begins.
+    Day(Day),
+    /// The used credit of a bank is zero again.
+    BankDay {
+        /// Bank.
+        bank: Bank,
+        /// Trade date, `YYYYMMDD`.
+        trade: u32,
+    },
     /// A user proposed or confirmed a booking without an order.
     Book {
         /// Name of the booking, as given.
@@ -184,7 +203,13 @@ pub enum Event {
         worst: WorstCase,
         /// Twice the mid.
         mid2: Option<i64>,
+        /// Range in [`Batch::dates`]; none of a pair whose dates do not change.
+        dates: Option<Range<usize>>,
     },
+    /// What the plan before it saw. For the journal; it has no line.
+    Seen(Seen),
+    /// The market when a parent arrived or an order ended. A report measures by it; it has no line.
+    Benchmark(Benchmark),
     /// Scorecard of a bank and a pair.
     Score {
         /// Bank.
@@ -259,6 +284,28 @@ pub struct Numbered {
     pub id: Id,
 }
 
+/// The market of a pair at the arrival of a parent, or at the end of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Benchmark {
+    /// What arrived or ended.
+    pub of: BenchmarkOf,
+    /// Pair.
+    pub pair: Pair,
+    /// Twice the mid of the traded composite, ticks; none without two sides.
+    pub mid2: Option<i64>,
+    /// Average price of the parent's whole quantity, hundredths of a tick; none if it was not available, and of an order.
+    pub average: Option<i64>,
+}
+
+/// What a mark is about, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BenchmarkOf {
+    /// A parent that arrived.
+    Parent(u32),
+    /// An order that ended.
+    Order(u32),
+}
+
 /// An order of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanLeg {
@@ -312,6 +359,14 @@ pub struct OrderLine {
     pub message: Option<Message>,
 }
 
+impl OrderLine {
+    /// The state in which the event ended the order without a fill, by a report or by a rule of its bank.
+    pub fn unfilled_end(&self) -> Option<OrderState> {
+        let state = self.status.map(|of| of.state);
+        state.filter(|state| state.is_end() && *state != OrderState::Filled)
+    }
+}
+
 /// State of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderStatus {
@@ -336,6 +391,47 @@ pub enum OrderEvent {
     Timeout,
     /// The session was lost.
     Down,
+}
+
+/// A change of a bank's order session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionChange {
+    /// It was lost, or has ended.
+    Down,
+    /// It is logged on.
+    Up,
+    /// Everything that the bank sent without a connection has come, of a bank that drops orders with a connection.
+    Settled,
+    /// Messages of such a bank are missing and will not come: its orders are asked for.
+    Doubted,
+    /// Its end is near: the bank forgets its numbers there, so its orders are asked for before.
+    Closing,
+    /// Its hours are over, and our Logout leaves: it gets no order, and its reports may still come.
+    Closed,
+}
+
+impl SessionChange {
+    /// Changes, by the number that an entry has.
+    pub const ALL: [SessionChange; 6] = [
+        SessionChange::Down,
+        SessionChange::Up,
+        SessionChange::Settled,
+        SessionChange::Doubted,
+        SessionChange::Closing,
+        SessionChange::Closed,
+    ];
+
+    /// Name of the change.
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionChange::Down => "down",
+            SessionChange::Up => "up",
+            SessionChange::Settled => "settled",
+            SessionChange::Doubted => "doubted",
+            SessionChange::Closing => "closing",
+            SessionChange::Closed => "closed",
+        }
+    }
 }
 
 /// A message to a bank.

@@ -28,6 +28,7 @@ pub mod plan;
 pub mod positions;
 pub mod risk;
 pub mod scorecard;
+pub mod seen;
 pub mod setup;
 pub mod short_text;
 pub mod stages;

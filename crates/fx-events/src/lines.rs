@@ -3,6 +3,7 @@
 //! Keys in a fixed order, no spaces, times and quantities as numbers, prices and other decimals as the shortest text.
 
 mod command;
+mod days;
 mod fix_body;
 pub mod names;
 mod score;
@@ -95,7 +96,12 @@ impl LineKind {
 /// The events of a batch that have a line.
 fn told(batch: &Batch) -> impl Iterator<Item = &(u64, Event)> {
     let events = batch.events.iter();
-    events.filter(|(_, event)| !matches!(event, Event::Adopted(_)))
+    events.filter(|(_, event)| {
+        !matches!(
+            event,
+            Event::Adopted(_) | Event::Benchmark(_) | Event::Seen(_)
+        )
+    })
 }
 
 /// Gives the lines of an entry of a batch to `each`, in order, without their ends. `line` is the memory for one.
@@ -113,7 +119,7 @@ pub fn lines_of(
             command::answer(line, at_ns, answer);
             each(LineKind::Answer, line);
         }
-        Entry::Event(Event::Adopted(_), _) => {}
+        Entry::Event(Event::Adopted(_) | Event::Benchmark(_) | Event::Seen(_), _) => {}
         Entry::Event(event, _) => {
             if let Event::Accepted { terms, .. } = event {
                 line.clear();
@@ -209,7 +215,13 @@ impl Writer<'_> {
                 position,
                 worst,
                 mid2,
-            } => self.position(out, *pair, (position, worst), *mid2),
+                dates,
+            } => {
+                self.position(out, *pair, (position, worst), *mid2);
+                if let Some(dates) = dates {
+                    days::dates(out, &self.batch.dates[dates.clone()]);
+                }
+            }
             other => self.decision(out, other),
         }
         out.push('}');
@@ -308,6 +320,7 @@ impl Writer<'_> {
                 put_id(out, "by", by.as_ref());
                 put!(out, ",\"state\":\"{}\"", state.name());
             }
+            Event::Day(_) | Event::BankDay { .. } => days::line(out, self.labels, event),
             Event::Alarm { what, bank, order } => {
                 put!(out, ",\"what\":\"{what}\"");
                 put_id(out, "clordid", order.as_ref());

@@ -60,6 +60,8 @@ pub enum EndReason {
     Kill,
     /// The process restarted.
     Restart,
+    /// The day of its pair ended.
+    Roll,
 }
 
 impl EndReason {
@@ -74,6 +76,7 @@ impl EndReason {
             EndReason::Cancel => "cancel",
             EndReason::Kill => "kill",
             EndReason::Restart => "restart",
+            EndReason::Roll => "roll",
         }
     }
 }

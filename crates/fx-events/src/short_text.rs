@@ -56,6 +56,11 @@ impl ShortText {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or("")
     }
 
+    /// The text as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
     /// The text as an identifier.
     pub fn id(&self) -> Id {
         Id::lossy(&self.bytes[..self.length])

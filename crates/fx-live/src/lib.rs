@@ -13,4 +13,5 @@
 #![forbid(unsafe_code)]
 
 pub mod compose;
+mod days;
 pub mod execution;

@@ -68,6 +68,7 @@ fn a_composer_allocates_nothing_after_its_start() {
             Session::Quotes(BusQuotes {
                 pair,
                 receive_ns,
+                bank_ns: [0; 2],
                 is_unquoted: false,
                 quoted,
             }),
@@ -90,6 +91,7 @@ fn a_composer_allocates_nothing_after_its_start() {
             let quotes = BusQuotes {
                 pair: 0,
                 receive_ns: now_ns,
+                bank_ns: [0; 2],
                 is_unquoted: false,
                 quoted: Quoted::Changes(&changes),
             };

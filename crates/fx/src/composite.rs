@@ -14,7 +14,6 @@ use crate::quotes::NEVER;
 use crate::setup::{Setup, Slot, ns};
 use offers::PairOffers;
 use reference::PairReference;
-use touchline_fx_events::plan::Style;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::ticks::average;
 use touchline_types::Side;
@@ -71,6 +70,8 @@ pub struct Composites {
     /// Reference of each pair; empty if only prices are composed.
     references: Vec<PairReference>,
     caps: Vec<i64>,
+    /// Memory of [`Composites::average`].
+    traded_caps: Vec<i64>,
     is_quoted: Vec<bool>,
     planner: Planner,
 }
@@ -92,8 +93,14 @@ impl Composites {
             references: vec![PairReference::default(); setup.pairs.len()],
             caps: setup.banks.iter().map(|bank| bank.config.max_qty).collect(),
             is_quoted: setup.banks.iter().map(|bank| bank.is_quoted).collect(),
+            traded_caps: Vec::with_capacity(setup.banks.len()),
             planner: Planner::new(setup.banks.len()),
         }
+    }
+
+    /// Reserves memory, so that an average needs none.
+    pub fn reserve(&mut self) {
+        self.planner.reserve();
     }
 
     /// Replaces the usable offers of a bank's pair: those counted ahead stay.
@@ -162,6 +169,13 @@ impl Composites {
     }
 
     /// Forgets all references.
+    pub fn forget_reference(&mut self, pair: Pair) {
+        if let Some(reference) = self.references.get_mut(pair) {
+            reference.forget();
+        }
+    }
+
+    /// Forgets all references.
     pub fn forget_references(&mut self) {
         self.references.iter_mut().for_each(PairReference::forget);
     }
@@ -207,6 +221,40 @@ impl Composites {
         Some(bid? + ask?)
     }
 
+    /// Average price of a quantity on a side, hundredths of a tick, as the averages of the composite, without the banks off the
+    /// market; none if the quantity is not available completely.
+    pub fn average(
+        &mut self,
+        setup: &Setup,
+        (pair, takes): (Pair, Side),
+        quantity: i64,
+    ) -> Option<i64> {
+        let mut room = std::mem::take(&mut self.traded_caps);
+        room.clear();
+        for (bank, about) in setup.banks.iter().enumerate() {
+            let is_off = self.is_off(bank, pair);
+            room.push(if is_off { 0 } else { about.config.max_qty });
+        }
+        let entry = &self.pairs[pair];
+        let want = Want {
+            takes,
+            quantity,
+            limit: None,
+            lot: setup.pairs[pair].config.lot,
+            caps: &room,
+            is_quoted: &self.is_quoted,
+            style: entry.style(takes),
+            parts: false,
+            combine: setup.router.combine,
+        };
+        let plan = self
+            .planner
+            .plan(entry.offers[takes.index()].all(), &want)
+            .map(|plan| average(plan.cost, plan.quantity, takes == Side::Ask));
+        self.traded_caps = room;
+        plan
+    }
+
     /// Usable offers of a bank's pair, by side.
     pub fn held(&self, slot: Slot) -> &[Vec<Offer>; 2] {
         &self.held[slot]
@@ -231,6 +279,7 @@ impl Composites {
         let entry = &mut self.pairs[pair];
         let offers = entry.offers[side.index()].all();
         let top = top(entry.levels[side.index()].first(), offers);
+        let style = entry.style(side);
         // Further offers change nothing, unless a size needs them.
         let mut reach = top.map(|top| top.price);
         entry.composite.tops[side.index()] = top;
@@ -242,11 +291,7 @@ impl Composites {
                 lot: config.lot,
                 caps: &self.caps,
                 is_quoted: &self.is_quoted,
-                // Without bands there is no ticket and no combination.
-                style: match entry.bands[side.index()] {
-                    0 => Style::Sweep,
-                    _ => Style::Best,
-                },
+                style,
                 parts: false,
                 combine: setup.router.combine,
             };

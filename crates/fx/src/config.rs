@@ -29,6 +29,9 @@ pub struct Config {
     /// Limits and the kill switch.
     #[serde(default)]
     pub risk: RiskConfig,
+    /// Whether spot dates follow from calendars, which a file of the core does not have.
+    #[serde(skip)]
+    pub has_calendars: bool,
 }
 
 /// A currency pair.
@@ -42,8 +45,12 @@ pub struct PairConfig {
     /// Base units; every order quantity is a multiple of it.
     #[serde(default = "number::<_, 1_000>")]
     pub lot: i64,
-    /// Spot value date, `YYYYMMDD`.
+    /// Spot value date, `YYYYMMDD`; empty: that of the calendars.
+    #[serde(default)]
     pub spot_date: String,
+    /// Days from the trade date to the spot date, in place of those of the pair, with calendars.
+    #[serde(default)]
+    pub spot_days: Option<u32>,
     /// Sizes whose average prices the composite shows, base units.
     #[serde(default = "sizes")]
     pub sizes: Vec<i64>,
@@ -118,6 +125,12 @@ pub struct BankConfig {
     /// Gross credit for the run, dollars; by default in practice no limit.
     #[serde(default = "number::<_, 1_000_000_000_000>")]
     pub credit_usd: i64,
+    /// What uses credit.
+    #[serde(default)]
+    pub credit: Credit,
+    /// When used credit is free again, in a process with calendars.
+    #[serde(default)]
+    pub credit_by: CreditBy,
     /// Maximum orders per second.
     #[serde(default = "number::<_, 1_000>")]
     pub max_orders_per_s: usize,
@@ -127,6 +140,22 @@ pub struct BankConfig {
     /// Whether a status answer "unknown order" is final and frees the quantity. Default in a replay: it is.
     #[serde(default)]
     pub status_final: Option<bool>,
+    /// Meaning of a lost connection for open orders.
+    #[serde(default)]
+    pub after_loss: AfterLoss,
+}
+
+/// What becomes of a bank's open orders when its connection is lost, by the bank's rules.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterLoss {
+    /// The bank keeps them, and answers questions.
+    #[default]
+    Ask,
+    /// They are gone, and the bank answers no question.
+    Canceled,
+    /// An order without an answer is gone.
+    AskThenCanceled,
 }
 
 /// Quote messages of a bank.
@@ -153,6 +182,28 @@ pub enum StreamKind {
     Sweep,
     /// Bands: one ticket of at most the size; they never add up.
     Full,
+}
+
+/// What uses the credit of a bank.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Credit {
+    /// All that the bank has filled and may still fill.
+    #[default]
+    Gross,
+    /// Of each pair the larger of its buys and its sells, net of the fills of the other side.
+    Net,
+}
+
+/// When the credit that orders have used is free again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditBy {
+    /// With the next day of the bank.
+    #[default]
+    Day,
+    /// When the value date has passed.
+    ValueDate,
 }
 
 /// Form of a bank's orders.
@@ -243,6 +294,19 @@ pub struct RiskConfig {
     pub without_reference: WithoutReference,
     /// Users who may book a trade that no order explains; a booking needs two of them.
     pub bookers: Vec<String>,
+    /// What becomes of parents when the day of their pair ends.
+    pub at_roll: AtRoll,
+}
+
+/// What becomes of parents when the day of their pair ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtRoll {
+    /// They go on.
+    #[default]
+    GoOn,
+    /// They end.
+    End,
 }
 
 /// Rule for a pair whose banks give no reference.
@@ -270,6 +334,7 @@ impl Default for RiskConfig {
             reference_ttl_ms: 0,
             without_reference: WithoutReference::default(),
             bookers: Vec::new(),
+            at_roll: AtRoll::default(),
         }
     }
 }
@@ -286,6 +351,7 @@ impl Config {
             banks: Vec::new(),
             router: RouterConfig::default(),
             risk: RiskConfig::default(),
+            has_calendars: false,
         }
     }
 }

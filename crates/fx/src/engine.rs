@@ -10,9 +10,8 @@
 
 use crate::input::Input;
 use crate::pricing::Pricing;
-use touchline_fx_events::desk::DeskTrade;
-use touchline_fx_events::desk::ParentRequest;
-use touchline_fx_events::event::Batch;
+use touchline_fx_events::desk::{Desk, DeskTrade, ParentRequest};
+use touchline_fx_events::event::{Batch, OrderLine};
 use touchline_fx_events::orders::Terms;
 use touchline_fx_events::parents::{EndReason, ParentTerms};
 
@@ -44,6 +43,7 @@ impl Engine {
 
     /// Reserves memory for this many further orders, so that they need none on the path.
     pub fn reserve(&mut self, orders: usize) {
+        self.pricing.reserve();
         self.trading.reserve(orders);
     }
 
@@ -80,6 +80,11 @@ impl Engine {
             Input::Orders(bank, session) => {
                 let step = &mut Step::new(&mut self.pricing, out);
                 self.trading.order_session(*bank, session, step);
+            }
+            Input::Desk(Desk::Day(day)) => {
+                self.pricing.begin_day(day);
+                let step = &mut Step::new(&mut self.pricing, out);
+                self.trading.begin_day(day, step);
             }
             Input::Desk(command) => {
                 let step = &mut Step::new(&mut self.pricing, out);
@@ -153,9 +158,47 @@ impl Engine {
         self.trading.stop(pair);
     }
 
+    /// Gives each pair the spot date of a configuration without calendars, in place of the days of earlier runs.
+    pub fn forget_days(&mut self, setup: &Setup) {
+        self.trading.forget_days(setup);
+        self.pricing.forget_days(setup);
+    }
+
     /// Makes further identifiers with another prefix: each run has its own.
     pub fn set_prefix(&mut self, prefix: Id) {
         self.trading.set_prefix(prefix);
+    }
+
+    /// Restores a state from records from now on: no rule of the configuration ends an order or a parent, the records say which ended.
+    /// Or has restored it.
+    pub fn set_restoring(&mut self, is_restoring: bool) {
+        self.trading.set_restoring(is_restoring);
+    }
+
+    /// A run begins: its banks drop open orders with a lost connection, or keep them, as configured now. The orders of the run before are
+    /// lost first, by the rules of that run.
+    pub fn begin_drops(&mut self) {
+        self.trading.begin_drops();
+    }
+
+    /// A run is restored, in which this bank dropped open orders with a lost connection, or did not.
+    pub fn set_drops(&mut self, bank: Bank, drops: bool) {
+        self.trading.set_drops(bank, drops);
+    }
+
+    /// Ends an order that an earlier run ended by a rule of its bank, as the event of its end says.
+    ///
+    /// # Errors
+    /// The order cannot have ended at this time.
+    pub fn restore_order_end(
+        &mut self,
+        at_ns: u64,
+        end: &OrderLine,
+        out: &mut Batch,
+    ) -> Result<(), RestoreError> {
+        let (trading, step) = &mut self.restore(at_ns, out)?;
+        trading.restore_order_end(end, step);
+        Ok(())
     }
 
     /// Accepts a parent that an earlier run accepted.

@@ -2,6 +2,7 @@
 
 use crate::quotes::BusQuotes;
 use touchline_fx_events::desk::Desk;
+use touchline_fx_events::event::SessionChange;
 use touchline_fx_events::setup::Bank;
 
 /// An input.
@@ -26,6 +27,14 @@ pub enum Session<'a> {
     Up,
     /// Lost.
     Down,
+    /// Everything that was sent without a connection has come; from order sessions of banks that drop orders with a connection.
+    Settled,
+    /// Messages are missing and will not come; from the same sessions.
+    Doubted,
+    /// Its end is near, behind which the bank's numbers begin again; from order sessions only.
+    Closing,
+    /// Its hours are over, and it is not down yet; from order sessions only.
+    Closed,
     /// A complete FIX message as received.
     Message(&'a [u8]),
     /// Quotes of a pair from a bus; from pricing sessions only.
@@ -37,4 +46,17 @@ pub enum Session<'a> {
     Withdrawn(&'a [u8]),
     /// Activity without quotes, such as a Heartbeat.
     Heard,
+}
+
+impl From<SessionChange> for Session<'_> {
+    fn from(change: SessionChange) -> Self {
+        match change {
+            SessionChange::Down => Session::Down,
+            SessionChange::Up => Session::Up,
+            SessionChange::Settled => Session::Settled,
+            SessionChange::Doubted => Session::Doubted,
+            SessionChange::Closing => Session::Closing,
+            SessionChange::Closed => Session::Closed,
+        }
+    }
 }

@@ -44,7 +44,6 @@ pub mod setup;
 mod stream;
 mod touched;
 pub mod trading;
-pub mod value_dates;
 mod window;
 
 pub use engine::Engine;

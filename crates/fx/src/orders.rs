@@ -3,6 +3,7 @@
 mod asking;
 mod booking;
 mod code;
+mod credit;
 mod executions;
 mod order;
 mod report;

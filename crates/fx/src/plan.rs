@@ -7,10 +7,16 @@
 //! Without minimum quantities the plan is optimal; where minima apply, offers that cannot be used in their turn are
 //! skipped. Source: `docs/venues/fx-banks.md`, "Cost of a size".
 
+mod again;
+mod draft;
 mod sweep;
 
 use std::cmp::{Ordering, Reverse};
 use sweep::Sweep;
+
+pub use again::{Again, is_of_record, may_part, plan_again, taken_side};
+pub use draft::Draft;
+pub(crate) use draft::add_leg;
 pub(crate) use sweep::whole_lots;
 use touchline_fx_events::plan::{PlanKind, Style};
 use touchline_fx_events::setup::Bank;

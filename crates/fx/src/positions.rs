@@ -2,17 +2,22 @@
 
 use crate::desk_trades::DeskTrades;
 use crate::setup::Setup;
-use touchline_fx_events::desk::{BookState, DeskTrade};
+use touchline_fx_events::desk::{BookState, Day, DeskTrade};
 use touchline_fx_events::positions::Position;
 use touchline_fx_events::setup::Pair;
 use touchline_types::{Id, Price, Side};
 
+/// Value dates of a pair for which there is room.
+const DATES_EXPECTED: usize = 16;
+
 /// Positions of all pairs.
 ///
-/// Invariant: the position of a pair is the sum of its fills and of its bookings by the desk.
+/// Invariant: the position of a pair is the sum of its fills and of its bookings by the desk, and of its parts by value date.
 #[derive(Debug, Clone)]
 pub struct Positions {
     positions: Vec<Position>,
+    /// Parts of each position by value date, ascending.
+    dates: Vec<Vec<(u32, Position)>>,
     /// Part of the desk's bookings.
     by_desk: Vec<Position>,
     desk_trades: DeskTrades,
@@ -25,6 +30,7 @@ impl Positions {
         Positions {
             positions: empty.clone(),
             by_desk: empty,
+            dates: vec![Vec::with_capacity(DATES_EXPECTED); setup.pairs.len()],
             desk_trades: DeskTrades::default(),
         }
     }
@@ -39,15 +45,46 @@ impl Positions {
         &self.desk_trades
     }
 
-    /// Books a fill; a negative quantity reverses one.
-    pub fn book(&mut self, pair: Pair, side: Side, quantity: i64, price: Price) {
+    /// Parts of the position of a pair by value date, ascending.
+    pub fn dates(&self, pair: Pair) -> &[(u32, Position)] {
+        &self.dates[pair]
+    }
+
+    /// Leaves out parts that are zero and whose value date has passed.
+    pub fn begin_day(&mut self, day: &Day) {
+        let is_kept = |(value_date, part): &(u32, Position)| {
+            *value_date >= day.trade || *part != Position::default()
+        };
+        self.dates[day.pair].retain(is_kept);
+    }
+
+    /// Books a fill of a value date; a negative quantity reverses one.
+    pub fn book(
+        &mut self,
+        (pair, value_date): (Pair, u32),
+        side: Side,
+        quantity: i64,
+        price: Price,
+    ) {
         trade(&mut self.positions[pair], side, quantity, price);
+        trade(self.part(pair, value_date), side, quantity, price);
+    }
+
+    fn part(&mut self, pair: Pair, value_date: u32) -> &mut Position {
+        let dates = &mut self.dates[pair];
+        // mutant: fx: a fill is booked to the newest value date
+        let found = dates.binary_search_by_key(&value_date, |(other, _)| *other);
+        let at = found.unwrap_or_else(|at| {
+            dates.insert(at, (value_date, Position::default()));
+            at
+        });
+        &mut dates[at].1
     }
 
     /// Moves a booked fill to another price.
-    pub fn reprice(&mut self, pair: Pair, side: Side, quantity: i64, from: Price, to: Price) {
-        self.book(pair, side, -quantity, from);
-        self.book(pair, side, quantity, to);
+    pub fn reprice(&mut self, of: (Pair, u32), side: Side, quantity: i64, [from, to]: [Price; 2]) {
+        self.book(of, side, -quantity, from);
+        self.book(of, side, quantity, to);
     }
 
     /// Stores the verdict on a proposal or a confirmation of the desk. True if the trade is booked by it.
@@ -55,9 +92,9 @@ impl Positions {
         self.desk_trades.apply(state, by, of);
         let is_booked = state == BookState::Booked;
         if is_booked {
-            for position in [&mut self.positions[of.pair], &mut self.by_desk[of.pair]] {
-                trade(position, of.side, of.quantity, of.price);
-            }
+            let value_date = of.value_date.as_str().parse().unwrap_or(0);
+            self.book((of.pair, value_date), of.side, of.quantity, of.price);
+            trade(&mut self.by_desk[of.pair], of.side, of.quantity, of.price);
         }
         is_booked
     }
@@ -69,6 +106,16 @@ impl Positions {
             position.units == fills.units + by_desk.units
                 && position.cash == fills.cash + by_desk.cash,
             "a position is the sum of its fills and of the desk's bookings"
+        );
+        let parts = self.dates[pair].iter().map(|(_, part)| part);
+        let (mut units, mut cash) = (0, 0);
+        for part in parts {
+            units += part.units;
+            cash += part.cash;
+        }
+        assert!(
+            position.units == units && position.cash == cash,
+            "a position is the sum of its parts by value date"
         );
     }
 }

@@ -18,6 +18,7 @@ use dirty::DirtySet;
 use publish::Publication;
 use std::sync::Arc;
 use touchline_fx_events::composite::BankSet;
+use touchline_fx_events::desk::Day;
 use touchline_fx_events::event::{Batch, Event};
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::stages::Stage;
@@ -88,6 +89,14 @@ impl Pricing {
         self.handle_timeout(at_ns, out);
         self.set_now(at_ns);
         self.input(bank, session);
+        self.step(out);
+    }
+
+    /// Runs all timers up to a time, gives a pair the dates of its day, and publishes changed composites.
+    pub fn begin_day_at(&mut self, at_ns: u64, day: &Day, out: &mut Batch) {
+        self.handle_timeout(at_ns, out);
+        self.set_now(at_ns);
+        self.begin_day(day);
         self.step(out);
     }
 
@@ -177,6 +186,16 @@ impl Pricing {
         &self.composites
     }
 
+    /// Reserves memory, so that an average needs none.
+    pub(crate) fn reserve(&mut self) {
+        self.composites.reserve();
+    }
+
+    /// Average price of a quantity on a side, hundredths of a tick; none if it is not available completely.
+    pub(crate) fn average(&mut self, traded: (Pair, Side), quantity: i64) -> Option<i64> {
+        self.composites.average(&self.setup, traded, quantity)
+    }
+
     /// Feed timeouts of pricing sessions that have ended so far: a message that ends one may change every pair of its bank.
     pub fn silences_ended(&self) -> u64 {
         self.silences_ended
@@ -258,6 +277,8 @@ impl Pricing {
         match session {
             Session::Up => self.set_up(bank, true),
             Session::Down => self.set_up(bank, false),
+            // They are of order sessions.
+            Session::Settled | Session::Doubted | Session::Closing | Session::Closed => {}
             Session::Message(bytes) => self.message(bank, bytes, |_| ()),
             Session::TakenUp(quoted_ns, bytes) => {
                 self.message(bank, bytes, |quotes| quotes.take_up(*quoted_ns));
@@ -270,6 +291,26 @@ impl Pricing {
                 }
             }
         }
+    }
+
+    /// Gives a pair the dates of its day. Quotes of the day before are for another value date: each bank is usable from its next
+    /// quote message on.
+    pub(crate) fn begin_day(&mut self, day: &Day) {
+        let now_ns = self.now();
+        Arc::make_mut(&mut self.setup).begin_day(day, now_ns);
+        // mutant: fx: quotes outlive the day of their pair
+        self.quotes.clear_pair(&self.setup, day.pair);
+        self.composites.forget_reference(day.pair);
+        for bank in 0..self.setup.banks.len() {
+            self.changed.mark(self.setup.slot(bank, day.pair));
+        }
+    }
+
+    /// The spot dates are those of a configuration.
+    pub(crate) fn forget_days(&mut self, setup: &Setup) {
+        Arc::make_mut(&mut self.setup)
+            .pairs
+            .clone_from(&setup.pairs);
     }
 
     /// Handles a message; `told` corrects the age that it states for quotes.

@@ -9,7 +9,7 @@ mod fields;
 pub use apply::{BusQuotes, Quoted, set_at};
 pub use book::{Book, ENTRIES_MAX, Logged};
 pub use counters::Counters;
-pub use entry::{Entry, Key, NEVER};
+pub use entry::{Entry, Key, NEVER, QuoteTimes};
 
 use crate::setup::{Setup, Slot};
 use apply::Apply;
@@ -116,6 +116,13 @@ impl Quotes {
     /// Empties the books of a bank, when its session connects or disconnects.
     pub fn clear(&mut self, setup: &Setup, bank: Bank) {
         for pair in 0..setup.pairs.len() {
+            self.books[setup.slot(bank, pair)].clear();
+        }
+    }
+
+    /// Empties the books of a pair at all banks: its day has ended.
+    pub fn clear_pair(&mut self, setup: &Setup, pair: Pair) {
+        for bank in 0..setup.banks.len() {
             self.books[setup.slot(bank, pair)].clear();
         }
     }

@@ -188,10 +188,22 @@ fn refuse(reason: Refusal, bound: String) -> Result<(), Refused> {
 }
 
 /// Cap of a plan at a bank's pair: its maximum quantity, and its remaining credit.
-pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
+pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, (pair, side): (Pair, Side)) -> i64 {
     let config = &setup.banks[bank].config;
+    let credit = config.credit;
     let used: i128 = (0..setup.pairs.len())
-        .map(|pair| usd(setup, pair, i128::from(orders.used(bank, pair))))
+        .map(|other| match other == pair {
+            true => -usd(
+                setup,
+                pair,
+                i128::from(orders.used(bank, pair).covered(credit, side)),
+            ),
+            false => usd(
+                setup,
+                other,
+                i128::from(orders.used(bank, other).of(credit)),
+            ),
+        })
         .sum();
     let left = (i128::from(config.credit_usd) - used).max(0);
     let usd_e6 = setup.pairs[pair].config.usd_e6;

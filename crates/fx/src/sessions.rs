@@ -88,6 +88,10 @@ impl LineReader {
         let session = match payload.strip_prefix('!') {
             Some("up") => Session::Up,
             Some("down") => Session::Down,
+            Some("settled") if !is_pricing => Session::Settled,
+            Some("doubted") if !is_pricing => Session::Doubted,
+            Some("closing") if !is_pricing => Session::Closing,
+            Some("closed") if !is_pricing => Session::Closed,
             Some(word) => {
                 let session = self.recorded(word);
                 session.ok_or_else(|| LineError::Session(payload.to_owned()))?

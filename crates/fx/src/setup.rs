@@ -4,8 +4,10 @@
 //! * pairs + pair`.
 
 use crate::config::{
-    BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
+    AfterLoss, BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig,
+    StreamKind,
 };
+use touchline_fx_events::desk::Day;
 use touchline_fx_events::labels::{Labels, PairLabel};
 use touchline_fx_events::orders::RejectCode;
 use touchline_fx_events::setup::{BANKS_MAX, Bank, Pair};
@@ -38,8 +40,12 @@ pub struct PairSetup {
     pub config: PairConfig,
     /// Base currency.
     pub base: Id,
-    /// Spot value date, `YYYYMMDD`.
+    /// Spot value date, `YYYYMMDD`; 0: none is known, and the pair gets no orders.
     pub spot_date: u32,
+    /// Trade date, `YYYYMMDD`; 0: the spot date is that of the file, and does not change.
+    pub trade_date: u32,
+    /// Time at which its day began; quotes from before are for another value date.
+    pub began_ns: u64,
 }
 
 /// A bank.
@@ -113,7 +119,7 @@ impl Setup {
         unique(("banks", "name"), &names, &mut wrong);
         let pairs = config.pairs.into_iter().enumerate();
         let pairs: Vec<PairSetup> = pairs
-            .filter_map(|(at, pair)| pair_setup(at, pair, &mut wrong))
+            .filter_map(|(at, pair)| pair_setup(at, pair, config.has_calendars, &mut wrong))
             .collect();
         let banks = config.banks.into_iter().enumerate();
         let banks: Vec<BankSetup> = banks
@@ -135,6 +141,24 @@ impl Setup {
             router: config.router,
             risk: config.risk,
         })
+    }
+
+    /// Whether each bank drops open orders with a connection.
+    pub fn drops(&self) -> Vec<bool> {
+        let banks = self.banks.iter();
+        let drops = banks.map(|bank| bank.config.after_loss != AfterLoss::Ask);
+        drops.collect()
+    }
+
+    /// Gives a pair the dates of its day.
+    pub fn begin_day(&mut self, day: &Day, at_ns: u64) {
+        let pair = &mut self.pairs[day.pair];
+        (pair.trade_date, pair.spot_date) = (day.trade, day.spot);
+        pair.began_ns = at_ns;
+        pair.config.spot_date = match day.spot {
+            0 => String::new(),
+            spot => spot.to_string(),
+        };
     }
 
     /// Slot of a bank and a pair.
@@ -198,7 +222,12 @@ fn unique((list, key): (&str, &str), names: &[String], wrong: &mut Mistakes) {
     }
 }
 
-fn pair_setup(at: usize, config: PairConfig, wrong: &mut Mistakes) -> Option<PairSetup> {
+fn pair_setup(
+    at: usize,
+    config: PairConfig,
+    has_calendars: bool,
+    wrong: &mut Mistakes,
+) -> Option<PairSetup> {
     let symbol = &config.symbol;
     let path = format!("pairs.{at}");
     let mut names = wrong.section(&path, "pairs.");
@@ -210,9 +239,17 @@ fn pair_setup(at: usize, config: PairConfig, wrong: &mut Mistakes) -> Option<Pai
     if config.precision > 9 {
         pair.push("precision", "give 0 to 9 decimals");
     }
-    if !is_date(&config.spot_date) {
-        let problem = format!("'{}' is not a date; give YYYYMMDD", config.spot_date);
-        pair.push("spot_date", &problem);
+    match config.spot_date.as_str() {
+        "" if has_calendars => {}
+        "" => pair.push_whole("spot_date is missing; give YYYYMMDD, or the table [calendars]"),
+        date if is_date(date) => {}
+        date => pair.push(
+            "spot_date",
+            &format!("'{date}' is not a date; give YYYYMMDD"),
+        ),
+    }
+    if config.spot_days.is_some_and(|days| days > 2) {
+        pair.push("spot_days", "give 0 to 2");
     }
     for (key, value, least) in [
         ("lot", config.lot, 1),
@@ -237,6 +274,8 @@ fn pair_setup(at: usize, config: PairConfig, wrong: &mut Mistakes) -> Option<Pai
     Some(PairSetup {
         base: base?,
         spot_date,
+        trade_date: 0,
+        began_ns: 0,
         config,
     })
 }
@@ -278,6 +317,10 @@ fn bank_setup(
         let problem = "AF needs a bank that answers 35=AF; with mass_status = false give H";
         bank.push("recover", problem);
     }
+    if config.after_loss == AfterLoss::AskThenCanceled && config.status_tries == 0 {
+        let problem = "after_loss = \"ask_then_canceled\" asks before it cancels; give 1 or more";
+        bank.push("status_tries", problem);
+    }
     let mut reject_map = Vec::new();
     for (text, code) in &config.reject_map {
         match RejectCode::of_name(code) {
@@ -316,7 +359,7 @@ fn check_router(config: &Config, wrong: &mut Mistakes) {
 }
 
 /// Whether a text is a day of the calendar, `YYYYMMDD`.
-fn is_date(text: &str) -> bool {
+pub(crate) fn is_date(text: &str) -> bool {
     let is_number = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
     let number: u32 = text.parse().unwrap_or(0);
     let (year, month, day) = (number / 10_000, number / 100 % 100, number % 100);

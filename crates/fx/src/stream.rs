@@ -6,6 +6,7 @@ use crate::ladder::price_of;
 use crate::pricing::Pricing;
 use crate::quotes::{BusQuotes, Counters, Entry, Logged, NEVER, Quoted};
 use crate::setup::{Setup, ns};
+use touchline_fx_events::desk::Day;
 use touchline_fx_events::event::Batch;
 use touchline_fx_events::setup::Pair;
 use touchline_types::{Quantity, Quote, QuoteAction, QuoteChange};
@@ -79,10 +80,20 @@ impl BankStream {
         let withdrawn = BusQuotes {
             pair,
             receive_ns: self.quote_ns(at_ns),
+            bank_ns: [0; 2],
             is_unquoted: true,
             quoted: Quoted::Changes(&[clear]),
         };
         self.handle(at_ns, Session::Quotes(withdrawn));
+    }
+
+    /// Gives a pair the dates of its day, from a time on: the bank has no quote of it until its next quote message.
+    pub fn begin_day(&mut self, at_ns: u64, day: &Day) {
+        self.quoted_ns[day.pair] = 0;
+        let at_ns = self.quote_ns(at_ns).max(self.now_ns());
+        self.batch.clear();
+        self.pricing.forget_changes();
+        self.pricing.begin_day_at(at_ns, day, &mut self.batch);
     }
 
     /// Runs all timers up to a time.

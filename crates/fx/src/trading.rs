@@ -26,6 +26,7 @@
 mod adopt;
 mod conduct;
 mod cooldown;
+mod days;
 mod desk;
 mod fills;
 mod gate;
@@ -38,6 +39,7 @@ mod reports;
 mod restore;
 mod route;
 mod router;
+mod seen;
 mod sessions;
 mod step;
 mod timers;
@@ -56,6 +58,7 @@ use gate::Gate;
 use router::Router;
 use sessions::Sessions;
 use std::sync::Arc;
+use touchline_fx_events::desk::Day;
 use touchline_fx_events::event::Event;
 use touchline_fx_events::scorecard::Score;
 use touchline_fx_events::setup::{Bank, Pair};
@@ -77,7 +80,15 @@ pub struct Trading {
     sessions: Sessions,
     /// Orders that the journal may lack.
     lost: adopt::Lost,
+    /// Whether each bank drops open orders with a lost connection, by the rules of the run that is restored or live.
+    drops: Vec<bool>,
+    /// The state is restored from records: what a rule has ended stands in them, and no rule ends anything else.
+    is_restoring: bool,
     positions: Positions,
+    /// Trade date of each bank's day, `YYYYMMDD`; 0: it has none.
+    bank_days: Vec<u32>,
+    /// All days of each pair so far.
+    days: Vec<Vec<Day>>,
     conduct: Conduct,
     /// No timer is due before this time.
     wake_ns: u64,
@@ -95,7 +106,11 @@ impl Trading {
             orders: Orders::new(&setup),
             sessions: Sessions::new(&setup),
             lost: adopt::Lost::new(setup.labels.prefix),
+            drops: setup.drops(),
+            is_restoring: false,
             positions: Positions::new(&setup),
+            bank_days: vec![0; setup.banks.len()],
+            days: vec![Vec::new(); setup.pairs.len()],
             conduct: Conduct::new(&setup),
             wake_ns: NEVER,
             looks_at_all: true,
@@ -188,6 +203,11 @@ impl Trading {
         self.gate.is_stopped(pair)
     }
 
+    /// Trade date of a bank's day, `YYYYMMDD`; 0: it has none.
+    pub fn bank_day(&self, bank: Bank) -> u32 {
+        self.bank_days[bank]
+    }
+
     /// Score of a bank and a pair so far.
     pub(crate) fn score(&self, bank: Bank, pair: Pair, pricing: &mut Pricing) -> Score {
         let slot = self.setup.slot(bank, pair);
@@ -203,9 +223,24 @@ impl Trading {
         self.look_at_all();
     }
 
+    /// Restores a state from records from now on, or has restored it.
+    pub(crate) fn set_restoring(&mut self, is_restoring: bool) {
+        self.is_restoring = is_restoring;
+    }
+
+    /// A run begins: its banks drop orders, or keep them, as configured now.
+    pub(crate) fn begin_drops(&mut self) {
+        self.drops = self.setup.drops();
+    }
+
+    /// A run is restored, in which this bank dropped open orders with a lost connection, or did not.
+    pub(crate) fn set_drops(&mut self, bank: Bank, drops: bool) {
+        self.drops[bank] = drops;
+    }
+
     /// Makes no order of a pair any more.
     pub(crate) fn stop(&mut self, pair: Pair) {
-        self.gate.stop(pair);
+        self.gate.set_stopped(pair, true);
         self.look_at_all();
     }
 
@@ -236,6 +271,13 @@ impl Trading {
         match session {
             Session::Up => self.order_session_up(bank, step),
             Session::Down => self.order_session_down(bank, step),
+            Session::Settled => self.order_session_settled(bank, step),
+            Session::Doubted => self.order_session_doubted(bank, step),
+            Session::Closing => self.order_session_closing(bank, step),
+            // mutant: fx: orders are planned for a bank whose hours are over
+            Session::Closed => {
+                self.sessions.set_closing(bank);
+            }
             Session::Message(bytes) => {
                 let is_up = self.sessions.is_up(bank);
                 if let Some(message) = step.pricing.whole_message(is_up, bytes) {

@@ -204,9 +204,9 @@ impl MarketBooks {
             self.levels.spill();
         }
         let MarketBooks { levels, prices, .. } = self;
-        let definition = instruments.definition(level.instrument);
         let mut result = ApplyResult::Expected;
-        let touched = levels.add(definition, validity, |changes| {
+        let security_id = || instruments.definition(level.instrument).security_id;
+        let touched = levels.add(level.instrument, security_id, validity, |changes| {
             result = prices.apply(level, changes);
         });
         touched.direct |= level.book == BookKind::Direct;
@@ -245,13 +245,10 @@ impl MarketBooks {
             ..
         } = self;
         let mut applied = Ok(());
-        order_changes.add(
-            instruments.definition(order.instrument),
-            validity,
-            |changes| {
-                applied = orders.apply(order, changes);
-            },
-        );
+        let security_id = || instruments.definition(order.instrument).security_id;
+        order_changes.add(order.instrument, security_id, validity, |changes| {
+            applied = orders.apply(order, changes);
+        });
         if applied.is_err() {
             self.orders_overflowed(order.instrument, instruments);
         }

@@ -42,8 +42,8 @@ pub struct Limits {
     /// Entries queued for recovery over all instruments, 1..=16,777,216.
     #[serde(deserialize_with = "within::<_, _, 1, 16_777_216>")]
     pub queue_entries_max: usize,
-    /// Orders in all books, 1..=67,108,864.
-    #[serde(deserialize_with = "within::<_, _, 1, 67_108_864>")]
+    /// Orders in all books, 0..=67,108,864; with 0 there are no order books.
+    #[serde(deserialize_with = "within::<_, _, 0, 67_108_864>")]
     pub orders_max: usize,
     /// Changes of books in one venue event, 1..=16,777,216.
     #[serde(deserialize_with = "within::<_, _, 1, 16_777_216>")]

@@ -35,6 +35,11 @@ pub enum Incident {
     ConnectionLost(ConnectionError),
     /// The session closed the connection.
     ConnectionClosed(ConnectionError),
+    /// The session is closed by its hours.
+    SessionClosed {
+        /// Start of the next one, nanoseconds since 1970.
+        until_ns: u64,
+    },
     /// Connections, or a book of one, fail for the same reason again and again.
     FailureRepeated(RepeatedFailure),
     /// The venue rejected a request or a message.

@@ -9,6 +9,7 @@ mod counters;
 mod feed_link;
 mod liveness;
 mod multicast;
+mod tap;
 
 use crate::config::Duty;
 use crate::host_time::Clocks;
@@ -28,6 +29,7 @@ pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
 pub use feed_link::{Error, FeedLink, Work};
 pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};
+pub use tap::{Tap, TappedBytes};
 
 /// A running gateway.
 #[derive(Debug)]

@@ -86,6 +86,19 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         }
     }
 
+    /// Lets the feed add events of its own, without a packet.
+    pub fn without_packet<R>(
+        &mut self,
+        act: impl FnOnce(&mut F, &mut Instruments, &mut Batch) -> R,
+    ) -> R {
+        self.batch.events.clear();
+        self.batch.quotes.clear();
+        let result = act(&mut self.feed, &mut self.instruments, &mut self.batch);
+        self.apply();
+        self.run();
+        result
+    }
+
     /// Advances the time without a packet.
     pub fn advance(&mut self, now_ns: u64) {
         self.advance_at(ReceiveTime::at(now_ns));

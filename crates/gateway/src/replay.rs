@@ -1,12 +1,15 @@
 //! Replay of captures through the path, in capture order.
 
+mod pace;
+
 use crate::incident::CopiesReport;
 use crate::{CountersFile, Pipeline, Routes};
 use hdrhistogram::Histogram;
+pub use pace::{Lateness, Pace};
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use touchline_feed::Feed;
 use touchline_net::{Packet, PacketSource, Received};
 use touchline_transport::Publish;
@@ -41,6 +44,8 @@ pub struct Report<S> {
     pub elapsed: Duration,
     /// Captures that end in the middle of a record; everything before was processed.
     pub truncations: Vec<touchline_net::Error>,
+    /// How late packets were; `None` at full speed.
+    pub lateness: Option<Lateness>,
 }
 
 /// A replay that ended before its source.
@@ -69,7 +74,7 @@ const CHECK_EVERY: Duration = Duration::from_millis(250);
 /// Destinations counted separately; others are counted with the last one.
 const UNROUTED_MAX: usize = 64;
 
-/// Feeds every packet of `source` to the pipeline, and releases waiting packets at the end.
+/// Feeds every packet of `source` to the pipeline on the schedule `pace`, and releases waiting packets at the end.
 ///
 /// `observe` is called with each packet before the pipeline, with its stream and line if the channel has its
 /// destination; it may end the replay before this packet. `counters_file` is kept up to date, if given.
@@ -81,7 +86,7 @@ pub fn replay<F: Feed, P: Publish>(
     source: &mut impl PacketSource,
     routes: &Routes<F::Source>,
     pipeline: &mut Pipeline<F, P>,
-    speed: Speed,
+    pace: Pace,
     counters_file: &mut Option<CountersFile>,
     mut observe: impl FnMut(&Packet<'_>, Option<F::Source>) -> ControlFlow<()>,
 ) -> Result<Report<F::Source>, Interrupted<F::Source>>
@@ -93,7 +98,7 @@ where
         pipeline,
         counters_file,
         report: Report::new(),
-        pace: Pace::new(speed),
+        pace,
         check_ticks: clock.ticks_of(CHECK_EVERY),
         checked: ticks(),
         clock,
@@ -105,7 +110,8 @@ where
         replay.show(ticks());
     }
     let mut report = replay.report;
-    report.elapsed = replay.pace.start.elapsed();
+    report.elapsed = replay.pace.elapsed();
+    report.lateness = replay.pace.into_lateness();
     match outcome {
         Ok(()) => Ok(report),
         Err(error) => Err(Interrupted {
@@ -165,15 +171,15 @@ where
     fn packet(&mut self, packet: &Packet<'_>, route: F::Source) -> Result<(), Damage> {
         if self.pace.left_until(packet.receive_ns).is_some() {
             self.show(ticks());
-            let Replay {
-                pace,
-                counters_file,
-                pipeline,
-                ..
-            } = self;
-            // The bus may be lost at the end of a long wait.
-            pace.wait_until(packet.receive_ns, || check(counters_file, pipeline))?;
         }
+        let Replay {
+            pace,
+            counters_file,
+            pipeline,
+            ..
+        } = self;
+        // The bus may be lost at the end of a long wait.
+        pace.wait_until(packet.receive_ns, || check(counters_file, pipeline))?;
         let polled = ticks();
         let delivered = (self.pipeline).packet(route, packet.payload, packet.receive_ns, polled);
         let done = ticks();
@@ -232,6 +238,7 @@ impl<S: Copy + Ord> Report<S> {
             span_ns: None,
             elapsed: Duration::ZERO,
             truncations: Vec::new(),
+            lateness: None,
         }
     }
 
@@ -260,57 +267,4 @@ impl<S: Copy + Ord> Report<S> {
 /// A histogram of nanoseconds from 1 to a minute with an error of at most 0.1 %.
 pub fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("the bounds are in range")
-}
-
-/// An absolute schedule: one delay does not shift later packets.
-#[derive(Debug)]
-pub struct Pace {
-    speed: Speed,
-    start: Instant,
-    first_ns: Option<u64>,
-}
-
-impl Pace {
-    /// A schedule that begins with the first packet.
-    pub fn new(speed: Speed) -> Pace {
-        Pace {
-            speed,
-            start: Instant::now(),
-            first_ns: None,
-        }
-    }
-
-    /// Time until a packet is due; `None` if it is due.
-    #[inline]
-    fn left_until(&mut self, capture_ns: u64) -> Option<Duration> {
-        match self.speed {
-            Speed::Max => None,
-            Speed::Times(factor) => self.left_at(factor, capture_ns),
-        }
-    }
-
-    #[inline(never)]
-    fn left_at(&mut self, factor: f64, capture_ns: u64) -> Option<Duration> {
-        let first_ns = *self.first_ns.get_or_insert(capture_ns);
-        let due = Duration::from_nanos(capture_ns.saturating_sub(first_ns)).div_f64(factor);
-        due.checked_sub(self.start.elapsed())
-    }
-
-    /// Waits until a packet is due, with periodic checks during long waits.
-    ///
-    /// # Errors
-    /// A check failed.
-    pub fn wait_until<E>(
-        &mut self,
-        capture_ns: u64,
-        mut check: impl FnMut() -> Result<(), E>,
-    ) -> Result<(), E> {
-        while let Some(left) = self.left_until(capture_ns) {
-            std::thread::sleep(left.min(CHECK_EVERY));
-            if left > CHECK_EVERY {
-                check()?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -4,15 +4,19 @@
 //! these files and the table nothing in this crate knows a venue by name.
 
 pub mod cme;
+mod definitions;
 pub mod fix;
 pub mod fx_bank;
 mod start;
 mod table;
 mod venue;
 
+pub use definitions::{DefinitionMistakes, read_definitions};
 pub use start::{AnyConfig, RunError, Running, StartEvent, Work};
 pub use table::{Entry, Venues};
-pub use venue::{Config, Opened, Opening, StartError, Venue};
+pub use venue::{
+    Config, Lines, Opened, Opening, Raw, RawSession, RawWork, SocketLine, StartError, Venue,
+};
 
 /// All venues, one line each.
 pub const VENUES: Venues = Venues(&[

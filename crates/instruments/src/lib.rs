@@ -14,8 +14,10 @@
 #![forbid(unsafe_code)]
 
 mod index;
+mod known;
 mod symbols;
 mod table;
 
+pub use known::{KnownDefinition, KnownDefinitions};
 pub use symbols::{Admitted, Symbols};
 pub use table::Instruments;

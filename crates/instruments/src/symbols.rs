@@ -46,6 +46,11 @@ impl Pattern {
         }
     }
 
+    /// The security id, if the pattern is one.
+    fn id(&self) -> Option<i64> {
+        self.text.parse().ok()
+    }
+
     /// The symbol, if the pattern is the name of one.
     fn name(&self) -> Option<&str> {
         let is_name = self.regex.is_none() && !self.text.contains('*');
@@ -81,10 +86,13 @@ impl Symbols {
         self.0.is_empty() || self.0.iter().any(|pattern| pattern.admits(symbol))
     }
 
-    /// Whether an instrument is selected. An instrument without a symbol is selected if every symbol is.
+    /// Whether an instrument is selected. An instrument without a symbol is selected by its security id, or if every symbol is.
     pub fn admit_instrument(&self, definition: &InstrumentDefinition) -> bool {
-        let symbol = definition.symbol.as_str();
-        self.0.is_empty() || !symbol.is_empty() && self.admit(symbol)
+        if !definition.symbol.is_empty() {
+            return self.admit(definition.symbol.as_str());
+        }
+        let is_id = |pattern: &Pattern| pattern.id() == Some(definition.security_id);
+        self.0.is_empty() || self.0.iter().any(is_id)
     }
 
     /// The symbols, if each pattern is the name of one.
@@ -176,7 +184,7 @@ mod tests {
     use super::*;
     use touchline_types::{Depth, Symbol};
 
-    /// A pattern for any characters does not match an instrument with an unknown symbol, which may have none.
+    /// A pattern for any characters does not match an instrument with an unknown symbol, which may have none; its security id does.
     #[test]
     fn an_instrument_is_chosen_by_its_last_definition() {
         let depth = Depth {
@@ -188,6 +196,9 @@ mod tests {
             (&[][..], true, true, true),
             (&["*"], false, true, true),
             (&["ES*"], false, true, false),
+            // The security id, which a symbol is not compared with.
+            (&["7"], true, false, false),
+            (&["7*", "/7/"], false, false, false),
         ] {
             let mut admitted = Admitted::new(symbols(patterns).expect("patterns"), 4);
             let mut step = |symbol: &[u8]| {

@@ -41,6 +41,12 @@ pub enum Refused {
     /// The journal was closed.
     #[error("the journal is closed")]
     Closed,
+    /// The disk did not take the end of the journal in the given time.
+    #[error("the disk does not take the end of the journal: it is {behind} bytes behind")]
+    Stopped {
+        /// Bytes that are committed and not durable.
+        behind: u64,
+    },
 }
 
 /// One frame to append.

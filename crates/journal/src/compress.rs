@@ -1,9 +1,11 @@
 //! Compression of closed segments, by a tool beside the writer.
 
+use crate::closed::segment_numbers;
 use crate::compressed::{self, Compressed, SUFFIX};
 use crate::disk::{Disk, zeroed};
 use crate::error::Error;
 use crate::folder::Folder;
+use crate::follow::Follow;
 use crate::format::{SegmentHeader, segment_name};
 use crate::judge::{SegmentState, Verdict};
 use crate::reader::{damaged, verify};
@@ -51,6 +53,44 @@ pub fn compress(directory: &Path) -> Result<Vec<CompressedSegment>, Error> {
         }
     }
     Ok(done)
+}
+
+/// Numbers of the segments that are not compressed, oldest first.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn plain_segments(directory: &Path) -> Result<Vec<u64>, Error> {
+    let mut indexes = segment_numbers(directory)?;
+    indexes.retain(|index| directory.join(segment_name(*index)).exists());
+    Ok(indexes)
+}
+
+/// Compresses a segment that is closed and on the disk, beside a running writer. It is verified alone, so that the time does not depend on the
+/// size of the journal. `None` if a copy of its header does not hold, which a repair writes again.
+///
+/// # Errors
+/// [`Error::Damaged`]: the file is unchanged. Otherwise as [`compress`].
+pub fn compress_one(directory: &Path, index: u64) -> Result<Option<CompressedSegment>, Error> {
+    let name = directory.display().to_string();
+    let mut folder = Folder::open_for_writing(directory).map_err(Error::io("open", &name))?;
+    let name = segment_name(index);
+    if !is_whole(directory, index)? {
+        let what = format!("{name} does not hold up to its End");
+        return Err(Error::Damaged { name, what }.within(directory));
+    }
+    let done = compress_segment(&mut folder, directory, &name);
+    done.map_err(|error| error.within(directory))
+}
+
+/// Whether every frame of a segment holds, up to its `End`.
+fn is_whole(directory: &Path, index: u64) -> Result<bool, Error> {
+    let mut follow = Follow::from_segment(directory, index);
+    while follow.segment() == index {
+        if follow.poll(u64::MAX, 1, |_| {})? == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Compresses a segment; `None` if a copy of its header does not hold, which a repair writes again.

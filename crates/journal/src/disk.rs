@@ -28,21 +28,52 @@ pub(crate) trait Disk {
 
     /// A whole file, as the page cache shows it.
     fn read_all(&mut self, name: &str) -> io::Result<Vec<u8>> {
-        let length = self.length(name)?;
+        let mut buffer = SegmentBuffer::default();
+        buffer.read(self, name)?;
+        Ok(buffer.bytes)
+    }
+}
+
+/// Memory for one file after the other: the system gives its pages once.
+#[derive(Default)]
+pub(crate) struct SegmentBuffer {
+    bytes: Vec<u8>,
+    /// Bytes behind this offset are zero.
+    written: usize,
+    block: Vec<u8>,
+}
+
+impl SegmentBuffer {
+    /// A whole file, as the page cache shows it.
+    pub(crate) fn read<D: Disk + ?Sized>(&mut self, disk: &mut D, name: &str) -> io::Result<&[u8]> {
         let too_long = || io::Error::new(io::ErrorKind::InvalidData, "the file is too long");
+        let length = disk.length(name)?;
         if length > SEGMENT_BYTES_MAX {
             return Err(too_long());
         }
-        let mut bytes = zeroed(usize::try_from(length).map_err(|_| too_long())?)?;
-        let mut block = vec![0; BLOCK_BYTES.min(bytes.len())];
-        let mut offset = 0;
-        for part in bytes.chunks_mut(BLOCK_BYTES) {
-            let block = &mut block[..part.len()];
-            self.read(name, offset, block)?;
-            put_block(part, block);
-            offset += part.len() as u64;
+        let length = usize::try_from(length).map_err(|_| too_long())?;
+        if self.bytes.len() < length {
+            self.bytes = Vec::new();
+            (self.bytes, self.written) = (zeroed(length)?, 0);
         }
-        Ok(bytes)
+        self.block.resize(BLOCK_BYTES.min(length), 0);
+        let mut end = 0;
+        for part in self.bytes[..length].chunks_mut(BLOCK_BYTES) {
+            let offset = end;
+            end += part.len();
+            if end <= self.written {
+                disk.read(name, offset as u64, part)?;
+                continue;
+            }
+            let block = &mut self.block[..part.len()];
+            disk.read(name, offset as u64, block)?;
+            // mutant: journal: a block of zeros leaves those of the file before
+            if offset < self.written || !is_zero(block) {
+                part.copy_from_slice(block);
+                self.written = end;
+            }
+        }
+        Ok(&self.bytes[..length])
     }
 }
 
@@ -76,3 +107,34 @@ const BLOCK_BYTES: usize = 256 << 10;
 
 /// Largest segment that is read, in bytes.
 pub const SEGMENT_BYTES_MAX: u64 = 4 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::segment_name;
+    use crate::in_memory::InMemory;
+
+    /// Files of all lengths around the size of a block, with blocks of zeros at other places, one after the other in one buffer.
+    #[test]
+    fn a_buffer_has_nothing_of_the_file_before() {
+        let mut files = vec![vec![0; 5 * BLOCK_BYTES], vec![1; BLOCK_BYTES + 1]];
+        let lengths = [2, 3, 1, 4, 5].map(|blocks| blocks * BLOCK_BYTES);
+        for (number, length) in lengths.into_iter().chain([7, 0]).enumerate() {
+            let mut file = vec![number as u8 + 2; length];
+            if let Some(zeros) = file.chunks_mut(BLOCK_BYTES).nth(1 + number % 2) {
+                zeros.fill(0);
+            }
+            files.push(file);
+        }
+        let parts: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+        let mut disk = InMemory::new(&parts);
+        let mut buffer = SegmentBuffer::default();
+        for first in 0..files.len() {
+            for index in (first..files.len()).chain(0..first) {
+                let name = segment_name(index as u64 + 1);
+                let read = buffer.read(&mut disk, &name).expect("the file");
+                assert!(read == files[index], "file {index} after another");
+            }
+        }
+    }
+}

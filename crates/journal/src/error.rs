@@ -105,6 +105,11 @@ impl Error {
         }
     }
 
+    /// Whether a file or directory does not exist.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The same error with the directory before the name of a file in it.
     pub(crate) fn within(self, directory: &Path) -> Self {
         let path = |name: String| directory.join(name).display().to_string();

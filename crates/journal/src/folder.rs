@@ -5,7 +5,7 @@ use crate::disk::{Disk, put_block, zeroed};
 use crate::format::segment_index;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
@@ -18,6 +18,8 @@ const DIRECT_ALIGNMENT: usize = 4096;
 const ZERO_BYTES: usize = 256 << 10;
 /// Segments that are known as they were made.
 const MADE: usize = 4;
+/// Files that a folder keeps open: a writer needs the present and the prepared segment. An open file keeps the space of a removed segment.
+const OPEN_MAX: usize = 4;
 /// Bytes of one read past the page cache.
 const DIRECT_BYTES: usize = 1 << 20;
 
@@ -76,6 +78,8 @@ pub(crate) struct Folder {
     handle: File,
     /// Open files: a sync reports failures of writes through the handle that wrote.
     files: BTreeMap<String, File>,
+    /// Those that were written since their last sync.
+    unsynced: BTreeSet<String>,
     /// Open compressed segments, by the name that the segment has when it is not compressed.
     compressed: BTreeMap<String, Compressed>,
     may_write: bool,
@@ -98,6 +102,7 @@ impl Folder {
             path: path.to_owned(),
             handle,
             files: BTreeMap::new(),
+            unsynced: BTreeSet::new(),
             compressed: BTreeMap::new(),
             may_write: false,
             is_private: false,
@@ -149,9 +154,24 @@ impl Folder {
     fn file(&mut self, name: &str) -> io::Result<&File> {
         if !self.files.contains_key(name) {
             let file = self.open_file(name, self.may_write)?;
-            self.files.insert(name.to_owned(), file);
+            self.keep_open(name, file);
         }
         Ok(&self.files[name])
+    }
+
+    /// Keeps a file open, and closes the oldest one beyond the limit. A file with writes that no sync has answered for stays open.
+    fn keep_open(&mut self, name: &str, file: File) {
+        self.files.insert(name.to_owned(), file);
+        while self.files.len() > OPEN_MAX {
+            let mut names = self.files.keys();
+            let Some(oldest) =
+                names.find(|other| *other != name && !self.unsynced.contains(*other))
+            else {
+                return;
+            };
+            let oldest = oldest.clone();
+            self.files.remove(&oldest);
+        }
     }
 
     fn open_file(&self, name: &str, may_write: bool) -> io::Result<File> {
@@ -183,7 +203,7 @@ impl Folder {
         if !self.compressed.contains_key(name) {
             match self.open_file(name, self.may_write) {
                 Ok(file) => {
-                    self.files.insert(name.to_owned(), file);
+                    self.keep_open(name, file);
                     return Ok(None);
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -191,6 +211,9 @@ impl Folder {
             }
             let file = self.open_file(&format!("{name}{SUFFIX}"), false)?;
             let compressed = Compressed::open(file)?;
+            if self.compressed.len() == OPEN_MAX {
+                self.compressed.pop_first();
+            }
             self.compressed.insert(name.to_owned(), compressed);
         }
         Ok(self.compressed.get_mut(name))
@@ -244,12 +267,13 @@ impl Folder {
     /// Closes a file: the next access opens the file of that name again.
     pub fn close(&mut self, name: &str) {
         self.files.remove(name);
+        self.unsynced.remove(name);
         self.compressed.remove(name);
     }
 
     /// Removes the form of a segment that is not compressed.
     pub fn remove_plain(&mut self, name: &str) -> io::Result<()> {
-        self.files.remove(name);
+        self.close(name);
         std::fs::remove_file(self.path.join(name))
     }
 }
@@ -336,7 +360,9 @@ impl Disk for Folder {
             let _ = std::fs::remove_file(self.path.join(name));
             return Err(error);
         }
-        self.files.insert(name.to_owned(), file);
+        // The space was taken, so that the next sync has something to write.
+        self.unsynced.insert(name.to_owned());
+        self.keep_open(name, file);
         Ok(())
     }
 
@@ -344,15 +370,18 @@ impl Disk for Folder {
         if self.compressed(name)?.is_some() {
             self.expand(name)?;
         }
+        self.unsynced.insert(name.to_owned());
         self.file(name)?.write_all_at(bytes, offset)
     }
 
     fn sync(&mut self, name: &str) -> io::Result<()> {
         match self.compressed(name)? {
             // The file was synced before it got its name.
-            Some(_) => Ok(()),
-            None => self.file(name)?.sync_data(),
+            Some(_) => {}
+            None => self.file(name)?.sync_data()?,
         }
+        self.unsynced.remove(name);
+        Ok(())
     }
 
     fn sync_names(&mut self) -> io::Result<()> {
@@ -364,7 +393,10 @@ impl Disk for Folder {
             return self.rename_compressed(from, to);
         }
         std::fs::rename(self.path.join(from), self.path.join(to))?;
-        self.files.remove(to);
+        self.close(to);
+        if self.unsynced.remove(from) {
+            self.unsynced.insert(to.to_owned());
+        }
         if let Some(file) = self.files.remove(from) {
             if let Some(index) = segment_index(to) {
                 let about = file.metadata()?;

@@ -4,6 +4,7 @@
 //! reads only the files, and needs no help of the writer. Bytes at the end that fail verification are not written yet.
 //! They are damage only if a later segment was started.
 
+use crate::closed::ClosedSegment;
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::folder::Folder;
@@ -34,6 +35,9 @@ pub struct Follow {
     window: Vec<u8>,
     window_at: u64,
     polls_without: u32,
+    /// The last segment that was read to its `End`.
+    closed: Option<ClosedSegment>,
+    bytes_read: u64,
 }
 
 /// The segment that is read.
@@ -68,6 +72,8 @@ impl Follow {
             window: Vec::new(),
             window_at: 0,
             polls_without: 0,
+            closed: None,
+            bytes_read: 0,
         }
     }
 
@@ -163,6 +169,41 @@ impl Follow {
         open.map_or(self.next.index, |open| open.header.index)
     }
 
+    /// The last segment that was read to its `End`.
+    pub fn closed(&self) -> Option<ClosedSegment> {
+        self.closed
+    }
+
+    /// Bytes read from the files so far; of a compressed segment, those that it has expanded.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read
+    }
+
+    /// Offset of the next record in the segment that is read; `None` before its first record.
+    pub fn offset(&self) -> Option<u64> {
+        let open = self.open.as_ref().filter(|open| open.begin.is_some());
+        open.map(|open| open.cursor.offset)
+    }
+
+    /// Goes on at a later record of the segment that is read, whose first record was read. False, and no change, if the record of that
+    /// number is not there.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn jump(&mut self, offset: u64, number: u32) -> Result<bool, Error> {
+        let open = self.open.as_mut().filter(|open| open.begin.is_some());
+        let Some(open) = open.filter(|open| open.cursor.offset <= offset) else {
+            return Ok(false);
+        };
+        let before = std::mem::replace(&mut open.cursor, Cursor { offset, number });
+        // mutant: journal: a jump trusts its place
+        let is_there = self.is_there();
+        if let (Some(open), Ok(false) | Err(_)) = (&mut self.open, &is_there) {
+            open.cursor = before;
+        }
+        is_there.map_err(|error| error.within(&self.directory))
+    }
+
     /// Whether the next segment is missing and a later one is there: it was removed before it was read.
     ///
     /// # Errors
@@ -171,7 +212,7 @@ impl Follow {
         let (Some(folder), None) = (&mut self.folder, &self.open) else {
             return Ok(false);
         };
-        let indexes = segment_indexes(folder)?;
+        let indexes = segment_indexes(folder).map_err(|error| error.within(&self.directory))?;
         let oldest = indexes.first().copied().unwrap_or(0);
         Ok(self.next.index > 0 && oldest > self.next.index)
     }
@@ -261,6 +302,12 @@ impl Follow {
         if !is_right {
             return Err(damaged(format!("{name}: its End names another place")));
         }
+        self.closed = Some(ClosedSegment {
+            index: header.index,
+            salt: header.salt,
+            begin,
+            next: next.begin(),
+        });
         self.next = next;
         self.close();
         Ok(true)
@@ -289,6 +336,7 @@ impl Follow {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(Error::io("read", &name)(error)),
         }
+        self.bytes_read += bytes.len() as u64;
         let header = match SegmentHeader::decode(&bytes) {
             Ok((header, _)) => header,
             Err(fault) if fault.is_foreign() => {
@@ -354,6 +402,7 @@ impl Follow {
         self.window.resize(needed as usize, 0);
         self.window_at = offset;
         read(folder, offset, &mut self.window)?;
+        self.bytes_read += needed;
         Ok(true)
     }
 
@@ -413,6 +462,15 @@ impl Follow {
 }
 
 impl Next {
+    /// The `Begin` that the next segment has.
+    fn begin(&self) -> Begin {
+        Begin {
+            base: self.base,
+            first: self.first,
+            end_crc: self.end_crc,
+        }
+    }
+
     /// The `Begin` of this segment: it names the end of the segment before.
     fn check(&self, name: &str, begin: Option<Begin>) -> Result<Begin, Error> {
         // The predecessor of the oldest segment is unknown.

@@ -1,21 +1,24 @@
 //! A journal that a process writes: lock, tail, hot side and journal thread.
 
 use crate::appender::{Appended, Appender, Record, Refused};
+use crate::chain::Chaining;
 use crate::core::{Core, Random, Sync};
 use crate::error::Error;
 use crate::folder::{FileId, Folder, MadeSegments, SegmentFile};
-use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES};
+use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, kind};
 use crate::lock::Lock;
 use crate::start::{Form, StartReport, start};
 use crate::tail::{self, Identity, RING_BYTES_MIN, State, Tail};
 use std::io::Read;
 use std::path::Path;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use touchline_shm::segment::{Access, GroupAccess, Mapping, Options as MappingOptions, WriterLock};
 
 /// File of the tail in the directory of the bus.
 const TAIL: &str = "tail";
+/// Interval of looks at a thread that ends.
+const PAUSE: Duration = Duration::from_millis(1);
 /// Smallest segment, in bytes.
 const SEGMENT_BYTES_MIN: u64 = 64 << 10;
 
@@ -51,6 +54,8 @@ pub struct Options {
     pub write_zeros: bool,
     /// Sleep of the journal thread when there is nothing to write.
     pub idle: Duration,
+    /// Whether the journal has a hash [`chain`](crate::chain()) over its closed segments.
+    pub chain: bool,
 }
 
 impl Options {
@@ -64,6 +69,7 @@ impl Options {
             ring_bytes: 64 << 20,
             write_zeros: true,
             idle: Duration::from_micros(20),
+            chain: false,
         }
     }
 
@@ -116,9 +122,12 @@ pub struct Journal {
     tail: Tail<Mapping>,
     mode: Mode,
     thread: Option<JoinHandle<()>>,
+    chaining: Option<Chaining>,
     report: StartReport,
     directory: FileId,
     made: MadeSegments,
+    /// Positions of the first record of this run, and behind the last one of the runs before.
+    begin: (u64, u64),
     _lock: Lock,
 }
 
@@ -150,12 +159,8 @@ impl Journal {
             boot,
             epoch: starting.header.epoch,
         };
-        let draft = Mapping::create(
-            bus,
-            TAIL,
-            Tail::<Mapping>::memory_bytes(options.ring_bytes),
-            &tail_options(),
-        )?;
+        let bytes = Tail::<Mapping>::memory_bytes(options.ring_bytes);
+        let draft = Mapping::create(bus, TAIL, bytes, &tail_options())?;
         let tail = Tail::create(
             draft.mapping(),
             &identity,
@@ -180,19 +185,22 @@ impl Journal {
         core.prepare(now_ns)?;
         let appender = Appender::start(tail.clone(), &starting, now_ns)
             .expect("an empty ring has room for a Begin");
-        let idle = options.idle;
-        let thread = std::thread::Builder::new()
-            .name("journal".to_owned())
-            .spawn(move || run(core, idle))
-            .map_err(Error::io("start the thread of", &name))?;
+        let first = starting.header.index;
+        let chaining = options
+            .chain
+            .then(|| Chaining::start(directory, tail.clone(), first));
+        let chaining = chaining.transpose()?;
+        let thread = spawn(core, options.idle, &name)?;
         Ok(Self {
             appender,
             tail,
             mode: options.mode,
             thread: Some(thread),
+            chaining,
             report,
             directory: directory_id,
             made,
+            begin: (starting.position(), starting.begin.base),
             _lock: lock,
         })
     }
@@ -200,6 +208,11 @@ impl Journal {
     /// Result of the start.
     pub fn report(&self) -> &StartReport {
         &self.report
+    }
+
+    /// Id of the journal, which its first run has drawn.
+    pub fn id(&self) -> [u8; 16] {
+        self.tail.identity().journal
     }
 
     /// Number of the segment that is written now.
@@ -223,7 +236,24 @@ impl Journal {
     /// The journal cannot be written: the caller must not act on the record.
     #[inline]
     pub fn append(&mut self, record: &Record<'_>) -> Result<Appended, Refused> {
+        if self.chaining.as_ref().is_some_and(Chaining::is_due) {
+            self.note_chain(record.time_ns);
+        }
         self.appender.append(record)
+    }
+
+    /// Appends the head of the chain. A note that the journal refuses follows from the next head, or from the next start.
+    #[cold]
+    fn note_chain(&mut self, time_ns: u64) {
+        let Some(note) = self.chaining.as_ref().and_then(Chaining::take) else {
+            return;
+        };
+        let _ = self.appender.append(&Record {
+            stream: 0,
+            kind: kind::NOTE,
+            time_ns,
+            body: note.as_bytes(),
+        });
     }
 
     /// Largest body of a record, bytes.
@@ -255,7 +285,12 @@ impl Journal {
 
     /// All records that end at or below this position are on the disk.
     pub fn durable(&self) -> u64 {
-        self.tail.durable()
+        let durable = self.tail.durable();
+        // The run has no durable record: its journal may end before the header of its first segment.
+        match durable == self.begin.0 {
+            true => self.begin.1,
+            false => durable,
+        }
     }
 
     /// Position behind the last record.
@@ -293,6 +328,36 @@ impl Journal {
     /// The journal had failed, or fails at this.
     pub fn close(mut self, now_ns: u64) -> Result<(), Refused> {
         let closed = self.appender.close(now_ns);
+        self.ended(closed)
+    }
+
+    /// [`Journal::close`], with a limit for a disk that stands still.
+    ///
+    /// # Errors
+    /// As [`Journal::close`], and [`Refused::Stopped`]: the thread of the journal still waits for the disk. It keeps the lock until it or the
+    /// process ends, so that no other writer starts before. The next start finds the records that the tail has.
+    pub fn close_within(mut self, now_ns: u64, wait: Duration) -> Result<(), Refused> {
+        let closed = self.appender.close(now_ns);
+        self.tail.ask_to_stop();
+        let started = Instant::now();
+        let works = |thread: &JoinHandle<()>| !thread.is_finished();
+        while self.thread.as_ref().is_some_and(works) && started.elapsed() < wait {
+            std::thread::sleep(PAUSE);
+        }
+        if self.thread.as_ref().is_some_and(works) {
+            let behind = self.position().saturating_sub(self.durable());
+            self.thread = None;
+            if let Some(chaining) = &self.chaining {
+                chaining.ask_to_stop();
+            }
+            std::mem::forget(self);
+            return Err(Refused::Stopped { behind });
+        }
+        self.ended(closed)
+    }
+
+    /// The result, when the thread has ended or will.
+    fn ended(mut self, closed: Result<(), Refused>) -> Result<(), Refused> {
         self.stop();
         closed?;
         match self.tail.state() {
@@ -302,6 +367,9 @@ impl Journal {
     }
 
     fn stop(&mut self) {
+        if let Some(chaining) = &mut self.chaining {
+            chaining.stop();
+        }
         self.tail.ask_to_stop();
         if let Some(thread) = self.thread.take() {
             // A panic of that thread is a failure; the tail shows that it did not close.
@@ -316,6 +384,12 @@ impl Drop for Journal {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+fn spawn(core: Core<Folder, Mapping>, idle: Duration, name: &str) -> Result<JoinHandle<()>, Error> {
+    let thread = std::thread::Builder::new().name("journal".to_owned());
+    let thread = thread.spawn(move || run(core, idle));
+    thread.map_err(Error::io("start the thread of", name))
 }
 
 /// The journal thread.

@@ -2,9 +2,9 @@
 
 mod recent;
 
-pub(crate) use recent::{judge_from_sequence, judge_recent};
+pub(crate) use recent::{is_closed, judge_from_sequence, judge_recent};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, SegmentBuffer};
 use crate::error::Error;
 use crate::format::{
     FrameHead, HEADER_BYTES, HeaderFault, SegmentHeader, kind, segment_index, segment_name,
@@ -143,11 +143,11 @@ pub(crate) fn judge_with<D: Disk>(
     disk: &mut D,
     mut each: impl FnMut(&SegmentInfo, &Frame<'_>),
 ) -> Result<Judgement, Error> {
-    let mut walk = Walk::default();
+    let (mut walk, mut buffer) = (Walk::default(), SegmentBuffer::default());
     for index in segment_indexes(disk)? {
         let name = segment_name(index);
-        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
-        walk.segment(index, &bytes, &mut each)?;
+        let bytes = buffer.read(disk, &name);
+        walk.segment(index, bytes.map_err(Error::io("read", &name))?, &mut each)?;
     }
     Ok(walk.finish())
 }

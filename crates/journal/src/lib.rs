@@ -19,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 mod appender;
+mod chain;
+mod closed;
 mod compress;
 mod compressed;
 mod core;
@@ -49,14 +51,16 @@ mod walk;
 mod zeros;
 
 pub use appender::{Appended, Appender, Record, Refused};
-pub use compress::{CompressedSegment, compress};
+pub use chain::{Chain, ChainHead, chain};
+pub use closed::{ClosedSegment, index_path, segment_numbers};
+pub use compress::{CompressedSegment, compress, compress_one, plain_segments};
 pub use error::Error;
 pub use folder::{FileId, SegmentFile};
 pub use follow::Follow;
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
 pub use lock::{Writer, writer};
-pub use oldest::{OldSegment, bytes_of_segments, remove_oldest};
+pub use oldest::{OldSegment, begin_of, bytes_of_segments, remove_oldest};
 pub use reader::{
     Entry, Repair, Report, is_journal, read, read_from, read_segments, repair, verify,
 };

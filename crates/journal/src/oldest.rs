@@ -1,5 +1,6 @@
 //! The oldest segments of a journal, removed by a limit of its size or age.
 
+use crate::closed::index_path;
 use crate::compressed::SUFFIX;
 use crate::disk::Disk;
 use crate::error::Error;
@@ -71,7 +72,8 @@ pub fn remove_oldest(
             break;
         }
         folder.close(&segment_name(index));
-        for path in forms(directory, index) {
+        let [plain, compressed] = forms(directory, index);
+        for path in [index_path(directory, index), plain, compressed] {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(Error::io("remove", &path.display().to_string())(error));
@@ -113,8 +115,11 @@ fn bytes_of(directory: &Path, index: u64) -> Option<u64> {
     bytes.reduce(|one, other| one + other)
 }
 
-/// Position and time of the first record of a segment; `None` before it has one.
-fn begin_of(directory: &Path, index: u64) -> Result<Option<(u64, u64)>, Error> {
+/// Position before the first record of a segment, and its time, ns since the Unix epoch; `None` before it has one.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn begin_of(directory: &Path, index: u64) -> Result<Option<(u64, u64)>, Error> {
     let mut begun = None;
     Follow::from_segment(directory, index).poll(u64::MAX, 1, |entry: &Entry<'_>| {
         if entry.head.kind == kind::BEGIN {

@@ -83,6 +83,8 @@ pub struct Repair {
 
 /// Attempts to judge a journal whose writer is faster than the walk.
 const ATTEMPTS: u32 = 20;
+/// Bytes that one write clears.
+const CLEARED_BYTES: u64 = 256 << 10;
 /// Time between them.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -262,12 +264,34 @@ pub fn repair(directory: &Path, accept_loss: bool, now_ns: u64) -> Result<Repair
     if repair.found.verdict != Verdict::Clean {
         cut::settle(&mut folder, &judgement).map_err(within)?;
         let done = cut::cut(&mut folder, &mut judgement, cause, now_ns).map_err(within)?;
+        if cause == End::CUT_WITH_LOSS {
+            clear_behind(&mut folder, &judgement).map_err(within)?;
+        }
         repair.cut_files = done.files;
         repair.bytes_set_aside = done.bytes;
     }
     rewrite_headers(&mut folder, &judgement, &mut repair).map_err(within)?;
     remove_unfinished(&mut folder, &judgement, &mut repair).map_err(within)?;
     Ok(repair)
+}
+
+/// Clears the records behind the new `End`, which were set aside: a reader that jumps by an old index must not take them for records, nor
+/// the `End` that the segment had.
+fn clear_behind(folder: &mut Folder, judgement: &Judgement) -> Result<(), Error> {
+    let Some(end) = &judgement.end else {
+        return Ok(());
+    };
+    let name = segment_name(end.header.index);
+    let zeros = vec![0; CLEARED_BYTES as usize];
+    let mut offset = end.cursor.offset;
+    while offset < end.header.file_bytes {
+        let count = CLEARED_BYTES.min(end.header.file_bytes - offset);
+        folder
+            .write(&name, offset, &zeros[..count as usize])
+            .map_err(Error::io("write", &name))?;
+        offset += count;
+    }
+    folder.sync(&name).map_err(Error::io("sync", &name))
 }
 
 fn rewrite_headers(

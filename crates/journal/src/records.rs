@@ -147,8 +147,14 @@ impl Gap {
     pub const BYTES: usize = 48;
     /// Cause: the publisher of a bus has overrun the recorder.
     pub const OVERRUN: u16 = 1;
+    /// Cause: the kernel dropped packets.
+    pub const DROPPED: u16 = 2;
+    /// Cause: the journal took no records, since its disk was full or did not answer.
+    pub const DISK: u16 = 3;
     /// Cause: the recorder was not running.
     pub const NOT_RUNNING: u16 = 4;
+    /// Cause: records that were not on the disk were cut when a writer started.
+    pub const CUT: u16 = 5;
     /// Cause: the journal is damaged here.
     pub const DAMAGED: u16 = 6;
     /// Cause: the source reported it.
@@ -187,13 +193,17 @@ pub struct Clock {
     pub ticks: u64,
     /// Wall clock, ns since the Unix epoch.
     pub wall_ns: u64,
-    /// Uncertainty, ns.
+    /// Largest error of the wall clock, ns; that of [`SYNCHRONIZED`](Clock::SYNCHRONIZED).
     pub uncertainty_ns: u32,
-    /// 0 unknown, 1 free, 2 NTP, 3 PTP.
+    /// 0 unknown, 1 free, 2 synchronized by a time service such as NTP, 3 PTP.
     pub state: u32,
 }
 
 impl Clock {
+    /// State: no time service synchronizes the wall clock.
+    pub const FREE: u32 = 1;
+    /// State: a time service states its largest error.
+    pub const SYNCHRONIZED: u32 = 2;
     /// Bytes of the body.
     pub const BYTES: usize = 24;
 

@@ -12,6 +12,7 @@ pub mod bus;
 mod client;
 pub mod composite;
 mod config;
+mod day;
 mod dealer;
 mod folder;
 pub mod guards;
@@ -25,6 +26,7 @@ mod shown;
 pub use config::{
     BankConfig, CONTRADICTED, Config, Dialect, Kind, OrdersConfig, PairConfig, Profile, TlsConfig,
 };
+pub use day::{DayConfig, NumbersAtEnd};
 pub use dealer::{Book, Books, Deal, Desk};
 pub use folder::OpenError;
 pub use house::{Bank, Banks, Totals};

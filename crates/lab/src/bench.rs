@@ -29,7 +29,20 @@ pub struct Statistics {
     pub histogram: Histogram<u64>,
 }
 
-/// Quantiles that are printed, with their names in the output.
+/// Quantiles of a line of JSON, with their names, as feed handlers are compared by: the low ones show the floor, the high ones the host.
+pub const DISTRIBUTION: [(&str, f64); 9] = [
+    ("p1", 0.01),
+    ("p5", 0.05),
+    ("p25", 0.25),
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+];
+
+/// Quantiles of a row, with their names.
 const QUANTILES: [(&str, f64); 5] = [
     ("p50", 0.5),
     ("p90", 0.9),
@@ -67,9 +80,8 @@ impl Statistics {
             "count": self.histogram.len(),
             "min": self.histogram.min(),
             "mean": self.histogram.mean(),
-            "p95": self.histogram.value_at_quantile(0.95),
         });
-        for (name, quantile) in QUANTILES {
+        for (name, quantile) in DISTRIBUTION.into_iter().chain(QUANTILES) {
             line[name] = json!(self.histogram.value_at_quantile(quantile));
         }
         line["max"] = json!(self.histogram.max());
@@ -188,8 +200,14 @@ mod tests {
         for (name, value) in [
             ("count", 1000),
             ("min", 1),
+            ("p1", 10),
+            ("p5", 50),
+            ("p25", 250),
             ("p50", 500),
+            ("p75", 750),
+            ("p95", 950),
             ("p99", 990),
+            ("p99_9", 999),
             ("max", 1000),
         ] {
             assert_eq!(line[name], value, "{name}");

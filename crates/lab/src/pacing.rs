@@ -1,15 +1,15 @@
 //! Pacing: sleeping to a time of an absolute schedule, and a histogram of the delays.
 
 use hdrhistogram::Histogram;
-use std::num::NonZeroU64;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use touchline_transport::clock::{Schedule, wall_ns};
 use touchline_types::ReceiveTime;
 
 /// Clock of a schedule, and a histogram of the delays of due tasks.
 #[derive(Debug)]
 pub struct Pacer {
-    start: Instant,
+    schedule: Schedule,
     /// Wall clock at the start, nanoseconds.
     started_ns: u64,
     late_ns: Histogram<u64>,
@@ -34,16 +34,11 @@ const TURN: Duration = Duration::from_millis(5);
 const LATE_NS_MAX: u64 = 3_600_000_000_000;
 
 impl Pacer {
-    /// Starts a schedule now, on the calling thread, and sets the thread's timer slack to 1 ns: by default the kernel
-    /// adds 50 µs to a sleep.
+    /// Starts a schedule now, on the calling thread.
     pub fn start() -> Self {
-        // If this is refused, sleeps end later, and the histogram shows it.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         Self {
-            start: Instant::now(),
-            started_ns: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_nanos() as u64),
+            schedule: Schedule::start(),
+            started_ns: wall_ns(),
             late_ns: Histogram::new_with_bounds(1, LATE_NS_MAX, 3).expect("bounds of a histogram"),
         }
     }
@@ -58,12 +53,12 @@ impl Pacer {
 
     /// Whether a run of this many seconds is over; one without an end never is.
     pub fn is_over(&self, seconds: Option<u64>) -> bool {
-        seconds.is_some_and(|seconds| self.start.elapsed() >= Duration::from_secs(seconds))
+        seconds.is_some_and(|seconds| self.schedule.elapsed() >= Duration::from_secs(seconds))
     }
 
     /// Time since the start, nanoseconds.
     pub fn elapsed_ns(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
+        self.schedule.elapsed().as_nanos() as u64
     }
 
     /// Time since 1970, nanoseconds. A simulated venue is another host: its clock does not step when that of this host is set.
@@ -73,10 +68,8 @@ impl Pacer {
 
     /// Sleeps until the due time, at most one turn.
     pub fn sleep_until(&self, due_ns: u64) {
-        let rest = Duration::from_nanos(due_ns.saturating_sub(self.elapsed_ns()));
-        if !rest.is_zero() {
-            thread::sleep(rest.min(TURN));
-        }
+        self.schedule
+            .turn(Duration::from_nanos(due_ns), TURN, false);
     }
 
     /// Records the delay of a task.

@@ -81,6 +81,14 @@ impl Connection {
         }
     }
 
+    /// Enters the kernel's path of a send without a byte: [`Stream::touch`].
+    pub fn touch(&mut self) {
+        match self {
+            Connection::Plain(stream) => stream.touch(),
+            Connection::Tls(tls) => tls.touch(),
+        }
+    }
+
     /// Whether TLS is still verifying the other side.
     pub fn is_handshaking(&self) -> bool {
         match self {

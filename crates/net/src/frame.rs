@@ -11,7 +11,10 @@ use crate::pcap::LinkType;
 
 mod build;
 
-pub use build::{PayloadTooLong, UDP_PAYLOAD_BYTES_MAX, udp_ipv4_frame};
+pub use build::{
+    PayloadTooLong, TCP_PAYLOAD_BYTES_MAX, UDP_PAYLOAD_BYTES_MAX, append_tcp_ipv4, append_udp_ipv4,
+    udp_ipv4_frame,
+};
 
 /// A UDP datagram inside a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

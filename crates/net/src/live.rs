@@ -28,6 +28,18 @@ impl LiveSource {
             LiveSource::Frames(frames) => frames.endpoints().collect(),
         }
     }
+
+    /// Packets that were lost so far at each bound address, as the received packets tell it: dropped by the kernel, or longer than the
+    /// configured most. The rings of frames have one number for all addresses, which [`PacketSource::tally`] asks for.
+    pub fn lost(&self) -> impl Iterator<Item = (SocketAddrV4, u64)> + '_ {
+        let (LiveSource::Sockets(sockets) | LiveSource::SocketsInstead(sockets)) = self else {
+            return None.into_iter().flatten();
+        };
+        let lost = |totals: Totals| totals.dropped_kernel + totals.truncated;
+        let endpoints = sockets.endpoints();
+        let each = endpoints.map(move |(address, totals)| (address, lost(totals)));
+        Some(each).into_iter().flatten()
+    }
 }
 
 impl PacketSource for LiveSource {

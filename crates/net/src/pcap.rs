@@ -11,6 +11,7 @@
 //!
 //! Sources: IETF draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng; RFC 1952 (gzip); RFC 8878 (Zstandard).
 
+mod blocks;
 mod byte_order;
 mod classic;
 mod error;
@@ -23,8 +24,9 @@ mod stream;
 mod unpack;
 mod writer;
 
+pub use blocks::{Blocks, Captured, Interface, PAGE_BYTES};
 pub use error::{Error, ErrorKind};
-pub use reader::{Frame, Progress, Reader, is_capture};
+pub use reader::{Frame, Progress, Reader, is_capture, unpacked};
 pub(crate) use record::Record;
 pub use stream::BLOCK_BYTES_MAX;
 pub use writer::Writer;

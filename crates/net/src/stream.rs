@@ -27,6 +27,8 @@ pub struct Stream {
     /// Whether the kernel was asked for receive timestamps.
     is_stamped: bool,
     kernel_ns: Option<u64>,
+    /// Error of the socket that a touch took from it: the kernel reports it once.
+    taken: Option<Error>,
 }
 
 /// Error of a connection.
@@ -66,6 +68,7 @@ impl Stream {
                 until_ns: Some(until_ns),
                 is_stamped: false,
                 kernel_ns: None,
+                taken: None,
             }),
         }
     }
@@ -78,6 +81,9 @@ impl Stream {
         let Some(until_ns) = self.until_ns else {
             return Ok(true);
         };
+        if let Some(failed) = self.taken {
+            return Err(failed);
+        }
         if let Some(failed) = self.socket.take_error().map_err(error)? {
             return Err(error(failed));
         }
@@ -99,6 +105,25 @@ impl Stream {
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         // A connection closed by the peer must not end our process with SIGPIPE.
         at_once(self.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL))
+            .map_err(|error| self.ended(error))
+    }
+
+    /// Enters the kernel's path of a send without a byte, so that its code and the socket are in the processor's caches.
+    pub fn touch(&mut self) {
+        let sent = self.socket.send_with_flags(&[], libc::MSG_NOSIGNAL);
+        if let Err(failed) = at_once(sent) {
+            // The next send or receive reports that the connection has ended, without this reason.
+            self.taken.get_or_insert(failed);
+        }
+    }
+
+    /// The reason of an end: that of a touch, if one took it.
+    #[cold]
+    fn ended(&self, error: Error) -> Error {
+        match error {
+            Error::Closed => self.taken.unwrap_or(error),
+            other => other,
+        }
     }
 
     /// Reads pending bytes into `room` and returns the number; 0 if there are none, or no room.
@@ -120,6 +145,7 @@ impl Stream {
             Ok(0) => Err(Error::Closed),
             read => at_once(read),
         }
+        .map_err(|error| self.ended(error))
     }
 
     /// Asks the kernel for receive timestamps from now on. Without them [`Stream::kernel_ns`] is `None`.
@@ -150,5 +176,44 @@ fn error(error: io::Error) -> Error {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Error::Closed,
         io::ErrorKind::TimedOut => Error::TimedOut,
         _ => Error::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+    use touchline_testing::{PATIENCE, until};
+
+    /// The kernel reports the error of a socket once, to a touch too: the end has that reason all the same. A listener with a full queue
+    /// does not answer.
+    #[test]
+    fn an_error_that_a_touch_met_is_the_reason_of_the_end() {
+        let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        let listener = Listener::bind(any).expect("a free port");
+        listener.socket.listen(0).expect("a short queue");
+        let mut queued = Vec::new();
+        let mut stream = until("a full queue", PATIENCE, || {
+            let mut stream = Stream::connect(listener.address(), 100).expect("it begins");
+            std::thread::sleep(Duration::from_millis(20));
+            match stream.is_connected(0).expect("nobody refuses") {
+                true => {
+                    queued.push(stream);
+                    None
+                }
+                false => Some(stream),
+            }
+        });
+        let soon = Some(Duration::from_millis(10));
+        stream.socket.set_tcp_user_timeout(soon).expect("an option");
+        until("an end", PATIENCE, || {
+            stream.touch();
+            stream.taken
+        });
+        assert_eq!(stream.is_connected(0), Err(Error::TimedOut));
+        assert_eq!(stream.receive(&mut [0; 16]), Err(Error::TimedOut));
+        assert_eq!(stream.send(b"late"), Err(Error::TimedOut));
+        assert_eq!(stream.receive(&mut [0; 16]), Err(Error::TimedOut));
     }
 }

@@ -73,6 +73,10 @@ impl Tls {
         &self.stream
     }
 
+    pub(crate) fn touch(&mut self) {
+        self.stream.touch();
+    }
+
     /// Whether the handshake is still in progress.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.session.is_handshaking()

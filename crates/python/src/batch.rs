@@ -1,11 +1,14 @@
 //! Result of one `Bus.read()`: rows of each kind, up to a connection event.
 
+use crate::derived::{Derived, DerivedRows};
 use crate::errors::{check_room, said};
 use crate::event::Event;
 use crate::number::{Form, Time};
 use crate::pickle::{self, Pickled, damaged};
 use crate::rows::packet::{last_place, mark_last};
-use crate::rows::{Array, LevelRow, OrderRow, StateRow, StatisticRow, StatusRow, TopRow, TradeRow};
+use crate::rows::{
+    Array, LevelRow, MbpRow, OrderRow, StateRow, StatisticRow, StatusRow, TbboRow, TopRow, TradeRow,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -24,6 +27,8 @@ pub struct Batch {
     status: Array,
     states: Array,
     order_states: Array,
+    mbp10: Array,
+    tbbo: Array,
     /// The event of the connection that ended the batch, if any.
     #[pyo3(get)]
     connection: Option<Py<Event>>,
@@ -54,7 +59,7 @@ impl Batch {
     pub fn of_pickled(py: Python<'_>, pickled: Pickled<'_>) -> PyResult<Batch> {
         let (_, is_raw, wanted, events, rows, connection) = pickled;
         let form = if is_raw { Form::Raw } else { Form::Float };
-        let rows: [Bound<'_, PyBytes>; 8] = rows.try_into().map_err(|_| damaged())?;
+        let rows: [Bound<'_, PyBytes>; 10] = rows.try_into().map_err(|_| damaged())?;
         let [
             tops,
             trades,
@@ -64,6 +69,8 @@ impl Batch {
             status,
             states,
             order_states,
+            mbp10,
+            tbbo,
         ] = &rows;
         let connection = connection.map(|numbers| pickle::connection(numbers).ok_or_else(damaged));
         let connection = connection
@@ -78,6 +85,8 @@ impl Batch {
             status: Array::of_bytes::<StatusRow>(form, status.as_bytes())?,
             states: Array::of_bytes::<StateRow>(form, states.as_bytes())?,
             order_states: Array::of_bytes::<StateRow>(form, order_states.as_bytes())?,
+            mbp10: Array::of_bytes::<MbpRow>(form, mbp10.as_bytes())?,
+            tbbo: Array::of_bytes::<TbboRow>(form, tbbo.as_bytes())?,
             connection: connection.transpose()?,
             events,
             wanted: Events::from_bits(wanted).ok_or_else(damaged)?,
@@ -140,6 +149,18 @@ impl Batch {
         self.order_states.get(py)
     }
 
+    /// Ten levels a side after each event, if the table was asked for.
+    #[getter]
+    fn _mbp10<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.mbp10.get(py)
+    }
+
+    /// Trades with the quote before them, likewise.
+    #[getter]
+    fn _tbbo<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.tbbo.get(py)
+    }
+
     /// Pickles as the bytes of its rows.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Pickled<'py>,))> {
         let arrays = [
@@ -151,6 +172,8 @@ impl Batch {
             &self.status,
             &self.states,
             &self.order_states,
+            &self.mbp10,
+            &self.tbbo,
         ];
         let bytes = arrays.iter().map(|array| array.bytes().len()).sum();
         check_room(bytes, "the pickle of a batch")?;
@@ -223,6 +246,9 @@ pub struct Filling {
     order_states: Vec<StateRow>,
     defined: bool,
     connection: Option<Connection>,
+    /// Tables that follow from events and books, if a program asks for them.
+    derived: Option<Derived>,
+    derived_rows: DerivedRows,
 }
 
 impl Filling {
@@ -241,7 +267,21 @@ impl Filling {
             order_states: Vec::new(),
             defined: false,
             connection: None,
+            derived: None,
+            derived_rows: DerivedRows::default(),
         }
+    }
+
+    /// The rows; the next ones are of the same tables.
+    pub fn take(&mut self) -> Filling {
+        let mut next = Filling::new(self.form);
+        next.derived = self.derived.take();
+        std::mem::replace(self, next)
+    }
+
+    /// Adds a table of rows that follow from events and books.
+    pub fn derive(&mut self, table: impl FnOnce(&mut Derived)) {
+        table(self.derived.get_or_insert_default());
     }
 
     /// Whether nothing may be added: an event of the connection ends a batch.
@@ -290,6 +330,9 @@ impl Filling {
     #[inline]
     pub fn add(&mut self, bus: &Bus, event: &Happened) -> Result<(), TryReserveError> {
         let form = self.form;
+        if self.derived.is_some() {
+            self.derived_rows.reserve()?;
+        }
         match event {
             Happened::Top(top) => push(&mut self.tops, TopRow::new(form, top))?,
             Happened::Trade(trade) => push(&mut self.trades, TradeRow::new(form, trade))?,
@@ -331,6 +374,9 @@ impl Filling {
             }
             Happened::Connection(what) => self.connection = Some(*what),
             _ => {}
+        }
+        if let Some(derived) = &mut self.derived {
+            derived.add(form, bus, event, &mut self.derived_rows);
         }
         self.events += 1;
         Ok(())
@@ -377,6 +423,8 @@ impl Filling {
             status: Array::new(form, self.status),
             states: Array::new(form, self.states),
             order_states: Array::new(form, self.order_states),
+            mbp10: Array::new(form, self.derived_rows.mbp10),
+            tbbo: Array::new(form, self.derived_rows.tbbo),
             connection: connection.map(|event| Py::new(py, event)).transpose()?,
             events: self.events,
             wanted,

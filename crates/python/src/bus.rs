@@ -3,21 +3,24 @@
 //! Events that were read stay in the state until Python has them: a signal handler that raises an exception within a
 //! call loses none.
 
-use crate::batch::{Batch, Filling, push};
+use crate::arguments::{idle_of, kinds_of, seconds, until, words};
+use crate::batch::{Batch, Filling};
 use crate::book::{Book, list_of};
-use crate::errors::{check_room, exception, held_back, no_memory, said};
+use crate::errors::{check_room, exception, held_back, no_memory};
 use crate::event::Event;
 use crate::held::{Call, Held};
 use crate::number::Form;
 use crate::numpy::import_numpy;
+use crate::tables::want;
+use crate::tape::{place, with_tape};
 use crate::view::{Named, View, Which};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use std::collections::TryReserveError;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use touchline_client::{Bus as Joined, Event as Happened, Events, Idle, Next, Options};
+use touchline_client::{Bus as Joined, Error, Event as Happened, Events, Next};
 
 /// Longest wait of a call that gives way to others.
 const GIVES_WAY: Duration = Duration::from_millis(1);
@@ -25,8 +28,6 @@ const GIVES_WAY: Duration = Duration::from_millis(1);
 pub const SLICE: Duration = Duration::from_millis(40);
 /// Pause between two attempts to join a bus that is not there.
 const JOIN_POLL: Duration = Duration::from_millis(20);
-/// The longest time that a caller can wait.
-const FOREVER: Duration = Duration::from_secs(1 << 32);
 /// Events that are read without a look at signals: some milliseconds.
 const PART: usize = 1 << 16;
 /// Events between two looks at signals while they come without end.
@@ -37,6 +38,8 @@ const EVENTS_MAX: u32 = 4_096;
 pub struct Bus {
     events: Events,
     held: Held<State>,
+    /// The next `read` raises why the tape is not read on.
+    is_failing: AtomicBool,
 }
 
 /// State that only one thread has at a time.
@@ -51,16 +54,26 @@ struct State {
     unseen: u32,
 }
 
-/// Names of the buses of this host.
+/// Names of the buses of this host, or of a tape.
 #[pyfunction]
-#[pyo3(signature = (directory = None))]
-pub fn buses(py: Python<'_>, directory: Option<PathBuf>) -> PyResult<Vec<String>> {
-    let options = match directory {
-        Some(directory) => Joined::options().directory(directory),
-        None => Joined::options(),
-    };
+#[pyo3(signature = (directory = None, *, journal = None))]
+pub fn buses(
+    py: Python<'_>,
+    directory: Option<PathBuf>,
+    journal: Option<PathBuf>,
+) -> PyResult<Vec<String>> {
     check_room(0, "the names of buses")?;
-    options.list().map_err(|error| exception(py, &error))
+    let buses = match (directory, journal) {
+        (Some(_), Some(_)) => {
+            return Err(PyValueError::new_err(
+                "directory and journal: give one of them, the buses of a host or those of a tape",
+            ));
+        }
+        (_, Some(journal)) => py.detach(|| Joined::list_journal(journal)),
+        (Some(directory), None) => Joined::options().directory(directory).list(),
+        (None, None) => Joined::list(),
+    };
+    buses.map_err(|error| exception(py, &error))
 }
 
 #[pymethods]
@@ -69,7 +82,8 @@ impl Bus {
     #[new]
     #[pyo3(signature = (
         bus, *, directory = None, wait = 0.0, events = None, symbols = None, keep_books = true, live_only = false,
-        name = None, lossless = false, idle = "backoff", instruments_max = None, raw = false,
+        name = None, lossless = false, idle = "backoff", instruments_max = None, raw = false, tape = None, tape_wait = 1.0,
+        start = None, start_sequence = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
@@ -86,6 +100,10 @@ impl Bus {
         idle: &str,
         instruments_max: Option<usize>,
         raw: bool,
+        tape: Option<PathBuf>,
+        tape_wait: f64,
+        start: Option<u64>,
+        start_sequence: Option<u64>,
     ) -> PyResult<Bus> {
         let events = kinds_of(py, events)?;
         let mut options = Joined::options()
@@ -93,7 +111,8 @@ impl Bus {
             .symbols(words("symbols", symbols)?.unwrap_or_default())
             .keep_books(keep_books)
             .live_only(live_only)
-            .idle(Idle::named(idle).map_err(|error| exception(py, &error))?);
+            .idle(idle_of(py, idle)?)
+            .wait(seconds(wait)?);
         if let Some(directory) = directory {
             options = options.directory(directory);
         }
@@ -106,26 +125,15 @@ impl Bus {
         if let Some(instruments) = instruments_max {
             options = options.instruments_max(instruments);
         }
-        let joined = join(py, &options.wait(seconds(wait)?), &bus)?;
-        let form = if raw { Form::Raw } else { Form::Float };
-        let mut state = State {
-            bus: joined,
-            view: View::new(form),
-            next: None,
-            rows: Filling::new(form),
-            unseen: 0,
-        };
-        let stopper = state.bus.stopper();
-        state.take_symbols(py)?;
-        Ok(Bus {
-            events,
-            held: Held::new(bus, state, stopper),
-        })
+        let place = place("start", start, start_sequence)?;
+        options = with_tape(options, tape, seconds(tape_wait)?, place);
+        let joined = in_slices(py, |waited| options.try_join(&bus, waited))?;
+        Bus::over(py, joined, events, raw)
     }
 
     /// Name of the bus.
     #[getter]
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.held.name()
     }
 
@@ -143,10 +151,10 @@ impl Bus {
         self.held.stop();
     }
 
-    /// Whether the bus was stopped or closed.
+    /// Whether the bus was stopped or closed, or its tape has ended.
     #[getter]
     fn stopped(&self) -> bool {
-        self.held.is_stopped()
+        self.held.is_stopped() && !self.is_failing.load(Ordering::SeqCst)
     }
 
     /// The next event, if there is one; never waits.
@@ -154,6 +162,9 @@ impl Bus {
         self.held.with(py, |state, _| {
             state.check_single(py)?;
             let event = state.next.take().or_else(|| state.bus.poll());
+            if event.is_none() {
+                state.check_process(py)?;
+            }
             Ok(event.map(|event| state.event(py, event)))
         })
     }
@@ -184,6 +195,7 @@ impl Bus {
             return Filling::new(Form::Float).batch(py, self.events);
         }
         self.held.with(py, |state, call| {
+            self.is_failing.store(false, Ordering::SeqCst);
             state.check_process(py)?;
             state.fill(py, call, until, limit)?;
             // Before the rows are taken: without memory they stay to be read.
@@ -191,8 +203,10 @@ impl Bus {
             if state.rows.has_defined() {
                 state.take_symbols(py)?;
             }
-            let rows = Filling::new(state.view.form);
-            let rows = std::mem::replace(&mut state.rows, rows);
+            let rows = state.rows.take();
+            // A loop that ends with `stopped` reads once more.
+            let is_failing = state.check_process(py).is_err();
+            self.is_failing.store(is_failing, Ordering::SeqCst);
             rows.batch(py, self.events)
         })
     }
@@ -215,7 +229,11 @@ impl Bus {
                     }
                 }
             });
-            Ok(state.next.is_some() || state.rows.events() > 0)
+            if state.next.is_none() && state.rows.events() == 0 {
+                state.check_process(py)?;
+                return Ok(false);
+            }
+            Ok(true)
         })
     }
 
@@ -226,7 +244,7 @@ impl Bus {
         self.held.with(py, |state, call| {
             // Events read by an interrupted call are older than those read here.
             state.next = None;
-            state.rows = Filling::new(state.view.form);
+            drop(state.rows.take());
             let result = loop {
                 let left = until.saturating_duration_since(Instant::now());
                 let bus = &mut state.bus;
@@ -239,6 +257,28 @@ impl Bus {
             state.take_symbols(py)?;
             result.map_err(|error| exception(py, &error))
         })
+    }
+
+    /// Prepares the rows of a table of `to_arrow` and others; before the first read.
+    #[pyo3(signature = (table, *, direct = false, implied = false))]
+    fn _want(&self, py: Python<'_>, table: &str, direct: bool, implied: bool) -> PyResult<()> {
+        let of = list_of(direct, implied)?;
+        self.held
+            .with(py, |state, _| want(&mut state.rows, self.events, table, of))
+    }
+
+    /// A batch without an event.
+    fn _empty(&self, py: Python<'_>) -> PyResult<Batch> {
+        self.held.with(py, |state, _| {
+            Filling::new(state.view.form).batch(py, self.events)
+        })
+    }
+
+    /// Security ids of all instruments, by index.
+    #[getter]
+    fn security_ids(&self, py: Python<'_>) -> PyResult<Vec<i64>> {
+        self.held
+            .with(py, |state, _| state.view.security_ids(&state.bus))
     }
 
     /// The best bid and ask of an instrument, as an event.
@@ -321,11 +361,20 @@ impl Bus {
                 ("unknown", stats.unknown),
                 ("undefined", stats.undefined),
                 ("inconsistent", stats.inconsistent),
+                ("tape_messages", stats.tape_messages),
+                ("tape_fall_backs", stats.tape_fall_backs),
+                ("tape_losses", stats.tape_losses),
             ] {
                 counts.set_item(name, count)?;
             }
             Ok(counts)
         })
+    }
+
+    /// Whether the next message comes from the tape: this reader is behind the bus.
+    #[getter]
+    fn on_tape(&self, py: Python<'_>) -> PyResult<bool> {
+        self.held.with(py, |state, _| Ok(state.bus.is_on_tape()))
     }
 
     /// Lag of this reader: messages and bytes.
@@ -367,8 +416,29 @@ impl Bus {
     }
 }
 
+impl Bus {
+    /// A bus that was joined, or that of a tape.
+    pub fn over(py: Python<'_>, joined: Joined, events: Events, raw: bool) -> PyResult<Bus> {
+        let form = if raw { Form::Raw } else { Form::Float };
+        let (name, stopper) = (joined.name().to_owned(), joined.stopper());
+        let mut state = State {
+            bus: joined,
+            view: View::new(form),
+            next: None,
+            rows: Filling::new(form),
+            unseen: 0,
+        };
+        state.take_symbols(py)?;
+        Ok(Bus {
+            events,
+            held: Held::new(name, state, stopper),
+            is_failing: AtomicBool::new(false),
+        })
+    }
+}
+
 impl State {
-    /// Whether this process may read.
+    /// Whether this process may read, and a tape was read to its end if its loop has ended.
     fn check_process(&self, py: Python<'_>) -> PyResult<()> {
         let checked = self.bus.check_process();
         checked.map_err(|error| exception(py, &error))
@@ -396,8 +466,11 @@ impl State {
         self.unseen = 0;
         loop {
             py.check_signals()?;
-            if self.next.is_some() || call.is_stopped() {
+            if self.next.is_some() {
                 return Ok(());
+            }
+            if call.is_stopped() {
+                return self.check_process(py);
             }
             let left = until.saturating_duration_since(Instant::now());
             let bus = &mut self.bus;
@@ -455,12 +528,15 @@ impl State {
     }
 }
 
-/// Joins in slices, so that Ctrl-C ends the wait for a bus.
-fn join(py: Python<'_>, options: &Options, bus: &str) -> PyResult<Joined> {
+/// Tries in slices, so that Ctrl-C ends the wait for a bus.
+pub fn in_slices(
+    py: Python<'_>,
+    attempt: impl Fn(Duration) -> Result<Option<Joined>, Error> + Sync,
+) -> PyResult<Joined> {
     let start = Instant::now();
     loop {
         let joined = py.detach(|| {
-            let joined = options.try_join(bus, start.elapsed());
+            let joined = attempt(start.elapsed());
             if matches!(joined, Ok(None)) {
                 std::thread::sleep(JOIN_POLL);
             }
@@ -471,58 +547,4 @@ fn join(py: Python<'_>, options: &Options, bus: &str) -> PyResult<Joined> {
             return Ok(bus);
         }
     }
-}
-
-/// A list of words; one text would be a list of letters.
-pub fn words(option: &str, given: Option<Bound<'_, PyAny>>) -> PyResult<Option<Vec<String>>> {
-    let Some(given) = given else { return Ok(None) };
-    if let Ok(text) = given.cast::<PyString>() {
-        return Err(PyValueError::new_err(said(format_args!(
-            "{option} is a list, and one text is given: write {option}=[\"{text}\"]"
-        ))));
-    }
-    let mut words = Vec::new();
-    for word in given.try_iter()? {
-        let word = word?;
-        let text = word.cast::<PyString>()?.to_str()?;
-        let copied = copy(text).and_then(|text| push(&mut words, text));
-        copied.map_err(|_| no_memory(option))?;
-    }
-    Ok(Some(words))
-}
-
-/// A copy of a text of a program, which may be of any length.
-fn copy(text: &str) -> Result<String, TryReserveError> {
-    let mut copy = String::new();
-    copy.try_reserve_exact(text.len())?;
-    copy.push_str(text);
-    Ok(copy)
-}
-
-/// Kinds of events by their words; by default tops and trades.
-pub fn kinds_of(py: Python<'_>, kinds: Option<Bound<'_, PyAny>>) -> PyResult<Events> {
-    let Some(kinds) = words("events", kinds)? else {
-        return Ok(Events::TOPS | Events::TRADES);
-    };
-    let found: Result<Vec<Events>, _> = kinds.iter().map(|kind| Events::named(kind)).collect();
-    let found = found.map_err(|error| exception(py, &error))?;
-    let all = found.into_iter().reduce(|one, other| one | other);
-    all.ok_or_else(|| PyValueError::new_err("events is empty: leave it out for tops and trades"))
-}
-
-fn seconds(seconds: f64) -> PyResult<Duration> {
-    if seconds.is_nan() || seconds < 0.0 {
-        return Err(PyValueError::new_err(format!(
-            "{seconds} s: give a time of 0 or more seconds"
-        )));
-    }
-    Ok(Duration::try_from_secs_f64(seconds)
-        .unwrap_or(FOREVER)
-        .min(FOREVER))
-}
-
-/// The end of a wait of that many seconds; `None`: without end.
-pub fn until(timeout: Option<f64>) -> PyResult<Instant> {
-    let time = timeout.map_or(Ok(FOREVER), seconds)?;
-    Ok(Instant::now() + time)
 }

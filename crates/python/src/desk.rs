@@ -1,6 +1,7 @@
 //! A trading engine as Python holds it: its state and events as dictionaries, and the desk's commands.
 
-use crate::bus::{SLICE, until};
+use crate::arguments::until;
+use crate::bus::SLICE;
 use crate::desk_rows::{alarm, event, fill, order, parent, position};
 use crate::errors::{check_room, desk_exception, failure};
 use crate::held::{Call, Held};

@@ -6,10 +6,12 @@ use crate::errors::{failure, said};
 use crate::event::Event;
 use crate::held::Held;
 use crate::number::Form;
+use crate::tables::want;
 use crate::view::{Named, View, Which};
 use pyo3::exceptions::{PyMemoryError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use std::ffi::CString;
 use std::path::PathBuf;
 use touchline_client::{Bus, Event as Happened, Events, Stopper};
 use touchline_gateway::venues::VENUES;
@@ -29,9 +31,9 @@ const ORDER_BYTES: usize = 320;
 const PACKETS: u32 = 4_096;
 
 /// A capture that is read from its beginning.
-#[pyclass(frozen, module = "touchline")]
+#[pyclass(subclass, frozen, module = "touchline._native")]
 pub struct Replay {
-    held: Held<State>,
+    held: Held<Box<State>>,
 }
 
 /// State that only one thread has at a time.
@@ -99,76 +101,6 @@ impl Subscribe for Collector {
     }
 }
 
-/// Opens captures of a channel.
-#[pyfunction]
-#[pyo3(signature = (
-    config, captures, *, channel = None, definitions = None, join = None, events = None, symbols = None, raw = false,
-))]
-#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
-pub fn replay(
-    py: Python<'_>,
-    config: PathBuf,
-    captures: Vec<PathBuf>,
-    channel: Option<u32>,
-    definitions: Option<Vec<PathBuf>>,
-    join: Option<&str>,
-    events: Option<Bound<'_, PyAny>>,
-    symbols: Option<Bound<'_, PyAny>>,
-    raw: bool,
-) -> PyResult<Replay> {
-    let checked = check_config(&config, channel).and_then(|()| check_captures(&captures));
-    checked.map_err(|why| failure(py, why))?;
-    if let Some(definitions) = &definitions {
-        check_captures(definitions).map_err(|why| failure(py, why))?;
-    }
-    let mut config: CmeConfig = match channel {
-        Some(channel) => CmeConfig::of_cme_channel(&config, channel),
-        None => VENUES
-            .read_as(&config)
-            .map_err(|error| failure(py, error))?,
-    };
-    if let Some(join) = join {
-        config.venue.join = join_of(join)?;
-    }
-    if let Some(symbols) = crate::bus::words("symbols", symbols)? {
-        config.venue.symbols =
-            touchline_instruments::Symbols::new(symbols).map_err(PyValueError::new_err)?;
-    }
-    let events = crate::bus::kinds_of(py, events)?;
-    check_memory(&config)?;
-    let (name, join) = (config.bus.clone(), config.venue.join);
-    // Books are always kept: they are the purpose of a replay.
-    let options = Bus::options().events(events);
-    let form = if raw { Form::Raw } else { Form::Float };
-    let collector = Collector {
-        bus: Bus::local(
-            &options,
-            &name,
-            config.limits.instruments_max,
-            config.limits.orders_max,
-        ),
-        rows: Filling::new(form),
-        is_incomplete: false,
-        states: States::default(),
-    };
-    let capture = Capture::open(config, captures, Local::new(collector));
-    let capture = capture.and_then(|capture| match definitions {
-        Some(definitions) => capture.with_definitions(definitions),
-        None => Ok(capture),
-    });
-    let capture = capture.map_err(|error| failure(py, error))?;
-    let state = State {
-        capture,
-        view: View::new(form),
-        events,
-        join,
-        has_ended: false,
-    };
-    Ok(Replay {
-        held: Held::new(name, state, Stopper::new()),
-    })
-}
-
 /// Looks for the memory of a replay before any of it is allocated.
 fn check_memory(config: &CmeConfig) -> PyResult<()> {
     let limits = &config.limits;
@@ -194,12 +126,121 @@ fn join_of(word: &str) -> PyResult<Join> {
     }
 }
 
+/// Opens the captures. The state is boxed and made in a function of its own: without memory for a deeper stack, `new` still raises.
+#[inline(never)]
+fn opened(
+    config: CmeConfig,
+    captures: Vec<PathBuf>,
+    definitions: Option<Vec<PathBuf>>,
+    events: Events,
+    form: Form,
+) -> Result<Box<State>, CaptureError> {
+    let join = config.venue.join;
+    // Books are always kept: they are the purpose of a replay.
+    let collector = Collector {
+        bus: Bus::local(
+            &Bus::options().events(events),
+            &config.bus,
+            config.limits.instruments_max,
+            config.limits.orders_max,
+        ),
+        rows: Filling::new(form),
+        is_incomplete: false,
+        states: States::default(),
+    };
+    let mut capture = Capture::open(config, captures, Local::new(collector))?;
+    if let Some(definitions) = definitions {
+        capture = capture.with_definitions(definitions)?;
+    }
+    Ok(Box::new(State {
+        capture,
+        view: View::new(form),
+        events,
+        join,
+        has_ended: false,
+    }))
+}
+
 #[pymethods]
 impl Replay {
+    /// Opens captures of a channel.
+    #[new]
+    #[pyo3(signature = (
+        config, captures, *, channel = None, definitions = None, join = None, events = None, symbols = None, raw = false,
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        config: PathBuf,
+        captures: Vec<PathBuf>,
+        channel: Option<u32>,
+        definitions: Option<Vec<PathBuf>>,
+        join: Option<&str>,
+        events: Option<Bound<'_, PyAny>>,
+        symbols: Option<Bound<'_, PyAny>>,
+        raw: bool,
+    ) -> PyResult<Replay> {
+        let checked = check_config(&config, channel).and_then(|()| check_captures(&captures));
+        checked.map_err(|why| failure(py, why))?;
+        let mut config: CmeConfig = match channel {
+            Some(channel) => CmeConfig::of_cme_channel(&config, channel),
+            None => VENUES
+                .read_as(&config)
+                .map_err(|error| failure(py, error))?,
+        };
+        if let Some(join) = join {
+            config.venue.join = join_of(join)?;
+        }
+        if let Some(symbols) = crate::arguments::words("symbols", symbols)? {
+            config.venue.symbols =
+                touchline_instruments::Symbols::new(symbols).map_err(PyValueError::new_err)?;
+        }
+        let events = crate::arguments::kinds_of(py, events)?;
+        check_memory(&config)?;
+        let name = config.bus.clone();
+        let form = if raw { Form::Raw } else { Form::Float };
+        let state = opened(config, captures, definitions, events, form);
+        let state = state.map_err(|error| failure(py, error))?;
+        Ok(Replay {
+            held: Held::new(name, state, Stopper::new()),
+        })
+    }
+
     /// The next events, at least `limit` of them before the end; what one packet changes is never divided.
     #[pyo3(signature = (limit = LIMIT))]
     fn read(&self, py: Python<'_>, limit: usize) -> PyResult<Batch> {
         self.held.with(py, |state, _| state.read(py, limit))
+    }
+
+    /// Prepares the rows of a table of `to_arrow` and others; before the first read.
+    #[pyo3(signature = (table, *, direct = false, implied = false))]
+    fn _want(&self, py: Python<'_>, table: &str, direct: bool, implied: bool) -> PyResult<()> {
+        let of = list_of(direct, implied)?;
+        self.held.with(py, |state, _| {
+            if state.has_ended {
+                return Err(PyValueError::new_err(
+                    "the replay was read to its end: open another one for this table",
+                ));
+            }
+            let events = state.events;
+            want(&mut state.collector().rows, events, table, of)
+        })
+    }
+
+    /// A batch without an event.
+    fn _empty(&self, py: Python<'_>) -> PyResult<Batch> {
+        self.held.with(py, |state, _| {
+            Filling::new(state.view.form).batch(py, state.events)
+        })
+    }
+
+    /// Security ids of all instruments, by index.
+    #[getter]
+    fn security_ids(&self, py: Python<'_>) -> PyResult<Vec<i64>> {
+        self.held.with(py, |state, _| {
+            let (bus, view) = state.parts();
+            view.security_ids(bus)
+        })
     }
 
     /// Symbols of all instruments, by index.
@@ -332,13 +373,17 @@ impl State {
         }
         let State { capture, view, .. } = self;
         view.take_symbols(py, &capture.publisher_mut().subscriber.bus)?;
-        let rows = Filling::new(self.view.form);
-        let rows = std::mem::replace(&mut self.collector().rows, rows);
+        let rows = self.collector().rows.take();
         rows.batch(py, self.events)
     }
 
-    /// Warns once, at the end, if no book of the capture was live: a live reader would not act on its rows.
+    /// Warns once, at the end, if the capture defines instruments otherwise than the files of definitions, and if no book of the capture
+    /// was live: a live reader would not act on its rows.
     fn warn(&mut self, py: Python<'_>) -> PyResult<()> {
+        if let Some(sentence) = self.capture.take_conflicts() {
+            let sentence = CString::new(sentence).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 1)?;
+        }
         let states = std::mem::take(&mut self.collector().states);
         if !states.is_any || states.is_any_live {
             return Ok(());

@@ -17,7 +17,7 @@ use touchline_client::{
 use zerocopy::{Immutable, IntoBytes};
 
 /// Number of orders that the venue does not state.
-const NO_ORDERS: u32 = u32::MAX;
+pub(crate) const NO_ORDERS: u32 = u32::MAX;
 /// Book of a best price that is absent.
 const NO_BOOK: u8 = u8::MAX;
 /// Index for a status of a whole group.
@@ -184,6 +184,9 @@ macro_rules! row {
         }
     };
 }
+
+mod derived;
+pub use derived::{LEVELS, MbpRow, SideLevels, TbboRow};
 
 row! {
     /// Best bid and ask.

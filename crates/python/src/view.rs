@@ -78,6 +78,20 @@ impl View {
         Ok(symbols.map(|symbol| symbol.clone_ref(py)).collect())
     }
 
+    /// Security ids by index.
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    pub fn security_ids(&self, bus: &Bus) -> PyResult<Vec<i64>> {
+        let count = bus.instruments().count();
+        check_room(count * SYMBOL_BYTES, "a list of security ids")?;
+        let ids = bus.instruments().map(|instrument| {
+            let definition = bus.definition(instrument);
+            definition.map_or(0, |definition| definition.security_id)
+        });
+        Ok(ids.collect())
+    }
+
     /// An event, with its symbol.
     pub fn event(&mut self, py: Python<'_>, bus: &Bus, event: Happened) -> Event {
         if let Happened::Defined(defined) = event {

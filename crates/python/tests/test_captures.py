@@ -83,6 +83,23 @@ def test_definitions_come_from_another_capture(tmp_path):
         assert defined.book(symbol).bids.tolist() == whole.book(symbol).bids.tolist()
 
 
+def test_definitions_come_from_a_file(tmp_path):
+    whole = touchline.replay(CONFIG, CAPTURE)
+    list(whole)
+    bare = part(tmp_path / "bare.pcap", ["N"])
+    ids = whole.definitions()["security_id"]
+    table = tmp_path / "definitions.jsonl"
+    table.write_text("".join(f'{{"security_id":{id},"symbol":"S{id}"}}\n' for id in ids))
+    named = touchline.replay(CONFIG, bare, definitions=table)
+    assert sum(map(len, named)) > 1_000
+    assert named.symbols == [f"S{id}" for id in ids]
+    with pytest.warns(UserWarning, match=r"the capture defines 8 instruments otherwise.*\(symbol\)"):
+        assert sum(map(len, touchline.replay(CONFIG, CAPTURE, definitions=[table]))) > 1_000
+    table.write_text('{"security_id":1,"symbol":"A","tick":"x"}\n')
+    with pytest.raises(touchline.Error, match='definitions.jsonl:1: tick is "x": give a decimal'):
+        touchline.replay(CONFIG, bare, definitions=table)
+
+
 def test_rows_that_are_never_live_are_warned_of(tmp_path):
     bare = part(tmp_path / "bare.pcap", ["S", "SMBO"], begin=0.5)
     with pytest.warns(UserWarning, match='no row of this replay is live.*join="natural"'):

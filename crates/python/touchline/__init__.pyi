@@ -1,11 +1,16 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 
 from .errors import BusNotFound as BusNotFound
 from .errors import EngineNotFound as EngineNotFound
@@ -22,7 +27,9 @@ from .names import AggressorName, BookName, ConnectionName, EventName, IdleName,
 __version__: str
 
 Array = npt.NDArray[np.void]
-def buses(directory: str | PathLike[str] | None = None) -> list[str]: ...
+def buses(
+    directory: str | PathLike[str] | None = None, *, journal: str | PathLike[str] | None = None
+) -> list[str]: ...
 
 def replay(
     config: str | PathLike[str],
@@ -52,13 +59,21 @@ class Bus:
         idle: IdleName = "backoff",
         instruments_max: int | None = None,
         raw: bool = False,
+        tape: str | PathLike[str] | None = None,
+        tape_wait: float = 1.0,
+        start: int | datetime | np.datetime64 | None = None,
+        start_sequence: int | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
     def symbols(self) -> list[str]: ...
     @property
+    def security_ids(self) -> list[int]: ...
+    @property
     def stats(self) -> dict[str, int]: ...
+    @property
+    def on_tape(self) -> bool: ...
     @property
     def lag(self) -> tuple[int, int]: ...
     @property
@@ -92,6 +107,90 @@ class Bus:
     ) -> None: ...
     def __iter__(self) -> Bus: ...
     def __next__(self) -> Event: ...
+
+TableName = Literal[
+    "tops",
+    "trades",
+    "levels",
+    "orders",
+    "statistics",
+    "status",
+    "states",
+    "order_states",
+    "mbp10",
+    "tbbo",
+]
+
+class _Frames:
+    def to_reader(
+        self,
+        table: TableName = "tops",
+        *,
+        direct: bool = False,
+        implied: bool = False,
+        every: float | None = None,
+        times: Any = None,
+    ) -> pa.RecordBatchReader: ...
+    def to_arrow(
+        self,
+        table: TableName = "tops",
+        *,
+        direct: bool = False,
+        implied: bool = False,
+        every: float | None = None,
+        times: Any = None,
+    ) -> pa.Table: ...
+    def to_pandas(
+        self,
+        table: TableName = "tops",
+        *,
+        direct: bool = False,
+        implied: bool = False,
+        every: float | None = None,
+        times: Any = None,
+    ) -> pd.DataFrame: ...
+    def to_polars(
+        self,
+        table: TableName = "tops",
+        *,
+        direct: bool = False,
+        implied: bool = False,
+        every: float | None = None,
+        times: Any = None,
+    ) -> pl.DataFrame: ...
+    def to_parquet(
+        self,
+        path: str | PathLike[str],
+        table: TableName = "tops",
+        *,
+        direct: bool = False,
+        implied: bool = False,
+        every: float | None = None,
+        times: Any = None,
+    ) -> int: ...
+
+class Journal(Bus, _Frames):
+    def __init__(
+        self,
+        journal: str | PathLike[str],
+        bus: str | None = None,
+        *,
+        start: int | datetime | np.datetime64 | None = None,
+        end: int | datetime | np.datetime64 | None = None,
+        start_sequence: int | None = None,
+        end_sequence: int | None = None,
+        wait: float = 0.0,
+        events: Sequence[JoinName] | None = None,
+        symbols: Sequence[str] | None = None,
+        keep_books: bool = True,
+        idle: IdleName = "backoff",
+        instruments_max: int | None = None,
+        definitions: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+        raw: bool = False,
+        tape_wait: float = 1.0,
+    ) -> None: ...
+    @property
+    def path(self) -> Path: ...
 
 Row = dict[str, Any]
 
@@ -150,10 +249,11 @@ class Desk:
     def __iter__(self) -> Desk: ...
     def __next__(self) -> Row: ...
 
-@final
-class Replay:
+class Replay(_Frames):
     @property
     def symbols(self) -> list[str]: ...
+    @property
+    def security_ids(self) -> list[int]: ...
     @property
     def truncations(self) -> list[str]: ...
     def read(self, limit: int = 65_536) -> Batch: ...

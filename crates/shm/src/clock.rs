@@ -2,12 +2,14 @@
 //! sleeps, and the fine clock for short differences.
 
 mod fine;
+mod schedule;
 mod wall;
 
 pub use fine::{Clock, ticks};
 use rustix::time::{ClockId, clock_gettime};
+pub use schedule::Schedule;
 use std::sync::OnceLock;
-pub use wall::{STEP_NS, WallWatch, wall_ns, wall_offset_ns};
+pub use wall::{STEP_NS, WallWatch, wall_error_ns_max, wall_ns, wall_offset_ns};
 
 /// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Comparable between all processes of one host: the offset of
 /// a time namespace is subtracted.

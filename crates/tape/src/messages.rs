@@ -3,7 +3,7 @@
 use touchline_journal::format::u32_at;
 
 /// Bytes of the length of a message.
-const LENGTH_BYTES: usize = 4;
+pub(crate) const LENGTH_BYTES: usize = 4;
 
 /// A body that is filled.
 #[derive(Debug, Default)]

@@ -21,7 +21,7 @@ pub struct Publication {
     pub orders_max: usize,
     /// Start of the host of which it is: the first digits of the id of its boot; 0 if it is unknown.
     pub boot: u64,
-    /// Number of the file of the ring in its file system; 0 if it is unknown.
+    /// Number of the file of the ring, of its inode and the time at which it was made; 0 if it is unknown.
     pub ring: u64,
 }
 
@@ -47,7 +47,7 @@ impl Publication {
             instruments_max: subscriber.instruments_max(),
             orders_max: subscriber.orders_max(),
             boot: boot(),
-            ring: subscriber.ring_inode().unwrap_or(0),
+            ring: subscriber.ring_file().unwrap_or(0),
         }
     }
 
@@ -96,7 +96,7 @@ impl Publication {
 
     /// Whether it is the same publication, whose messages go on: numbers of instruments and messages are of both. A bus that was removed
     /// and made again counts its publishers from 1 again, and is known by its file.
-    pub(crate) fn is_same(&self, before: &Publication) -> bool {
+    pub fn is_same(&self, before: &Publication) -> bool {
         // mutant: tape: a bus that was made again is the one before
         self == before && self.boot != 0 && self.ring != 0
     }

@@ -1,15 +1,39 @@
 //! The reading side: records of one bus as the items that a subscriber of the bus had.
 
+mod directory;
+mod due;
+mod end;
+mod error;
+mod item;
+mod lead;
+mod options;
+mod resume;
+mod seek;
+
 use crate::messages::Messages;
 use crate::publication::Publication;
+use crate::state_bodies::{begins_state, place_of_state};
+pub use directory::buses;
+use directory::{check_tape, of_journal};
+use end::SeenRecorder;
+pub use error::Error;
+use item::{fits, received, top_of};
+use lead::Lead;
+use options::{Only, Passed, defined_by};
+pub use options::{ReadOptions, Selection, TapePlace};
+use seek::OpenIndex;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use touchline_instruments::KnownDefinitions;
 use touchline_journal::format::kind;
-use touchline_journal::records::{Gap, Stream};
-use touchline_journal::{Entry, Follow, is_journal, read_from, writer};
+use touchline_journal::records::{Clock, Gap, Stream};
+use touchline_journal::{Entry, Follow, writer};
 use touchline_transport::SubscriptionEvent;
-use touchline_transport::market::{Item, Received, Room};
-use touchline_types::Update;
+use touchline_transport::market::{Item, Room};
+use touchline_transport::memory::has_room;
 use touchline_types::native::{Body, Decoder, Flags, Message, Unfit};
+use touchline_types::{OrderChange, Update};
 
 /// Most changes of one event, or levels of one book.
 const CHANGES_MAX: usize = 65_536;
@@ -17,52 +41,13 @@ const CHANGES_MAX: usize = 65_536;
 const ORDERS_MAX: usize = 65_536;
 /// Most quotes of one message.
 const QUOTES_MAX: usize = 4_096;
-/// Polls without a record after which the tape's directory is looked at.
-const LOOKS: u64 = 256;
 /// Records that one poll passes over.
 const PASSED_MAX: usize = 1_024;
-
-/// Why a tape is not read on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The journal cannot be read, or is damaged.
-    #[error(transparent)]
-    Journal(#[from] touchline_journal::Error),
-    /// There is no journal.
-    #[error("{}: no segment of a tape; give the directory that has the files 0000000001.tlj and on", path.display())]
-    NoTape {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// Segments were removed while this reader was before them.
-    #[error(
-        "{}: segment {segment} was removed before it was read: give the tape more room, or read from its oldest segment", path.display()
-    )]
-    Removed {
-        /// The directory.
-        path: PathBuf,
-        /// The segment.
-        segment: u64,
-    },
-    /// The body of a record is not what its kind says.
-    #[error("{}: record {sequence}: {what}", path.display())]
-    Malformed {
-        /// The directory.
-        path: PathBuf,
-        /// Sequence of the record in the journal.
-        sequence: u64,
-        /// The fault.
-        what: String,
-    },
-}
-
-impl Error {
-    /// Whether memory, or room in the address space of this process, was missing.
-    pub fn is_out_of_memory(&self) -> bool {
-        matches!(self, Error::Journal(error) if error.is_out_of_memory())
-    }
-}
+/// Records before the first one of a bus after which the buses of the tape are listed.
+const LISTED_AFTER: usize = 4_096;
+/// Bytes of a [`Room`], rounded up: for any bus, and for each order.
+const ROOM_BYTES: usize = 8 << 20;
+const ORDER_BYTES: usize = size_of::<OrderChange>();
 
 /// Result of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +58,7 @@ pub enum Taped<T> {
     Passed,
     /// There is no further record, so far: a recorder writes the tape.
     Nothing,
-    /// The tape has no further record, and is not recorded.
+    /// The tape has no further record, and is not recorded. A later poll goes on if a recorder comes back.
     End,
 }
 
@@ -86,8 +71,25 @@ pub struct Reader {
     from: usize,
     /// Polls that found no record.
     polls_without: u64,
-    /// No recorder writes the tape, and its end was verified.
+    /// No recorder writes the tape, and its end was verified; or the place at which this reader ends was reached.
     is_ended: bool,
+    recorder: SeenRecorder,
+    /// Messages before the place at which this reader begins.
+    lead: Option<Lead>,
+    /// Place at which it ends.
+    to: Option<TapePlace>,
+    /// Bodies of the state at the place at which it begins, and the rest of the record of that place.
+    states: VecDeque<Vec<u8>>,
+    rest: Option<(Vec<u8>, usize)>,
+    /// A loss at that place, behind the event of another publication.
+    late: Option<SubscriptionEvent>,
+    /// Instruments that are handed out.
+    only: Option<Only>,
+    index: Option<OpenIndex>,
+    /// Segments whose index was built by this reader.
+    unindexed: u64,
+    /// Definitions for instruments that the tape has without one.
+    known: Arc<KnownDefinitions>,
 }
 
 /// Place in the stream of a bus, and the present record of it.
@@ -98,12 +100,17 @@ struct PlaceInStream {
     open: Option<(u16, Publication)>,
     /// Time of the present record, ns since the Unix epoch.
     at_ns: u64,
+    passed: Passed,
     /// Body of the present record.
     body: Vec<u8>,
     /// Whether it has a state instead of messages of the bus.
     is_state: bool,
     /// Books are unknown: the state of the next `Definitions` records is handed out.
     needs_state: bool,
+    /// The begin of that state was read.
+    is_state_begun: bool,
+    /// Publication whose books the receiver has: it continues them by the numbers of the messages, and needs no state, also behind a gap.
+    resumed: Option<Publication>,
     event: Option<SubscriptionEvent>,
     decoder: Decoder,
     /// For messages of the recorder, which may stand between two parts of an update.
@@ -111,8 +118,15 @@ struct PlaceInStream {
     room: Room,
     /// Messages that were passed over, because no state came before them.
     without_state: u64,
+    /// Messages of a newer schema.
+    unknown: u64,
+    /// Bytes of the room for updates that this process cannot have.
+    missing_bytes: Option<usize>,
     gaps: u64,
     lost: u64,
+    last_gap: Option<Gap>,
+    /// Clocks of the recorder's host.
+    clock: Option<Clock>,
 }
 
 impl Reader {
@@ -124,6 +138,23 @@ impl Reader {
         Reader::over(Follow::new(directory), directory, bus)
     }
 
+    /// Opens a tape with these options, and goes to its place by the indexes of the segments. A segment without an index is read as a whole.
+    ///
+    /// # Errors
+    /// [`Error::NoTape`], or a segment cannot be read.
+    pub fn open_with(directory: &Path, options: ReadOptions) -> Result<Reader, Error> {
+        let mut reader = Reader::open(directory, options.bus.as_deref())?;
+        reader.lead = options.from.map(Lead::new);
+        reader.to = options.to;
+        reader.known = options.known;
+        reader.only = options.only.map(Only::new);
+        reader.recorder = SeenRecorder::new(options.recorder_wait, reader.is_recorded());
+        if let Some(from) = options.from {
+            reader.seek(from)?;
+        }
+        Ok(reader)
+    }
+
     /// Opens a tape at this segment, which has the state of its buses at its start.
     ///
     /// # Errors
@@ -133,10 +164,7 @@ impl Reader {
     }
 
     fn over(follow: Follow, directory: &Path, bus: Option<&str>) -> Result<Reader, Error> {
-        if !is_journal(directory).unwrap_or(false) {
-            let path = directory.to_owned();
-            return Err(Error::NoTape { path });
-        }
+        check_tape(directory)?;
         Ok(Reader {
             path: directory.to_owned(),
             follow,
@@ -144,29 +172,58 @@ impl Reader {
                 bus: bus.map(str::to_owned),
                 open: None,
                 at_ns: 0,
+                passed: Passed::default(),
                 body: Vec::new(),
                 is_state: false,
                 needs_state: true,
+                is_state_begun: false,
+                resumed: None,
                 event: None,
                 decoder: Decoder::new(),
                 own: Decoder::new(),
                 room: Room::new(0, 0, 0),
                 without_state: 0,
+                unknown: 0,
+                missing_bytes: None,
                 gaps: 0,
                 lost: 0,
+                last_gap: None,
+                clock: None,
             },
             from: 0,
             polls_without: 0,
             is_ended: false,
+            recorder: SeenRecorder::default(),
+            lead: None,
+            to: None,
+            states: VecDeque::new(),
+            rest: None,
+            late: None,
+            only: None,
+            index: None,
+            unindexed: 0,
+            known: Arc::default(),
         })
     }
 
-    /// Reads up to the first record of the bus, and returns its publication; `None` if the tape has none, so far.
+    /// Reads up to the first record of the bus, and to the place at which it begins, and returns the publication there; `None` if the tape
+    /// has none, so far.
     ///
     /// # Errors
     /// As [`Reader::poll`].
     pub fn begin(&mut self) -> Result<Option<&Publication>, Error> {
-        while self.place.open.is_none() && self.record()? {}
+        let mut records = 0;
+        while self.place.open.is_none() && self.record()? {
+            records += 1;
+            // A long tape is not read to its end for a bus that it does not have.
+            if records == LISTED_AFTER
+                && let Some(bus) = &self.place.bus
+                && !buses(&self.path)?.contains(bus)
+            {
+                break;
+            }
+        }
+        self.begin_lead()?;
         Ok(self.publication())
     }
 
@@ -195,9 +252,34 @@ impl Reader {
         (self.place.gaps, self.place.lost)
     }
 
+    /// The last loss that was handed out as [`SubscriptionEvent::Overrun`], with its cause.
+    pub fn last_gap(&self) -> Option<&Gap> {
+        self.place.last_gap.as_ref()
+    }
+
+    /// Clocks of the recorder's host, and the error of its wall clock, as last stated.
+    pub fn clock(&self) -> Option<&Clock> {
+        self.place.clock.as_ref()
+    }
+
+    /// Number of the segment that is read, or of the next one.
+    pub fn segment(&self) -> u64 {
+        self.follow.segment()
+    }
+
+    /// Id of the journal; `None` before the first record.
+    pub fn journal(&self) -> Option<[u8; 16]> {
+        self.follow.journal()
+    }
+
     /// Messages that were passed over, because no state of the books came before them.
     pub fn without_state(&self) -> u64 {
         self.place.without_state
+    }
+
+    /// Messages of a newer schema, which were passed over.
+    pub fn unknown_messages(&self) -> u64 {
+        self.place.unknown
     }
 
     /// Passes the next item to `take`, if there is one; never waits.
@@ -205,21 +287,38 @@ impl Reader {
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Result<Taped<T>, Error> {
-        if let Some(event) = self.place.event.take() {
-            return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
+        self.poll_by(|reader, event| match event {
+            Some(event) => Ok(Next::Given(take(Item::SubscriptionEvent(event)))),
+            None => reader.message(reader.to, &mut take),
+        })
+    }
+
+    fn poll_by<T>(
+        &mut self,
+        mut give: impl FnMut(&mut Reader, Option<SubscriptionEvent>) -> Result<Next<T>, Error>,
+    ) -> Result<Taped<T>, Error> {
+        if let Some(lead) = self.lead.take() {
+            return Ok(match self.read_lead(lead)? {
+                true => Taped::Passed,
+                false => self.without_record(),
+            });
         }
         for _ in 0..PASSED_MAX {
-            if let Some(given) = self.message(&mut take)? {
-                return Ok(Taped::Given(given));
+            let event = self.place.event.take();
+            let is_event = event.is_some();
+            match give(self, event)? {
+                Next::Given(given) => return Ok(Taped::Given(given)),
+                Next::Reached => {
+                    self.is_ended = true;
+                    return Ok(Taped::End);
+                }
+                Next::Nothing => {}
             }
-            if let Some(event) = self.place.event.take() {
-                return Ok(Taped::Given(take(Item::SubscriptionEvent(event))));
+            if is_event || self.place.event.is_some() {
+                continue;
             }
             if !self.record()? && !self.looked_again()? {
-                return Ok(match self.is_ended {
-                    true => Taped::End,
-                    false => Taped::Nothing,
-                });
+                return Ok(self.without_record());
             }
             // The caller may wait for the time of the record.
             if !self.place.body.is_empty() {
@@ -229,41 +328,52 @@ impl Reader {
         Ok(Taped::Passed)
     }
 
-    /// Hands out the next message of the present record.
-    fn message<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Result<Option<T>, Error> {
+    /// Result of a poll without a further record.
+    fn without_record<T>(&self) -> Taped<T> {
+        match self.is_ended {
+            true => Taped::End,
+            false => Taped::Nothing,
+        }
+    }
+
+    /// Hands out the next message of the present record, if it is before the place `until`.
+    fn message<T>(
+        &mut self,
+        until: Option<TapePlace>,
+        take: &mut impl FnMut(Item<'_>) -> T,
+    ) -> Result<Next<T>, Error> {
         let Reader {
             path,
             follow,
             place,
             from,
+            only,
+            known,
             ..
         } = self;
-        let malformed = |what: String| Error::Malformed {
-            path: path.clone(),
-            sequence: follow.next_sequence().saturating_sub(1),
-            what,
-        };
+        let malformed = |what: String| malformed(path, follow, what);
         loop {
-            let mut messages = Messages::of(&place.body[*from..]);
-            let Some(bytes) = messages.next() else {
-                return match *from == place.body.len() {
-                    true => Ok(None),
-                    false => Err(malformed("a length beyond its end".to_owned())),
-                };
+            let next = next_of(&place.body, *from).map_err(|what| malformed(what.to_owned()))?;
+            let Some((bytes, message, behind)) = next else {
+                return Ok(Next::Nothing);
             };
-            *from = place.body.len() - messages.rest().len();
-            let message = Message::parse(bytes).map_err(|_| {
-                malformed("a message that is not one of the native format".to_owned())
-            })?;
+            if !place.is_state {
+                if place.passed.reaches(until, &message, &place.body, *from) {
+                    return Ok(Next::Reached);
+                }
+                place.passed.note(&message);
+            }
+            *from = behind;
             let (batch_end, is_image) = (message.flags().has(Flags::END_OF_BATCH), place.is_state);
+            place.unknown += u64::from(matches!(message.body, Body::Unknown { .. }));
+            if only.as_mut().is_some_and(|only| !only.has(&message, known)) {
+                match batch_end && !is_image {
+                    true => return Ok(Next::Given(take(Item::BatchEnd))),
+                    false => continue,
+                }
+            }
             if let Body::TopOfBook(top) = &message.body {
-                return Ok(Some(take(Item::Top {
-                    sequence: message.sequence(),
-                    timestamps: message.timestamps(),
-                    top: *top,
-                    is_image,
-                    bytes: Some(bytes),
-                })));
+                return Ok(Next::Given(take(top_of(&message, *top, is_image, bytes))));
             }
             let is_own = message.sequence() == 0 && !is_image;
             let decoder = if is_own {
@@ -277,23 +387,21 @@ impl Reader {
                     return Err(malformed(what.to_owned()));
                 }
                 Ok(Some(update)) => {
-                    return Ok(Some(take(Item::Update(Received {
-                        sequence: message.sequence(),
-                        timestamps: message.timestamps(),
-                        update,
-                        batch_end,
-                        is_image,
-                        bytes: Some(bytes),
-                    }))));
+                    let defined = defined_by(known, &update);
+                    let bytes = defined.is_none().then_some(bytes);
+                    let update = defined.as_ref().map_or(update, Update::Definition);
+                    let received = received(&message, update, is_image, bytes);
+                    return Ok(Next::Given(take(Item::Update(received))));
                 }
                 Ok(None) if is_image => {}
-                Ok(None) if batch_end => return Ok(Some(take(Item::BatchEnd))),
-                Ok(None) => return Ok(Some(take(Item::Undecoded(bytes)))),
+                Ok(None) if batch_end => return Ok(Next::Given(take(Item::BatchEnd))),
+                Ok(None) => return Ok(Next::Given(take(Item::Undecoded(bytes)))),
                 // A book of more levels than a reader has room for stays unknown.
                 Err(Unfit::NoRoom) if is_image => {}
                 Err(unfit) => {
-                    let what = format!("an update that cannot be read: {unfit:?}");
-                    return Err(malformed(what));
+                    return Err(malformed(format!(
+                        "an update that cannot be read: {unfit:?}"
+                    )));
                 }
             }
         }
@@ -303,38 +411,38 @@ impl Reader {
     fn record(&mut self) -> Result<bool, Error> {
         self.place.body.clear();
         self.from = 0;
-        let Reader { follow, place, .. } = self;
-        Ok(follow.poll(u64::MAX, 1, |entry| place.take(entry))? > 0)
-    }
-
-    /// Looks at the directory of a tape without a further record, now and then: whether a recorder writes it, and whether the next segment
-    /// was removed before this reader was there. True if a record came meanwhile.
-    ///
-    /// Bytes behind the last record may not be written yet; without a recorder they are the end that a crash left, or damage.
-    fn looked_again(&mut self) -> Result<bool, Error> {
-        let is_due = self.polls_without.is_multiple_of(LOOKS);
-        self.polls_without += 1;
-        if !is_due || self.is_ended {
-            return Ok(false);
-        }
-        // mutant: tape: a reader passes over removed segments
-        if self.follow.is_overtaken()? {
-            return Err(Error::Removed {
-                path: self.path.clone(),
-                segment: self.follow.segment(),
-            });
-        }
-        if self.is_recorded() {
-            return Ok(false);
-        }
-        // The recorder may have written its last records just before it ended.
-        if self.record()? {
-            self.polls_without = 0;
+        if self.take_of_place() {
             return Ok(true);
         }
-        read_from(&self.path, self.follow.next_sequence(), false, |_| {})?;
-        self.is_ended = true;
-        Ok(false)
+        self.skip_blocks()?;
+        let Reader {
+            path,
+            follow,
+            place,
+            only,
+            is_ended,
+            recorder,
+            ..
+        } = self;
+        let polled = follow.poll(u64::MAX, 1, |entry| place.take(entry));
+        let is_read = polled.map_err(of_journal)? > 0;
+        // A recorder that came back goes on.
+        if is_read {
+            *is_ended = false;
+            // mutant: tape: the wait for a recorder goes on over its records
+            recorder.note_record();
+        }
+        if let (Some(only), Some(SubscriptionEvent::Restarted { .. })) = (only, &place.event) {
+            only.forget();
+        }
+        match (place.missing_bytes.take(), &place.open) {
+            (Some(bytes), Some((_, publication))) => Err(Error::Memory {
+                path: path.clone(),
+                bus: publication.bus.clone(),
+                bytes,
+            }),
+            _ => Ok(is_read),
+        }
     }
 }
 
@@ -348,30 +456,52 @@ impl PlaceInStream {
             return;
         }
         if self.open.as_ref().is_none_or(|open| open.0 != stream) {
+            if entry.head.kind == kind::CLOCK {
+                self.clock = Clock::decode(entry.body);
+            }
             return;
         }
         self.at_ns = entry.head.time_ns;
+        self.passed.position = entry.position.unwrap_or(0);
         match entry.head.kind {
             kind::GAP => self.gap(entry.body),
             kind::DEFINITIONS if !self.needs_state => {}
-            kind::DEFINITIONS if entry.body.is_empty() => {
-                self.needs_state = false;
-                self.event = Some(SubscriptionEvent::CaughtUp);
-            }
+            // The rest of a state that began in the segment before.
+            // mutant: tape: a reader takes the rest of a state
+            kind::DEFINITIONS if !self.is_state_begun && !begins_state(entry.body) => {}
+            kind::DEFINITIONS => self.take_state(entry.body),
             kind::MESSAGES if self.needs_state => {
                 self.without_state += Messages::of(entry.body).count() as u64;
             }
-            kind @ (kind::DEFINITIONS | kind::MESSAGES) => {
-                self.is_state = kind == kind::DEFINITIONS;
+            kind::MESSAGES => {
+                self.is_state = false;
                 self.body.extend_from_slice(entry.body);
             }
             _ => {}
         }
     }
 
+    /// A record of a state; an empty one ends it.
+    fn take_state(&mut self, body: &[u8]) {
+        self.is_state = true;
+        if !std::mem::replace(&mut self.is_state_begun, !body.is_empty()) {
+            self.passed.sequence = place_of_state(body).unwrap_or(0);
+        }
+        self.body.extend_from_slice(body);
+        if body.is_empty() {
+            self.needs_state = false;
+            self.event = Some(SubscriptionEvent::CaughtUp);
+        }
+    }
+
     /// A stream is described, at its begin and again in each segment.
     fn begin(&mut self, stream: u16, publication: Publication) {
         let before = self.open.as_ref();
+        let is_other = |resumed: &Publication| *resumed != publication;
+        // mutant: tape: messages of another publication are continued
+        if before.is_none() && self.resumed.as_ref().is_some_and(is_other) {
+            return;
+        }
         // Without a name given, a tape of several buses is read for the first one alone.
         let is_other_bus = before.is_some_and(|(_, before)| before.bus != publication.bus);
         if is_other_bus || before == Some(&(stream, publication.clone())) {
@@ -381,10 +511,16 @@ impl PlaceInStream {
             generation: publication.generation,
         });
         let orders_max = publication.orders_max.max(ORDERS_MAX);
-        self.room = Room::new(CHANGES_MAX, orders_max, QUOTES_MAX);
+        let bytes = ROOM_BYTES + orders_max * ORDER_BYTES;
+        match has_room(bytes) {
+            true => self.room = Room::new(CHANGES_MAX, orders_max, QUOTES_MAX),
+            false => self.missing_bytes = Some(bytes),
+        }
         self.decoder.forget();
+        self.passed.note_gap();
         self.open = Some((stream, publication));
-        self.needs_state = true;
+        (self.needs_state, self.is_state_begun) = (true, false);
+        self.needs_state = self.resumed.is_none();
     }
 
     fn gap(&mut self, body: &[u8]) {
@@ -397,19 +533,55 @@ impl PlaceInStream {
         };
         self.gaps += 1;
         self.lost += messages;
+        if self.resumed.is_some() {
+            return;
+        }
+        self.last_gap = Some(gap);
         self.decoder.forget();
-        self.needs_state = true;
+        self.passed.note_gap();
+        (self.needs_state, self.is_state_begun) = (true, false);
         self.event = Some(SubscriptionEvent::Overrun { messages, bytes: 0 });
     }
 }
 
-/// Whether the bus had room for the instrument of an update.
-fn fits(update: &Update<'_>, open: &Option<(u16, Publication)>) -> bool {
-    let room = open
-        .as_ref()
-        .map_or(0, |(_, publication)| publication.instruments_max);
-    let instrument = update.instrument();
-    instrument.is_none_or(|instrument| instrument.index() < room)
+const BEYOND_ITS_END: &str = "a length beyond its end";
+
+fn malformed(path: &Path, follow: &Follow, what: impl Into<String>) -> Error {
+    Error::Malformed {
+        path: path.to_owned(),
+        sequence: follow.next_sequence().saturating_sub(1),
+        what: what.into(),
+    }
+}
+
+/// A message, its bytes, and the place behind it.
+type InBody<'a> = (&'a [u8], Message<'a>, usize);
+
+/// The message of a body at this place; the fault if there is another one.
+#[inline(always)]
+fn next_of(body: &[u8], from: usize) -> Result<Option<InBody<'_>>, &'static str> {
+    let mut messages = Messages::of(&body[from..]);
+    let Some(bytes) = messages.next() else {
+        return match from == body.len() {
+            true => Ok(None),
+            false => Err(BEYOND_ITS_END),
+        };
+    };
+    let behind = body.len() - messages.rest().len();
+    match Message::parse(bytes) {
+        Ok(message) => Ok(Some((bytes, message, behind))),
+        Err(_) => Err("a message that is not one of the native format"),
+    }
+}
+
+/// Next message of a record.
+enum Next<T> {
+    /// It was handed out, with this result.
+    Given(T),
+    /// It is at the place at which reading ends.
+    Reached,
+    /// The record has no further one.
+    Nothing,
 }
 
 /// The publication of a `Stream` record, if it is of this bus.

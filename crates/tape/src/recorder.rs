@@ -6,11 +6,14 @@ use crate::counters::RecorderCounters;
 use crate::last_run::{LastRun, LastStream};
 use crate::messages::MessagesMut;
 use crate::publication::{Publication, StreamPlace};
+use crate::upkeep::LeftJournal;
 use std::collections::VecDeque;
+use std::time::Duration;
 use touchline_journal::format::kind;
-use touchline_journal::records::{Gap, Stream};
+use touchline_journal::records::{Clock, Gap};
 use touchline_journal::{Journal, Refused};
 use touchline_transport::SubscriptionEvent;
+use touchline_transport::clock::wall_error_ns_max;
 use touchline_transport::market::{EVENT_ORDERS_MAX, Item, Received, StreamState, Subscriber};
 use touchline_types::native::{self, Flags};
 use touchline_types::{ChannelState, Timestamps, Update, Validity};
@@ -25,13 +28,20 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// Longest time of a segment, ns; `None`: it ends when it is full.
     pub segment_ns_max: Option<u64>,
+    /// A state follows this number of bytes of messages, so that a reader that goes to a place has few messages before it; more bytes if the
+    /// state is large.
+    pub state_bytes: u64,
 }
+
+/// Bytes of messages for each byte of states: a tape is longer by less than a sixteenth.
+const STATE_SHARE: u64 = 16;
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             body_bytes_max: 64 << 10,
             segment_ns_max: None,
+            state_bytes: 16 << 20,
         }
     }
 }
@@ -45,6 +55,22 @@ pub struct Now {
     pub ticks: u64,
 }
 
+impl Now {
+    /// The record of both clocks, with the error of the wall clock as the host knows it.
+    pub(crate) fn clock(self) -> Clock {
+        let error_ns = wall_error_ns_max();
+        Clock {
+            ticks: self.ticks,
+            wall_ns: self.wall_ns,
+            uncertainty_ns: u32::try_from(error_ns.unwrap_or(0)).unwrap_or(u32::MAX),
+            state: match error_ns {
+                Some(_) => Clock::SYNCHRONIZED,
+                None => Clock::FREE,
+            },
+        }
+    }
+}
+
 /// Records buses in a journal. Without I/O of its own and without waiting: if the journal takes no record, the caller reads no bus until
 /// it does.
 ///
@@ -52,7 +78,10 @@ pub struct Now {
 /// are consistent after a join or a loss, and at the start of each segment. The state is exactly that of its place in the stream.
 #[derive(Debug)]
 pub struct Recorder {
-    journal: Journal,
+    /// `None` after a failure, until it is open again.
+    journal: Option<Journal>,
+    /// The journal that has failed.
+    left: LeftJournal,
     settings: Settings,
     buses: Vec<Bus>,
     /// Last streams of buses that this run does not record, so far: each segment names them, and their numbers are not used again.
@@ -77,22 +106,42 @@ struct Bus {
     state: StreamState,
     /// Number of the last message of the publication in the tape.
     sequence: u64,
-    /// The same of the last record that the journal has.
-    given_sequence: u64,
+    /// Place at which this run began the stream.
+    begin: StreamPlace,
+    /// The stream that the journal has: records of it may wait while its publisher has started again.
+    described: Option<Described>,
+    /// Position behind the last record that the journal has.
+    given_end: u64,
+    /// Position behind the last record whose loss is one of an unknown number of messages.
+    unknown_end: u64,
     /// Time of the last item.
     at_ns: u64,
     /// Messages of the next record.
     body: MessagesMut,
     /// The state comes from the tables of the bus, until all books are consistent.
     is_joining: bool,
-    /// It was complete just now: the state has the messages before the next one.
-    is_joined: bool,
     /// The last message is a part of an update that goes on: the state of this place would lack its first parts.
     is_in_parts: bool,
     /// The state is written at the end of the update.
     is_state_due: bool,
+    /// Bytes of messages since the last state, and those after which the next one is due.
+    since_state: u64,
+    next_state: u64,
     /// The publisher has ended or is stalled: no book is live.
     is_down: bool,
+    /// The journal took no record since the last message of the ring: a loss is of the disk.
+    was_refused: bool,
+}
+
+/// A stream whose description the journal has.
+#[derive(Debug)]
+struct Described {
+    stream: u16,
+    publication: Publication,
+    /// Place at which this run began it.
+    begin: StreamPlace,
+    /// Number of the last message of the last record that the journal has; gaps and states count, too.
+    reached: u64,
 }
 
 /// A record that waits for the journal.
@@ -100,7 +149,7 @@ struct Bus {
 struct Waiting {
     stream: u16,
     kind: u16,
-    /// Number of the last message of the stream up to its end.
+    /// Number of the last message of the stream that the tape accounts for at its end; 0: as before it.
     sequence: u64,
     body: Vec<u8>,
 }
@@ -113,7 +162,8 @@ impl Recorder {
                 body_bytes_max: settings.body_bytes_max.min(journal.body_bytes_max() / 16),
                 ..settings
             },
-            journal,
+            journal: Some(journal),
+            left: LeftJournal::default(),
             buses: Vec::new(),
             old: last.streams().cloned().collect(),
             next_stream: last.next_stream(),
@@ -139,14 +189,19 @@ impl Recorder {
             state: StreamState::new(instruments_max, orders_max + EVENT_ORDERS_MAX),
             stream: 0,
             sequence: next.saturating_sub(1),
-            given_sequence: next.saturating_sub(1),
+            begin: StreamPlace::default(),
+            described: None,
+            given_end: 0,
+            unknown_end: 0,
             at_ns: now.wall_ns,
             body: MessagesMut::default(),
             is_joining: true,
-            is_joined: false,
             is_in_parts: false,
             is_state_due: false,
+            since_state: 0,
+            next_state: self.settings.state_bytes,
             is_down: false,
+            was_refused: false,
             publication,
         });
         let open = &mut self.buses[bus];
@@ -154,7 +209,6 @@ impl Recorder {
         match same {
             Some(same) => {
                 (open.stream, open.sequence) = (same.stream, same.sequence);
-                open.given_sequence = same.sequence;
                 self.describe_stream(bus);
             }
             None => self.begin_stream(bus),
@@ -178,9 +232,9 @@ impl Recorder {
         bus
     }
 
-    /// The journal.
-    pub fn journal(&self) -> &Journal {
-        &self.journal
+    /// The journal; `None` between [`Recorder::leave_journal`] and [`Recorder::reopened`].
+    pub fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
     }
 
     /// Counters; those of the disk and of the buses are the caller's.
@@ -190,7 +244,7 @@ impl Recorder {
 
     /// Whether records wait for the journal: then the caller reads no bus, and calls [`Recorder::flush`] until they do not.
     pub fn is_blocked(&self) -> bool {
-        self.may_end_segment() || !self.waiting.is_empty()
+        self.journal.is_none() || self.may_end_segment() || !self.waiting.is_empty()
     }
 
     /// Whether the segment is to end, and every update is whole.
@@ -258,21 +312,21 @@ impl Recorder {
         self.flush(now)
     }
 
-    /// Ends the tape.
+    /// Ends the tape. A disk that does not answer is waited for at most this long.
     ///
     /// # Errors
-    /// The journal had failed, or fails at this; or records still wait for it.
-    pub fn close(mut self, now: Now) -> Result<RecorderCounters, Refused> {
+    /// The journal had failed, or fails at this; or records still wait for the disk.
+    pub fn close(mut self, now: Now, wait: Duration) -> Result<RecorderCounters, Refused> {
         self.flush(now)?;
-        if !self.waiting.is_empty() {
-            let behind = self
-                .journal
-                .position()
-                .saturating_sub(self.journal.durable());
-            return Err(Refused::TailFull { behind });
+        let Some(journal) = self.journal.take() else {
+            return Err(Refused::Closed);
+        };
+        let closed = journal.close_within(now.wall_ns, wait);
+        // The end of the journal is a right one, and the tape lacks these records.
+        if closed.is_ok() && !self.waiting.is_empty() {
+            return Err(Refused::NoSegment);
         }
-        self.journal.close(now.wall_ns)?;
-        Ok(self.counters)
+        closed.map(|()| self.counters)
     }
 
     fn update(&mut self, bus: usize, received: &Received<'_>, now: Now) {
@@ -302,8 +356,7 @@ impl Recorder {
         }
         let before = open.sequence;
         let skipped = sequence - before - 1;
-        let is_joined = std::mem::take(&mut open.is_joined);
-        match open.is_joining || is_joined {
+        match open.is_joining {
             true => self.counters.record_in_states += skipped,
             false if skipped == 0 => {}
             false => self.missing(bus, before + 1, sequence - 1, skipped, now),
@@ -311,6 +364,10 @@ impl Recorder {
         self.counters.record_messages += 1;
         self.counters.record_bytes += bytes.len() as u64;
         self.push(bus, bytes.len(), |place| place.copy_from_slice(bytes));
+        let open = &mut self.buses[bus];
+        open.was_refused = false;
+        open.since_state += bytes.len() as u64;
+        open.is_state_due |= !open.is_joining && open.since_state >= open.next_state;
         self.buses[bus].sequence = sequence;
     }
 
@@ -356,19 +413,18 @@ impl Recorder {
 
     fn event(&mut self, bus: usize, event: &SubscriptionEvent, now: Now) {
         match *event {
-            SubscriptionEvent::CaughtUp => {
-                let open = &mut self.buses[bus];
-                open.is_joined = std::mem::take(&mut open.is_joining);
-                open.is_state_due |= open.is_joined;
-            }
             SubscriptionEvent::Overrun { messages, .. } => {
-                self.lost(bus, event, Gap::OVERRUN, messages, now);
+                let cause = match std::mem::take(&mut self.buses[bus].was_refused) {
+                    true => Gap::DISK,
+                    false => Gap::OVERRUN,
+                };
+                self.lost(bus, event, cause, messages, now);
             }
             SubscriptionEvent::Corrupt { .. } => {
                 self.lost(bus, event, Gap::OF_SOURCE, Gap::UNKNOWN, now);
             }
-            // The caller says what the new publication is: `restarted`.
-            SubscriptionEvent::Restarted { .. } => {}
+            // The caller says at which message, and what the new publication is: `caught_up`, `restarted`.
+            SubscriptionEvent::CaughtUp | SubscriptionEvent::Restarted { .. } => {}
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
@@ -376,6 +432,23 @@ impl Recorder {
             | SubscriptionEvent::Forked => self.set_down(bus, true),
             SubscriptionEvent::PublisherResumed => self.set_down(bus, false),
         }
+    }
+
+    /// A subscriber has read as far as the tables went at its join, or after a loss: the state is that in front of the message `next`.
+    ///
+    /// # Errors
+    /// The journal has failed.
+    pub fn caught_up(&mut self, bus: usize, next: u64, now: Now) -> Result<(), Refused> {
+        self.close_body(bus);
+        let open = &mut self.buses[bus];
+        if std::mem::take(&mut open.is_joining) {
+            // mutant: tape: the state of a join has the number of an earlier message
+            let last = open.sequence.max(next.saturating_sub(1));
+            self.counters.record_in_states += last - open.sequence;
+            (open.sequence, open.is_state_due) = (last, true);
+        }
+        self.write_due_states();
+        self.hand_over(now)
     }
 
     /// Another publisher has started on a bus: its instruments have other numbers.
@@ -395,7 +468,6 @@ impl Recorder {
         open.state
             .restart(open.publication.instruments_max, orders_max);
         open.sequence = subscriber.next_sequence().saturating_sub(1);
-        open.given_sequence = open.sequence;
         (open.is_down, open.is_in_parts) = (false, false);
         // Without a join the tables are empty, and so is the state.
         open.is_joining = subscriber.is_joining();
@@ -432,11 +504,16 @@ impl Recorder {
     fn set_down(&mut self, bus: usize, is_down: bool) {
         let open = &mut self.buses[bus];
         if std::mem::replace(&mut open.is_down, is_down) != is_down {
-            let channel = open.channel();
-            let none = Timestamps::default();
-            self.own_message(bus, &Update::Channel(&channel), &none, Flags::END_OF_BATCH);
-            self.close_body(bus);
+            self.state_channel(bus);
         }
+    }
+
+    /// A message with the state of the channel.
+    fn state_channel(&mut self, bus: usize) {
+        let channel = self.buses[bus].channel();
+        let none = Timestamps::default();
+        self.own_message(bus, &Update::Channel(&channel), &none, Flags::END_OF_BATCH);
+        self.close_body(bus);
     }
 
     fn gap(&mut self, bus: usize, gap: Gap) {
@@ -444,7 +521,12 @@ impl Recorder {
         if gap.count != Gap::UNKNOWN {
             self.counters.record_lost += gap.count;
         }
-        self.wait(self.buses[bus].stream, kind::GAP, gap.encode().to_vec());
+        self.waiting.push_back(Waiting {
+            stream: self.buses[bus].stream,
+            kind: kind::GAP,
+            sequence: gap.last,
+            body: gap.encode().to_vec(),
+        });
     }
 
     /// Appends a message to the next record of a bus.
@@ -478,12 +560,6 @@ impl Recorder {
 }
 
 impl Bus {
-    /// Description of the stream at this place.
-    fn described(&self) -> Stream {
-        let (sequence, at_ns) = (self.given_sequence, self.at_ns);
-        self.publication.stream(StreamPlace { sequence, at_ns })
-    }
-
     /// State of the channel as readers of the tape have it.
     fn channel(&self) -> ChannelState {
         let channel = *self.state.books().channel();

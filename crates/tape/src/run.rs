@@ -1,34 +1,34 @@
 //! A running recorder: buses, recorder and journal in one duty cycle, stepped by the caller.
 
 use crate::counters::RecorderCounters;
+use crate::index::index_segments;
 use crate::last_run::LastRun;
+pub use crate::outcome::{RunError, RunEvent};
 use crate::publication::Publication;
+use crate::raw::Content;
 use crate::recorder::{Now, Recorder, Settings};
 use crate::retention::Retention;
+use crate::upkeep::{CLOSE, EVENTS_MAX, Place, Upkeep, drain};
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::thread::JoinHandle;
-use std::time::Duration;
-use touchline_journal::{Journal, Options, Refused, WriterLock};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+use touchline_journal::{Journal, Options, Refused};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::boot_ns;
 use touchline_transport::clock::{Clock, ticks, wall_ns};
 use touchline_transport::market::{Item, Join, Kinds};
-use touchline_transport::shm::{
-    Error as BusError, FineClock, Polled, ProcessStats, ReaderStats, Root, SegmentError, Subscriber,
-};
+use touchline_transport::shm::{FineClock, Polled, ReaderStats, Root, Subscriber};
 
-/// Folder of the tails, beside the buses. Names that start with a period are not listed as buses.
-const TAILS: &str = ".tapes";
 /// Messages of a bus in one round.
 const MESSAGES_MAX: usize = 1_024;
 const TRY_NS: u64 = 250_000_000;
 const SHOW_NS: u64 = 100_000_000;
 const TICK_NS: u64 = 1_000_000_000;
-/// Interval of looks for old segments.
-const RETAIN_NS: u64 = 60_000_000_000;
 /// Longest time that a message waits for further ones of its record.
 const FLUSH_NS: u64 = 1_000_000;
+/// Least time for the end of the tape, when the records before it took all the time there is.
+const WAIT_MIN: Duration = Duration::from_secs(1);
 
 /// Settings of a running recorder.
 #[derive(Debug, Clone)]
@@ -49,77 +49,8 @@ pub struct RunSettings {
     pub recorder: Settings,
     /// Limits of the tape.
     pub retention: Retention,
-}
-
-/// Why a recorder ends.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The journal cannot be opened: among others, it is damaged, or another process writes it.
-    #[error(transparent)]
-    Journal(#[from] touchline_journal::Error),
-    /// A file in shared memory.
-    #[error(transparent)]
-    Bus(#[from] BusError),
-    /// The name of the recorder, or the place of its tail.
-    #[error(transparent)]
-    Segment(#[from] SegmentError),
-    /// A write or a sync of the disk failed: records after the durable position may be lost.
-    #[error(
-        "{}: {refused}; the tape is complete up to position {durable}: start the recorder again when the disk can be written", directory.display()
-    )]
-    Failed {
-        /// Directory of the tape.
-        directory: PathBuf,
-        /// The refusal.
-        refused: Refused,
-        /// Position up to which the tape is on the disk.
-        durable: u64,
-    },
-}
-
-/// Event for the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RunEvent {
-    /// A bus cannot be joined yet.
-    Waiting {
-        /// The bus.
-        bus: String,
-        /// Reason.
-        reason: String,
-    },
-    /// A bus is recorded from now on.
-    Recording {
-        /// The publication that is recorded.
-        publication: Publication,
-    },
-    /// The publisher of a bus has overrun the recorder.
-    Overrun {
-        /// The bus.
-        bus: String,
-        /// Messages lost.
-        messages: u64,
-    },
-    /// The publisher of a bus has ended or is stalled, or works again.
-    Source {
-        /// The bus.
-        bus: String,
-        /// Whether it works.
-        is_live: bool,
-    },
-    /// The oldest segments cannot be removed.
-    NotRemoved {
-        /// Reason.
-        reason: String,
-    },
-    /// The journal takes no record: the disk is behind or full; or it takes them again.
-    Disk {
-        /// Whether it takes records.
-        takes: bool,
-        /// Error of the system for the next segment, 0: none.
-        errno: u64,
-    },
+    /// Whether closed segments are compressed, in a thread of the lowest priority.
+    pub compress: bool,
 }
 
 /// A running recorder.
@@ -128,18 +59,13 @@ pub struct Recording {
     recorder: Recorder,
     last: LastRun,
     buses: Vec<Joined>,
-    stats: Option<ProcessStats>,
+    upkeep: Upkeep<LastRun>,
     ns_per_tick: f64,
     events: VecDeque<RunEvent>,
     next_try_ns: u64,
     next_show_ns: u64,
     next_tick_ns: u64,
     next_flush_ns: u64,
-    blocked_since_ns: Option<u64>,
-    is_disk_told: bool,
-    retained_segment: u64,
-    retaining: Option<JoinHandle<Result<u64, touchline_journal::Error>>>,
-    _tail: WriterLock,
 }
 
 /// A bus and its subscription.
@@ -148,12 +74,6 @@ struct Joined {
     waiting: Option<String>,
     open: Option<(Subscriber, usize)>,
 }
-
-/// Longest time in which a recorder that ends waits for its disk, and its pause meanwhile.
-const CLOSE_NS: u64 = 10_000_000_000;
-const PAUSE: Duration = Duration::from_millis(1);
-/// Time without a taken record after which the disk is reported.
-const DISK_NS: u64 = 1_000_000_000;
 
 impl Recording {
     /// Opens the tape, and continues it. Takes 20 ms to calibrate the clock.
@@ -167,15 +87,23 @@ impl Recording {
             name,
             ..
         } = &settings;
-        root.make_root()?;
-        let tails = Root::at(root.path().join(TAILS));
-        let tail = WriterLock::acquire(tails.create(name)?)?;
         let now = now();
-        let journal = Journal::open(directory, &tail, &settings.journal, now.wall_ns)?;
-        // After the start, which appends the records that only the shared memory had.
-        let last = LastRun::read(directory)?;
-        let table = RecorderCounters::TABLE;
-        let stats = ProcessStats::create(root, name, 1.0, table, [])?;
+        let place = Place {
+            root,
+            name,
+            directory,
+            retention: settings.retention,
+            compress: settings.compress,
+            index: true,
+            last: LastRun::read,
+        };
+        if matches!(Content::of(directory)?, Content::Raw | Content::Session) {
+            return Err(RunError::OtherContent {
+                directory: directory.clone(),
+                what: "a raw recording",
+            });
+        }
+        let (journal, last, upkeep) = Upkeep::open(&place, &settings.journal, now.wall_ns)?;
         let joined = |name: &String| Joined {
             name: name.clone(),
             waiting: None,
@@ -185,33 +113,59 @@ impl Recording {
             recorder: Recorder::new(journal, settings.recorder, &last, now),
             last,
             buses: settings.buses.iter().map(joined).collect(),
-            stats: Some(stats),
+            upkeep,
             ns_per_tick: Clock::calibrated().ns_per_tick(),
             events: VecDeque::new(),
             next_try_ns: 0,
             next_show_ns: 0,
             next_tick_ns: 0,
             next_flush_ns: 0,
-            blocked_since_ns: None,
-            is_disk_told: false,
-            retained_segment: 0,
-            retaining: None,
-            _tail: tail,
             settings,
         })
     }
 
-    /// One round of the duty cycle; returns the amount of work, so that the caller idles after a round without work.
+    /// One round of the duty cycle; returns the amount of work, so that the caller idles after a round without work. A journal that fails is
+    /// opened again each second.
     ///
     /// # Errors
-    /// The journal has failed.
+    /// The tape is damaged, another process writes it, or another tape is in its place.
     pub fn work(&mut self) -> Result<usize, RunError> {
-        let done = self.round();
-        done.map_err(|refused| RunError::Failed {
+        if self.recorder.journal().is_none() {
+            let opened = self.upkeep.reopened(&mut self.events)?;
+            if let Some((journal, last)) = opened {
+                self.recorder.reopened(journal, &last, now());
+                self.last = last;
+            }
+        } else if self.upkeep.is_replaced() {
+            let reason = "its directory was removed, or another one has its name".to_owned();
+            self.fail(reason);
+        }
+        let excess = self.events.len().saturating_sub(EVENTS_MAX);
+        self.events.drain(..excess);
+        match self.round() {
+            Ok(done) => Ok(done),
+            Err(Refused::Failed { errno }) => {
+                self.fail(std::io::Error::from_raw_os_error(errno as i32).to_string());
+                Ok(0)
+            }
+            Err(refused) => Err(self.failed(refused)),
+        }
+    }
+
+    /// Leaves the journal until the disk can be written again.
+    fn fail(&mut self, reason: String) {
+        self.recorder.counters().record_failures += 1;
+        let durable = self.recorder.leave_journal(now());
+        let event = self.upkeep.failed(reason, durable);
+        self.events.push_back(event);
+    }
+
+    fn failed(&mut self, refused: Refused) -> RunError {
+        RunError::Failed {
             directory: self.settings.directory.clone(),
             refused,
-            durable: self.recorder.journal().durable(),
-        })
+            durable: self.recorder.counters().record_durable,
+        }
     }
 
     /// The next event for the log.
@@ -224,23 +178,28 @@ impl Recording {
         self.recorder.counters()
     }
 
-    /// Ends the tape: its end is on the disk when this returns.
+    /// Ends the tape: its end is on the disk when this returns. Takes at most 11 seconds: a disk that does not answer is not waited for longer.
     ///
     /// # Errors
-    /// The journal had failed, or fails at this.
+    /// The disk has failed, or does not take the end of the tape.
     pub fn close(mut self) -> Result<RecorderCounters, RunError> {
-        // A slow disk has some time to take what waits.
-        let until_ns = boot_ns() + CLOSE_NS;
-        while self.recorder.is_blocked() && boot_ns() < until_ns {
+        let begun = Instant::now();
+        drain(|| {
             self.work()?;
-            std::thread::sleep(PAUSE);
-        }
+            Ok::<_, RunError>(!self.recorder.is_blocked())
+        })?;
         self.show();
-        let RunSettings { directory, .. } = &self.settings;
-        let durable = self.recorder.journal().durable();
-        let closed = self.recorder.close(now());
+        let wait = CLOSE.saturating_sub(begun.elapsed()).max(WAIT_MIN);
+        let durable = self.recorder.counters().record_durable;
+        let segment = self.recorder.journal().map_or(0, Journal::segment);
+        let directory = self.settings.directory.clone();
+        let closed = self.recorder.close(now(), wait);
+        if closed.is_ok() {
+            let left = CLOSE.saturating_sub(begun.elapsed()).max(WAIT_MIN);
+            index_within(directory.clone(), segment.saturating_sub(1), left);
+        }
         closed.map_err(|refused| RunError::Failed {
-            directory: directory.clone(),
+            directory,
             refused,
             durable,
         })
@@ -265,11 +224,14 @@ impl Recording {
         if at_ns >= self.next_tick_ns {
             self.next_tick_ns = at_ns + TICK_NS;
             self.recorder.tick(now)?;
-            self.retain(now);
         }
-        self.look_at_disk(at_ns);
+        let (is_blocked, journal) = (self.recorder.is_blocked(), self.recorder.journal());
+        let event = self.upkeep.look_at_disk(is_blocked, journal, at_ns);
+        self.events.extend(event);
         if at_ns >= self.next_show_ns {
             self.next_show_ns = at_ns + SHOW_NS;
+            let done = self.upkeep.attend(self.recorder.counters());
+            self.events.extend(done);
             self.show();
         }
         Ok(done)
@@ -331,11 +293,12 @@ impl Recording {
         };
         let mut done = 0;
         while done < MESSAGES_MAX && !recorder.is_blocked() {
-            let mut is_restarted = false;
+            let (mut is_restarted, mut is_caught_up) = (false, false);
             let mut taken = Ok(());
             let polled = subscriber.poll(|item| {
                 if let Item::SubscriptionEvent(event) = &item {
                     is_restarted = matches!(event, SubscriptionEvent::Restarted { .. });
+                    is_caught_up = *event == SubscriptionEvent::CaughtUp;
                     events.extend(reported(name, event));
                 }
                 taken = recorder.item(*number, &item, now);
@@ -346,6 +309,11 @@ impl Recording {
                 let publication = Publication::read_by(subscriber);
                 events.push_back(RunEvent::Recording { publication });
             }
+            // A bus may never be idle.
+            let is_round = polled == Polled::Given(()) && done + 1 == MESSAGES_MAX;
+            if is_caught_up || is_round && subscriber.has_caught_up() {
+                recorder.caught_up(*number, subscriber.next_sequence(), now)?;
+            }
             match polled {
                 Polled::Given(()) => done += 1,
                 Polled::Passed(passed) => done += passed.max(1),
@@ -355,66 +323,16 @@ impl Recording {
         Ok(done)
     }
 
-    /// Applies the limits of the tape after each new segment, and each minute for its age: in a thread, since it waits for the disk.
-    fn retain(&mut self, now: Now) {
-        if let Some(done) = self.retaining.take_if(|retaining| retaining.is_finished()) {
-            match done.join().expect("it does not panic") {
-                Ok(removed) => self.recorder.counters().record_segments_removed += removed,
-                Err(error) => self.events.push_back(RunEvent::NotRemoved {
-                    reason: error.to_string(),
-                }),
-            }
-        }
-        let place = self.recorder.journal().segment() ^ (now.wall_ns / RETAIN_NS) << 32;
-        let is_due = place != self.retained_segment && self.retaining.is_none();
-        if !is_due || self.settings.retention == Retention::default() {
-            return;
-        }
-        self.retained_segment = place;
-        let (directory, retention) = (self.settings.directory.clone(), self.settings.retention);
-        let apply = move || retention.apply(&directory, now.wall_ns);
-        let thread = std::thread::Builder::new().name("retention".to_owned());
-        match thread.spawn(apply) {
-            Ok(retaining) => self.retaining = Some(retaining),
-            Err(error) => self.events.push_back(RunEvent::NotRemoved {
-                reason: error.to_string(),
-            }),
-        }
-    }
-
-    /// Notices a journal that takes no record for a second.
-    fn look_at_disk(&mut self, at_ns: u64) {
-        if !self.recorder.is_blocked() {
-            self.blocked_since_ns = None;
-            if std::mem::take(&mut self.is_disk_told) {
-                let (takes, errno) = (true, 0);
-                self.events.push_back(RunEvent::Disk { takes, errno });
-            }
-            return;
-        }
-        let since_ns = *self.blocked_since_ns.get_or_insert(at_ns);
-        if at_ns - since_ns >= DISK_NS && !std::mem::replace(&mut self.is_disk_told, true) {
-            let (takes, errno) = (false, self.recorder.journal().alarm());
-            self.events.push_back(RunEvent::Disk { takes, errno });
-        }
-    }
-
     fn show(&mut self) {
         let open = self.buses.iter().filter_map(|bus| bus.open.as_ref());
         let (lag_bytes, buses) = open.fold((0, 0), |(lag, buses), (bus, _)| {
             (lag + bus.lag_bytes(), buses + 1)
         });
-        let journal = self.recorder.journal();
-        let (position, durable) = (journal.position(), journal.durable());
-        let (segment, errno) = (journal.segment(), journal.alarm());
         let counters = self.recorder.counters();
-        counters.record_lag_bytes = lag_bytes;
-        counters.record_buses = buses;
-        (counters.record_position, counters.record_durable) = (position, durable);
-        (counters.record_segment, counters.record_disk_errno) = (segment, errno);
-        if let Some(stats) = &mut self.stats {
-            stats.counters_file().show(counters.counts());
-        }
+        (counters.record_lag_bytes, counters.record_buses) = (lag_bytes, buses);
+        let counters = *counters;
+        let shown = self.upkeep.show(self.recorder.journal(), counters);
+        *self.recorder.counters() = shown;
     }
 }
 
@@ -441,5 +359,19 @@ fn reported(bus: &str, event: &SubscriptionEvent) -> Option<RunEvent> {
             Some(RunEvent::Source { bus, is_live })
         }
         _ => None,
+    }
+}
+
+/// Writes the index of the last segments, which the thread may not have seen. A disk that stands still is not waited for: without an index a
+/// reader is slower, and the next start writes it.
+fn index_within(directory: PathBuf, from: u64, wait: Duration) {
+    let (sender, written) = channel();
+    let body = move || {
+        let _ = index_segments(&directory, from);
+        let _ = sender.send(());
+    };
+    let thread = std::thread::Builder::new().name("index".to_owned());
+    if thread.spawn(body).is_ok() {
+        let _ = written.recv_timeout(wait);
     }
 }

@@ -1,9 +1,22 @@
 //! The state of a stream at one place, as the bodies of records: a reader that begins there needs nothing before it.
 
-use crate::messages::MessagesMut;
+use crate::messages::{Messages, MessagesMut};
 use touchline_transport::market::{InstrumentImage, StreamState};
-use touchline_types::native::{self, Flags};
+use touchline_types::native::{self, Body, Flags, Message};
 use touchline_types::{ChannelState, Instrument, Timestamps, Update};
+
+/// Whether the body of a `Definitions` record is the first one of a state: it begins with the state of the channel.
+pub fn begins_state(body: &[u8]) -> bool {
+    place_of_state(body).is_some()
+}
+
+/// Number of the last message before a state that begins with this body; `None` if none does.
+pub fn place_of_state(body: &[u8]) -> Option<u64> {
+    let first = Messages::of(body).next();
+    let first = first.and_then(|bytes| Message::parse(bytes).ok());
+    let channel = first.filter(|message| matches!(message.body, Body::Channel(_)));
+    channel.map(|message| message.sequence())
+}
 
 /// Bodies of `Definitions` records: the state of the channel and of each instrument, under the number of the last message before this
 /// place. An empty body ends them.

@@ -1,8 +1,10 @@
 //! `touchline bench`: benchmarks, one command for each published figure.
 
 mod book;
+mod day;
 mod decode_fix;
 mod event;
+mod export;
 mod feed;
 mod fx_banks;
 mod fx_compose;
@@ -16,9 +18,11 @@ mod market;
 mod progress;
 mod publish;
 mod receive;
+mod record;
 mod relay;
 mod relay_path;
 mod run;
+mod tape;
 
 use crate::output::Failure;
 
@@ -40,6 +44,8 @@ enum Bench {
     DecodeFix(decode_fix::Arguments),
     /// A packet in memory → arbitration → decode → books → update handed to the publisher.
     Event(event::Arguments),
+    /// A recorded day, from its tape to CSV, Parquet and DBN.
+    Export(export::Arguments),
     /// An exchange's packets through sockets, a gateway and its bus to a consumer.
     Feed(feed::Arguments),
     /// The gateway of `feed`.
@@ -64,10 +70,14 @@ enum Bench {
     Publish(publish::Arguments),
     /// The cost of receiving a packet: one a system call, and several.
     Receive(receive::Arguments),
+    /// The cost to the publisher of a recorder of its bus.
+    Record(record::Arguments),
     /// The cost to the publisher of a receiver, behind a relay, that has stopped.
     Relay(relay::Arguments),
     /// A message from bus to bus over a relay, beside raw UDP.
     RelayPath(relay_path::Arguments),
+    /// A minute of a recorded day, from the command to its first message.
+    Tape(tape::Arguments),
     /// The peer process of `ipc-rtt` and `ipc-throughput`.
     #[command(hide = true)]
     IpcPeer(ipc::PeerArguments),
@@ -79,6 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Book(arguments) => book::run(arguments),
         Bench::DecodeFix(arguments) => decode_fix::run(arguments),
         Bench::Event(arguments) => event::run(arguments),
+        Bench::Export(arguments) => export::run(arguments),
         Bench::Feed(arguments) => feed::run(arguments),
         Bench::FeedGateway(arguments) => feed::run_gateway(arguments),
         Bench::FeedSender(arguments) => feed::run_sender(arguments),
@@ -90,8 +101,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Journal(arguments) => journal::run(arguments),
         Bench::Publish(arguments) => publish::run(arguments),
         Bench::Receive(arguments) => receive::run(arguments),
+        Bench::Record(arguments) => record::run(arguments),
         Bench::Relay(arguments) => relay::run(arguments),
         Bench::RelayPath(arguments) => relay_path::run(arguments),
+        Bench::Tape(arguments) => tape::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
 }

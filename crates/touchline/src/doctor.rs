@@ -2,16 +2,19 @@
 
 mod aeron;
 mod buses;
+mod calendars;
 pub mod cpu_list;
 mod finding;
 mod guards;
 mod host;
 mod memory;
 mod network;
+mod pinned;
 mod preload;
 mod processors;
 mod rules;
 mod show;
+mod tape;
 #[cfg(test)]
 mod tests;
 
@@ -35,10 +38,14 @@ pub struct Arguments {
     /// Interface that receives the packets; by default the one of the multicast route.
     #[arg(long, value_name = "IF", value_parser = interface_name)]
     interface: Option<String>,
-    /// Check guards: list those of a configuration of fx run, fx compose or a bank's gateway whose values mean off, and those that
-    /// are missing; may be given several times.
+    /// Check a configuration: guards of fx run, fx compose or a bank's gateway whose values mean off, and missing ones; calendars;
+    /// whether the processors that a gateway or a relay is bound to are isolated. May be given several times.
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
+    /// Check the directory of a tape, for a recorder of this user: access, file system, hours of space at the present rate; may be
+    /// given several times.
+    #[arg(long, value_name = "DIR")]
+    tape: Vec<PathBuf>,
     #[command(flatten)]
     place: Place,
     /// Print one JSON object a line for each check.
@@ -53,7 +60,8 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline doctor
   touchline doctor --cpus 2,3 --interface eth1
-  touchline doctor --config fx/run.toml
+  touchline doctor --config fx/run.toml --config cme-340.toml
+  touchline doctor --tape /var/lib/touchline/tape-cme-340
   touchline doctor --json | jq 'select(.status == \"bad\")'
 
 Result of a check:
@@ -83,7 +91,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     for path in &arguments.config {
         checks.push(guards::check(path)?);
+        checks.extend(calendars::check(path)?);
+        checks.extend(pinned::check(&host, path)?);
     }
+    checks.extend(arguments.tape.iter().flat_map(|path| tape::check(path)));
     say(&match arguments.json {
         true => show::json(&checks),
         false => show::text(&checks),

@@ -20,6 +20,18 @@ pub fn duration(ns: u64) -> String {
     format!("{value:.places$} {unit}")
 }
 
+/// A time with a unit: us, ms or s.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let units = [("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let found = units.iter().find_map(|(unit, length)| {
+        let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
+        (0.0..=3600.0).contains(&number).then_some(number * length)
+    });
+    found
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "give a time, such as 200us or 1ms".to_owned())
+}
+
 /// An age as a duration, or in days if it is long.
 pub fn age(ns: u64) -> String {
     const DAY_NS: u64 = 86_400 * 1_000_000_000;
@@ -42,6 +54,15 @@ pub fn maturity(yyyymmdd: u32) -> String {
 /// A Unix time in nanoseconds as date and time in UTC.
 pub fn utc(unix_ns: u64) -> String {
     UtcTime(unix_ns).to_string()
+}
+
+/// The end of a closed session: date and time in UTC, to the minute; none is known behind the last time that there is.
+pub fn until(unix_ns: u64) -> String {
+    let time = UtcTime(unix_ns).to_string();
+    match (time.get(..10), time.get(11..16)) {
+        (Some(date), Some(time)) if unix_ns != u64::MAX => format!("{date} {time} UTC"),
+        _ => "further notice".to_owned(),
+    }
 }
 
 /// The UTC time of day of a Unix time in nanoseconds; empty for 0.
@@ -92,6 +113,18 @@ pub fn rate(number: u64, seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(time("200us"), Ok(Duration::from_micros(200)));
+        assert_eq!(time("1ms"), Ok(Duration::from_millis(1)));
+        assert_eq!(time("2s"), Ok(Duration::from_secs(2)));
+        assert!(
+            ["", "ms", "1", "-1ms", "nans"]
+                .iter()
+                .all(|text| time(text).is_err())
+        );
+    }
 
     #[test]
     fn numbers_durations_and_sizes_are_formatted() {

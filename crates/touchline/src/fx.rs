@@ -3,8 +3,10 @@
 pub mod blotter;
 mod compose;
 pub mod config_text;
+mod days;
 mod desk;
 pub mod entries;
+mod explain;
 mod follow;
 mod kill;
 mod lines;
@@ -32,6 +34,7 @@ enum Command {
     Run(run::Arguments),
     Blotter(blotter::Arguments),
     Report(report::Arguments),
+    Explain(explain::Arguments),
     Send(desk::SendArguments),
     Cancel(desk::CancelArguments),
     Kill(kill::KillArguments),
@@ -40,6 +43,9 @@ enum Command {
     Resolve(desk::ResolveArguments),
     Book(desk::BookArguments),
     Promote(desk::PromoteArguments),
+    Spot(days::SpotArguments),
+    Calendar(days::HolidayArguments),
+    Session(days::SessionArguments),
 }
 
 /// Runs the subcommand.
@@ -51,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(arguments),
         Command::Blotter(arguments) => blotter::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::Send(arguments) => desk::send(arguments),
         Command::Cancel(arguments) => desk::cancel(arguments),
         Command::Kill(arguments) => kill::kill(arguments),
@@ -59,6 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Resolve(arguments) => desk::resolve(arguments),
         Command::Book(arguments) => desk::book(arguments),
         Command::Promote(arguments) => desk::promote(arguments),
+        Command::Spot(arguments) => days::spot(arguments),
+        Command::Calendar(arguments) => days::calendar(arguments),
+        Command::Session(arguments) => days::session(arguments),
     }
 }
 

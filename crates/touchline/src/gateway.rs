@@ -126,7 +126,8 @@ impl Arguments {
     }
 }
 
-fn refused(error: &StartError) -> Failure {
+/// The failure of a start.
+pub fn refused(error: &StartError) -> Failure {
     match error {
         StartError::Config(error) => Failure::configuration(error),
         StartError::Source(error) => Failure::source(error),

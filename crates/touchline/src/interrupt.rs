@@ -1,7 +1,7 @@
 //! Ctrl-C and SIGTERM, for commands that run until they are stopped.
 
 use crate::output::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +32,12 @@ impl Ending {
     pub fn after(self) -> Option<Duration> {
         self.seconds.map(Duration::from_secs)
     }
+}
+
+/// A write beyond the limit of a file's size (`ulimit -f`) fails with an error, as on a full disk, instead of ending the process.
+pub fn report_file_limit() {
+    // If this is refused, the process ends as before.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 /// Stop request by signal. A second signal ends the process at once.

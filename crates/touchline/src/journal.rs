@@ -1,6 +1,7 @@
 //! `touchline journal`: list, print, verify and repair a journal, and copy it to another host.
 
 mod events;
+mod index;
 mod process;
 mod receive;
 mod send;
@@ -12,7 +13,9 @@ use events::{Events, is_of_engine};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use touchline_journal::{Error, Verdict, compress, is_journal, read_from, repair, verify};
+use touchline_journal::{
+    Error, Report, Verdict, chain, compress, is_journal, read_from, repair, verify,
+};
 
 /// List, print, verify, repair and compress a journal; copy it to another host.
 #[derive(Debug, clap::Args)]
@@ -39,6 +42,9 @@ enum Command {
     /// Compress the closed segments with Zstandard; the writer may be running.
     #[command(after_help = COMPRESS_HELP)]
     Compress(Directory),
+    /// Write the missing indexes of the closed segments of a tape, for `replay --from` and `--instrument`.
+    #[command(after_help = INDEX_HELP)]
+    Index(Directory),
     /// Give the journal to copies on other hosts, while it is written.
     Send(send::Send),
     /// Write a copy of a journal of another host, which a standby here may follow.
@@ -111,7 +117,10 @@ Exit status:
   1  a file cannot be read, or the directory has no segment
   2  bad arguments, or a format that this version does not read
   3  cut by a crash: the next start of the writer, or `touchline journal repair`, ends the journal
-  4  damaged: durable records are missing or wrong";
+  4  damaged: durable records are missing or wrong, or an engine's hash chain says that records were changed or removed
+
+An engine's journal has a hash chain over its closed segments: the line `chain` has its head. Keep the head elsewhere, such as in
+a signed report: who can write the files can make a whole chain again, but not with the same head.";
 
 const REPAIR_HELP: &str = "\
 Example:
@@ -138,6 +147,19 @@ Exit status:
   1  a file cannot be read or written, the directory has no segment, or another process compresses it
   2  bad arguments, or a format that this version does not read
   4  damaged, and nothing was changed";
+
+const INDEX_HELP: &str = "\
+Example:
+  touchline journal index /data/cme-340
+
+A recorder writes the index of each segment that it closes. An index follows from its segment: without one, a reader
+that searches for a place or an instrument reads the segment as a whole.
+
+Exit status:
+  0  each closed segment has its index
+  1  a file cannot be read or written, or the directory has no segment
+  2  bad arguments, or a format that this version does not read
+  4  damaged";
 
 /// Exit status of a journal that a crash cut.
 const CUT: u8 = 3;
@@ -174,8 +196,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Print(arguments) => run_print(arguments),
         Command::Verify(place) => {
             let report = verify(place.checked()?).map_err(failed)?;
-            say(&text::report(&report))?;
+            let indexes = index::report(&place.directory, &report);
+            let (chain, is_right) = chain_of(&place.directory, &report)?;
+            say(&(text::report(&report) + &indexes + &chain))?;
             match report.verdict {
+                Verdict::Clean if !is_right => Err(Failure::Logged(DAMAGED)),
                 Verdict::Clean => Ok(()),
                 Verdict::Cut => Err(Failure::Logged(CUT)),
                 Verdict::Damaged => Err(Failure::Logged(DAMAGED)),
@@ -183,9 +208,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Command::Repair(arguments) => run_repair(arguments),
         Command::Compress(place) => run_compress(place.checked()?),
+        Command::Index(place) => index::run(place.checked()?),
         Command::Send(arguments) => send::run(arguments),
         Command::Receive(arguments) => receive::run(arguments),
     }
+}
+
+/// The lines of an engine's hash chain, and whether it is right; a damaged journal has none.
+fn chain_of(directory: &Path, report: &Report) -> Result<(String, bool), Failure> {
+    if report.verdict == Verdict::Damaged || !is_of_engine(directory) {
+        return Ok((String::new(), true));
+    }
+    let chain = chain(directory).map_err(failed)?;
+    Ok((text::chain(&chain), chain.faults.is_empty()))
 }
 
 fn run_compress(directory: &Path) -> Result<(), Failure> {

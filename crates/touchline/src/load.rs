@@ -69,10 +69,10 @@ pub struct Arguments {
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = crate::bench::ipc::cpus)]
     cpus: (usize, usize),
     /// Longest median of a rate that is sustained, such as 1ms.
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = arguments::time)]
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = crate::format::time)]
     p50_max: Duration,
     /// Longest 99th percentile of a rate that is sustained.
-    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    #[arg(long, value_name = "TIME", value_parser = crate::format::time)]
     p99_max: Option<Duration>,
     /// Interface whose bytes and packets are counted.
     #[arg(long, value_name = "NAME", default_value = "lo")]

@@ -14,6 +14,7 @@ mod counted;
 #[cfg(feature = "lab")]
 mod demo;
 mod doctor;
+mod export;
 mod follow;
 mod format;
 mod fx;
@@ -43,9 +44,11 @@ mod screen;
 mod series;
 #[cfg(feature = "lab")]
 mod sim;
+mod source;
 mod stat;
 mod states;
 mod tail;
+mod tape_place;
 mod top;
 mod tops;
 mod version;
@@ -77,6 +80,8 @@ enum Command {
     Relay(relay::Arguments),
     Record(recorder::Arguments),
     Replay(replay::Arguments),
+    Definitions(replay::definitions::Arguments),
+    Export(export::Arguments),
     Fx(fx::Arguments),
     Journal(journal::Arguments),
     Tail(tail::Arguments),
@@ -138,6 +143,7 @@ fn of_lab(error: &clap::Error) -> Option<String> {
 
 fn main() -> ExitCode {
     version::build().state();
+    interrupt::report_file_limit();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
@@ -159,6 +165,8 @@ fn main() -> ExitCode {
         }
         Command::Record(arguments) => recorder::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Definitions(arguments) => replay::definitions::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Fx(arguments) => fx::run(&arguments),
         Command::Journal(arguments) => journal::run(&arguments),
         Command::Tail(arguments) => match arguments.of_engine() {
@@ -245,13 +253,16 @@ mod tests {
         for unit in [
             "touchline-gateway@.service",
             "touchline-metrics.service",
+            "touchline-record@.service",
             "touchline-relay@.service",
         ] {
             let text = read(&format!("systemd/{unit}"));
             let start = text
                 .lines()
                 .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/touchline "));
-            let words = start.expect(unit).split_whitespace().map(str::to_owned);
+            // An instance for `%i`.
+            let start = start.expect(unit).replace("%i", "cme-340");
+            let words = start.split_whitespace().map(str::to_owned);
             commands.push(words.collect::<Vec<_>>());
         }
         for line in read("container/compose.yml").lines() {
@@ -259,7 +270,7 @@ mod tests {
                 commands.push(serde_json::from_str(command).expect(command));
             }
         }
-        assert_eq!(commands.len(), 6);
+        assert_eq!(commands.len(), 7);
         for command in commands {
             let words = ["touchline".to_owned()].into_iter().chain(command.clone());
             let parsed = Arguments::try_parse_from(words);

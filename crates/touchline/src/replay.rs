@@ -1,12 +1,17 @@
 //! `touchline replay`: processes captures.
 
+pub mod definitions;
 mod inputs;
+pub mod known;
+pub mod of_channel;
+pub mod of_tape;
 mod print;
-mod progress;
+pub mod progress;
 mod summary;
 mod tape;
 
 use crate::books::{write_books, write_orders};
+use crate::format::time;
 use crate::output::{Failure, Output, STDOUT, notice, say};
 use crate::record::Prices;
 use crate::series::{Series, SeriesOutput};
@@ -16,13 +21,16 @@ use progress::Watched;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use summary::Summary;
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::config;
-use touchline_gateway::replay::{Interrupted, Speed, replay};
-use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmePipeline, CmeReport};
+use touchline_gateway::replay::{Interrupted, Lateness, Pace, Speed, replay};
+use touchline_gateway::venues::cme::{
+    self, ChannelConfig, CmeConfig, CmePipeline, CmeReport, Definitions,
+};
 use touchline_gateway::{CountersFile, bus};
-use touchline_net::PcapSource;
+use touchline_instruments::Instruments;
 use touchline_transport::Local;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
@@ -34,24 +42,20 @@ use touchline_transport::shm::Publisher;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Configuration file (TOML); `touchline help settings` lists its settings.
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    config: Option<PathBuf>,
-    /// CME's config.xml, instead of --config; every setting has its default value.
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    config_xml: Option<PathBuf>,
-    /// The channel in --config-xml.
-    #[arg(long, value_name = "N", help_heading = "Input")]
-    channel: Option<u32>,
-    /// Captures: pcap or pcapng, uncompressed, .gz or .zst; several files are merged by capture time.
+    #[command(flatten)]
+    of_channel: of_channel::OfChannel,
+    /// Captures: pcap or pcapng, uncompressed, .gz or .zst, or folders of them; several files are merged by capture time.
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     pcap: Vec<PathBuf>,
-    /// A tape of `touchline record`, instead of captures: its directory.
-    #[arg(long, value_name = "DIR", help_heading = "Input")]
-    journal: Option<PathBuf>,
-    /// The bus of the tape that is played. Default: the first one.
-    #[arg(long, value_name = "NAME", requires = "journal", value_parser = config::bus_name, help_heading = "Input")]
-    tape_bus: Option<String>,
+    /// Tapes or raw recordings of `touchline record`, instead of captures: their directories; several are merged by receive time.
+    #[arg(long, value_name = "DIR", num_args = 1.., help_heading = "Input")]
+    journal: Vec<PathBuf>,
+    #[command(flatten)]
+    of_tape: of_tape::OfTape,
+    /// Definitions for instruments that the input has without one: tables of `touchline definitions`, CME's secdef.dat, or, for
+    /// captures, captures of the definition feed.
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
+    definitions: Vec<PathBuf>,
     /// Exit status 0 even if a capture ends in the middle of a record.
     #[arg(long, help_heading = "Input")]
     allow_truncated: bool,
@@ -129,6 +133,12 @@ pub struct Arguments {
         help_heading = "Settings"
     )]
     speed: Speed,
+    /// Wait for the last 100 us before a packet or a message is due with a busy processor: an error of about 1 us instead of 30.
+    #[arg(long, help_heading = "Settings")]
+    spin: bool,
+    /// Exit status 1 if a packet or a message is later than this on the schedule of --speed: 500us, 10ms.
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Settings")]
+    max_late: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -201,17 +211,18 @@ type ReplayPipeline<'a> = CmePipeline<(Local<&'a mut Writers>, Option<Publisher>
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(directory) = &arguments.journal {
-        return tape::run(arguments, directory);
+    if inputs::has_tapes(arguments)? {
+        return tape::run(arguments);
     }
     let config = inputs::config(arguments)?;
     if arguments.print_config {
         return say(&config.to_file());
     }
-    inputs::check_paths(arguments, &config)?;
+    let captures = inputs::captures(&arguments.pcap)?;
+    inputs::check_paths(arguments, &captures, &config)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(|error| Failure::configuration(&error))?;
-    let source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
+    let source = inputs::source(arguments, &captures)?;
     let mut outputs = Outputs::open(arguments)?;
     let bus = publisher(arguments, &config)?;
     let mut counters_file = bus.as_ref().map(counters_file).transpose()?;
@@ -220,6 +231,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut writers: Writers = (tops, outputs.series.take());
     let local = Local::new(&mut writers);
     let mut pipeline: ReplayPipeline<'_> = cme::pipeline(&config, (local, bus));
+    let definitions = known::define(&arguments.definitions, &config, &channel, &mut pipeline)?;
     let mut source = Watched::new(source, arguments.shows_progress());
 
     let printer = &mut outputs.printer;
@@ -227,7 +239,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &mut source,
         channel.routes(),
         &mut pipeline,
-        arguments.speed,
+        arguments.pace(),
         &mut counters_file,
         |packet, route| match printer {
             Some(printer) => printer.packet(packet, route),
@@ -239,11 +251,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(report) => (report, None),
         Err(Interrupted { report, error }) => (*report, Some(error)),
     };
-    for truncation in &report.truncations {
-        notice(format_args!(
-            "warning: {truncation}; all packets before are processed, and without --allow-truncated the exit status is 1"
-        ));
-    }
+    warn(&report, definitions.as_ref(), pipeline.instruments());
     let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;
     if error.is_none() && report.routed() == 0 && !left_early {
         return Err(Failure::run(cme::other_channel(&config, &report, &skipped)));
@@ -260,8 +268,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             // The bus ends after the outputs are there: somebody may wait for its end to read them.
             let bus = pipeline.publisher_mut().inner_mut().1.take();
             drop(pipeline);
-            outputs.finish(writers)?;
+            outputs.finish([writers])?;
             drop(bus);
+            arguments.check_late(report.lateness.as_ref())?;
             match report.truncations.is_empty() || arguments.allow_truncated {
                 true => Ok(()),
                 false => Err(Failure::Logged(1)),
@@ -270,7 +279,38 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Warnings behind the last packet.
+fn warn(report: &CmeReport, definitions: Option<&Definitions>, instruments: &Instruments) {
+    for truncation in &report.truncations {
+        notice(format_args!(
+            "warning: {truncation}; all packets before are processed, and without --allow-truncated the exit status is 1"
+        ));
+    }
+    if let Some(sentence) = definitions.and_then(|given| given.conflicts(instruments)) {
+        notice(format_args!("warning: {sentence}"));
+    }
+}
+
 impl Arguments {
+    /// The schedule of the replay.
+    fn pace(&self) -> Pace {
+        Pace::new(self.speed).spins(self.spin)
+    }
+
+    /// Refuses a schedule that was not kept.
+    fn check_late(&self, lateness: Option<&Lateness>) -> Result<(), Failure> {
+        let (Some(most), Some(lateness)) = (self.max_late, lateness) else {
+            return Ok(());
+        };
+        match lateness.max() > most {
+            true => Err(Failure::run(format!(
+                "late by {:?}, over --max-late {most:?}: the outputs are complete; give the replay a processor of its own, --spin, or a lower --speed",
+                lateness.max()
+            ))),
+            false => Ok(()),
+        }
+    }
+
     fn outputs(&self) -> impl Iterator<Item = &Path> {
         let outputs = [
             &self.books,
@@ -341,14 +381,13 @@ impl Outputs {
     }
 
     /// Flushes all outputs, then gives them their final names.
-    fn finish(mut self, (tops, series): Writers) -> Result<(), Failure> {
-        self.tops = tops.map(Tops::into_output).transpose()?;
-        let series = series.map(Series::into_outputs).transpose()?;
-        let mut outputs: Vec<_> = [self.books, self.orders, self.tops]
-            .into_iter()
-            .flatten()
-            .chain(series.into_iter().flatten())
-            .collect();
+    fn finish(self, writers: impl IntoIterator<Item = Writers>) -> Result<(), Failure> {
+        let mut outputs: Vec<_> = [self.books, self.orders].into_iter().flatten().collect();
+        for (tops, series) in writers {
+            outputs.extend(tops.map(Tops::into_output).transpose()?.flatten());
+            let series = series.map(Series::into_outputs).transpose()?;
+            outputs.extend(series.into_iter().flatten());
+        }
         outputs.iter_mut().try_for_each(Output::flush)?;
         outputs.into_iter().try_for_each(Output::finish)
     }
@@ -371,7 +410,8 @@ fn counters_file(bus: &Publisher) -> Result<CountersFile, Failure> {
         .map_err(Failure::run)
 }
 
-fn stopped(error: &touchline_gateway::replay::Error, report: &CmeReport) -> Failure {
+/// A replay that ended before its source.
+pub fn stopped(error: &touchline_gateway::replay::Error, report: &CmeReport) -> Failure {
     let routed = crate::format::counted(report.routed(), "packet");
     Failure::run(format!(
         "{error}; {routed} before it processed, no output is written"

@@ -6,7 +6,9 @@ mod row;
 use crate::output::{Failure, Output};
 use crate::record::{Form, Prices};
 use row::{Quote, QuoteRow, TradeRow};
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use touchline_book::PriceBook;
 use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{Depth, Instrument, InstrumentDefinition, Side, Timestamps, Trade, Update};
@@ -19,11 +21,11 @@ pub struct SeriesOutput {
     line: String,
 }
 
-/// The requested series, as a subscriber.
+/// The requested series, as a subscriber of one bus.
 #[derive(Debug)]
 pub struct Series {
-    quotes: Option<SeriesOutput>,
-    trades: Option<SeriesOutput>,
+    quotes: Option<Rc<RefCell<SeriesOutput>>>,
+    trades: Option<Rc<RefCell<SeriesOutput>>>,
     prices: Prices,
     mirror: Mirror,
     /// By instrument; `None` for one that is not selected, or not defined yet.
@@ -80,7 +82,21 @@ impl Series {
         if let Some(trades) = &mut trades {
             trades.head(TradeRow::COLUMNS)?;
         }
-        Ok(Series {
+        let shared = |output: Option<SeriesOutput>| output.map(RefCell::new).map(Rc::new);
+        Ok(Series::over(shared(quotes), shared(trades), prices))
+    }
+
+    /// A series of another bus, which writes to the same outputs.
+    pub fn beside(&self) -> Series {
+        Series::over(self.quotes.clone(), self.trades.clone(), self.prices)
+    }
+
+    fn over(
+        quotes: Option<Rc<RefCell<SeriesOutput>>>,
+        trades: Option<Rc<RefCell<SeriesOutput>>>,
+        prices: Prices,
+    ) -> Series {
+        Series {
             quotes,
             trades,
             prices,
@@ -89,10 +105,10 @@ impl Series {
             last: Vec::new(),
             event_ns: 0,
             failure: None,
-        })
+        }
     }
 
-    /// The complete outputs.
+    /// The complete outputs, if no other series writes to them.
     ///
     /// # Errors
     /// The first failure to write.
@@ -101,14 +117,15 @@ impl Series {
             Some(failure) => Err(failure),
             None => {
                 let outputs = [self.quotes, self.trades].into_iter().flatten();
-                Ok(outputs.map(|series| series.output))
+                let last = outputs.filter_map(Rc::into_inner);
+                Ok(last.map(|series| series.into_inner().output))
             }
         }
     }
 
     /// Writes a row of an instrument if its best bid, best offer or state differs from the last row.
     fn quote(&mut self, instrument: Instrument, timestamps: &Timestamps) {
-        let Some(quotes) = self.quotes.as_mut().filter(|_| self.event_ns != 0) else {
+        let Some(quotes) = self.quotes.as_ref().filter(|_| self.event_ns != 0) else {
             return;
         };
         let book = self.mirror.book(instrument);
@@ -133,7 +150,7 @@ impl Series {
             quote,
             prices: self.prices,
         };
-        let written = quotes.row(|line, form| row.write(line, form));
+        let written = quotes.borrow_mut().row(|line, form| row.write(line, form));
         self.failure = self.failure.take().or(written.err());
     }
 
@@ -161,7 +178,7 @@ impl Series {
     }
 
     fn trade(&mut self, trade: &Trade, timestamps: &Timestamps) {
-        let Some(trades) = &mut self.trades else {
+        let Some(trades) = &self.trades else {
             return;
         };
         let definition = definition_of(&self.definitions, trade.instrument);
@@ -172,7 +189,7 @@ impl Series {
             trade,
             prices: self.prices,
         };
-        let written = trades.row(|line, form| row.write(line, form));
+        let written = trades.borrow_mut().row(|line, form| row.write(line, form));
         self.failure = self.failure.take().or(written.err());
     }
 

@@ -1,6 +1,6 @@
 //! `touchline tail`: prints the messages of a bus.
 
-mod json;
+pub mod json;
 mod names;
 mod text;
 
@@ -36,7 +36,8 @@ pub struct Arguments {
     /// Print one JSON object a line, with every field of the message.
     #[arg(long)]
     json: bool,
-    /// Only instruments whose symbol matches; * matches any characters. Repeat it for several patterns.
+    /// Only instruments whose symbol matches; * matches any characters. The security id of one without a symbol. Repeat it for several
+    /// patterns.
     #[arg(long, value_name = "PATTERN")]
     symbol: Vec<String>,
     /// Only books that are live.

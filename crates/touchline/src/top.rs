@@ -11,7 +11,7 @@ use crate::paint::Paint;
 use crate::place::{Place, bus_name};
 use draw::{Around, draw};
 use keys::{Keys, Wish};
-use model::{List, Model};
+use model::{List, Model, recorders};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use std::io::IsTerminal;
@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 use touchline_client::monitor::Monitor;
 
 /// Watch a bus on a screen: instruments with prices as traders quote them, the ladder of one of them, the state of
-/// publisher and readers; of a trading engine whether it trades, its sessions, orders, rejects and journal.
+/// publisher and readers; of a trading engine whether it trades, its sessions, orders, rejects and journal; of a recorder its tape, its disk
+/// and its losses.
 ///
 /// top reads the bus like any other reader; the publisher never waits for it. When the publisher ends, top reports it
 /// and continues with the next one. Readers are shown if they registered a name, as `tail --name` does.
@@ -62,6 +63,7 @@ Examples:
   touchline top cme-340 --symbol ESU4
   touchline top cme-340 --once --size 120x40
   touchline top fx-run
+  touchline top record-cme-340
 
 Keys:
   q quit; up and down choose an instrument; / filter by typing; s sort, S reverse;
@@ -311,10 +313,11 @@ impl Screen {
     }
 }
 
-/// Buses of market data, then trading engines.
+/// Buses of market data, then trading engines, then recorders.
 fn listed(monitor: &Monitor) -> Result<Vec<String>, touchline_client::Error> {
     let mut buses = monitor.buses()?;
     buses.extend(monitor.engines()?);
+    buses.extend(recorders(monitor));
     Ok(buses)
 }
 

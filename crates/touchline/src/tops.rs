@@ -2,13 +2,15 @@
 
 use crate::output::{Failure, Output};
 use crate::record::{Prices, Record};
+use std::cell::RefCell;
+use std::rc::Rc;
 use touchline_transport::{Envelope, Subscribe};
 use touchline_types::{BookUpdate, InstrumentDefinition, Level, Update};
 
 /// Subscriber that writes one line for each complete event and each instrument whose direct book changed.
 #[derive(Debug)]
 pub struct Tops {
-    output: Output,
+    output: Rc<RefCell<Output>>,
     line: String,
     prices: Prices,
     /// By instrument; `None` until it is defined.
@@ -19,6 +21,15 @@ pub struct Tops {
 impl Tops {
     /// Writes to `output`.
     pub fn new(output: Output, prices: Prices) -> Tops {
+        Tops::over(Rc::new(RefCell::new(output)), prices)
+    }
+
+    /// The tops of another bus, written to the same output.
+    pub fn beside(&self) -> Tops {
+        Tops::over(self.output.clone(), self.prices)
+    }
+
+    fn over(output: Rc<RefCell<Output>>, prices: Prices) -> Tops {
         Tops {
             output,
             line: String::new(),
@@ -28,9 +39,10 @@ impl Tops {
         }
     }
 
-    /// The complete output, or the first write error.
-    pub fn into_output(self) -> Result<Output, Failure> {
-        self.failure.map_or(Ok(self.output), Err)
+    /// The complete output, if no other writes to it; or the first write error.
+    pub fn into_output(self) -> Result<Option<Output>, Failure> {
+        let output = Rc::into_inner(self.output).map(RefCell::into_inner);
+        self.failure.map_or(Ok(output), Err)
     }
 
     fn define(&mut self, definition: &InstrumentDefinition) {
@@ -60,7 +72,7 @@ impl Tops {
         row.best("ask", shown(update.best_ask), exponent);
         row.end();
         if self.failure.is_none() {
-            self.failure = self.output.line(&self.line).err();
+            self.failure = self.output.borrow_mut().line(&self.line).err();
         }
     }
 }

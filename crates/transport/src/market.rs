@@ -44,5 +44,5 @@ pub use publisher::Publisher;
 pub use room::Room;
 pub use settings::Settings;
 pub use stream_state::{ChannelImage, EVENT_ORDERS_MAX, InstrumentImage, StreamState};
-pub use subscriber::{Filter, Item, Join, Received, Subscriber};
+pub use subscriber::{Filter, Item, Join, Lost, Received, Subscriber, TapedMessage};
 pub use traits::{Envelope, Publish, Subscribe, SubscriptionEvent};

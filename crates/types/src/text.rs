@@ -1,9 +1,10 @@
 //! Short texts of venues and of ours, stored in place.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 
 /// Up to `N` bytes of printable ASCII, zeros behind them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct FixedText<const N: usize>([u8; N]);
 
@@ -58,8 +59,14 @@ impl<const N: usize> FixedText<N> {
 
     /// The text.
     pub fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or("")
+    }
+
+    /// The text as bytes, without another check.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
         let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(N);
-        core::str::from_utf8(&self.0[..end]).unwrap_or("")
+        &self.0[..end]
     }
 
     /// Whether the text is empty.
@@ -117,6 +124,22 @@ pub(crate) const fn is_printable(byte: u8) -> bool {
     byte.is_ascii_graphic() || byte == b' '
 }
 
+/// The text by words, without the zeros behind it: most identifiers are short, and a hash of 64 bytes takes longer than the rest of
+/// a look into a table.
+impl<const N: usize> Hash for FixedText<N> {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let (words, rest) = self.0.as_chunks();
+        let words = words.iter().map(|word| u64::from_ne_bytes(*word));
+        for word in words.take_while(|word| *word != 0) {
+            state.write_u64(word);
+        }
+        state.write(rest);
+        // No text of a key is the beginning of another one: two texts in a key do not run into each other.
+        state.write_u8(0);
+    }
+}
+
 impl<const N: usize> Default for FixedText<N> {
     fn default() -> Self {
         Self::EMPTY
@@ -132,5 +155,54 @@ impl<const N: usize> fmt::Display for FixedText<N> {
 impl<const N: usize> fmt::Debug for FixedText<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_str().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use core::hash::{BuildHasher, BuildHasherDefault};
+    use std::collections::HashSet;
+
+    /// Number of hashed bytes.
+    #[derive(Default)]
+    struct Bytes(u64);
+
+    impl Hasher for Bytes {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0 += bytes.len() as u64;
+        }
+
+        fn finish(&self) -> u64 {
+            self.0
+        }
+    }
+
+    fn id(text: &str) -> Id {
+        Id::new(text.as_bytes()).expect("it is short")
+    }
+
+    /// A ClOrdID of the engine has 12 characters of 64.
+    #[test]
+    fn zeros_behind_a_text_are_not_hashed() {
+        let bytes = BuildHasherDefault::<Bytes>::default();
+        let counted = ["", "T00000000001", &"x".repeat(64)].map(|text| bytes.hash_one(id(text)));
+        assert_eq!(counted, [1, 17, 65]);
+        assert_eq!(bytes.hash_one(FixedText::<12>::lossy(b"abcdefghijkl")), 13);
+    }
+
+    /// Texts that differ in any word, and pairs whose texts differ only in where the first one ends.
+    #[test]
+    fn different_texts_have_different_hashes() {
+        let random = std::hash::RandomState::new();
+        let long = "x".repeat(64);
+        let texts = (0..=64).map(|length| id(&long[..length]));
+        let hashes: HashSet<u64> = texts.map(|text| random.hash_one(text)).collect();
+        assert_eq!(hashes.len(), 65);
+        let pairs = [("aaaaaaaabbbbbbbb", "c"), ("aaaaaaaa", "bbbbbbbbc")];
+        let [one, other] = pairs.map(|(a, b)| random.hash_one((id(a), id(b))));
+        assert_ne!(one, other);
+        assert_eq!(random.hash_one(id("LP001")), random.hash_one(id("LP001")));
     }
 }

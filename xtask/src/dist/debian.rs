@@ -24,7 +24,7 @@ fi
 const PRERM: &str = r#"#!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
-    systemctl stop 'touchline-gateway@*.service' 'touchline-relay@*.service' touchline-metrics.service || true
+    systemctl stop 'touchline-record@*.service' 'touchline-gateway@*.service' 'touchline-relay@*.service' touchline-metrics.service || true
 fi
 "#;
 

@@ -28,9 +28,10 @@ pub fn pages(root: &Path, of: Program, folder: &Path) -> Result<Vec<(String, Vec
 }
 
 /// Units of systemd that are installed.
-const UNITS: [&str; 3] = [
+const UNITS: [&str; 4] = [
     "touchline-gateway@.service",
     "touchline-metrics.service",
+    "touchline-record@.service",
     "touchline-relay@.service",
 ];
 

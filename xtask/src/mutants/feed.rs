@@ -221,6 +221,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
+        name: "gateway: a session outside its hours is connected again",
+        find: "if self.is_closed(pipeline, now) {",
+        replace: "if self.is_closed(pipeline, now) && matches!(self.line, Line::Up(_)) {",
+        test: "-p touchline-gateway --test gateway client_link::hours::a_session_outside_its_hours_has_no_connection_and_no_failure",
+    },
+    Mutant {
         name: "gateway: books of a silent channel stay live",
         find: "Event::Channel(ref state) => self.publish(&Update::Channel(state), out),",
         replace: "Event::Channel(_) => {}",

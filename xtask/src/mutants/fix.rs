@@ -124,4 +124,10 @@ pub const FIX: &[Mutant] = &[
         replace: "Rewrite::rename,\n            Rewrite::write_head,\n            Rewrite::write_records,\n            Rewrite::synchronise,",
         test: "-p touchline-session --lib a_crash_after_any_step_leaves_a_complete_store",
     },
+    Mutant {
+        name: "fix session: a heartbeat that answers nothing answers a test",
+        find: "self.tested.is_some_and(|first| number >= Some(first))",
+        replace: "self.tested.is_some()",
+        test: "-p touchline-fx-live --lib a_session_settles_with_the_answer_to_a_test_request",
+    },
 ];

@@ -17,6 +17,12 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --lib a_break_that_moves_with_every_walk_is_a_fast_writer",
     },
     Mutant {
+        name: "journal: a block of zeros leaves those of the file before",
+        find: "if offset < self.written || !is_zero(block) {",
+        replace: "if !is_zero(block) {",
+        test: "-p touchline-journal --lib a_buffer_has_nothing_of_the_file_before",
+    },
+    Mutant {
         name: "journal: the end of a journal that is no copy is cleared",
         find: "if !is_copy && judgement.verdict != Verdict::Clean {",
         replace: "if !is_copy && judgement.verdict == Verdict::Damaged {",
@@ -51,5 +57,17 @@ pub const JOURNAL: &[Mutant] = &[
         find: "tail.state().0 == State::Failed || tail.is_failure_open()",
         replace: "tail.state().0 == State::Failed",
         test: "-p touchline-journal --test journal a_journal_that_was_given_up",
+    },
+    Mutant {
+        name: "journal: the chain skips a segment",
+        find: "next += 1;",
+        replace: "next += 2;",
+        test: "-p touchline-journal --test journal chain::every_closed_segment",
+    },
+    Mutant {
+        name: "journal: a jump trusts its place",
+        find: "let is_there = self.is_there();",
+        replace: "let is_there: Result<bool, Error> = Ok(true);",
+        test: "-p touchline-journal --test journal a_jump_goes_to_a_record_or_nowhere",
     },
 ];

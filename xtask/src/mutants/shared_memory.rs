@@ -321,6 +321,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-client --test client an_id_with_another_symbol",
     },
     Mutant {
+        name: "client: books keep the room of the publication before",
+        find: "if self.room != (instruments_max, orders_max) {",
+        replace: "if self.room.1 > orders_max {",
+        test: "-p touchline-client --test client books_have_the_room_of_their_publication",
+    },
+    Mutant {
         name: "client: an overrun leaves books as they were",
         find: "self.mirror.begin_recovery();",
         replace: "",
@@ -343,6 +349,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         find: "if !counted.into_iter().all(is_counted) {",
         replace: "        let _ = (counted, is_counted);\n        if false {",
         test: "-p touchline-transport --test bus overwritten_ring_stops_and_follows_the_next_publisher",
+    },
+    Mutant {
+        name: "ring: a watermark within a word is continued",
+        find: "if !watermark.is_multiple_of(WORD) {",
+        replace: "        let _ = watermark;\n        if false {",
+        test: "-p touchline-shm --test shm a_ring_whose_watermark_is_within_a_word",
     },
     Mutant {
         name: "ring: data is not validated after the read",

@@ -42,7 +42,7 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: an order that is not in the journal is sent",
-        find: "is_journaled && !self.recorder.is_dead()",
+        find: "may_order && !self.recorder.is_dead()",
         replace: "true",
         test: "-p touchline-fx-live --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
     },
@@ -150,9 +150,15 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: orders are not asked for when the bank skips messages",
-        find: "if has_orders && !is_asked && self.banks[bank].session.is_up()",
-        replace: "if false",
+        find: "if !self.banks[bank].session.is_up()",
+        replace: "if true",
         test: "-p touchline --test system fx::session_faults::messages_that_a_bank_skips",
+    },
+    Mutant {
+        name: "execution: messages are skipped, and a rule answers for the orders that the journal lost",
+        find: "if is_doubted {",
+        replace: "if is_doubted && has_orders {",
+        test: "-p touchline-fx-live --lib messages_that_are_skipped_answer_for_no_order_that_the_journal_lost",
     },
     Mutant {
         name: "execution: a kill from the future refuses later commands",
@@ -185,10 +191,22 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_copy_says_what_it_lacks",
     },
     Mutant {
-        name: "fx: a spot date passes a day late",
+        name: "execution: a spot date passes a day late",
         find: "spot < new_york_day(now_ns) - behind",
         replace: "spot + 1 < new_york_day(now_ns) - behind",
-        test: "-p touchline-fx --lib a_spot_date_passes_when",
+        test: "-p touchline-fx-live --lib a_spot_date_passes_when",
+    },
+    Mutant {
+        name: "fx: a record leaves out the banks that were left out",
+        find: "if counted.has(bank) ||",
+        replace: "if counted.has(bank) || bank > 0 ||",
+        test: "-p touchline-fx --test fx seen::a_plan_follows",
+    },
+    Mutant {
+        name: "fx: the story of a parent leaves out its fills",
+        find: "Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it),",
+        replace: "Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it) && false,",
+        test: "-p touchline --test system fx::explain",
     },
     Mutant {
         name: "fx: a used quote is used again",
@@ -251,10 +269,40 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx adopt::a_parent_whose_orders_were_lost_is_not_traded_again",
     },
     Mutant {
+        name: "execution: quotes after a restart are read without the day",
+        find: "self.setup.pairs.clone_from(recovered);",
+        replace: "let _ = recovered;",
+        test: "-p touchline-fx-live --test execution dates::spot_dates_follow_from_calendars",
+    },
+    Mutant {
+        name: "execution: an order is gone by a rule, and its report was lost with the numbers",
+        find: "let is_doubted = is_restarted && !(is_asked && is_whole);",
+        replace: "let is_doubted = false;",
+        test: "-p touchline-fx-live --lib numbers_that_begin_again_leave_orders_in_doubt",
+    },
+    Mutant {
+        name: "execution: a session that was lost counts as one that ended",
+        find: "self.day.ended_whole = is_end && is_of_bank && has_all;",
+        replace: "self.day.ended_whole = true;",
+        test: "-p touchline-fx-live --lib only_a_session_that_ended_whole_leaves_no_order_in_doubt",
+    },
+    Mutant {
         name: "fx: an unknown order of this run is adopted",
-        find: "(epoch < self.before)",
-        replace: "(epoch <= self.before)",
+        find: "(is_order && epoch < self.before)",
+        replace: "(is_order && epoch <= self.before)",
         test: "-p touchline-fx --test fx adopt::only_an_order_of_an_earlier_epoch_is_adopted_and_only_after_a_reboot",
+    },
+    Mutant {
+        name: "fx: a bank's rule answers for orders whose reports were lost",
+        find: "if self.is_open && !self.is_doubted {",
+        replace: "if self.is_open {",
+        test: "-p touchline-fx --test fx adopt::no_rule_answers_for_orders_whose_reports_were_lost",
+    },
+    Mutant {
+        name: "fx: a rule answers behind the end of a session for orders that the journal lost",
+        find: "self.sessions.change_inquiry(bank, Inquiry::doubt);",
+        replace: "",
+        test: "-p touchline-fx --test fx adopt::no_rule_answers_behind_an_end_of_a_session_before_the_answer",
     },
     Mutant {
         name: "fx: a pair that is enabled before the desk was called releases its bank",
@@ -315,6 +363,30 @@ pub const TRADING: &[Mutant] = &[
         find: "match proposal.by == *by {",
         replace: "match proposal.by == *by && false {",
         test: "-p touchline-fx --test fx desk_trades::two_persons_book_what_no_order_explains",
+    },
+    Mutant {
+        name: "fx: a bank's rule ends no order that it does not answer for",
+        find: "Question::CallDesk if is_dropped",
+        replace: "Question::CallDesk if is_dropped && self.orders.unknown() == 0",
+        test: "-p touchline-fx --test fx losses::questions_without_an_answer_end_by_the_rule_of_the_bank",
+    },
+    Mutant {
+        name: "fx: orders of the night are not asked for before the end",
+        find: "self.orders.get(at).state() != OrderState::Disputed",
+        replace: "self.orders.get(at).state() == OrderState::Disputed",
+        test: "-p touchline-fx --test fx losses::orders_are_asked_for_before_the_end_of_a_session",
+    },
+    Mutant {
+        name: "execution: the numbers begin again at every connection of a session",
+        find: "matches!(self.at, At::Open { day, .. } if day != self.numbered)",
+        replace: "matches!(self.at, At::Open { .. })",
+        test: "-p touchline-fx-live --lib order_session::tests::day::the_numbers_begin_again_once_a_session",
+    },
+    Mutant {
+        name: "execution: a closed session is an alarm",
+        find: "Incident::SessionClosed { .. } => return Err(\"session_closed\"),",
+        replace: "Incident::SessionClosed { .. } => RunAlarm::SessionLost,",
+        test: "-p touchline-fx-live --lib connections::hours::a_session_outside_its_hours_is_closed_and_no_alarm",
     },
     Mutant {
         name: "fx: an unknown order is not canceled",

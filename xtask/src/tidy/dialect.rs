@@ -61,7 +61,7 @@ const MOST: &[(&str, usize)] = &[
     ("feed", 2),
     ("fx", 4),
     ("fx-events", 1),
-    ("gateway", 2),
+    ("gateway", 1),
     ("journal", 3),
     ("net", 1),
     ("relay", 1),

@@ -10,6 +10,26 @@ const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "
 /// Largest number of lines of a hand-written file.
 const LINES_MAX: usize = 600;
 
+/// No file in the root but documents, settings and licences: what a command wrote there is committed by mistake.
+pub fn root(repository: &Repository) -> Vec<Finding> {
+    let belongs = |path: &str| {
+        let ends = [".md", ".toml", "Cargo.lock"]
+            .iter()
+            .any(|end| path.ends_with(end));
+        path.contains('/') || path.starts_with('.') || path.starts_with("LICENSE-") || ends
+    };
+    let stray = repository.files.keys().filter(|path| !belongs(path));
+    let finding = |path: &String| {
+        Finding::new(
+            path,
+            1,
+            "a file in the root",
+            "remove it or give it a folder",
+        )
+    };
+    stray.map(finding).collect()
+}
+
 /// No Rust file, folder or module has a name without information.
 pub fn names(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -63,6 +83,17 @@ pub fn size(repository: &Repository) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outputs_in_the_root_are_found() {
+        let files = [
+            ("help.txt", ""),
+            ("README.md", ""),
+            ("LICENSE-MIT", ""),
+            ("docs/a.svg", ""),
+        ];
+        assert_eq!(root(&Repository::of(&files)).len(), 1);
+    }
 
     #[test]
     fn names_without_meaning_are_found_in_paths_and_modules() {

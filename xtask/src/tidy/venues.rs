@@ -15,6 +15,7 @@ const PLACES: &[&str] = &[
     "crates/touchline/src/bench",
     // Captures are of CME alone so far, and so are the books that are written of them.
     "crates/touchline/src/replay",
+    "crates/touchline/src/export/captures.rs",
     "crates/touchline/src/books.rs",
     // Expected books come from the simulator.
     "crates/touchline/src/states.rs",

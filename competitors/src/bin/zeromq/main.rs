@@ -3,7 +3,7 @@
 mod load;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use harness::{Bench, Peer, Reader, Request};
+use harness::{Peer, Reader, Request, Schedule};
 use std::{ffi::c_int, fs, process::ExitCode};
 use zmq::{Context, DONTWAIT, Error, Message, Socket, SocketType};
 use zmq_sys::{ZMQ_XPUB_NODROP, ZMQ_XPUB_VERBOSE};
@@ -35,13 +35,12 @@ fn main() -> ExitCode {
 fn run(request: Request) -> Result<()> {
     // The context and its thread come before any pinning, so that thread runs where there is room.
     let context = Context::new();
-    match (request.role.as_deref(), request.bench) {
-        (None, Bench::Rtt) => ping(&request, &context),
-        (None, Bench::Throughput) => publish(&request, &context),
-        (Some("echo"), _) => echo(&request, &context),
-        (Some("reader"), _) => read(&request, &context),
-        (Some(role), _) => bail!("no role {role}"),
-    }
+    request.play(
+        |request| ping(request, &context),
+        |request| publish(request, &context),
+        |request| echo(request, &context),
+        |request| read(request, &context),
+    )
 }
 
 fn subject(request: &Request) -> String {
@@ -157,7 +156,9 @@ fn publish(request: &Request, context: &Context) -> Result<()> {
     let flags = wait(request)?;
     let mut payload = vec![0x5A; request.payload];
     harness::pin(request.cpus[0])?;
+    let schedule = Schedule::start(request);
     for number in 0..request.total() {
+        schedule.wait(number);
         harness::stamp(&mut payload, number);
         persist(request, || socket.send(&payload[..], flags))?;
     }

@@ -1,6 +1,7 @@
 //! Header and programs compile without a warning, by two compilers as C and as C++, and link with both libraries.
 
 use crate::publisher::{BUS, Process};
+use crate::recorder::Recorder;
 use crate::tools::{has, libraries, package, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -132,6 +133,9 @@ fn mistakes_are_refused_and_nothing_leaks() {
     publisher.step(&["define", "0", "ESU4", "100"]);
     publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
     publisher.step(&["orders", "0"]);
+    let recorder = Recorder::start(&buses, false);
+    publisher.step(&["orders", "0"]);
+    recorder.end();
     for options in [&[][..], &SANITIZED[..]] {
         let to = folder.join("edges");
         let program = with_options(options, "gcc", Language::C, "tests/programs/edges.c", &to);

@@ -9,5 +9,7 @@ mod memory;
 mod moments;
 mod publisher;
 mod reader;
+mod recorder;
 mod scenario;
+mod tape;
 mod tools;

@@ -2,6 +2,7 @@
 
 use crate::compile::{Language, SANITIZED, program, with_options};
 use crate::publisher::BUS;
+use crate::recorder::tape_of;
 use crate::tools::{has, package};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -10,13 +11,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use touchline_client::{
     Aggressor, Bus, Connection, Error, Event, Events, Instrument, Lag, LevelAction, OrderAction,
-    Quote, Side, State,
+    Quote, Side, State, TapePlace,
 };
 use touchline_testing::{PATIENCE, until};
 
 /// Tells a process of this test program that it is the reader in Rust, in this directory.
 const DIRECTORY: &str = "TOUCHLINE_TEST_READER";
-/// Tells a reader how to join: `wait`, `ready`, `books`, `lossless` or nothing.
+/// Tells a reader how to join: `wait`, `ready`, `books`, `lossless` or nothing; or to read a tape: `tape`, `tape-books`, or
+/// `tape-other` for a bus that it does not have; or a bus `with-tape`, or one that begins
+/// `from-tape`.
 const MODE: &str = "TOUCHLINE_TEST_MODE";
 
 /// The program of a language.
@@ -228,6 +231,7 @@ fn read(bus: &mut Bus) -> Result<(), Error> {
             _ => {}
         }
     }
+    bus.check_process()?;
     let stats = bus.stats();
     let lost = if stats.lost > 0 { "yes" } else { "no" };
     say(&format!(
@@ -249,7 +253,7 @@ fn mode() -> String {
 
 fn join(directory: &Path) -> Result<Bus, Error> {
     let kinds = match mode().as_str() {
-        "books" => Events::BOOKS | Events::ORDERS,
+        "books" | "tape-books" => Events::BOOKS | Events::ORDERS,
         _ => Events::TOPS | Events::TRADES | Events::BOOKS,
     };
     let options = Bus::options().directory(directory).events(kinds);
@@ -259,6 +263,15 @@ fn join(directory: &Path) -> Result<Bus, Error> {
             options.wait(PATIENCE)
         }
         "lossless" => options.name("recorder").lossless(),
+        "with-tape" => options.tape(tape_of(directory)),
+        "from-tape" => options
+            .tape(tape_of(directory))
+            .tape_wait(PATIENCE)
+            .tape_from(TapePlace::Sequence(1)),
+        mode if mode.starts_with("tape") => {
+            let bus = if mode == "tape-other" { "other" } else { BUS };
+            return options.open_journal(tape_of(directory), Some(bus));
+        }
         _ => options,
     };
     options.join(BUS)

@@ -3,6 +3,7 @@
 use crate::compile::folder;
 use crate::publisher::{BUS, Kind, Process};
 use crate::reader::{Reader, Running, readers};
+use crate::recorder::{self, Recorder, tape_of};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ struct Scenario<'a> {
     reader: &'a Reader,
     directory: PathBuf,
     publisher: Option<Process>,
+    recorder: Option<Recorder>,
     running: Option<Running>,
 }
 
@@ -37,6 +39,7 @@ impl<'a> Scenario<'a> {
             reader,
             directory,
             publisher: None,
+            recorder: None,
             running: None,
         }
     }
@@ -68,7 +71,13 @@ impl<'a> Scenario<'a> {
             }
             ["publisher", signal] => self.publisher().signal(signal),
             ["reader"] => self.start_reader("", None),
-            ["stranger"] => self.stranger(),
+            ["stranger", mode @ ..] => self.stranger(mode.first().unwrap_or(&"")),
+            ["record"] => self.recorder = Some(Recorder::start(&self.directory, true)),
+            ["record", "nothing"] => {
+                self.recorder = Some(Recorder::without_bus(&self.directory));
+            }
+            ["record", "end"] => self.recorder.take().expect("it runs").end(),
+            ["tape", word] => recorder::change(&tape_of(&self.directory), word),
             ["reader", signal] if signal.starts_with('-') => self.running().signal(signal),
             ["reader", mode] => self.start_reader(mode, None),
             ["ended"] => {
@@ -80,8 +89,8 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    /// A reader as another user, whom the directory of the buses is closed to.
-    fn stranger(&mut self) {
+    /// A reader as another user, whom the directory of the buses, or the tape, is closed to.
+    fn stranger(&mut self, mode: &str) {
         if self.is_silent("error not_yours") {
             return;
         }
@@ -89,7 +98,7 @@ impl<'a> Scenario<'a> {
             touchline_testing::skip("a reader that is another user: not root");
             return;
         }
-        self.start_reader("", Some(STRANGER));
+        self.start_reader(mode, Some(STRANGER));
     }
 
     fn start_reader(&mut self, mode: &str, user: Option<u32>) {

@@ -57,6 +57,9 @@ static void options_are_checked(const char *name, const char *directory) {
   options.lossless = 1;
   options.name = "recorder";
   refused(tl_join(name, &options, &bus), TL_ERROR_NOT_LOSSLESS, "is not lossless");
+  options = options_for(directory);
+  options.from_sequence = 5;
+  refused(tl_join(name, &options, &bus), TL_ERROR_OPTION, "give the tape of the bus, too");
   hold(bus == NULL, "a refused call gives no bus");
   tl_close(NULL);
 }
@@ -177,6 +180,10 @@ static void look_ups_are_checked(tl_bus *bus) {
   refused(tl_find(bus, "XXXX", &instrument), TL_ERROR_NO_INSTRUMENT, "has no instrument \"XXXX\"");
   hold(tl_find(bus, "ESU4", &instrument) == TL_OK && instrument == 0, "it is the first");
   hold(strcmp(tl_symbol(bus, instrument), "ESU4") == 0, "its symbol");
+  refused(tl_find_id(bus, 100, NULL), TL_ERROR_OPTION, "tl_find_id: instrument is NULL");
+  refused(tl_find_id(bus, 7, &instrument), TL_ERROR_NO_INSTRUMENT, "has no instrument \"7\"");
+  instrument = 7;
+  hold(tl_find_id(bus, 100, &instrument) == TL_OK && instrument == 0, "its id");
   hold(tl_symbol(bus, 99) == NULL, "there is no 99");
   refused(tl_book(bus, 99, TL_SIDE_BID, TL_BOOK_MERGED, &level, 1, &count, &state), TL_ERROR_OPTION, "instrument 99");
   refused(tl_book(bus, instrument, 2, TL_BOOK_MERGED, &level, 1, &count, &state), TL_ERROR_OPTION, "side 2");
@@ -207,6 +214,67 @@ static void another_thread_ends_the_loop(tl_bus *bus) {
   hold(tl_next(bus, TL_FOREVER, &event) == TL_STOPPED, "it stays stopped");
   hold(tl_next(bus, 0, &event) == TL_STOPPED, "also for who does not wait");
   pthread_join(thread, NULL);
+}
+
+static const char *tape_of(const char *directory) {
+  static char tape[4096];
+  snprintf(tape, sizeof tape, "%s.tape", directory);
+  return tape;
+}
+
+static int events_left(tl_bus *tape) {
+  tl_event event = {.size = sizeof event};
+  int events = 0;
+  while (tl_next(tape, TL_FOREVER, &event) == TL_OK) {
+    events++;
+  }
+  hold(tl_next(tape, TL_FOREVER, &event) == TL_STOPPED && tl_next(tape, 0, &event) == TL_STOPPED, "it has ended");
+  return events;
+}
+
+static tl_bus *opened(const char *directory, const tl_options *options) {
+  tl_bus *tape = NULL;
+  hold(tl_open_journal(tape_of(directory), NULL, options, &tape) == TL_OK, "a tape");
+  return tape;
+}
+
+static void a_tape_is_read(const char *name, const char *directory) {
+  tl_bus *tape = NULL;
+  tl_options options = options_for(directory);
+  refused(tl_open_journal(NULL, name, &options, &tape), TL_ERROR_OPTION, "tl_open_journal: directory is NULL");
+  refused(tl_open_journal(directory, name, &options, NULL), TL_ERROR_OPTION, "tl_open_journal: bus is NULL");
+  refused(tl_open_journal(directory, "\xff", &options, &tape), TL_ERROR_OPTION, "name is not UTF-8");
+  refused(tl_open_journal(directory, name, NULL, &tape), TL_ERROR_RECORD, "no segment of a tape");
+  refused(tl_open_journal(tape_of(directory), "nope", NULL, &tape), TL_ERROR_NO_BUS, "no bus is called nope; buses here: ");
+  options.to_ns = options.to_sequence = 5;
+  refused(tl_open_journal(tape_of(directory), name, &options, &tape), TL_ERROR_OPTION, "to_ns and to_sequence are both set");
+  /* A program of the first version has no such fields. */
+  options.size = 56;
+  tape = opened(directory, &options);
+  hold(events_left(tape) > 5, "definition, top, book, orders, caught up");
+  definitions_are_whole(tape);
+  look_ups_are_checked(tape);
+  hold(tl_ready(tape, 0) == TL_OK, "its books were live at its end");
+  tl_close(tape);
+  options = options_for(directory);
+  options.from_ns = UINT64_MAX - 1;
+  tape = opened(directory, &options);
+  hold(events_left(tape) == 0, "nothing was received so late");
+  refused(tl_ready(tape, 0), TL_ERROR_NOT_READY, "its tape has ended, and 0 books of 0 are not live");
+  tl_close(tape);
+  tape = opened(directory, NULL);
+  tl_event event = {.size = sizeof event};
+  hold(tl_next(tape, 0, &event) == TL_OK, "the first event");
+  pid_t child = fork();
+  if (child == 0) {
+    int left = events_left(tape);
+    tl_close(tape);
+    _exit(left);
+  }
+  int status = 1;
+  hold(waitpid(child, &status, 0) == child && WIFEXITED(status), "the child");
+  hold(events_left(tape) == WEXITSTATUS(status) && WEXITSTATUS(status) > 2, "a child reads on where its parent was");
+  tl_close(tape);
 }
 
 /* A child of a reader with a name gets a sentence, and leaves the name to its parent; one of a reader without reads on. */
@@ -291,6 +359,7 @@ int main(int count, char **words) {
     another_thread_ends_the_loop(bus);
     tl_close(bus);
   }
+  a_tape_is_read(words[1], words[2]);
   children_free_nothing(words[1], words[2]);
   memory_is_missed(words[1], words[2]);
   printf("all of it holds\n");

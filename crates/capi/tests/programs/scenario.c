@@ -156,17 +156,30 @@ static tl_options options_of(const char *mode, const char *directory) {
     options.wait_ns = 60000000000;
     printf(": waiting\n");
     fflush(stdout);
-  } else if (strcmp(mode, "books") == 0) {
+  } else if (strcmp(mode, "books") == 0 || strcmp(mode, "tape-books") == 0) {
     options.events = TL_JOIN_BOOKS | TL_JOIN_ORDERS;
   } else if (strcmp(mode, "lossless") == 0) {
     options.name = "recorder";
     options.lossless = 1;
+  } else if (strcmp(mode, "from-tape") == 0) {
+    static char tape[4096];
+    snprintf(tape, sizeof tape, "%s.tape", directory);
+    options.tape = tape;
+    options.tape_wait_ns = 60000000000;
+    options.from_sequence = 1;
   }
   return options;
 }
 
 static tl_status joined(const char *mode, const char *name, const char *directory) {
   tl_options options = options_of(mode, directory);
+  char tape[4096];
+  snprintf(tape, sizeof tape, "%s.tape", directory);
+  if (strcmp(mode, "with-tape") == 0) {
+    options.tape = tape;
+  } else if (strncmp(mode, "tape", 4) == 0) {
+    return tl_open_journal(tape, strcmp(mode, "tape-other") == 0 ? "other" : name, &options, &bus);
+  }
   tl_status status = tl_join(name, &options, &bus);
   if (status == TL_OK && strcmp(mode, "ready") == 0) {
     status = tl_ready(bus, 2000000000);
@@ -191,11 +204,15 @@ int main(int count, char **words) {
   }
   signal(SIGINT, stop);
   tl_event event = {.size = sizeof event};
-  while (tl_next(bus, TL_FOREVER, &event) == TL_OK) {
+  while ((status = tl_next(bus, TL_FOREVER, &event)) == TL_OK) {
     say(&event);
     fflush(stdout);
   }
-  say_stopped();
+  if (status < 0) {
+    printf(": error %s %s\n", tl_error_name(status), tl_error());
+  } else {
+    say_stopped();
+  }
   tl_close(bus);
   /* The sanitizer sees only what no pointer leads to. */
   bus = NULL;

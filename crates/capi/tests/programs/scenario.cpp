@@ -28,9 +28,8 @@ std::ostream &operator<<(std::ostream &out, const touchline::Event &event) {
 }
 
 void caught_up(touchline::Bus &bus) {
-  std::uint32_t instrument = 0;
   for (const auto &of : bus.definitions()) {
-    std::cout << ": kept " << of.symbol << ' ' << bus.top(instrument++) << '\n';
+    std::cout << ": kept " << of.symbol << ' ' << bus.top(bus.find_id(of.security_id)) << '\n';
   }
   try {
     bus.find("ESU5");
@@ -121,6 +120,31 @@ void say(touchline::Bus &bus, const touchline::Event &said) {
   }
 }
 
+touchline::Bus joined(const std::string &mode, const std::string &name, const std::string &directory) {
+  touchline::Options options;
+  options.directory = directory;
+  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
+  if (mode == "wait") {
+    options.wait = std::chrono::minutes(1);
+    std::cout << ": waiting" << std::endl;
+  } else if (mode == "books" || mode == "tape-books") {
+    options.events = TL_JOIN_BOOKS | TL_JOIN_ORDERS;
+  } else if (mode == "lossless") {
+    options.name = "recorder";
+    options.lossless = true;
+  } else if (mode == "with-tape") {
+    options.tape = directory + ".tape";
+  } else if (mode == "from-tape") {
+    options.tape = directory + ".tape";
+    options.tape_wait = std::chrono::minutes(1);
+    options.from_sequence = 1;
+  }
+  if (mode.rfind("tape", 0) == 0) {
+    return touchline::Bus::open_journal(directory + ".tape", mode == "tape-other" ? "other" : name, options);
+  }
+  return touchline::Bus(name, options);
+}
+
 } // namespace
 
 int main(int count, char **words) {
@@ -130,19 +154,7 @@ int main(int count, char **words) {
   const char *given = std::getenv("TOUCHLINE_TEST_MODE");
   const std::string mode = given == nullptr ? "" : given;
   try {
-    touchline::Options options;
-    options.directory = words[2];
-    options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
-    if (mode == "wait") {
-      options.wait = std::chrono::minutes(1);
-      std::cout << ": waiting" << std::endl;
-    } else if (mode == "books") {
-      options.events = TL_JOIN_BOOKS | TL_JOIN_ORDERS;
-    } else if (mode == "lossless") {
-      options.name = "recorder";
-      options.lossless = true;
-    }
-    touchline::Bus bus(words[1], options);
+    touchline::Bus bus = joined(mode, words[1], words[2]);
     if (mode == "ready") {
       bus.ready(std::chrono::seconds(2));
       std::cout << ": ready" << std::endl;

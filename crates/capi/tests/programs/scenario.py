@@ -108,7 +108,7 @@ def read(bus):
 
 
 def read_arrays(bus):
-    while True:
+    while not bus.stopped:
         batch = bus.read()
         say_rows(bus, batch)
         if batch.connection:
@@ -125,16 +125,25 @@ def say_stopped(stats):
 def main(name, directory):
     if MODE == "wait":
         say("waiting")
-    kinds = ["books", "orders"] if MODE == "books" else ["tops", "trades", "books"]
+    kinds = ["books", "orders"] if MODE in ("books", "tape-books") else ["tops", "trades", "books"]
+    options = {"events": kinds, "raw": True}
     try:
-        with touchline.Bus(name, directory=directory, events=kinds, raw=True, **MODES.get(MODE, {})) as bus:
+        if MODE and MODE.startswith("tape"):
+            bus = touchline.Journal(f"{directory}.tape", "other" if MODE == "tape-other" else name, **options)
+        else:
+            tape = f"{directory}.tape" if MODE in ("with-tape", "from-tape") else None
+            if MODE == "from-tape":
+                options.update(tape_wait=60, start_sequence=1)
+            bus = touchline.Bus(name, directory=directory, tape=tape, **options, **MODES.get(MODE, {}))
+        with bus:
             if MODE == "ready":
                 bus.ready(2)
                 say("ready")
             try:
                 read_arrays(bus) if ARRAYS else read(bus)
             except KeyboardInterrupt:
-                say_stopped(bus.stats)
+                pass
+            say_stopped(bus.stats)
     except touchline.Error as error:
         say("error", error.kind, error)
         sys.exit(1)

@@ -1,7 +1,8 @@
 //! A bus without shared memory: the publisher is in the same process, as in a replay.
 
-use super::{Bus, QUOTES_MAX, Room, Source};
-use crate::{Events, Options};
+use super::{Bus, Source};
+use crate::Options;
+use crate::room::Room;
 use touchline_transport::Envelope;
 use touchline_transport::shm::{Item, Received};
 
@@ -9,12 +10,7 @@ impl Bus {
     /// A bus without shared memory: a publisher of this process gives each update to [`take`](Bus::take), and the program
     /// [polls](Bus::poll) its events after each. [`next`](Bus::next) would wait without end.
     pub fn local(options: &Options, name: &str, instruments_max: usize, orders_max: usize) -> Bus {
-        let has = |kind, room| if options.events.has(kind) { room } else { 0 };
-        let room = Room {
-            instruments_max,
-            orders_max: has(Events::ORDERS, options.orders_max.unwrap_or(orders_max)),
-            quotes_max: has(Events::QUOTES, QUOTES_MAX),
-        };
+        let room = Room::new(options, instruments_max, orders_max);
         Bus::over(Source::Local(None), options, name, room)
     }
 

@@ -1,16 +1,19 @@
 //! Whether a bus can be read, and whether its books are live.
 
-use super::{Bus, Next, Source};
+#[cfg(feature = "tape")]
+use super::Source;
+use super::{Bus, Next};
 use crate::{Error, State, error};
 use std::time::{Duration, Instant};
+use touchline_transport::shm::Subscriber;
 
 impl Bus {
     /// Reads until the reader has caught up and every defined book is live, or until `time` has passed. Events are
     /// applied and not returned.
     ///
     /// # Errors
-    /// [`Error::NotReady`]: books were missing at the end of the time, or the loop was ended; the sentence says so if nothing publishes.
-    /// [`Error::Forked`].
+    /// [`Error::NotReady`]: books were missing at the end of the time or of the tape, or the loop was ended; the sentence says so if nothing
+    /// publishes. Those of [`Bus::check_process`].
     pub fn ready(&mut self, time: Duration) -> Result<(), Error> {
         self.check_process()?;
         let until = Instant::now() + time;
@@ -22,6 +25,7 @@ impl Bus {
             let is_event = matches!(self.next_within(left), Next::Event(_));
             // An endless sequence of events does not extend the wait.
             if !is_event || left.is_zero() {
+                self.check_process()?;
                 return Err(self.not_ready());
             }
         }
@@ -32,8 +36,12 @@ impl Bus {
     fn not_ready(&self) -> Error {
         let (missing, defined) = self.not_live();
         let publisher = match &self.source {
-            Source::Shared(subscriber) => error::Publisher::of(subscriber),
-            _ => error::Publisher::Works,
+            #[cfg(feature = "tape")]
+            Source::Tape(tape) if tape.has_ended() => error::Publisher::OfTape,
+            source => {
+                let subscriber = source.subscriber();
+                subscriber.map_or(error::Publisher::Works, error::Publisher::of)
+            }
         };
         error::missing(&self.name, missing, defined, publisher)
     }
@@ -45,17 +53,15 @@ impl Bus {
     /// [`Error::Forked`], [`Error::Tape`].
     #[inline]
     pub fn check_process(&self) -> Result<(), Error> {
-        match &self.source {
-            Source::Shared(subscriber) => match subscriber.forked_from() {
-                None => Ok(()),
-                Some(process) => Err(Error::Forked {
-                    bus: self.name.clone(),
-                    process: process.id(),
-                }),
-            },
+        let of_fork = self.source.subscriber().and_then(Subscriber::forked_from);
+        match (&self.source, of_fork) {
+            (_, Some(process)) => Err(Error::Forked {
+                bus: self.name.clone(),
+                process: process.id(),
+            }),
             #[cfg(feature = "tape")]
-            Source::Tape(tape) => tape.failure().cloned().map_or(Ok(()), Err),
-            Source::Local(_) => Ok(()),
+            (Source::Tape(tape), None) => tape.failure().cloned().map_or(Ok(()), Err),
+            _ => Ok(()),
         }
     }
 

@@ -1,19 +1,14 @@
 //! A tape that is read as the bus that it is of.
 
-use super::{Bus, JOIN_POLL, QUOTES_MAX, ROUNDS_MAX, Room, Source, Step};
+use super::step::{ROUNDS_MAX, Step};
+use crate::error::of_tape;
 use crate::reading::{Given, Reading, Took};
-use crate::{Error, Events, Options, Stopper};
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::{Error, Stopper};
 use touchline_instruments::Symbols;
 use touchline_tape::{Reader, Taped};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::Item;
 use touchline_types::{Instrument, Update};
-
-/// Longest wait for the first records of a tape that is recorded.
-const BEGIN_WAIT: Duration = Duration::from_secs(1);
 
 /// A tape with the selection of a program.
 pub struct Tape {
@@ -23,78 +18,34 @@ pub struct Tape {
     selected: Vec<bool>,
     /// Why it was not read to its end.
     failure: Option<Error>,
+    /// Its last message was read.
+    has_ended: bool,
 }
 
-impl Options {
-    /// Reads a tape of `touchline record` as the bus that it is of; `bus` is a name, or `None` for the first bus that the tape has. It waits
-    /// at the end of a tape that is recorded, and ends at the end of another one.
-    ///
-    /// A reader of a tape has no name, is not waited for, and gets books that are not live, too.
-    ///
-    /// # Errors
-    /// [`Error::Tape`]: there is no tape, it has no such bus, or its first records cannot be read.
-    pub fn open_journal(
-        &self,
-        directory: impl AsRef<Path>,
-        bus: Option<&str>,
-    ) -> Result<Bus, Error> {
-        self.check_symbols()?;
-        let symbols = Symbols::new(self.symbols.clone()).map_err(Error::Option)?;
-        let directory = directory.as_ref();
-        let shown = directory.display().to_string();
-        let mut reader = Reader::open(directory, bus).map_err(of_tape)?;
-        let start = Instant::now();
-        let begun = loop {
-            let begun = reader.begin().map_err(of_tape)?.cloned();
-            // The first records of a recorder that starts are in its files a moment later.
-            let is_late = start.elapsed() >= self.wait.max(BEGIN_WAIT);
-            if begun.is_some() || is_late || !reader.is_recorded() {
-                break begun;
-            }
-            thread::sleep(JOIN_POLL);
-        };
-        let Some(publication) = begun else {
-            let why = match bus {
-                Some(bus) => format!("the tape {shown} has no bus {bus}"),
-                None => format!("the tape {shown} has no bus yet"),
-            };
-            return Err(Error::Tape(why));
-        };
-        let has = |kind, room| if self.events.has(kind) { room } else { 0 };
-        let room = Room {
-            instruments_max: publication.instruments_max,
-            orders_max: has(Events::ORDERS, publication.orders_max),
-            quotes_max: has(Events::QUOTES, QUOTES_MAX),
-        };
-        let tape = Tape {
+impl Tape {
+    pub fn new(reader: Reader, symbols: Symbols) -> Tape {
+        Tape {
             reader,
             symbols,
             selected: Vec::new(),
             failure: None,
-        };
-        Ok(Bus::over(
-            Source::Tape(Box::new(tape)),
-            self,
-            &publication.bus,
-            room,
-        ))
+            has_ended: false,
+        }
     }
-}
 
-impl Bus {
-    /// Reads a tape with the default [`Options`]: see [`Options::open_journal`].
-    ///
-    /// # Errors
-    /// As [`Options::open_journal`].
-    pub fn open_journal(directory: impl AsRef<Path>) -> Result<Bus, Error> {
-        Bus::options().open_journal(directory, None)
-    }
-}
-
-impl Tape {
     /// Why the tape was not read to its end.
     pub fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
+    }
+
+    /// Whether its last message was read.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Messages of a newer schema.
+    pub fn unknown_messages(&self) -> u64 {
+        self.reader.unknown_messages()
     }
 
     /// One step of reading; at the end of the tape the loop of the program ends.
@@ -105,9 +56,14 @@ impl Tape {
                 symbols,
                 selected,
                 failure,
+                has_ended,
             } = self;
             match reader.poll(|item| take(item, symbols, selected, reading)) {
                 Ok(Taped::Given(took)) => {
+                    if let (Some(Took::Event), Some(of)) = (took, reader.publication()) {
+                        let kept = &mut reading.kept;
+                        kept.set_next_room(of.instruments_max, of.orders_max);
+                    }
                     if let Some(took) = took
                         && let Given::Event(event) = reading.after(took)
                     {
@@ -117,6 +73,7 @@ impl Tape {
                 Ok(Taped::Passed) => return Step::Progress,
                 Ok(Taped::Nothing) => return Step::Nothing,
                 Ok(Taped::End) => {
+                    *has_ended = true;
                     stopper.stop();
                     return Step::Nothing;
                 }
@@ -166,12 +123,5 @@ fn take(
             }
             Some(reading.take(item))
         }
-    }
-}
-
-fn of_tape(error: touchline_tape::Error) -> Error {
-    match error.is_out_of_memory() {
-        true => Error::Memory(error.to_string()),
-        false => Error::Tape(error.to_string()),
     }
 }

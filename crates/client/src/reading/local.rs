@@ -23,7 +23,7 @@ impl Reading {
     #[inline]
     pub fn has_result(&self, took: Took) -> bool {
         match took {
-            Took::Stored => self.current.is_some(),
+            Took::Stored | Took::Event => self.current.is_some(),
             Took::Applied { batch_end } => batch_end,
         }
     }

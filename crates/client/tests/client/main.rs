@@ -5,6 +5,7 @@ mod fold;
 mod joining;
 mod local;
 mod losing;
+mod lossless_tape;
 mod random;
 mod refused;
 mod restarting;
@@ -13,4 +14,5 @@ mod snapshots;
 #[cfg(feature = "async")]
 mod streaming;
 mod tape;
+mod with_tape;
 mod world;

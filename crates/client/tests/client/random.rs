@@ -15,13 +15,13 @@ const INSTRUMENTS: u32 = 6;
 const CENT: i64 = 1_000_000_000;
 
 /// A market, and the last trade of each instrument since its publisher began.
-struct Market {
+pub struct Market {
     books: market::Market,
     last_trade: [Option<Price>; INSTRUMENTS as usize],
 }
 
 impl Market {
-    fn new(seed: u64) -> Market {
+    pub fn new(seed: u64) -> Market {
         let mut books = market::Market::new(seed, INSTRUMENTS);
         (books.unit, books.timestamps) = (CENT, timestamps());
         Market {
@@ -31,7 +31,7 @@ impl Market {
     }
 
     /// Starts another publisher: another order, definitions, and each whole book.
-    fn begin(&mut self, publisher: &mut Publisher) {
+    pub fn begin(&mut self, publisher: &mut Publisher) {
         self.books.renumber();
         self.last_trade.fill(None);
         for instrument in self.books.all() {
@@ -43,7 +43,7 @@ impl Market {
         publisher.commit();
     }
 
-    fn step(&mut self, publisher: &mut Publisher) {
+    pub fn step(&mut self, publisher: &mut Publisher) {
         let books = &mut self.books;
         let instrument = books.pick();
         match books.random.below(40) {
@@ -64,7 +64,7 @@ impl Market {
     }
 
     /// Compares books, states, tops and last trades with the market; prices are a hundredth of the venue's.
-    fn assert_equal(&self, bus: &Bus, context: &str) {
+    pub fn assert_equal(&self, bus: &Bus, context: &str) {
         assert_eq!(bus.stats().inconsistent, 0, "{context}");
         // A reader that joins while a publisher ends may read its last messages without its
         // definitions.

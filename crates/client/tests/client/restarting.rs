@@ -1,7 +1,7 @@
 //! Restarts of the publisher: handles stay, and no book of the previous one is shown as live.
 
 use crate::world::{
-    World, bid, define, definition, drain, quotes, small, timestamps, trade, whole, words,
+    World, bid, define, definition, drain, level, quotes, small, timestamps, trade, whole, words,
 };
 use std::time::{Duration, Instant};
 use touchline_client::{Bus, Connection, Event, Events, Instrument, Next, Side, State};
@@ -9,8 +9,8 @@ use touchline_testing::{PATIENCE, until};
 use touchline_transport::shm::{Activity, Settings};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
-    ChannelState, Gap, InstrumentDefinition, Phase, Price, ReferenceData, Symbol, Timestamps,
-    Update, Validity,
+    BookKind, BookUpdate, ChannelState, Gap, InstrumentDefinition, LevelAction, LevelChange, Phase,
+    Price, ReferenceData, Symbol, Timestamps, Update, Validity,
 };
 
 fn state(bus: &Bus, instrument: Instrument) -> State {
@@ -492,4 +492,50 @@ fn a_reader_has_caught_up_when_the_instruments_are_known() {
         Some("caught up, 0 instruments"),
         "{told:?}"
     );
+}
+
+/// A publisher with other sizes begins with new books, and the counts go on.
+#[test]
+fn inconsistent_steps_are_counted_over_other_sizes() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4"]);
+    whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    let mut bus = world.reading(Events::BOOKS);
+    // The book has one level.
+    let change = LevelChange {
+        level: level(450_000, 1),
+        book: BookKind::Direct,
+        side: Side::Bid,
+        action: LevelAction::Replace,
+        index: 5,
+    };
+    let update = BookUpdate {
+        instrument: touchline_types::Instrument(0),
+        security_id: 0,
+        validity: Validity::Live,
+        direct: true,
+        whole: true,
+        changes: &[change],
+        best_bid: None,
+        best_ask: None,
+    };
+    publisher.publish(&Update::Book(update), &timestamps());
+    publisher.commit();
+    drain(&mut bus);
+    let inconsistent = bus.stats().inconsistent;
+    assert!(inconsistent > 0);
+    drop(publisher);
+    let larger = Settings {
+        instruments_max: 2 * small().instruments_max,
+        ..small()
+    };
+    let mut publisher = world.publisher_with("test", &larger);
+    define(&mut publisher, 0, "ESU4", 100);
+    publisher.commit();
+    until("the restart is read", PATIENCE, || {
+        drain(&mut bus);
+        bus.stats().restarts == 1
+    });
+    assert_eq!(bus.stats().inconsistent, inconsistent);
 }

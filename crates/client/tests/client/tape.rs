@@ -1,7 +1,8 @@
 //! A tape gives the events of the bus that it is of, and ends with it.
 
-use crate::world::{World, bid, define, drain, trade, whole, word};
-use touchline_client::{Bus, Error, Event, Events, Next};
+use crate::world::{World, bid, define, drain, small, trade, whole, word};
+use std::time::{Duration, Instant};
+use touchline_client::{Bus, Error, Event, Events, Next, TapePlace};
 use touchline_journal::Options;
 use touchline_tape::run::{Recording, RunSettings};
 use touchline_tape::{Retention, Settings};
@@ -16,10 +17,15 @@ fn events() -> Events {
 
 impl World {
     /// A recorder that has joined.
-    fn recording(&self) -> Recording {
+    pub fn recording(&self) -> Recording {
+        self.recording_of(&["test"])
+    }
+
+    /// A recorder that has joined these buses.
+    fn recording_of(&self, buses: &[&str]) -> Recording {
         let mut recording = Recording::open(RunSettings {
             root: self.root(),
-            buses: vec!["test".to_owned()],
+            buses: buses.iter().map(|bus| (*bus).to_owned()).collect(),
             lossless: false,
             name: "recorder".to_owned(),
             directory: self.tape(),
@@ -30,19 +36,20 @@ impl World {
             },
             recorder: Settings::default(),
             retention: Retention::default(),
+            compress: false,
         })
         .expect("a tape");
         record(&mut recording);
         recording
     }
 
-    fn tape(&self) -> std::path::PathBuf {
+    pub fn tape(&self) -> std::path::PathBuf {
         self.root().path().join("tape")
     }
 }
 
 /// Records what the bus has.
-fn record(recording: &mut Recording) {
+pub fn record(recording: &mut Recording) {
     while recording.work().expect("the disk is writable") > 0 {}
 }
 
@@ -80,10 +87,7 @@ fn a_tape_gives_the_events_of_its_bus() {
     // A tape that is recorded has no end.
     let mut recorded = options.open_journal(world.tape(), None).expect("a tape");
     drain(&mut recorded);
-    assert_eq!(
-        recorded.next_within(std::time::Duration::ZERO),
-        Next::TimedOut
-    );
+    assert_eq!(recorded.next_within(Duration::ZERO), Next::TimedOut);
     recording.close().expect("the disk is writable");
     let mut tape = options
         .open_journal(world.tape(), Some("test"))
@@ -102,6 +106,96 @@ fn a_tape_gives_the_events_of_its_bus() {
         };
         assert_eq!(top(&tape), top(&live), "{symbol}");
     }
+}
+
+/// A program that follows a tape goes on with a recorder that starts again, and ends when none does for the stated time.
+#[test]
+fn a_followed_tape_goes_on_with_the_next_recorder() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESZ6", "NQZ6"]);
+    for index in 0..2 {
+        whole(&mut publisher, index, (99, 1), (200, 1));
+    }
+    publisher.commit();
+    let mut recording = world.recording();
+    publish(&mut publisher, 0);
+    record(&mut recording);
+    let options = world.options().events(events());
+    let open = |wait: Duration| {
+        let mut tape = options.clone().tape_wait(wait);
+        tape = tape.idle(touchline_client::Idle::Spin);
+        let mut tape = tape.open_journal(world.tape(), None).expect("a tape");
+        drain(&mut tape);
+        tape
+    };
+    let (mut patient, mut other) = (open(PATIENCE), open(Duration::ZERO));
+    // As a kill does.
+    drop(recording);
+    told(&mut other);
+    assert_eq!(other.next(), None, "without a wait it ends");
+    told(&mut patient);
+    let waits = patient.next_within(Duration::from_millis(200));
+    assert_eq!(waits, Next::TimedOut);
+    let mut recording = world.recording();
+    publish(&mut publisher, 1);
+    record(&mut recording);
+    let mut trades = 0;
+    until("the trade of the next recorder", PATIENCE, || {
+        trades += told(&mut patient)
+            .iter()
+            .filter(|word| word.contains("trade"))
+            .count();
+        trades > 0
+    });
+    recording.close().expect("the disk is writable");
+    let start = Instant::now();
+    let mut later = open(Duration::from_secs(600));
+    assert_eq!(later.next(), None, "nobody recorded it since");
+    assert!(start.elapsed() < PATIENCE / 2);
+}
+
+/// A tape of several buses is read by the name of one, and without a name as the first one, from its begin to its end.
+#[test]
+fn a_bus_of_several_is_read_by_its_name() {
+    let world = World::new();
+    let symbols = [("test", "ESZ6"), ("other", "NQZ6")];
+    let mut publishers = symbols.map(|(bus, symbol)| {
+        let mut publisher = world.publisher_with(bus, &small());
+        define(&mut publisher, 0, symbol, 100);
+        whole(&mut publisher, 0, (99, 1), (200, 1));
+        publisher.commit();
+        publisher
+    });
+    let mut recording = world.recording_of(&["test", "other"]);
+    for round in 1..20 {
+        for (index, publisher) in publishers.iter_mut().enumerate() {
+            trade(publisher, 0, 100 + round, 10 * round + index as i64);
+            publisher.commit();
+        }
+        record(&mut recording);
+    }
+    recording.close().expect("the disk is writable");
+    let buses = Bus::list_journal(world.tape()).expect("a tape");
+    assert_eq!(buses, ["other", "test"]);
+    let read = |bus: Option<&str>| {
+        let options = world.options().events(Events::TRADES);
+        let mut tape = options.open_journal(world.tape(), bus).expect("a tape");
+        let name = tape.name().to_owned();
+        (name, told(&mut tape))
+    };
+    for (index, (bus, symbol)) in symbols.into_iter().enumerate() {
+        let (name, told) = read(Some(bus));
+        assert_eq!(name, bus);
+        let trades = told.iter().filter(|told| told.contains("trade"));
+        let trades: Vec<_> = trades.cloned().collect();
+        let expected = (1..20).map(|round| {
+            let (quantity, price) = (10 * round + index as i64, (100 + round) as f64 / 100.0);
+            format!("{symbol} trade {quantity}@{price}.")
+        });
+        assert_eq!(trades, expected.collect::<Vec<_>>());
+    }
+    let first = read(None);
+    assert_eq!(first, read(Some(&first.0)));
 }
 
 #[test]
@@ -160,7 +254,8 @@ fn what_is_no_tape_or_a_damaged_one_is_said() {
     publish(&mut recording);
     recording.close().expect("the disk is writable");
     let error = refused(Some("other"));
-    assert!(error.to_string().contains("no bus other"), "{error}");
+    let said = "no bus is called other; buses here: test";
+    assert_eq!(error.to_string(), said);
     let segment = world.tape().join("0000000001.tlj");
     let mut bytes = std::fs::read(&segment).expect("a segment");
     bytes[9_000] ^= 1;
@@ -173,4 +268,37 @@ fn what_is_no_tape_or_a_damaged_one_is_said() {
     assert_eq!(tape.next(), None);
     let error = tape.check_process().expect_err("it is damaged");
     assert!(error.to_string().contains("damaged"), "{error}");
+}
+
+/// Events of the tape from a place on are the last ones of the whole tape, with the same books.
+#[test]
+fn a_tape_is_read_from_a_place_to_a_place() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESZ6", "NQZ6"]);
+    publisher.commit();
+    let mut recording = world.recording();
+    for round in 0..20 {
+        publish(&mut publisher, round);
+        record(&mut recording);
+    }
+    let middle = TapePlace::Sequence(40);
+    recording.close().expect("the disk is writable");
+    let read = |options: touchline_client::Options| {
+        let options = options.events(events());
+        let mut tape = options.open_journal(world.tape(), None).expect("a tape");
+        let words = told(&mut tape);
+        let joined = words.iter().position(|word| word.contains("caught up"));
+        let top = tape.top(tape.instrument("ESZ6").expect("defined"));
+        (
+            words[joined.expect("it has joined") + 1..].to_vec(),
+            top.expect("an instrument of its own").bid,
+        )
+    };
+    let (whole, bid) = read(world.options());
+    let (tail, bid_of_tail) = read(world.options().tape_from(middle));
+    let (head, bid_of_head) = read(world.options().tape_to(middle));
+    assert!(tail.len() > 20 && head.len() > 20, "{tail:?} {head:?}");
+    assert_eq!([head, tail].concat(), whole);
+    assert_eq!(bid, bid_of_tail);
+    assert_ne!(bid, bid_of_head);
 }

@@ -2,10 +2,26 @@
 
 use super::channel::Channel;
 use super::cycles::CycleKind;
+use super::feed::CmeFeed;
 use super::reference::Definition;
-use crate::Output;
-use touchline_types::{Depth, Event, Instrument, Price, Symbol};
+use crate::{Batch, Output};
+use touchline_instruments::{Instruments, KnownDefinition};
+use touchline_types::{Depth, Event, Instrument, InstrumentDefinition, Price, Symbol};
 use touchline_wire::mdp3::{CheckedMessage, Message, Packet, PacketHeader};
+
+impl CmeFeed {
+    /// Defines an instrument as a file states it, for an input without definitions. A later definition of the venue replaces it. `None`
+    /// if the table of instruments has no room for it.
+    pub fn define(
+        &mut self,
+        known: &KnownDefinition,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) -> Option<Instrument> {
+        self.channel
+            .define_known(known, &mut batch.output(instruments))
+    }
+}
 
 impl Channel {
     /// Processes a packet of the definition feed.
@@ -60,8 +76,7 @@ impl Channel {
         Some(definition)
     }
 
-    /// Applies a definition. A changed depth of a book in use starts its recovery, since its levels were limited to the
-    /// old depth. SecurityUpdateAction D has no effect: the book messages are sufficient.
+    /// Applies the definition of a message. SecurityUpdateAction D has no effect: the book messages are sufficient.
     fn define(&mut self, instrument: Instrument, new: &Definition<'_>, out: &mut Output<'_>) {
         let default = self.settings.default_depth;
         // A book of no level would be live and empty for ever: its depth is as unknown as without a definition.
@@ -73,16 +88,43 @@ impl Channel {
             },
             implied: new.implied_depth.map_or(default.implied, depth),
         };
+        let next = InstrumentDefinition {
+            symbol: Symbol::new(new.symbol.as_bytes()),
+            group: Symbol::new(new.group.as_bytes()),
+            asset: Symbol::new(new.asset.as_bytes()),
+            tick: new.tick.unwrap_or(Price::NULL),
+            depth,
+            reference: new.reference,
+            defined: true,
+            ..*out.instruments.definition(instrument)
+        };
+        self.replace(next, states_no_depth, out);
+    }
+
+    /// Applies a definition that a file states; `None` if there is no room for the instrument.
+    fn define_known(
+        &mut self,
+        known: &KnownDefinition,
+        out: &mut Output<'_>,
+    ) -> Option<Instrument> {
+        let security_id = i32::try_from(known.definition.security_id).ok()?;
+        let instrument = self.instrument(security_id, out)?;
+        let mut next = known.of(out.instruments.definition(instrument));
+        let states_no_depth = next.depth.direct == 0;
+        if states_no_depth {
+            next.depth.direct = self.settings.default_depth.direct;
+        }
+        self.replace(next, states_no_depth, out);
+        Some(instrument)
+    }
+
+    /// Replaces the definition of an instrument. A changed depth of a book in use starts its recovery, since its levels were limited to
+    /// the old depth.
+    fn replace(&mut self, next: InstrumentDefinition, states_no_depth: bool, out: &mut Output<'_>) {
+        let (instrument, depth) = (next.instrument, next.depth);
         let definition = out.instruments.definition_mut(instrument);
-        let old = *definition;
-        definition.symbol = Symbol::new(new.symbol.as_bytes());
-        definition.group = Symbol::new(new.group.as_bytes());
-        definition.asset = Symbol::new(new.asset.as_bytes());
-        definition.tick = new.tick.unwrap_or(Price::NULL);
-        definition.depth = depth;
-        definition.reference = new.reference;
-        definition.defined = true;
-        let changed = *definition != old;
+        let old = std::mem::replace(definition, next);
+        let changed = next != old;
         let row = self.rows.row_mut(instrument);
         let was_defined = std::mem::replace(&mut row.is_defined, !states_no_depth);
         let waited = !was_defined && row.is_defined && !self.settings.trust_undefined;

@@ -22,7 +22,7 @@ use touchline_wire::mdp3::{Packet, PacketHeader};
 #[derive(Debug)]
 pub struct CmeFeed {
     arbiter: Arbiter,
-    channel: Channel,
+    pub(super) channel: Channel,
     /// The received packet that waits until earlier steps are processed.
     arrived: ArrivedPacket,
     health: ChannelHealth,

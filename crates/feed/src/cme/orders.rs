@@ -65,6 +65,9 @@ impl Channel {
     /// Starts a chunk of an order snapshot. `false` if it is useless or a copy; otherwise its orders follow by
     /// [`Channel::chunk_order`], and [`Channel::end_chunk`].
     pub fn begin_chunk(&mut self, chunk: Chunk, current: u32) -> bool {
+        if !self.settings.order_books {
+            return false;
+        }
         self.rows.see_orders();
         if !self.is_of_use(chunk.instrument, chunk.snapshot_sequence) {
             return false;
@@ -130,7 +133,8 @@ impl Channel {
     /// Whether an order snapshot up to packet `snapshot_sequence` can complete the order book.
     fn is_of_use(&self, instrument: Instrument, snapshot_sequence: u32) -> bool {
         let state = self.rows.row(instrument).orders;
-        !state.known
+        self.settings.order_books
+            && !state.known
             && snapshot_sequence >= state.snapshot_sequence_min
             && self.epoch.reaches(snapshot_sequence)
     }

@@ -10,7 +10,7 @@ use touchline_wire::mdp3::{EventType, LegSide, MatchEventIndicator, Message, Put
 use touchline_wire::sbe::{Fields, TableGroup, Text, Value};
 
 /// Venue name in every definition: with the SecurityID it identifies an instrument on every bus.
-pub(super) fn venue() -> Code {
+pub fn venue() -> Code {
     Code::lossy(b"cme")
 }
 

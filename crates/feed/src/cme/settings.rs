@@ -72,6 +72,8 @@ pub struct Settings {
     pub instruments_max: usize,
     /// Most entries queued for recovery, over all instruments.
     pub queue_entries_max: usize,
+    /// Whether order books are kept; if not, the entries of single orders are skipped, as if the venue published none.
+    pub order_books: bool,
     /// Most orders in one instrument's snapshot.
     pub snapshot_orders_max: usize,
     /// Depth of an instrument without a definition.
@@ -102,6 +104,7 @@ impl Default for Settings {
             packet_bytes_max: 9000,
             instruments_max: 65_536,
             queue_entries_max: 262_144,
+            order_books: true,
             snapshot_orders_max: 65_536,
             default_depth: Depth {
                 direct: 10,

@@ -232,6 +232,10 @@ impl<S: Store> SessionFeed for FixFeed<S> {
         self.market_data.evidence(self.session.evidence())
     }
 
+    fn has_secret(&self, bytes: &[u8]) -> bool {
+        self.market_data.has_secret(bytes)
+    }
+
     fn take_warning(&mut self) -> Option<Warning> {
         self.market_data.take_warning()
     }

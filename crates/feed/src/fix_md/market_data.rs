@@ -500,6 +500,12 @@ impl MarketData {
         }
     }
 
+    /// Whether our password is in these bytes.
+    pub fn has_secret(&self, bytes: &[u8]) -> bool {
+        let password = self.settings.password.as_ref();
+        password.is_some_and(|password| password.stands_in(bytes))
+    }
+
     /// Whether the connection must be closed, in any state of the session.
     pub fn is_over(&self) -> bool {
         self.failure.cause().is_some()

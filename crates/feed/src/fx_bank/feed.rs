@@ -7,6 +7,10 @@
 //! A lost session withdraws every quote: one message makes the channel stale, and each book is empty. A gap in the bank's
 //! sequence numbers may hide the end of a quote, so the feed reconnects.
 
+mod days;
+mod numbers;
+mod subscribe;
+
 use super::books::Books;
 use super::counters::Counters;
 use super::messages::{info, named, quote_id, rejected_pair, text, withheld};
@@ -14,8 +18,10 @@ use super::requests::Requests;
 use super::settings::Settings;
 use crate::fix_md::too_long;
 use crate::{Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed, Warning};
+use numbers::Numbers;
 use touchline_fx::quotes;
 use touchline_fx::quotes::NEVER;
+use touchline_fx_days::DayWatch;
 use touchline_instruments::Instruments;
 use touchline_session::fix::{self, Event as Said, Memory, Session};
 use touchline_types::{
@@ -37,6 +43,8 @@ pub struct FxBankFeed {
     next_request: usize,
     /// Pending events for subscribers, published first.
     pending: Pending,
+    numbers: Numbers,
+    /// Logged on, and everything that the bank sent before has come.
     is_up: bool,
     is_announced: bool,
     is_silent: bool,
@@ -54,6 +62,10 @@ pub struct FxBankFeed {
     message: String,
     /// Pending warning for the log.
     warning: Option<Warning>,
+    /// Days of the pairs.
+    days: DayWatch,
+    /// Whether quotes that ended with the last day are still published.
+    has_begun: bool,
 }
 
 /// Longest time between two looks at the ends of quotes.
@@ -93,7 +105,9 @@ struct Outcome {
 
 impl FxBankFeed {
     /// A feed without a connection.
-    pub fn new(settings: Settings) -> FxBankFeed {
+    pub fn new(mut settings: Settings) -> FxBankFeed {
+        let days = DayWatch::new(settings.rolls.take());
+        let numbers = Numbers::new(std::mem::take(&mut settings.reset));
         let session = Session::new(settings.session.clone(), Memory::default());
         FxBankFeed {
             requests: Requests::new(&settings),
@@ -105,6 +119,7 @@ impl FxBankFeed {
             time: ReceiveTime::default(),
             next_request: 0,
             pending: Pending::Start,
+            numbers,
             is_up: false,
             is_announced: false,
             is_silent: false,
@@ -115,6 +130,8 @@ impl FxBankFeed {
             said: String::new(),
             message: String::new(),
             warning: None,
+            days,
+            has_begun: false,
         }
     }
 
@@ -220,7 +237,6 @@ impl FxBankFeed {
             is_up,
             reason,
             time,
-            pending,
             said,
             warning,
             ..
@@ -230,14 +246,18 @@ impl FxBankFeed {
         let printed = |message: &Message<'_>| {
             Warning::Rejected(withheld(fix::printed_message(message.bytes()), password))
         };
-        match session.poll()? {
+        let Some(heard) = session.poll() else {
+            return self.comes_up().then_some(false);
+        };
+        match heard {
             Said::Application(message, header, _) => match message.msg_type() {
                 b"Y" | b"AG" | b"j" => {
                     counters.requests_rejected += 1;
                     warning.get_or_insert(printed(&message));
                     outcome.refused = rejected_pair(*requests, &message);
                 }
-                _ if reason.is_some() => {}
+                // A quote that was missed, and is sent again, is not the present one.
+                _ if reason.is_some() || !*is_up => {}
                 _ => {
                     let was = settings.stream.counters().malformed;
                     settings.stream.message(time.wall_ns, message.bytes());
@@ -248,11 +268,7 @@ impl FxBankFeed {
                 }
             },
             Said::LoggedOn { .. } => {
-                *is_up = true;
-                settings.stream.up(time.wall_ns);
-                self.next_request = 0;
-                *pending = Pending::Up;
-                self.snapshot_due_ns = time.mono_ns.saturating_add(settings.snapshot_ns);
+                self.numbers.log_on();
             }
             Said::TooLong(message) if *is_up && reason.is_none() => {
                 outcome.missed = Some(too_long(message));
@@ -274,6 +290,7 @@ impl FxBankFeed {
             | Said::Skipped { .. }
             | Said::Restarted => {}
         }
+        self.comes_up();
         self.carry_out(outcome, batch);
         for pair in 0..self.pairs() {
             self.pass_on(pair, batch);
@@ -331,24 +348,6 @@ impl FxBankFeed {
             .refresh(&self.settings.stream, pair, &mut batch.events)
         {
             batch.events.push(Event::EndOfEvent { transact_ns: 0 });
-        }
-    }
-
-    /// Sends as many requests as the output buffer takes.
-    fn ask(&mut self) {
-        while self.is_up && self.next_request < self.requests.count() {
-            let (number, settings) = (self.next_request, &self.settings);
-            let requests = self.requests;
-            let sent = self
-                .session
-                .send(Requests::msg_type(settings), self.time, |body| {
-                    requests.write(number, settings, body);
-                });
-            if sent.is_err() {
-                return;
-            }
-            self.next_request += 1;
-            self.counters.requests += 1;
         }
     }
 
@@ -415,6 +414,7 @@ impl Feed for FxBankFeed {
         batch: &mut Batch,
     ) -> usize {
         self.time = time;
+        self.begin_days();
         self.heard_ns = time.mono_ns;
         if std::mem::take(&mut self.is_silent) {
             self.settings.stream.heard(time.wall_ns);
@@ -437,6 +437,9 @@ impl Feed for FxBankFeed {
             if self.take_pending(batch) {
                 return true;
             }
+            if self.withdraw_old(batch) {
+                return true;
+            }
             if let Some(pair) = (self.snapshot_next < self.pairs()).then_some(self.snapshot_next) {
                 self.snapshot_next += 1;
                 self.snapshot(pair, &mut batch.quotes);
@@ -454,6 +457,7 @@ impl Feed for FxBankFeed {
 
     fn handle_timeout(&mut self, now: ReceiveTime) {
         self.time = now;
+        self.begin_days();
         self.session.handle_timeout(now);
         if self.settings.stream.next_timeout_ns() <= now.wall_ns {
             self.settings.stream.wake(now.wall_ns);
@@ -478,7 +482,7 @@ impl Feed for FxBankFeed {
     }
 
     fn next_timeout(&self) -> Option<u64> {
-        if self.pending != Pending::Nothing {
+        if self.pending != Pending::Nothing || self.has_begun {
             return Some(0);
         }
         let silence_ns = self.settings.stream.silence_ns();
@@ -486,7 +490,11 @@ impl Feed for FxBankFeed {
             .then(|| self.heard_ns.saturating_add(silence_ns));
         let snapshot_ns = self.is_up.then_some(self.snapshot_due_ns);
         // Quotes age while the process or the host stands still, and the clock of timeouts with it.
-        let ends_ns = match self.settings.stream.next_timeout_ns() {
+        let roll_ns = match self.days.rolls() {
+            Some(_) => self.days.due_ns(),
+            None => NEVER,
+        };
+        let ends_ns = match self.settings.stream.next_timeout_ns().min(roll_ns) {
             NEVER => None,
             ends_ns => {
                 let left_ns = ends_ns.saturating_sub(self.time.wall_ns);
@@ -510,10 +518,13 @@ impl Feed for FxBankFeed {
 impl SessionFeed for FxBankFeed {
     fn connected(&mut self, time: ReceiveTime) {
         self.time = time;
+        self.begin_days();
         self.heard_ns = time.mono_ns;
         self.reason = None;
         self.said.clear();
         self.message.clear();
+        let resets = self.numbers.connect(time.wall_ns);
+        self.session.set_reset_on_logon(resets);
         let settings = &self.settings;
         self.session.connected_with(time, |logon| {
             if let Some(user) = &settings.user {
@@ -531,6 +542,7 @@ impl SessionFeed for FxBankFeed {
     fn disconnected(&mut self, time: ReceiveTime) {
         self.time = time;
         self.session.disconnected(time);
+        self.numbers.disconnect();
         let was_up = std::mem::take(&mut self.is_up);
         self.is_silent = false;
         self.settings.stream.down(time.wall_ns);
@@ -570,6 +582,11 @@ impl SessionFeed for FxBankFeed {
             true => withheld(self.session.evidence(), self.settings.password.as_ref()),
             false => self.message.clone(),
         }
+    }
+
+    fn has_secret(&self, bytes: &[u8]) -> bool {
+        let password = self.settings.password.as_ref();
+        password.is_some_and(|password| password.stands_in(bytes))
     }
 
     fn take_warning(&mut self) -> Option<Warning> {

@@ -2,6 +2,7 @@
 
 use touchline_fx::config as fx;
 use touchline_fx::{BankStream, Setup};
+use touchline_fx_days::{Hours, Rolls};
 use touchline_session::Secret;
 use touchline_session::fix::{self, Application, ApplicationId, ResendPolicy};
 use touchline_settings::Mistakes;
@@ -33,7 +34,7 @@ pub struct Pair {
     pub symbol: String,
     /// Decimals of a tick.
     pub precision: u8,
-    /// Spot value date, `YYYYMMDD`: quotes for another date are rejected.
+    /// Spot value date, `YYYYMMDD`: quotes for another date are rejected. Empty: that of the calendars.
     pub spot_date: String,
 }
 
@@ -52,6 +53,8 @@ pub struct Rules {
     pub silence_ms: u64,
     /// Lifetime of a quote from its receipt, milliseconds; 0 is unlimited.
     pub ttl_ms: u64,
+    /// Whether spot dates follow from calendars.
+    pub has_calendars: bool,
 }
 
 impl Rules {
@@ -81,10 +84,23 @@ impl Rules {
         let setup = Setup::new(fx::Config {
             pairs: self.pairs.iter().map(pair).collect(),
             banks: vec![bank],
+            has_calendars: self.has_calendars,
             ..fx::Config::of_prices()
         })?;
         Ok(BankStream::new(setup))
     }
+}
+
+/// When both numbers begin again at 1, with ResetSeqNumFlag (141=Y).
+#[derive(Debug, Clone, Default)]
+pub enum Reset {
+    /// With each Logon.
+    #[default]
+    Logon,
+    /// With the first Logon of the process that the bank accepts.
+    Run,
+    /// With the first Logon of each session of these hours that the bank accepts.
+    Session(Hours),
 }
 
 /// One bank's pricing session.
@@ -92,10 +108,14 @@ impl Rules {
 pub struct Settings {
     /// Settings of the session.
     pub session: fix::Settings,
+    /// When its numbers begin again.
+    pub reset: Reset,
     /// Name of the bank in published quotes.
     pub bank: Code,
     /// Its empty books, of [`Rules::stream`].
     pub stream: BankStream,
+    /// Calendars of its pairs, in their order.
+    pub rolls: Option<Rolls>,
     /// How quotes are requested.
     pub request: Request,
     /// MarketDepth (264): 0 for a ladder, 1 for bands.

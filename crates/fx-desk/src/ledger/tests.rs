@@ -61,6 +61,7 @@ fn entries_become_rows() {
                     short: 400,
                 },
                 mid2: Some(220_001),
+                dates: None,
             },
         ),
         (2, state((0, 0), report, OrderState::Partial, 400, None)),

@@ -6,6 +6,7 @@ use crate::orders::{FillKind, OrderState, RejectCode};
 use crate::parents::{EndReason, Lifetime, WaitReason};
 use crate::plan::{PlanKind, Style};
 use crate::risk::Refusal;
+use crate::seen::WhyLeftOut;
 use touchline_types::Side;
 
 /// A word with a code.
@@ -37,11 +38,12 @@ coded! {
     Style: Best, Full, Sweep;
     Refusal: Kill, DuplicateId, BadOrder, Duplicate, OrderQty, Rate, NoMid, NoReference, Collar, Net, Gross;
     WaitReason: ValueDate, Thin, NoMid, NoReference, Crossed, NoPrice;
-    EndReason: Filled, Rest, Ioc, Fok, Deadline, Cancel, Kill, Restart;
+    EndReason: Filled, Rest, Ioc, Fok, Deadline, Cancel, Kill, Restart, Roll;
     PlanKind: Full, Sweep, Both;
     OrderEvent: Journal, Sent, Report, Timeout, Down;
     OrderState: Sent, PendingNew, New, Partial, PendingCancel, Unknown, Disputed, Filled, Rejected, Canceled, Expired;
     FillKind: Fill, Status, Manual, Named, Bust, Correct, Book;
+    WhyLeftOut: NoQuote, Limit, OffMarket, Session, Rate, Disabled, Cooldown, InDoubt, Collar, Used;
     BookState: Person, BadBook, DuplicateId, First, Differs, SamePerson, Booked;
 }
 
@@ -127,6 +129,7 @@ mod tests {
         is_one_to_one::<OrderState>();
         is_one_to_one::<FillKind>();
         is_one_to_one::<BookState>();
+        is_one_to_one::<WhyLeftOut>();
         is_one_to_one::<RejectCode>();
         is_one_to_one::<Alarm>();
         is_one_to_one::<RunAlarm>();

@@ -5,7 +5,7 @@ mod body;
 use super::bytes::Rest;
 use super::{CONTINUES, MORE, kind};
 use crate::desk::Desk;
-use crate::event::{Answer, Batch, Event, OrderEvent, OrderLine};
+use crate::event::{Answer, Batch, Event, OrderEvent, OrderLine, SessionChange};
 use crate::labels::Labels;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;
@@ -36,6 +36,8 @@ pub enum Entry<'a> {
         epoch: u64,
         /// Trading day.
         date: &'a str,
+        /// Whether each bank drops open orders with a lost connection, one byte a bank; empty in a run that did not record it.
+        drops: &'a [u8],
     },
     /// A message of a bank about orders.
     Received {
@@ -44,12 +46,12 @@ pub enum Entry<'a> {
         /// The message.
         bytes: &'a [u8],
     },
-    /// An order session came up or was lost.
+    /// An order session changed.
     Session {
         /// Bank.
         bank: usize,
-        /// Whether the session is up.
-        is_up: bool,
+        /// How.
+        change: SessionChange,
     },
     /// A command as received.
     Command {
@@ -219,8 +221,11 @@ impl Decoder {
         let mut rest = Rest(body);
         let mut run = || Some((rest.u64()?, rest.text()?, Labels::decode(&mut rest)?));
         let (epoch, date, labels) = run().ok_or(Malformed)?;
+        let banks = labels.banks.len();
         self.labels = labels;
-        let entry = Entry::Run { epoch, date };
+        // A later version may have more behind it.
+        let drops = rest.0.get(..banks).unwrap_or_default();
+        let entry = Entry::Run { epoch, date, drops };
         each(&self.labels, 0, entry, &self.batch);
         Ok(())
     }
@@ -286,7 +291,7 @@ impl Decoder {
             },
             kind::SESSION => Entry::Session {
                 bank: bank(labels, &mut rest)?,
-                is_up: rest.flag()?,
+                change: *SessionChange::ALL.get(usize::from(rest.u8()?))?,
             },
             kind::COMMAND => Entry::Command {
                 request: rest.u64()?,
@@ -303,35 +308,53 @@ impl Decoder {
                 cause: rest.long_text()?,
             }),
             kind::ADOPTED_PARENT => return Some(()),
+            kind::POSITION_DATES => return body::position_dates(labels, &mut rest, batch),
             // A later version may have more.
-            _ if of > kind::ADOPTED_PARENT => return Some(()),
-            _ => {
-                let body = Body {
-                    labels,
-                    names: self,
-                };
-                let (event, sequence) = body.event(of, &mut rest, batch)?;
-                if !rest.0.is_empty() {
-                    return None;
-                }
-                if let Event::Order(line) = &event
-                    && of == kind::ORDER
-                {
-                    let journal = OrderLine {
-                        what: OrderEvent::Journal,
-                        message: None,
-                        ..line.clone()
-                    };
-                    give(Entry::Event(&Event::Order(journal), 0), batch);
-                }
-                give(Entry::Event(&event, sequence), batch);
+            _ if of > kind::ADOPTED_PARENT
+                && !matches!(
+                    of,
+                    kind::BENCHMARK | kind::SEEN | kind::DAY | kind::BANK_DAY
+                ) =>
+            {
                 return Some(());
             }
+            _ => return self.event(labels, of, rest, batch, give),
         };
         if !rest.0.is_empty() {
             return None;
         }
         give(entry, batch);
+        Some(())
+    }
+
+    /// An event, and before it the record of its order.
+    fn event(
+        &self,
+        labels: &Labels,
+        of: u8,
+        mut rest: Rest<'_>,
+        batch: &mut Batch,
+        give: &mut impl FnMut(Entry<'_>, &Batch),
+    ) -> Option<()> {
+        let body = Body {
+            labels,
+            names: self,
+        };
+        let (event, sequence) = body.event(of, &mut rest, batch)?;
+        if !rest.0.is_empty() {
+            return None;
+        }
+        if let Event::Order(line) = &event
+            && of == kind::ORDER
+        {
+            let journal = OrderLine {
+                what: OrderEvent::Journal,
+                message: None,
+                ..line.clone()
+            };
+            give(Entry::Event(&Event::Order(journal), 0), batch);
+        }
+        give(Entry::Event(&event, sequence), batch);
         Some(())
     }
 

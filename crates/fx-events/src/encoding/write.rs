@@ -2,21 +2,23 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 
+mod days;
+mod decision;
+
 use super::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Put};
 use super::codes::Coded;
-use super::{CONTINUES, ENTRY_BYTES, HEAD_BYTES, MORE, PART_BYTES, kind};
+use super::{CONTINUES, ENTRY_BYTES, HEAD_BYTES, MORE, PART_BYTES, benchmark, kind, score, seen};
 use crate::command::Command;
 use crate::composite::Top;
 use crate::desk::Desk;
 use crate::event::{
     Adopted, Alarm, Answer, Batch, DontKnow, Event, FillLine, Message, OrderEvent, OrderLine,
-    ParentEnd, RunAlarm,
+    ParentEnd, RunAlarm, SessionChange,
 };
 use crate::labels::Labels;
 use crate::lines::msg_type;
 use crate::orders::Terms;
 use crate::parents::ParentTerms;
-use crate::scorecard::{Mean, Score};
 use crate::ticks;
 use touchline_types::Id;
 
@@ -112,12 +114,13 @@ impl Encoder {
         self.out[self.body - ENTRY_BYTES + 1..self.body].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// A run begins.
-    pub fn run(&mut self, epoch: u64, date: &str, labels: &Labels) {
+    /// A run begins. `drops`: whether each bank drops open orders with a lost connection, by its rules; empty if they are not known.
+    pub fn run(&mut self, epoch: u64, date: &str, labels: &Labels, drops: &[bool]) {
         let out = self.entry(kind::RUN);
         out.u64(epoch);
         out.text(date);
         labels.encode(out);
+        out.extend(drops.iter().map(|drops| u8::from(*drops)));
         self.end_entry();
     }
 
@@ -130,10 +133,10 @@ impl Encoder {
     }
 
     /// An order session came up or was lost.
-    pub fn session(&mut self, bank: usize, is_up: bool) {
+    pub fn session(&mut self, bank: usize, change: SessionChange) {
         let out = self.entry(kind::SESSION);
         out.u16(bank as u16);
-        out.u8(u8::from(is_up));
+        out.u8(change as u8);
         self.end_entry();
     }
 
@@ -170,7 +173,7 @@ impl Encoder {
     /// Adds the decision of a command.
     pub fn decision(&mut self, desk: &Desk) {
         let out = self.entry(kind::DECISION);
-        decision(out, desk);
+        decision::put(out, desk);
         self.end_entry();
     }
 
@@ -202,6 +205,14 @@ impl Encoder {
             body.parent(self.entry(kind::ADOPTED_PARENT), *parent, parent_terms);
             self.end_entry();
         }
+        if let Event::Position {
+            pair,
+            dates: Some(dates),
+            ..
+        } = event
+        {
+            self.position_dates(*pair, &batch.dates[dates.clone()]);
+        }
         body.event(self.entry(of), event, sequence);
         self.end_entry();
     }
@@ -223,6 +234,8 @@ fn kind_of(event: &Event) -> u8 {
         Event::Lift { .. } => kind::LIFT,
         Event::OffMarket { .. } => kind::OFF_MARKET,
         Event::Book { .. } => kind::BOOK,
+        Event::Day(_) => kind::DAY,
+        Event::BankDay { .. } => kind::BANK_DAY,
         Event::Alarm { .. } => kind::ALARM,
         Event::Adopted(_) => kind::ADOPTED,
         Event::Order(line) => match &line.message {
@@ -232,6 +245,8 @@ fn kind_of(event: &Event) -> u8 {
         },
         Event::Fill(_) => kind::FILL,
         Event::Position { .. } => kind::POSITION,
+        Event::Benchmark(_) => kind::BENCHMARK,
+        Event::Seen(_) => kind::SEEN,
         Event::Score { .. } => kind::SCORE,
     }
 }
@@ -275,6 +290,7 @@ impl Body<'_> {
                 out.id(id.as_ref());
                 out.id(by.as_ref());
             }
+            Event::Day(_) | Event::BankDay { .. } => days::day(out, event),
             Event::Alarm { what, bank, order } => {
                 let (code, letter) = alarm(*what);
                 out.u8(code);
@@ -288,24 +304,40 @@ impl Body<'_> {
             }
             Event::Order(line) => self.order_line(out, line, sequence),
             Event::Fill(fill) => fill_line(out, fill),
-            Event::Position {
-                pair,
-                position,
-                worst,
-                mid2,
-            } => {
-                out.u16(*pair as u16);
-                out.i64(position.units);
-                out.i128(position.cash);
-                out.i64(worst.long);
-                out.i64(worst.short);
-                out.i128(self.exact(*pair, *mid2));
+            Event::Position { .. } => self.position(out, event),
+            Event::Seen(of) => {
+                seen::put(out, of, &self.batch.seen, |ticks| {
+                    self.price(of.pair, ticks)
+                });
+            }
+            Event::Benchmark(mark) => {
+                let prices = [mark.mid2, mark.average].map(|of| self.exact(mark.pair, of));
+                benchmark::put(out, mark, prices);
             }
             Event::Score { bank, pair, score } => {
                 bank_and_pair(out, *bank, *pair);
-                put_score(out, score);
+                score::put(out, score);
             }
         }
+    }
+
+    fn position(&self, out: &mut Vec<u8>, event: &Event) {
+        let Event::Position {
+            pair,
+            position,
+            worst,
+            mid2,
+            dates: _,
+        } = event
+        else {
+            unreachable!("it is called for positions");
+        };
+        out.u16(*pair as u16);
+        out.i64(position.units);
+        out.i128(position.cash);
+        out.i64(worst.long);
+        out.i64(worst.short);
+        out.i128(self.exact(*pair, *mid2));
     }
 
     fn composite(
@@ -485,32 +517,6 @@ fn fill_line(out: &mut Vec<u8>, fill: &FillLine) {
     }
 }
 
-fn put_score(out: &mut Vec<u8>, score: &Score) {
-    out.u64(score.up_ns);
-    out.u64(score.quotes);
-    score.best_ns.iter().for_each(|best_ns| out.u64(*best_ns));
-    out.u64(score.spread_ns);
-    out.i128(score.spread_sum);
-    out.u64(score.orders);
-    out.i64(score.sent);
-    out.u64(score.fills);
-    out.i64(score.filled);
-    score.rejects.iter().for_each(|count| out.u64(*count));
-    out.u64(score.unknown);
-    for hold_ns in [score.holds.p50_ns, score.holds.p90_ns, score.holds.max_ns] {
-        out.u64(hold_ns.unwrap_or(NO_U64));
-    }
-    out.u64(score.improved);
-    out.u64(score.equal);
-    out.i64(score.improve_ticks);
-    let means = [&score.moved_filled, &score.moved_rejected];
-    for Mean { count, sum2 } in means.into_iter().chain(&score.markouts) {
-        out.u64(*count);
-        out.i128(*sum2);
-    }
-    out.i64(score.penalty);
-}
-
 /// A slot, a bank and a pair, is closed or opened.
 fn conduct(out: &mut Vec<u8>, event: &Event) {
     match event {
@@ -547,45 +553,5 @@ fn alarm(what: Alarm) -> (u8, u8) {
         Alarm::DontKnow(letter) => (Alarm::DontKnow('A').code(), letter as u8),
         Alarm::Run(what) => (Alarm::Run(RunAlarm::SessionLost).code(), what.code()),
         other => (other.code(), 0),
-    }
-}
-
-fn decision(out: &mut Vec<u8>, desk: &Desk) {
-    let bank_or_none = |bank: &Option<usize>| bank.map_or(NO_U16, |bank| bank as u16);
-    match desk {
-        Desk::Cancel { id } => {
-            out.u8(0);
-            out.id(id.as_ref());
-        }
-        Desk::Lift { by } => {
-            out.u8(1);
-            out.id(by.as_ref());
-        }
-        Desk::Enable { bank, pair } => {
-            out.u8(2);
-            out.u16(bank_or_none(bank));
-            out.u16(bank_or_none(pair));
-        }
-        Desk::Resolve { id, cum, price } => {
-            out.u8(3);
-            out.i64(cum.unwrap_or(NO_I64));
-            out.id(id.as_ref());
-            out.id(price.as_ref());
-        }
-        Desk::Book { by, trade, .. } => {
-            let trade = trade.as_ref().expect("a booking that was judged is valid");
-            out.u8(4);
-            out.u16(trade.pair as u16);
-            out.u16(bank_or_none(&trade.bank));
-            out.u8(trade.side.code());
-            out.i64(trade.quantity);
-            out.i64(trade.price.0);
-            out.id(Some(&trade.id));
-            out.id(Some(&trade.value_date));
-            out.id(by.as_ref());
-        }
-        Desk::Parent(_) | Desk::Kill { .. } | Desk::Restart | Desk::Reboot { .. } | Desk::End => {
-            unreachable!("it is no decision of its own")
-        }
     }
 }

@@ -6,18 +6,19 @@ use crate::event::Message;
 use crate::labels::Labels;
 use crate::orders::Terms;
 use crate::short_text::ShortText;
-use touchline_types::{Id, Side};
+use touchline_types::Side;
 use touchline_wire::fix::{Precision, write_timestamp};
 
 /// Appends a message, from MsgType on.
 pub fn body(labels: &Labels, message: &Message, out: &mut String) {
     out.push_str("35=");
     out.push_str(msg_type(message));
-    fields(labels, message, &mut |tag, value| {
+    fields(labels, message, |tag, value| {
         out.push('|');
         out.push_str(ShortText::unsigned(u64::from(tag)).as_str());
         out.push('=');
-        out.push_str(value);
+        // All values are text.
+        out.push_str(std::str::from_utf8(value).unwrap_or_default());
     });
 }
 
@@ -33,26 +34,27 @@ pub fn msg_type(message: &Message) -> &'static str {
 }
 
 /// The fields of the body, in ascending order of tags.
-pub fn fields(labels: &Labels, message: &Message, add: &mut dyn FnMut(u32, &str)) {
+pub fn fields(labels: &Labels, message: &Message, mut add: impl FnMut(u32, &[u8])) {
+    let add = &mut add;
     match message {
         Message::Order(terms) => order(add, labels, terms),
         Message::Cancel { id, order, at_ns } => {
-            add(11, id.as_str());
-            add(38, whole(order.quantity).as_str());
-            add(41, order.id.as_str());
-            add(54, side(order.side));
-            add(55, &labels.pairs[order.pair].symbol);
+            add(11, id.as_bytes());
+            add(38, whole(order.quantity).as_bytes());
+            add(41, order.id.as_bytes());
+            add(54, side(order.side).as_bytes());
+            add(55, labels.pairs[order.pair].symbol.as_bytes());
             time(*at_ns, add);
         }
         Message::Status { request, order } => {
-            add(11, order.id.as_str());
-            add(54, side(order.side));
-            add(55, &labels.pairs[order.pair].symbol);
-            add(790, request_id(labels, 'H', *request).as_str());
+            add(11, order.id.as_bytes());
+            add(54, side(order.side).as_bytes());
+            add(55, labels.pairs[order.pair].symbol.as_bytes());
+            add(790, request_id(labels, 'H', *request).as_bytes());
         }
         Message::MassStatus { request } => {
-            add(584, request_id(labels, 'M', *request).as_str());
-            add(585, "7");
+            add(584, request_id(labels, 'M', *request).as_bytes());
+            add(585, b"7");
         }
         Message::DontKnow(trade) => {
             let said = [
@@ -66,10 +68,10 @@ pub fn fields(labels: &Labels, message: &Message, add: &mut dyn FnMut(u32, &str)
             ];
             for (tag, value) in said {
                 if let Some(value) = value {
-                    add(tag, value.as_str());
+                    add(tag, value.as_bytes());
                 }
             }
-            add(127, trade.reason.encode_utf8(&mut [0; 4]));
+            add(127, trade.reason.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
 }
@@ -95,28 +97,28 @@ pub fn request_number(labels: &Labels, kind: char, id: &[u8]) -> Option<u64> {
     (request_id(labels, kind, number).as_str() == text).then_some(number)
 }
 
-fn order(add: &mut dyn FnMut(u32, &str), labels: &Labels, terms: &Terms) {
+fn order(add: &mut impl FnMut(u32, &[u8]), labels: &Labels, terms: &Terms) {
     let pair = &labels.pairs[terms.pair];
     let precision = u32::from(pair.precision);
-    add(1, labels.account.as_str());
-    add(11, terms.id.as_str());
-    add(15, pair.base.as_str());
-    add(38, whole(terms.quantity).as_str());
-    add(40, terms.quote_id.map_or("2", |_| "D"));
+    add(1, labels.account.as_bytes());
+    add(11, terms.id.as_bytes());
+    add(15, pair.base.as_bytes());
+    add(38, whole(terms.quantity).as_bytes());
+    add(40, terms.quote_id.map_or(b"2", |_| b"D"));
     add(
         44,
-        ShortText::decimal(i128::from(terms.price), precision).as_str(),
+        ShortText::decimal(i128::from(terms.price), precision).as_bytes(),
     );
-    add(54, side(terms.side));
-    add(55, &pair.symbol);
-    add(59, if terms.is_fok { "4" } else { "3" });
+    add(54, side(terms.side).as_bytes());
+    add(55, pair.symbol.as_bytes());
+    add(59, if terms.is_fok { b"4" } else { b"3" });
     time(terms.sent_ns, add);
     add(
         64,
-        ShortText::unsigned(u64::from(terms.value_date)).as_str(),
+        ShortText::unsigned(u64::from(terms.value_date)).as_bytes(),
     );
     if let Some(quote_id) = &terms.quote_id {
-        add(117, Id::as_str(quote_id));
+        add(117, quote_id.as_bytes());
     }
 }
 
@@ -133,9 +135,8 @@ fn whole(quantity: i64) -> ShortText {
 }
 
 /// TransactTime (60): UTC, truncated to the millisecond.
-fn time(at_ns: u64, add: &mut dyn FnMut(u32, &str)) {
+fn time(at_ns: u64, add: &mut impl FnMut(u32, &[u8])) {
     let mut room = [0; 27];
     let text = write_timestamp(at_ns, Precision::Milliseconds, &mut room);
-    // A time is ASCII.
-    add(60, std::str::from_utf8(text).unwrap_or_default());
+    add(60, text);
 }

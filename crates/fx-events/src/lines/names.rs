@@ -22,12 +22,16 @@ pub(super) fn event_name(event: &Event) -> &'static str {
         Event::Lift { .. } => "lift",
         Event::OffMarket { .. } => "off_market",
         Event::Book { .. } => "book",
+        Event::Day(_) => "day",
+        Event::BankDay { .. } => "bank_day",
         Event::Alarm { .. } => "alarm",
         Event::Composite { .. }
         | Event::Adopted(_)
         | Event::Order(_)
         | Event::Fill(_)
         | Event::Position { .. }
+        | Event::Benchmark(_)
+        | Event::Seen(_)
         | Event::Score { .. } => "",
     }
 }

@@ -8,15 +8,18 @@ use crate::compose::recorder::Recorder;
 use crate::compose::source::Source;
 use crate::compose::statistics::Statistics;
 use crate::compose::time::HostClock;
+use crate::days::{changed_day, is_of_old_day};
 use std::io;
 use thiserror::Error;
 use touchline_fx::Pricing;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Setup;
+use touchline_fx_days::DayWatch;
 use touchline_fx_events::Batch;
+use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_settings::Mistakes;
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks, wall_ns};
 use touchline_transport::shm::{self, Activity, Damage, Publisher, Root};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{Side, Timestamps, Validity};
@@ -108,6 +111,10 @@ struct Core<P> {
     wall_ahead_ns: i64,
     /// A bank was lost or withdrew quotes: they leave the bus at once, also between two conflated composites.
     is_withdrawal: bool,
+    /// Days of the pairs.
+    days: DayWatch,
+    /// Days that began, until the buses of the banks are read by them.
+    begun: Vec<(Day, u64)>,
     /// Revisions of the levels of each pair before the timers run: their changes are quotes that ended, which are
     /// published at once. Empty between timers.
     before: Vec<[u64; 2]>,
@@ -146,6 +153,7 @@ impl<P: Publish> Composer<P> {
         recorder: Option<Recorder>,
     ) -> Result<Self, Error> {
         let setup = config.setup()?;
+        let rolls = config.rolls(wall_ns())?;
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, source)| Source::new(bank, source, &setup));
         let timeout_ns = 2 * config.heartbeat_ms * 1_000_000;
@@ -161,6 +169,8 @@ impl<P: Publish> Composer<P> {
                 is_conflated: config.conflate_ms > 0,
                 wall_ahead_ns: 0,
                 is_withdrawal: false,
+                days: DayWatch::new(rolls),
+                begun: Vec::new(),
                 before: Vec::with_capacity(setup.pairs.len()),
             },
             root,
@@ -192,6 +202,7 @@ impl<P: Publish> Composer<P> {
             self.timers.look_ns = began_ns + LOOK_NS;
             self.sources.iter_mut().for_each(Source::look);
         }
+        self.read_by_days();
         let Composer {
             setup,
             core,
@@ -222,6 +233,22 @@ impl<P: Publish> Composer<P> {
             self.run_timers(began_ns)?;
         }
         Ok(taken)
+    }
+
+    /// The banks' buses are read by the present days.
+    fn read_by_days(&mut self) {
+        let now_ns = self.clock.now_ns();
+        self.core.wake(&self.setup, now_ns);
+        let begun = std::mem::take(&mut self.core.begun);
+        let Composer {
+            setup,
+            core,
+            sources,
+            ..
+        } = self;
+        Source::follow_days(sources, setup, begun, now_ns, |setup, bank, session| {
+            core.input(setup, (bank, now_ns), session, 0);
+        });
     }
 
     /// An input of a bank without a bus, at a monotonic time: for measurements and tests.
@@ -375,9 +402,12 @@ impl<P: Publish> Core<P> {
         session: Session<'_>,
         polled: u64,
     ) -> Cause {
-        let input = Input::Pricing(bank, session);
         // Timers that are due before it may concern any pair.
         self.wake(setup, now_ns);
+        if is_of_old_day(self.pricing.setup(), &session) {
+            return Cause::default();
+        }
+        let input = Input::Pricing(bank, session);
         if let Some(recorder) = &mut self.recorder
             && let Err(error) = recorder.input(setup, now_ns, &input)
         {
@@ -417,6 +447,16 @@ impl<P: Publish> Core<P> {
 
     /// Executes due timers.
     fn wake(&mut self, setup: &Setup, now_ns: u64) {
+        if self
+            .days
+            .are_due(now_ns.saturating_add_signed(self.wall_ahead_ns))
+        {
+            self.begin_days(setup, now_ns);
+        }
+        self.run_timers(setup, now_ns);
+    }
+
+    fn run_timers(&mut self, setup: &Setup, now_ns: u64) {
         if self.pricing.next_timeout_ns() <= now_ns {
             self.batch.clear();
             let composites = self.pricing.composites();
@@ -425,6 +465,37 @@ impl<P: Publish> Core<P> {
             self.pricing.handle_timeout(now_ns, &mut self.batch);
             self.publish(setup, None, &Cause::default());
             self.before.clear();
+        }
+    }
+
+    /// Gives each pair the day of the wall clock, if it has another one: at the instant of the roll, before all later inputs.
+    fn begin_days(&mut self, setup: &Setup, now_ns: u64) {
+        let wall_ns = now_ns.saturating_add_signed(self.wall_ahead_ns);
+        let own = self.pricing.setup();
+        let Some((began_ns, rolls)) = self.days.renew(wall_ns) else {
+            return;
+        };
+        let pairs = 0..own.pairs.len();
+        let days: Vec<Day> = pairs
+            .filter_map(|pair| changed_day(rolls, own, pair, wall_ns))
+            .collect();
+        let began_ns = began_ns.saturating_add_signed(-self.wall_ahead_ns);
+        for day in days {
+            let last_ns = self.pricing.now_ns().unwrap_or(0);
+            let at_ns = began_ns.min(now_ns).max(last_ns);
+            self.run_timers(setup, at_ns);
+            if let Some(recorder) = &mut self.recorder
+                && let Err(error) = recorder.input(setup, at_ns, &Input::Desk(Desk::Day(day)))
+            {
+                self.failed.get_or_insert(error);
+            }
+            self.output.set_value_date(day.pair, day.spot);
+            self.batch.clear();
+            self.pricing.begin_day_at(at_ns, &day, &mut self.batch);
+            self.is_withdrawal = true;
+            self.publish(setup, None, &Cause::default());
+            self.is_withdrawal = false;
+            self.begun.push((day, at_ns));
         }
     }
 

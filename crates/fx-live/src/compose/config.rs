@@ -1,9 +1,11 @@
 //! The configuration of a composer: a TOML file.
 
+use crate::days::rolls_of;
 use serde::Deserialize;
 use std::path::PathBuf;
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, guards};
+use touchline_fx_days::{CalendarsConfig, Rolls};
 use touchline_settings::{self as settings, Manual, Mistakes, number};
 
 /// The whole file. Unknown keys are errors.
@@ -37,6 +39,9 @@ pub struct Config {
     /// sleeps.
     #[serde(default)]
     pub spin: bool,
+    /// Calendars, from which spot dates follow.
+    #[serde(default)]
+    pub calendars: Option<CalendarsConfig>,
     /// Currency pairs.
     pub pairs: Vec<fx::PairConfig>,
     /// Banks; their order is their rank.
@@ -108,6 +113,17 @@ impl Config {
         wrong.extend(self.setup().err().unwrap_or_default());
     }
 
+    /// The calendars at the start, a time of the wall clock; none if the spot dates are those of the file.
+    ///
+    /// # Errors
+    /// Every mistake of a calendar, and a stated spot date that differs.
+    pub fn rolls(&self, wall_ns: u64) -> Result<Option<Rolls>, Mistakes> {
+        let calendars = self.calendars.as_ref();
+        calendars
+            .map(|calendars| rolls_of(calendars, &self.pairs, wall_ns))
+            .transpose()
+    }
+
     /// Settings of the core.
     ///
     /// # Errors
@@ -133,6 +149,7 @@ impl Config {
             conflate_ms: self.conflate_ms,
             pairs: self.pairs.clone(),
             banks: self.banks.iter().map(bank).collect(),
+            has_calendars: self.calendars.is_some(),
             ..fx::Config::of_prices()
         }
     }

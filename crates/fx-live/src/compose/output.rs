@@ -94,6 +94,11 @@ impl<P: Publish> Output<P> {
         output
     }
 
+    /// The quotes of a pair are for this value date, `YYYYMMDD`, from now on.
+    pub fn set_value_date(&mut self, pair: Pair, value_date: u32) {
+        self.pairs[pair].value_date = value_date;
+    }
+
     /// The publisher.
     pub fn publisher(&self) -> &P {
         &self.publisher

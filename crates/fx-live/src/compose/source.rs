@@ -9,6 +9,7 @@ use crate::compose::incident::KindRefused;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::{Setup, ns};
+use touchline_fx_events::desk::Day;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
@@ -57,6 +58,8 @@ struct State {
     not_before_ns: u64,
     /// Quotes of a message in time of the inputs, while the clocks differ.
     retimed: (Vec<Quote>, Vec<QuoteChange>),
+    /// Times that the bank states in the present message: of its sending, and of its prices.
+    bank_ns: [u64; 2],
     /// Whether quotes of a pair count only if the bank states their value date.
     must_be_dated: Vec<bool>,
     /// Whether quotes of a pair without a stated value date came since the last loss of the session.
@@ -92,6 +95,7 @@ impl Source {
                 wall_ahead_ns: 0,
                 not_before_ns: 0,
                 retimed: (Vec::new(), Vec::new()),
+                bank_ns: [0; 2],
                 must_be_dated: vec![false; setup.pairs.len()],
                 is_undated: vec![false; setup.pairs.len()],
                 is_full: setup.banks[bank].is_full,
@@ -104,6 +108,26 @@ impl Source {
     /// The bank.
     pub fn bank(&self) -> Bank {
         self.bank
+    }
+
+    /// Reads the buses of all banks by new days, each with the time of its start: the quotes of a pair are forgotten, and it waits for a
+    /// snapshot.
+    pub fn follow_days(
+        sources: &mut [Source],
+        setup: &mut Setup,
+        begun: Vec<(Day, u64)>,
+        now_ns: u64,
+        mut input: impl FnMut(&Setup, Bank, Session<'_>),
+    ) {
+        for (day, at_ns) in begun {
+            setup.begin_day(&day, at_ns);
+            let synced = sources.iter_mut().filter(|of| of.state.is_synced[day.pair]);
+            for source in synced {
+                let bank = source.bank;
+                let tell = &mut |session: Session<'_>| input(setup, bank, session);
+                source.state.drop_pair(day.pair, now_ns, tell);
+            }
+        }
     }
 
     /// Sets how far the wall clock is ahead of the clock of the inputs.
@@ -215,7 +239,10 @@ impl State {
     ) {
         match item {
             Item::Update(received) => {
-                let receive_ns = self.timed(received.timestamps.packet.receive_ns);
+                let times = &received.timestamps;
+                let receive_ns = self.timed(times.packet.receive_ns);
+                let of_bank = [times.packet.sending_ns, times.exchange_ns];
+                self.bank_ns = of_bank.map(|wall_ns| self.timed(wall_ns));
                 self.update(
                     &received.update,
                     (receive_ns, now_ns),
@@ -331,10 +358,12 @@ impl State {
             tell(Session::Up);
         }
         self.is_synced[pair] = true;
+        let bank_ns = self.bank_ns;
         let quoted = Quoted::All(self.retimed(snapshot.quotes));
         tell(Session::Quotes(BusQuotes {
             pair,
             receive_ns,
+            bank_ns,
             is_unquoted,
             quoted,
         }));
@@ -350,6 +379,11 @@ impl State {
         tell: &mut Tell<'_>,
     ) {
         let Some(pair) = self.pair_of(&update.stream, setup, counters) else {
+            // Changes for another value date are not applied, so the rest of the pair's quotes is not known either.
+            let other = self.believed_pair(&update.stream);
+            if let Some(pair) = other.filter(|pair| self.is_synced[*pair]) {
+                self.drop_pair(pair, receive_ns, tell);
+            }
             return;
         };
         if !self.is_synced[pair] {
@@ -374,10 +408,12 @@ impl State {
             return;
         }
         counters.bank_updates += 1;
+        let bank_ns = self.bank_ns;
         let quoted = Quoted::Changes(self.retimed_changes(update.changes));
         tell(Session::Quotes(BusQuotes {
             pair,
             receive_ns,
+            bank_ns,
             is_unquoted: update.stream.is_unquoted,
             quoted,
         }));
@@ -438,6 +474,7 @@ impl State {
         tell(Session::Quotes(BusQuotes {
             pair,
             receive_ns: at_ns,
+            bank_ns: [0; 2],
             is_unquoted: true,
             quoted: Quoted::All(&[]),
         }));
@@ -479,6 +516,14 @@ impl State {
         self.pairs[index] = setup.pair_of(self.bank, definition.symbol.as_str().as_bytes());
     }
 
+    /// The pair of a stream of a bank that is up.
+    fn believed_pair(&self, stream: &QuoteStream) -> Option<Pair> {
+        let is_known = self.is_live && self.is_trusted && self.is_current;
+        let is_believed = is_known && stream.validity == Validity::Live;
+        let pair = self.pairs.get(stream.instrument.index());
+        pair.copied().flatten().filter(|_| is_believed)
+    }
+
     /// The pair of usable quotes.
     fn pair_of(
         &self,
@@ -486,17 +531,12 @@ impl State {
         setup: &Setup,
         counters: &mut Counters,
     ) -> Option<Pair> {
-        let is_known = self.is_live && self.is_trusted && self.is_current;
-        let is_believed = is_known && stream.validity == Validity::Live;
-        let pair = self
-            .pairs
-            .get(stream.instrument.index())
-            .copied()
-            .flatten()?;
-        let spot = setup.pairs[pair].config.spot_date.parse().unwrap_or(0);
+        let pair = self.pairs.get(stream.instrument.index());
+        let pair = pair.copied().flatten()?;
+        let spot = setup.pairs[pair].spot_date;
         let is_spot = stream.value_date == 0 || stream.value_date == spot;
         counters.value_dates_refused += u64::from(!is_spot);
-        (is_believed && is_spot).then_some(pair)
+        self.believed_pair(stream).filter(|_| is_spot)
     }
 }
 

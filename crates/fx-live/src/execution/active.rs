@@ -42,6 +42,7 @@ impl Active {
             },
             segment_bytes: run.segment_bytes,
             ring_bytes: run.tail_bytes,
+            chain: true,
             ..Options::orders("fx")
         };
         let journal = Journal::open(&run.journal, drop_copy.lock(), &options, wall_ns())?;

@@ -1,17 +1,20 @@
 //! The configuration of a trading engine: that of the core, and its journal, sessions and clients.
 
 mod error;
+mod schedule;
 mod session;
 #[cfg(test)]
 pub(in crate::execution) mod tests;
 
 use crate::compose::BankSource;
+use crate::days::rolls_of;
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_credentials::ServerTls;
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, guards};
+use touchline_fx_days::{CalendarsConfig, Rolls};
 use touchline_fx_desk::{ring_name, standby_bus};
 use touchline_session::access_control::Block;
 use touchline_session::fix::is_comp_id;
@@ -19,8 +22,10 @@ use touchline_settings::{self as settings, Manual, Mistakes, number};
 use touchline_transport::bus::Root;
 
 pub use error::ConfigError;
+pub(crate) use schedule::OrderHours;
+pub use schedule::{Reset, ScheduleConfig};
 pub(crate) use session::Access;
-pub use session::{Reset, SessionConfig};
+pub use session::SessionConfig;
 
 /// Longest prefix: the epoch of the run follows it in every ClOrdID.
 const PREFIX_BYTES_MAX: usize = 8;
@@ -38,6 +43,9 @@ pub struct Config {
     pub prefix: String,
     /// Account (1) of all orders.
     pub account: String,
+    /// Currency of the sums of `fx report`.
+    #[serde(default = "usd")]
+    pub report_currency: String,
     /// Milliseconds between two composites in the drop copy.
     #[serde(default = "number::<_, 1_000>")]
     pub conflate_ms: u64,
@@ -55,6 +63,9 @@ pub struct Config {
     /// Drop copy for back offices, which the report serves.
     #[serde(default)]
     pub report: Option<ReportConfig>,
+    /// Calendars, from which spot dates follow.
+    #[serde(default)]
+    pub calendars: Option<CalendarsConfig>,
     /// The router.
     #[serde(default)]
     pub router: fx::RouterConfig,
@@ -231,10 +242,31 @@ impl Config {
             account: self.account.clone(),
             conflate_ms: self.conflate_ms,
             pairs: self.pairs.clone(),
-            banks: self.banks.clone(),
+            banks: self.banks.iter().map(|bank| self.ruled(bank)).collect(),
             router: self.router.clone(),
             risk: self.risk.clone(),
+            has_calendars: self.calendars.is_some(),
         })
+    }
+
+    /// A bank with the rule of its order session.
+    fn ruled(&self, bank: &fx::BankConfig) -> fx::BankConfig {
+        let schedule = self.session(bank).and_then(SessionConfig::schedule);
+        fx::BankConfig {
+            after_loss: schedule.map_or(bank.after_loss, |schedule| schedule.after_loss),
+            ..bank.clone()
+        }
+    }
+
+    /// The calendars at the start, a time of the wall clock; none if the spot dates are those of the file.
+    ///
+    /// # Errors
+    /// Every mistake of a calendar, and a stated spot date that differs.
+    pub fn rolls(&self, wall_ns: u64) -> Result<Option<Rolls>, Mistakes> {
+        let calendars = self.calendars.as_ref();
+        calendars
+            .map(|calendars| rolls_of(calendars, &self.pairs, wall_ns))
+            .transpose()
     }
 
     /// The bus of a bank's quotes, as the composer reads it.
@@ -255,6 +287,20 @@ impl Config {
             silence_ms: bank.silence_ms,
             ttl_ms: bank.ttl_ms,
         }
+    }
+
+    /// Words of earlier versions, each with the one that it is read as.
+    pub fn old_words(&self) -> impl Iterator<Item = String> {
+        let old = self
+            .sessions
+            .iter()
+            .filter(|session| session.has_old_word());
+        old.map(|session| {
+            format!(
+                "sessions: {}: reset = \"start\" is read as reset = \"run\", its new word",
+                session.bank
+            )
+        })
     }
 
     /// Whether all banks are on this host, or behind a proxy of it.
@@ -300,6 +346,9 @@ impl Config {
     /// Resolves relative paths from `folder`, that of the file.
     pub fn starts_at(&mut self, folder: &Path) {
         self.run.journal = folder.join(&self.run.journal);
+        if let Some(calendars) = &mut self.calendars {
+            calendars.starts_at(folder);
+        }
         for session in &mut self.sessions {
             session.starts_at(folder);
         }
@@ -314,6 +363,12 @@ impl Config {
         if self.prefix.len() > PREFIX_BYTES_MAX {
             top.push("prefix", &format!("give at most {PREFIX_BYTES_MAX} bytes"));
         }
+        let currency = &self.report_currency;
+        if currency.len() != 3 || !currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            let text =
+                format!("{currency:?} is not a currency; give three capital letters, such as USD");
+            top.push("report_currency", &text);
+        }
         top.range("conflate_ms", self.conflate_ms, 1..=60_000);
         if self.rehearsal && !self.is_on_this_host() {
             let text = "value dates that have passed are traded with banks on 127.0.0.0/8 only: remove it, and give today's dates";
@@ -327,6 +382,10 @@ impl Config {
                     "status_final is missing: give true if the bank's rules of engagement promise that its answer \
                      \"unknown order\" is final, else false",
                 );
+            }
+            if bank.after_loss != fx::AfterLoss::Ask {
+                let text = "a bank has it in a replay only; give after_loss in [sessions.schedule] of its session";
+                section.push("after_loss", text);
             }
             let sessions = self.sessions.iter();
             if sessions.filter(|session| session.bank == *name).count() != 1 {
@@ -460,6 +519,10 @@ impl ClientConfig {
 
 fn bus() -> String {
     "fx-run".to_owned()
+}
+
+fn usd() -> String {
+    "USD".to_owned()
 }
 
 fn touchline() -> String {

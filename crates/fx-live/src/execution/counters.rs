@@ -67,6 +67,7 @@ touchline_types::counters! {
     /// Counters of a bank, each named `<name>:<bank>`.
     pub struct BankCounters {
         fx_bank_session: "sessions now" = "1 while the bank's order session is logged on.",
+        fx_bank_closed_until: "ns now" = "Start of the bank's next order session, nanoseconds since 1970, while it is closed by its hours; else 0.",
         fx_bank_orders: "orders" = "Orders sent to the bank, earlier runs of the journal included.",
         fx_bank_reports: "messages" = "Messages of the bank about orders.",
         fx_bank_fills: "fills" = "Fills of the bank, earlier runs of the journal included.",

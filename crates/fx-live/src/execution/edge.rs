@@ -114,6 +114,8 @@ pub(crate) trait Link {
     fn receive(&mut self, room: &mut [u8]) -> Result<usize, Lost>;
     /// Sends as many bytes as the connection accepts; 0 bytes: none at present.
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Lost>;
+    /// Prepares the next call of send while there is nothing to send; a simulated connection needs none.
+    fn touch(&mut self) {}
     /// Whether received bytes wait in the connection and not in the socket, so that the socket's readiness does not
     /// show them.
     fn has_unread(&self) -> bool;
@@ -171,6 +173,12 @@ impl Link for Socket {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Lost> {
         self.with(|connection| connection.send(bytes))
+    }
+
+    fn touch(&mut self) {
+        if let Some(connection) = &mut self.connection {
+            connection.touch();
+        }
     }
 
     #[inline]

@@ -4,23 +4,33 @@
 //! is answered with a gap fill. A report that we request again has the same ExecID, by which the core recognizes it.
 
 mod attempts;
+mod day;
 mod logon;
+mod said;
+mod sent;
+mod settling;
 #[cfg(test)]
 mod tests;
 mod texts;
 
-use crate::execution::config::{Reset, SessionConfig};
+use crate::execution::config::{Reset, ScheduleConfig, SessionConfig};
 use crate::execution::edge::{Link, Lost};
 use crate::execution::numbers::Numbers;
 use attempts::Attempts;
+use day::Day;
+pub use day::Turn;
 use logon::Logon;
+pub use said::{Gap, Said};
+use sent::Sent;
+use settling::Settling;
 use std::net::SocketAddrV4;
-pub use texts::names_of;
+pub use texts::{names_of, number_of};
 use texts::{reject_of, repeated, text_of};
+use touchline_fx::config::AfterLoss;
 use touchline_net::stream::Error;
 use touchline_session::Secret;
 use touchline_session::fix::{
-    Application, ApplicationId, Applications, Checks, Event, MessageTooLong, ResendPolicy, Role,
+    Application, ApplicationId, Applications, Checks, DisconnectReason, Event, ResendPolicy, Role,
     SendError, SequenceFault, Session, Settings,
 };
 use touchline_types::ReceiveTime;
@@ -43,64 +53,6 @@ const ORDERS: Application<'static> = Application {
     resend: ResendPolicy::GapFill,
 };
 
-/// Output of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// No more output now.
-    Nothing,
-    /// Logged on; `true`: both numbers began again at 1.
-    Up(bool),
-    /// Lost.
-    Down {
-        /// Why.
-        why: String,
-        /// Whose sequence numbers do not fit, if that is why.
-        numbers: Option<SequenceFault>,
-        /// Time until the next connection, milliseconds.
-        retry_ms: u64,
-    },
-    /// Attempts to connect fail: where, why, how many, and when the next one follows, milliseconds.
-    NotConnected(String, u64),
-    /// A message of the application is in [`OrderSession::message_mut`].
-    Message,
-    /// The bank rejected a message of ours (35=3), or we one of the bank: its text.
-    Rejected(String),
-    /// We rejected a malformed message of the bank.
-    Invalid(String),
-    /// A message of the bank is longer than the limit; it was skipped.
-    TooLong(MessageTooLong),
-    /// Messages of the bank are missing, and were requested again.
-    Gap(Gap),
-    /// The bank skipped numbers: no messages arrive for them.
-    Skipped(Gap),
-    /// Number of times that bytes of the bank were not a FIX message, or a message with a wrong length or checksum;
-    /// they were skipped.
-    Garbled(u64),
-}
-
-#[cfg(test)]
-impl Said {
-    /// The connection was lost.
-    pub fn cut() -> Said {
-        Said::Down {
-            why: "cut".to_owned(),
-            numbers: None,
-            retry_ms: 1,
-        }
-    }
-}
-
-/// A gap in the numbers of the bank's messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gap {
-    /// The first number that is missing.
-    pub first: u64,
-    /// The last number that is known to be missing.
-    pub last: u64,
-    /// The Logon showed that messages of the time before it are missing.
-    pub is_catching_up: bool,
-}
-
 /// State of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Connection {
@@ -119,6 +71,12 @@ pub struct OrderSession<L> {
     lost: Option<Error>,
     attempts: Attempts,
     logon: Logon,
+    day: Day,
+    /// The connection ends because the session's hours are over.
+    is_ending: bool,
+    /// Whether a loss of the connection cancels the orders at the bank, and messages of the time before may still come.
+    drops_orders: bool,
+    settling: Settling,
     /// When it logged on last.
     up_ns: u64,
     /// The session has a connection.
@@ -136,34 +94,23 @@ pub struct OrderSession<L> {
     sent: Sent,
     /// Numbers that the journal has.
     journaled: (u64, u64),
-    /// Text of the bank's Logout, and what it says of our numbers.
+    /// Text and number of the bank's Logout, and what it says of our numbers.
     text: String,
+    logout: u64,
     numbers: Option<SequenceFault>,
     is_stopping: bool,
     /// Why we end the connection before everything of the bank is read.
     cut: Option<&'static str>,
 }
 
-/// Messages of the core that were sent.
-#[derive(Default)]
-struct Sent {
-    count: u64,
-    /// All messages that were sent, and `count`, at the last question.
-    counted: (u64, u64),
-}
-
-impl Sent {
-    /// Number of messages since the last call that the core did not send, from the number of all messages.
-    fn take_others(&mut self, all: u64) -> u64 {
-        let now = (all, self.count);
-        let before = std::mem::replace(&mut self.counted, now);
-        (now.0 - before.0).saturating_sub(now.1 - before.1)
-    }
-}
-
 impl<L: Link> OrderSession<L> {
-    /// A session that continues with these numbers.
-    pub fn new(config: &SessionConfig, numbers: Numbers, link: L) -> OrderSession<L> {
+    /// A session that continues with these numbers, which are those of a day.
+    pub fn new(
+        config: &SessionConfig,
+        numbers: Numbers,
+        numbered: u32,
+        link: L,
+    ) -> OrderSession<L> {
         let mut settings = Settings::new(Role::Initiator, &config.sender, config.target());
         settings.sender_sub.clone_from(&config.sender_sub);
         settings.target_sub.clone_from(&config.target_sub);
@@ -176,7 +123,10 @@ impl<L: Link> OrderSession<L> {
         settings.applications = Applications::default().with(&ORDERS);
         settings.limits.message_bytes_max = MESSAGE_BYTES_MAX;
         settings.limits.output_bytes = OUTPUT_BYTES;
-        settings.reset_on_logon = config.reset != Reset::Never;
+        let (reset, schedule) = (config.reset(), config.schedule());
+        settings.reset_on_logon = matches!(reset, Reset::Run | Reset::Logon);
+        let hours = schedule.map_or(Ok(None), ScheduleConfig::hours);
+        let hours = hours.expect("the configuration was checked");
         let ms = |ms: u64| ms * 1_000_000;
         OrderSession {
             session: Session::new(settings, numbers),
@@ -186,6 +136,10 @@ impl<L: Link> OrderSession<L> {
             lost: None,
             attempts: Attempts::new(ms(config.reconnect_ms), ms(config.reconnect_ms_max)),
             logon: Logon::new(config),
+            day: Day::new(hours, reset, numbered),
+            is_ending: false,
+            drops_orders: schedule.is_some_and(|schedule| schedule.after_loss != AfterLoss::Ask),
+            settling: Settling::new(ms(1_000 * u64::from(config.heartbeat_s.max(1)))),
             up_ns: 0,
             is_open: false,
             is_up: false,
@@ -197,10 +151,16 @@ impl<L: Link> OrderSession<L> {
             sent: Sent::default(),
             journaled: numbers.both(),
             text: String::new(),
+            logout: 0,
             numbers: None,
             is_stopping: false,
             cut: None,
         }
+    }
+
+    /// Sets how long the bank may look at an order that it got before a loss of the connection.
+    pub fn set_answer_ms(&mut self, answer_ms: u64) {
+        self.settling.set_answer_ms(answer_ms);
     }
 
     /// Sets the password of our Logon.
@@ -277,6 +237,7 @@ impl<L: Link> OrderSession<L> {
                 session,
                 message,
                 text,
+                logout,
                 numbers,
                 gap_end,
                 ..
@@ -289,15 +250,7 @@ impl<L: Link> OrderSession<L> {
                     return Said::Message;
                 }
                 Some(Event::LoggedOn { is_restarted }) => {
-                    self.is_up = true;
-                    self.up_ns = time.mono_ns;
-                    self.attempts.logged_on();
-                    self.gap_end = 0;
-                    // A reset that the configuration asks for is not news.
-                    let is_news = is_restarted && !self.session.settings().reset_on_logon;
-                    let reset = self.logon.reset == Reset::Logon;
-                    self.session.set_reset_on_logon(reset);
-                    return Said::Up(is_news);
+                    return self.logged_on(is_restarted, time);
                 }
                 Some(Event::Rejected(received)) => {
                     return Said::Rejected(self.logon.withheld(reject_of(&received)));
@@ -313,6 +266,7 @@ impl<L: Link> OrderSession<L> {
                 }
                 Some(Event::LoggedOut(received)) => {
                     *text = text_of(&received);
+                    *logout = number_of(&received).unwrap_or(0);
                     *numbers = SequenceFault::of_logout(&received);
                 }
                 Some(Event::TooLong(message)) => return Said::TooLong(message),
@@ -331,9 +285,34 @@ impl<L: Link> OrderSession<L> {
         }
         let garbled = self.session.counters().messages_garbled;
         match garbled - std::mem::replace(&mut self.garbled, garbled) {
+            0 if self.session.is_up() && !self.is_catching_up() => {
+                let said = self.settling.step(&mut self.session, time);
+                said.unwrap_or_else(|| self.end(time))
+            }
             0 => self.end(time),
             count => Said::Garbled(count),
         }
+    }
+
+    fn logged_on(&mut self, is_restarted: bool, time: ReceiveTime) -> Said {
+        self.is_up = true;
+        self.up_ns = time.mono_ns;
+        self.attempts.logged_on();
+        self.gap_end = 0;
+        // A reset that the configuration asks for is not news.
+        let is_asked = self.session.settings().reset_on_logon;
+        let is_news = is_restarted && !is_asked;
+        // The orders of a session that ended whole were asked for before its end, and all of its messages have come.
+        let is_whole = self.day.ended_whole && self.day.reset == Reset::Session;
+        // mutant: execution: an order is gone by a rule, and its report was lost with the numbers
+        let is_doubted = is_restarted && !(is_asked && is_whole);
+        let is_always = self.day.reset == Reset::Logon;
+        self.session.set_reset_on_logon(is_always);
+        self.day.logged_on();
+        if self.drops_orders {
+            self.settling.begin(is_doubted, time.mono_ns);
+        }
+        Said::Up(is_news)
     }
 
     /// Messages of the session itself that it sent since the last question: mostly answers to test requests, to gaps and to invalid
@@ -355,6 +334,12 @@ impl<L: Link> OrderSession<L> {
         let number = self.session.send(msg_type.as_bytes(), time, body)?;
         self.sent.count += 1;
         Ok(number)
+    }
+
+    /// Does what [`OrderSession::send`] and [`OrderSession::flush`] do, without a message.
+    pub fn warm_send(&mut self, msg_type: &str, body: impl FnOnce(&mut Encoder<'_>)) {
+        self.session.warm_send(msg_type.as_bytes(), body);
+        self.link.touch();
     }
 
     /// Runs due timers of the session.
@@ -381,10 +366,66 @@ impl<L: Link> OrderSession<L> {
     pub fn is_due(&self, mono_ns: u64) -> bool {
         let timeout_ns = self.session.next_timeout();
         self.state != Connection::Made
+            || self.settling.is_due(mono_ns)
             || !self.session.poll_transmit().is_empty()
             || self.link.has_unread()
             || self.link.has_unsent()
             || timeout_ns.is_some_and(|due_ns| due_ns <= mono_ns)
+    }
+
+    /// The turn of its hours that the wall clock has reached; call it until there is none. At the end of its hours it logs out.
+    #[inline]
+    pub fn turn(&mut self, time: ReceiveTime) -> Option<Turn> {
+        let turn = self.day.turn(time.wall_ns)?;
+        match turn {
+            Turn::Open => {
+                self.attempts.forget();
+                if self.day.is_resetting() {
+                    self.session.set_reset_on_logon(true);
+                }
+            }
+            Turn::Closing => {}
+            Turn::Closed(_) => {
+                self.attempts.forget();
+                self.is_ending = self.is_open;
+                match self.is_open {
+                    true if self.session.is_up() => self.session.log_out("", time),
+                    true => self.cut = Some("its hours are over"),
+                    false => self.close(),
+                }
+            }
+        }
+        Some(turn)
+    }
+
+    /// The time until which it is closed by its hours.
+    pub fn closed_until_ns(&self) -> Option<u64> {
+        self.day.closed_until_ns()
+    }
+
+    /// Whether a session lasts a day: then the bank's day is that of its session.
+    pub fn has_days(&self) -> bool {
+        self.day.has_days()
+    }
+
+    /// The bank's day: local date of the last instant of the session, and its start, if it is open and lasts a day.
+    pub fn bank_day(&self) -> Option<(u32, u64)> {
+        self.day.bank_day()
+    }
+
+    /// Whether its end is near or past, behind which the bank's numbers begin again.
+    pub fn is_closing(&self) -> bool {
+        self.is_ending || self.day.is_closing()
+    }
+
+    /// The day of the numbers, once after each change, for the journal.
+    pub fn take_day(&mut self) -> Option<u32> {
+        self.day.take_unjournaled()
+    }
+
+    /// Whether a loss of the connection cancels the orders at the bank.
+    pub fn drops_orders(&self) -> bool {
+        self.drops_orders
     }
 
     /// Starts to log out; the session does not connect again.
@@ -445,7 +486,7 @@ impl<L: Link> OrderSession<L> {
 
     /// Whether [`OrderSession::connect`] has something to do.
     pub fn is_connecting(&self, mono_ns: u64) -> bool {
-        let is_paused = !self.attempts.is_due(mono_ns) || self.is_stopping;
+        let is_paused = !self.attempts.is_due(mono_ns) || self.is_stopping || !self.day.is_open();
         !self.is_open && (self.state != Connection::None || !is_paused)
     }
 
@@ -493,6 +534,7 @@ impl<L: Link> OrderSession<L> {
             }
         }
         self.close();
+        self.settling.end();
         let lasted_ns = time.mono_ns.saturating_sub(self.up_ns);
         let lasted_ns = self.is_up.then_some(lasted_ns);
         self.is_open = false;
@@ -514,17 +556,32 @@ impl<L: Link> OrderSession<L> {
         let why = self.logon.withheld(why);
         let said = self.numbers.take();
         let numbers = reason.and_then(SequenceFault::of_reason).or(said);
+        let is_of_bank = reason == Some(DisconnectReason::LoggedOut);
+        let is_end = std::mem::take(&mut self.is_ending)
+            || is_of_bank && numbers.is_none() && self.day.ends_early(time.wall_ns);
+        // A Logout behind a gap has another number.
+        let has_all = cut.is_none() && self.logout + 1 == self.numbers().1;
+        // mutant: execution: a session that was lost counts as one that ended
+        self.day.ended_whole = is_end && is_of_bank && has_all;
+        if is_end {
+            self.attempts.forget();
+            return Said::Down {
+                why,
+                numbers: None,
+                retry_ms: None,
+            };
+        }
         let why = match self.attempts.ended(&why, lasted_ns, cut.is_some(), time) {
             Some(count) if !self.is_stopping => {
                 let evidence = self.logon.withheld(evidence);
-                repeated(why, count, &evidence, numbers, self.logon.reset)
+                repeated(why, count, &evidence, numbers, self.day.reset)
             }
             _ => why,
         };
         Said::Down {
             why,
             numbers,
-            retry_ms: self.attempts.retry_ms(time),
+            retry_ms: Some(self.attempts.retry_ms(time)),
         }
     }
 }

@@ -85,6 +85,10 @@ pub struct Recovered {
     pub engine: Engine,
     /// Numbers of each bank's session.
     pub numbers: Vec<Numbers>,
+    /// Day of each bank's session for which they began; 0: none.
+    pub(crate) days: Vec<u32>,
+    /// When the day of each bank's credit began last; 0: never.
+    pub(crate) bank_days_ns: Vec<u64>,
     /// Last numbers of each client's commands.
     pub(crate) requests: HashMap<String, Known>,
     /// Records that were handled.
@@ -232,9 +236,13 @@ impl Reading {
     pub(crate) fn new(setup: &Setup) -> Reading {
         let mut engine = Engine::new(setup.clone());
         engine.hold(true);
+        // mutant: execution: rules of the configuration change the past
+        engine.set_restoring(true);
         let recovered = Recovered {
             engine,
             numbers: vec![Numbers::new(1, 1); setup.banks.len()],
+            days: vec![0; setup.banks.len()],
+            bank_days_ns: vec![0; setup.banks.len()],
             requests: HashMap::new(),
             records: 0,
             orders: 0,
@@ -341,9 +349,10 @@ impl Reading {
         let Some(record) = Record::decode(kind, body) else {
             // A later version may have more kinds.
             return match kind {
-                records::kind::NUMBERS | records::kind::BOOT | records::kind::SESSION => {
-                    Err(malformed)
-                }
+                records::kind::NUMBERS
+                | records::kind::BOOT
+                | records::kind::SESSION
+                | records::kind::DAY => Err(malformed),
                 _ => Ok(()),
             };
         };
@@ -381,6 +390,12 @@ impl Reading {
                 if let Some(bank) = state.bank(usize::from(bank)) {
                     state.recovered.numbers[bank] = Numbers::new(next_out, next_in);
                     state.recovered.numbers_epochs[bank] = state.recovered.epoch;
+                }
+                Ok(())
+            }
+            Record::Day { bank, day } => {
+                if let Some(bank) = state.bank(usize::from(bank)) {
+                    state.recovered.days[bank] = day;
                 }
                 Ok(())
             }

@@ -32,6 +32,8 @@ pub const HISTOGRAMS: &[CounterInfo] = &[
 pub(crate) struct BankCounts {
     /// Messages about orders.
     pub reports: u64,
+    /// Start of the next session while this one is closed by its hours, nanoseconds since 1970; else 0.
+    pub closed_until_ns: u64,
 }
 
 /// The counters file.
@@ -101,6 +103,7 @@ impl Statistics {
             let [orders, fills, rejects, unknown] = scores(engine, setup, bank);
             let counters = BankCounters {
                 fx_bank_session: u64::from(engine.trading().is_order_session_up(bank)),
+                fx_bank_closed_until: counts.closed_until_ns,
                 fx_bank_orders: orders,
                 fx_bank_reports: counts.reports,
                 fx_bank_fills: fills,

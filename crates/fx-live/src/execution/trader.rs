@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod answers;
+#[cfg(test)]
+mod bank_days;
 mod banks;
 mod budget;
 mod carry;
@@ -27,6 +29,8 @@ mod simulation;
 #[cfg(test)]
 mod stopped;
 mod totals;
+mod value_dates;
+mod warm;
 mod watch;
 
 pub use crate::execution::error::Error;
@@ -106,6 +110,8 @@ struct Timers {
     scores_ns: u64,
     /// Time between the last two scorecards; 0: the run has sent no order.
     scores_pause_ns: u64,
+    /// Never, unless the engine spins.
+    warm_send_ns: u64,
 }
 
 impl Timers {
@@ -136,6 +142,7 @@ impl Trader {
     /// Another engine runs, the journal is damaged or does not fit the configuration.
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
+        config.rolls(wall_ns()).map_err(ConfigError::from)?;
         let access = config.access()?;
         if let Some(active) = other(config) {
             return Err(active);
@@ -199,7 +206,10 @@ impl Trader {
             counters: Counters::default(),
             clock,
             statistics,
-            timers: Timers::default(),
+            timers: Timers {
+                warm_send_ns: if config.run.spin { 0 } else { u64::MAX },
+                ..Timers::default()
+            },
             dates: Dates::new(config, wall_ns()),
             round_ns: 0,
             directory,
@@ -211,10 +221,7 @@ impl Trader {
             trader.core.banks[bank].session.set_password(password);
         }
         trader.core.prepare(ticks);
-        trader.core.wall_ahead_ns = wall_ahead_ns;
-        for source in &mut trader.sources {
-            source.set_wall_ahead(wall_ahead_ns);
-        }
+        trader.set_clocks(config, wall_ahead_ns)?;
         let time = trader.core.time(boot_ns(), now_ns);
         trader.core.begin(config, trader.start.epoch, time)?;
         trader.watch_dates(boot_ns());
@@ -298,6 +305,10 @@ impl Trader {
         }
         if began_ns >= self.timers.control_ns {
             self.control(began_ns)?;
+        }
+        if count == 0 && began_ns >= self.timers.warm_send_ns {
+            self.timers.warm_send_ns = began_ns + warm::WARM_SEND_NS;
+            self.core.warm_send(time);
         }
         self.statistics
             .record(&self.core.paths, self.clock.now_ns(), ticks());
@@ -406,6 +417,9 @@ impl Trader {
     }
 
     fn quotes(&mut self, began_ns: u64) -> (usize, bool) {
+        let time = self.time(began_ns);
+        self.core.wake(time);
+        self.read_by_days(began_ns);
         let Trader {
             core,
             setup,

@@ -51,6 +51,7 @@ impl World {
         let quotes = BusQuotes {
             pair,
             receive_ns: at_ms * MS,
+            bank_ns: [0; 2],
             is_unquoted: false,
             quoted: Quoted::All(&[quote]),
         };
@@ -121,6 +122,7 @@ fn ended_quotes_leave_a_conflated_composite_at_once() {
     let withdrawn = BusQuotes {
         pair: 0,
         receive_ns: 2_200 * MS,
+        bank_ns: [0; 2],
         is_unquoted: true,
         quoted: Quoted::Changes(&[QuoteChange {
             action: QuoteAction::Clear,

@@ -1,9 +1,10 @@
 //! Value dates that have passed.
 
-use crate::rig::{Rig, SMALL};
-use touchline_fx::value_dates::{day_of, new_york_day};
+use crate::rig::{Rig, SMALL, value};
+use touchline_fx_days::{Timestamp, digits, new_york_date};
 use touchline_fx_desk::records;
 use touchline_fx_events::encoding::Encoder;
+use touchline_fx_events::event::SessionChange;
 use touchline_journal::{Journal, Options, Root, WriterLock};
 use touchline_transport::clock::wall_ns;
 
@@ -46,7 +47,7 @@ fn a_pair_whose_spot_date_has_passed_gets_one_alarm_and_no_order() {
 #[test]
 fn banks_of_this_host_that_state_no_value_date_get_no_orders_of_a_passed_one() {
     let mut rig = Rig::open(SMALL, "");
-    rig.is_dated = false;
+    rig.value_date = Some(0);
     assert_that_it_is_stopped(&mut rig, 0);
 }
 
@@ -57,19 +58,17 @@ fn a_day_of_long_ago_is_traded_with_banks_that_state_it_or_in_a_rehearsal() {
     rig.order("P1");
     assert_eq!(alarms(&rig), [""; 0]);
     let mut rig = Rig::open(SMALL, "");
-    rig.is_dated = false;
+    rig.value_date = Some(0);
     rig.start_with("[run]", "rehearsal = true\n[run]");
-    rig.order("P2");
+    rig.show(110_000);
     assert_eq!(alarms(&rig), [""; 0]);
 }
 
-/// The first date from a day on that every month has, `YYYYMMDD`.
-fn date_from(day: i64) -> String {
-    let dates = (2_026..2_100).flat_map(|year| {
-        (1..=12).flat_map(move |month| (1..=28).map(move |day| year * 10_000 + month * 100 + day))
-    });
-    let mut dates = dates.filter(|date| day_of(*date) >= day);
-    dates.next().expect("a date").to_string()
+/// New York's date in two days, `YYYYMMDD`.
+fn in_two_days() -> String {
+    let later_ns = wall_ns() + 2 * 86_400_000_000_000;
+    let later = Timestamp::from_nanosecond(i128::from(later_ns));
+    digits(new_york_date(later.expect("a time of these years")))
 }
 
 /// Writes a record of twenty days later, as written by a run whose wall clock was ahead and was set back since.
@@ -86,7 +85,7 @@ fn append_record_of_later(rig: &Rig) {
     let at_ns = wall_ns() + 20 * 86_400_000_000_000;
     let mut batch = Encoder::default();
     batch.begin(at_ns);
-    batch.session(0, false);
+    batch.session(0, SessionChange::Down);
     // Behind all numbers of the last run.
     assert_eq!(batch.finish(1_000_000), 1);
     let record = touchline_journal::Record {
@@ -113,10 +112,44 @@ fn a_spot_date_passes_by_the_wall_clock_and_not_by_the_engines() {
     rig.crash();
     append_record_of_later(&rig);
     rig.incidents.clear();
-    rig.start_with("20260107", &date_from(new_york_day(wall_ns()) + 2));
+    rig.start_with("20260107", &in_two_days());
     let now_ns = rig.trader().engine().now_ns().expect("a time");
     assert!(now_ns > wall_ns() + 10 * 86_400_000_000_000, "no test");
     rig.rounds(50);
     assert!(!rig.trader().engine().trading().is_stopped(0));
     assert!(!is_passed(&rig), "{:?}", rig.incidents);
+}
+
+/// With calendars an order has the spot date of today; a stated one that differs is refused, with both dates.
+#[test]
+fn spot_dates_follow_from_calendars() {
+    let mut rig = Rig::open(SMALL, "");
+    let refused = rig.refused_with("[run]", "[calendars]\n[run]");
+    let said = "20260107 is not the spot date of the calendars, which is ";
+    assert!(
+        refused.contains(said) && !refused.contains('\n'),
+        "{refused}"
+    );
+    rig.value_date = Some(0);
+    let pair = "[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\n";
+    rig.start_with(
+        &format!("{pair}spot_date = \"20260107\"\n"),
+        &format!("[calendars]\n{pair}"),
+    );
+    let order = rig.order("P1");
+    let spot = refused.split(said).nth(1).expect("a date")[..8].to_owned();
+    assert_eq!(value(&order, 64), spot);
+    let pair = &rig.trader().engine().setup().pairs[0];
+    assert_eq!(pair.spot_date.to_string(), spot);
+    let prefix = format!("Te2d{}-P1-1", pair.trade_date % 1_000_000);
+    assert_eq!(value(&order, 11), prefix);
+    // The next run has the day of the journal, and says it once.
+    let days = |rig: &Rig| rig.trader().engine().setup().pairs[0].began_ns;
+    let began_ns = days(&rig);
+    rig.crash();
+    rig.start();
+    assert_eq!(days(&rig), began_ns);
+    // It reads quotes with the date of that day.
+    rig.value_date = spot.parse().ok();
+    rig.show(110_000);
 }

@@ -60,7 +60,7 @@ fn a_filled_order_takes_few_records_and_bytes() {
         .expect("it runs")
         .finish()
         .expect("it ends");
-    let (mut records, mut bytes) = (0, 0);
+    let (mut records, mut bytes, mut bodies, mut aligned) = (0, 0, 0, [0; 3]);
     let journal = rig.folder.join("journal");
     touchline_journal::read(&journal, false, |entry| {
         let is_batch = entry.head.kind == records::kind::BATCH;
@@ -75,19 +75,26 @@ fn a_filled_order_takes_few_records_and_bytes() {
         if is_batch && is_of_order {
             records += 1;
             bytes += HEAD_BYTES + entry.body.len();
+            bodies += entry.body.len();
+            for (sum, alignment) in aligned.iter_mut().zip([8, 512, 4_096]) {
+                *sum += (HEAD_BYTES + entry.body.len()).next_multiple_of(alignment);
+            }
         }
     })
     .expect("a journal");
     println!(
-        "{} records and {} bytes an order",
+        "{} records and {} bytes an order, {} of bodies, {:?} at alignments of 8, 512 and 4096",
         records as f64 / ORDERS as f64,
-        bytes / ORDERS
+        bytes / ORDERS,
+        bodies / ORDERS,
+        aligned.map(|sum| sum / ORDERS),
     );
     assert!(
         records <= 5 * ORDERS,
         "{records} records of {ORDERS} orders"
     );
     assert!(bytes <= 1_300 * ORDERS, "{bytes} bytes of {ORDERS} orders");
+    assert!(bodies < 1_500 * ORDERS, "{bodies} bytes of bodies");
 }
 
 /// A journal whose directory is removed while the engine trades is a kill: the order of another run could have the same id.

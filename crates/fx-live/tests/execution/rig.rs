@@ -29,8 +29,8 @@ pub const SMALL: &str = "segment_bytes = 1048576\ntail_bytes = 1048576";
 pub struct Rig {
     settings: String,
     quotes: Publisher,
-    /// Whether its quotes state their value date.
-    pub is_dated: bool,
+    /// Value date of its quotes; 0: they state none. `None`: that of the configuration.
+    pub value_date: Option<u32>,
     pub bank: ScriptedBank,
     desk: DeskClient,
     pub trader: Option<Trader>,
@@ -68,7 +68,7 @@ impl Rig {
             folder,
             settings,
             quotes,
-            is_dated: true,
+            value_date: None,
             bank: bank_session,
             desk,
             trader: None,
@@ -156,16 +156,21 @@ impl Rig {
 
     /// The bank's quotes: its ask, ticks; its bid is 10 ticks below. A snapshot for a reader that joins, and a change.
     pub fn quote(&mut self, ask: i64) {
-        let (quotes, is_dated) = (&mut self.quotes, self.is_dated);
+        let (quotes, value_date) = (&mut self.quotes, self.value_date);
         bus::quote(ask, |update| {
             let mut update = *update;
             if let Update::QuoteSnapshot(QuoteSnapshot { stream, .. })
             | Update::Quotes(QuoteUpdate { stream, .. }) = &mut update
-                && !is_dated
+                && let Some(date) = value_date
             {
-                stream.value_date = 0;
+                stream.value_date = date;
             }
-            quotes.publish(&update, &Timestamps::default());
+            let mut times = Timestamps::default();
+            if value_date.is_some() {
+                // The time tells whether a quote without a date is of today.
+                times.packet.receive_ns = wall_ns();
+            }
+            quotes.publish(&update, &times);
         });
         self.quotes.commit();
     }

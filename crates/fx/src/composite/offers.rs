@@ -4,6 +4,7 @@
 use super::sorted::SortedOffers;
 use super::{Composite, PriceLevel};
 use crate::plan::{Offer, low};
+use touchline_fx_events::plan::Style;
 use touchline_types::Side;
 
 /// Usable offers of a pair.
@@ -27,6 +28,14 @@ pub(super) struct PairOffers {
 }
 
 impl PairOffers {
+    /// Allowed candidates of plans on a side: without bands there is no ticket and no combination.
+    pub fn style(&self, side: Side) -> Style {
+        match self.bands[side.index()] {
+            0 => Style::Sweep,
+            _ => Style::Best,
+        }
+    }
+
     /// Replaces a bank's offers of a side after its first `ahead` offers, which stay. True if any of the replaced
     /// offers changed.
     pub fn replace(&mut self, side: Side, old: &[Offer], ahead: usize, new: &[Offer]) -> bool {

@@ -87,6 +87,12 @@ impl Asking {
         self.due_ns = due_ns;
     }
 
+    /// All questions were asked, and what follows from that is due later: the desk is not called yet.
+    pub fn call_later(&mut self, due_ns: u64) {
+        self.due_ns = due_ns;
+        self.is_called = false;
+    }
+
     /// Marks the order as covered by a mass status request.
     pub fn await_mention(&mut self) {
         self.mass = Mention::Awaited;

@@ -149,7 +149,7 @@ fn of_state(order: &Order, report: &Report<'_>, precision: u8) -> Bookings {
     }
 }
 
-/// Whether a report of an order that has not ended contradicts itself or the booked quantities.
+/// Whether a report of an open order contradicts itself or the booked quantities.
 pub fn contradicts(order: &Order, report: &Report<'_>) -> bool {
     let cum = report.cum().unwrap_or(order.cum());
     let leaves = report.leaves();

@@ -41,6 +41,12 @@ pub struct Order {
     is_counted: bool,
     /// Whether the order is known only from its bank's reports: the journal lost it.
     is_adopted: bool,
+    /// Its bank dropped it with a lost connection, by the bank's rule, which a later report of a live order contradicts.
+    is_dropped: bool,
+    /// No rule ends it: it was lost with a connection whose bank keeps orders, or its report may be lost for ever.
+    is_kept: bool,
+    /// Whether it uses no credit any more: it ended on an earlier day.
+    has_left_credit: bool,
 }
 
 impl Order {
@@ -61,6 +67,9 @@ impl Order {
             was_unknown: false,
             is_counted: false,
             is_adopted: false,
+            is_dropped: false,
+            is_kept: false,
+            has_left_credit: false,
         }
     }
 
@@ -78,6 +87,16 @@ impl Order {
     /// Whether the order was adopted.
     pub fn is_adopted(&self) -> bool {
         self.is_adopted
+    }
+
+    /// Whether it uses no credit any more.
+    pub fn has_left_credit(&self) -> bool {
+        self.has_left_credit
+    }
+
+    /// It uses no credit any more.
+    pub fn leave_credit(&mut self) {
+        self.has_left_credit = true;
     }
 
     /// State of the order.
@@ -220,6 +239,35 @@ impl Order {
         }
     }
 
+    /// Whether its bank dropped it with the connection, as far as the bank's rules and reports say.
+    pub fn is_dropped(&self) -> bool {
+        self.is_dropped && !self.is_kept && self.state == Unknown
+    }
+
+    /// The connection was lost, with which its bank drops orders by its rules, or keeps them.
+    pub fn lose_connection(&mut self, is_dropped: bool) {
+        self.cancel_until_ns = 0;
+        self.is_dropped = is_dropped;
+        self.is_kept |= !is_dropped;
+    }
+
+    /// Its bank has stated it as open since the loss.
+    pub fn call_alive(&mut self) {
+        self.is_dropped = false;
+    }
+
+    /// Its report may be lost for ever, also behind a further loss of the connection.
+    pub fn doubt(&mut self) {
+        // mutant: fx: a rule ends an order whose report may be lost
+        self.is_kept = true;
+    }
+
+    /// Ends an order by a rule of its bank.
+    pub fn end_by_rule(&mut self, state: OrderState) {
+        assert!(!self.state.is_end(), "an order ends once");
+        self.state = state;
+    }
+
     /// Handles a rejected cancel: none is out any more. True if that restored the state before.
     pub fn refuse_cancel(&mut self) -> bool {
         if self.state.is_end() || !self.is_cancel_asked {
@@ -232,11 +280,6 @@ impl Order {
             self.state = self.before;
         }
         is_pending
-    }
-
-    /// The session was lost: no cancel request is out.
-    pub fn lose_cancel(&mut self) {
-        self.cancel_until_ns = 0;
     }
 
     /// Marks the outcome as unknown.

@@ -272,6 +272,7 @@ impl<'a> Report<'a> {
 
     /// Another value date or currency than the order's.
     fn is_of_other(&self, terms: &Terms, pair: &PairSetup) -> bool {
+        // mutant: fx: a report of yesterday's order is judged by the date of today
         let date = ShortText::unsigned(u64::from(terms.value_date));
         let is_other_date = |said: &[u8]| said != date.as_str().as_bytes();
         // mutant: fx: a trade of another value date is booked

@@ -1,8 +1,10 @@
 //! Orders of a run: by ClOrdID, open ones by age, their fills, and the quantity that banks may still fill.
 
 use super::booking::{Booking, LateOriginal};
+use super::credit::Used;
 use super::executions::{Execution, Executions};
 use super::order::Order;
+use crate::config::CreditBy;
 use crate::setup::Setup;
 use crate::touched;
 use std::collections::HashMap;
@@ -46,8 +48,8 @@ pub struct Orders {
     uncalled: Vec<usize>,
     /// Number of unknown ones.
     unknown: usize,
-    /// Filled and open quantity of all orders of the run, by slot.
-    used: Vec<i64>,
+    /// Quantity that uses credit, by slot.
+    used: Vec<Used>,
     pairs: usize,
 }
 
@@ -64,7 +66,7 @@ impl Orders {
             doubtful: vec![0; setup.slots()],
             uncalled: vec![0; setup.banks.len()],
             unknown: 0,
-            used: vec![0; setup.slots()],
+            used: vec![Used::default(); setup.slots()],
             pairs: setup.pairs.len(),
         }
     }
@@ -90,7 +92,8 @@ impl Orders {
     /// Adds an order and returns its number.
     pub fn add(&mut self, order: Order) -> usize {
         let at = self.orders.len();
-        self.used[order.terms.bank * self.pairs + order.terms.pair] += order.terms.quantity;
+        let (side, quantity) = (order.terms.side, order.terms.quantity);
+        self.used[order.terms.bank * self.pairs + order.terms.pair].add(side, quantity, quantity);
         let before = self.by_id.insert(order.terms.id, at);
         assert!(before.is_none(), "each order has a ClOrdID of its own");
         assert!(order.state().is_open(), "an order is new");
@@ -155,7 +158,7 @@ impl Orders {
     /// Changes an order and updates the counts.
     pub fn change<T>(&mut self, at: usize, change: impl FnOnce(&mut Order) -> T) -> T {
         let order = &mut self.orders[at];
-        let (was, held) = (order.state(), order.cum() + order.leaves());
+        let (was, held, was_open) = (order.state(), order.cum() + order.leaves(), order.leaves());
         let was_uncalled = order.is_uncalled();
         let result = change(order);
         let (is, holds) = (order.state(), order.cum() + order.leaves());
@@ -163,7 +166,10 @@ impl Orders {
             order.terms.bank,
             order.terms.bank * self.pairs + order.terms.pair,
         );
-        self.used[slot] += holds - held;
+        // A late fill of an earlier day uses that day's credit.
+        if !order.has_left_credit() {
+            self.used[slot].add(order.terms.side, holds - held, order.leaves() - was_open);
+        }
         let certain = &mut self.certain[order.terms.parent];
         match (is_certain(was), is_certain(is)) {
             (false, true) => *certain += 1,
@@ -190,10 +196,6 @@ impl Orders {
             order.asking.stop();
             self.live.retain(|other| *other != at);
         }
-        assert!(
-            self.used[slot] >= 0,
-            "the credit that orders use is not negative"
-        );
         result
     }
 
@@ -293,9 +295,29 @@ impl Orders {
         self.unknown
     }
 
-    /// Quantity of a pair that a bank has filled and may still fill, units.
-    pub fn used(&self, bank: Bank, pair: Pair) -> i64 {
-        self.used[bank * self.pairs + pair]
+    /// Quantity of a pair that uses credit of a bank.
+    pub fn used(&self, bank: Bank, pair: Pair) -> &Used {
+        &self.used[bank * self.pairs + pair]
+    }
+
+    /// Frees the credit of the orders of a bank that have ended: of all, or of those whose value date is before the trade date.
+    pub fn begin_bank_day(&mut self, bank: Bank, by: CreditBy, trade: u32) {
+        let pairs = self.pairs;
+        for order in &mut self.orders {
+            let Terms {
+                bank: of,
+                pair,
+                side,
+                value_date,
+                ..
+            } = order.terms;
+            let is_over = by == CreditBy::Day || value_date < trade;
+            let is_it = of == bank && is_over && order.state().is_end();
+            if is_it && !order.has_left_credit() {
+                self.used[of * pairs + pair].add(side, -order.cum(), 0);
+                order.leave_credit();
+            }
+        }
     }
 
     /// Earliest timer of an order.

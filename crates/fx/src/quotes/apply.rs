@@ -16,7 +16,7 @@ mod withdrawal;
 
 use super::book::Book;
 use super::counters::Counters;
-use super::entry::{Entry, Key, NEVER};
+use super::entry::{Entry, Key, NEVER, QuoteTimes};
 use super::fields::Raw;
 use crate::plan::whole_lots;
 use crate::setup::{Setup, ns};
@@ -191,6 +191,7 @@ impl Apply<'_> {
             quote_id,
             request: draft.request,
             set_ns: 0,
+            times: QuoteTimes::default(),
         })
     }
 }

@@ -234,7 +234,7 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quotes::NEVER;
+    use crate::quotes::{NEVER, QuoteTimes};
     use touchline_types::Side;
 
     fn entry(request: Id) -> Entry {
@@ -251,6 +251,7 @@ mod tests {
             quote_id: Id::EMPTY,
             request,
             set_ns: 0,
+            times: QuoteTimes::default(),
         }
     }
 

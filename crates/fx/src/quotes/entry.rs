@@ -2,8 +2,8 @@
 
 use touchline_types::{Id, Side};
 
-/// Entry of a bank's book. The fields that decide whether it is usable, and for which quantity, are in its first cache
-/// line.
+/// Entry of a bank's book. The fields that decide whether it is usable, and for which quantity, and its age are in its first
+/// cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Entry {
@@ -19,6 +19,8 @@ pub struct Entry {
     pub expires_ns: u64,
     /// Age: number of its setting among all of the bank.
     pub age: u64,
+    /// Time of its setting, nanoseconds since 1970.
+    pub set_ns: u64,
     /// Side of the bank's book.
     pub side: Side,
     /// Firm; otherwise indicative.
@@ -29,8 +31,19 @@ pub struct Entry {
     pub quote_id: Id,
     /// MDReqID (262) of the entry; may be empty.
     pub request: Id,
-    /// Time of its setting, nanoseconds since 1970.
-    pub set_ns: u64,
+    /// Times of the message that set it, where a gateway published it.
+    pub times: QuoteTimes,
+}
+
+/// Times of a bank's message, nanoseconds since 1970; 0: not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QuoteTimes {
+    /// Sending time of the bank.
+    pub sending_ns: u64,
+    /// Time that the bank states for its prices.
+    pub exchange_ns: u64,
+    /// Receive time at the gateway.
+    pub receive_ns: u64,
 }
 
 /// Time that is never reached.

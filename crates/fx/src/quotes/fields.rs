@@ -24,8 +24,9 @@ pub fn id(raw: Raw<'_>) -> Option<Id> {
     raw.map_or(Some(Id::EMPTY), Id::new)
 }
 
-/// Whether SettlType (63) and SettlDate (64), if present, are the pair's spot date.
+/// Whether SettlType (63) and SettlDate (64), if present, are the pair's spot date; nothing is if it has none.
 pub fn is_spot(settle_type: Raw<'_>, settle_date: Raw<'_>, spot_date: &str) -> bool {
     settle_type.is_none_or(|text| matches!(text, b"0" | b"1"))
         && settle_date.is_none_or(|text| text == spot_date.as_bytes())
+        && !spot_date.is_empty()
 }

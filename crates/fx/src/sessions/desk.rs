@@ -1,11 +1,11 @@
 //! Commands of the desk, as JSON objects.
 
 use crate::commands;
-use crate::setup::Setup;
+use crate::setup::{Setup, is_date};
 use serde_json::{Map, Value};
 use thiserror::Error;
 use touchline_fx_events::command::{Booking, Order};
-use touchline_fx_events::desk::{Desk, ParentRequest};
+use touchline_fx_events::desk::{Day, Desk, ParentRequest};
 use touchline_fx_events::parents::Lifetime;
 use touchline_fx_events::plan::Style;
 use touchline_types::{Id, Side};
@@ -21,9 +21,14 @@ pub enum DeskError {
         /// Column of the error, from 1.
         column: usize,
     },
+    /// A day without a configured pair or bank, or with a date that does not exist.
+    #[error(
+        "a day has a configured pair or bank, and dates as \"20260107\"; a spot date may be null"
+    )]
+    Day,
     /// No known `op`.
     #[error(
-        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, book, restart, reboot or end"
+        "'{0}' is not a command; give parent, cancel, kill, lift, enable, resolve, book, day, bank_day, restart, reboot or end"
     )]
     Op(String),
 }
@@ -66,9 +71,28 @@ pub fn read(setup: &Setup, text: &str) -> Result<Desk, DeskError> {
         "reboot" => Desk::Reboot {
             epoch: fields.get("epoch").and_then(Value::as_u64).unwrap_or(0),
         },
+        "day" => Desk::Day(Day {
+            pair: text("pair")
+                .and_then(|symbol| setup.pair(symbol))
+                .ok_or(DeskError::Day)?,
+            trade: date(text("trade")).ok_or(DeskError::Day)?,
+            spot: match fields.get("spot") {
+                None | Some(Value::Null) => 0,
+                _ => date(text("spot")).ok_or(DeskError::Day)?,
+            },
+        }),
+        "bank_day" => Desk::BankDay {
+            bank: bank.ok_or(DeskError::Day)?,
+            trade: date(text("trade")).ok_or(DeskError::Day)?,
+        },
         "end" => Desk::End,
         other => return Err(DeskError::Op(other.to_owned())),
     })
+}
+
+/// A date as a number.
+fn date(text: Option<&str>) -> Option<u32> {
+    text.filter(|text| is_date(text))?.parse().ok()
 }
 
 /// A parent order; none if a field has a value that no order has.

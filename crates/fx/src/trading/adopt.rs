@@ -1,7 +1,8 @@
 //! Orders that the journal lost with its host: every bank is asked for all its orders, and an unknown order of an
 //! earlier epoch is taken over from the bank's report.
 //!
-//! A ClOrdID contains the run that made it: prefix, `e`, epoch, `-`, parent, `-`, number.
+//! A ClOrdID contains the run that made it: prefix, `e`, epoch, `-`, parent, `-`, number; with calendars `d` and the trade date follow the
+//! epoch.
 
 use super::{Step, Trading, number};
 use crate::orders::{Order, Report};
@@ -46,14 +47,23 @@ impl Lost {
 
     /// The parent's name in the name of an order that may have been sent and is not in the journal.
     fn parent_of(&self, id: &Id) -> Option<Id> {
+        let (epoch, _, order) = self.run_of(id)?;
+        let (parent, number) = order.rsplit_once('-')?;
+        let is_order = !parent.is_empty() && number.parse::<u64>().is_ok();
+        // mutant: fx: an unknown order of this run is adopted
+        (is_order && epoch < self.before).then(|| Id::lossy(parent.as_bytes()))
+    }
+
+    /// Epoch and trade date, YYMMDD, in the name of an order of any run, and what follows them. A prefix may have a dash.
+    pub fn run_of<'a>(&self, id: &'a Id) -> Option<(u64, Option<u32>, &'a str)> {
         self.prefixes.iter().find_map(|prefix| {
             let rest = id.as_str().strip_prefix(prefix.as_str())?;
-            let (epoch, order) = rest.strip_prefix('e')?.split_once('-')?;
-            let (parent, number) = order.rsplit_once('-')?;
-            let is_order = !parent.is_empty() && number.parse::<u64>().is_ok();
-            let epoch = epoch.parse::<u64>().ok().filter(|_| is_order)?;
-            // mutant: fx: an unknown order of this run is adopted
-            (epoch < self.before).then(|| Id::lossy(parent.as_bytes()))
+            let (run, order) = rest.strip_prefix('e')?.split_once('-')?;
+            let (epoch, date) = match run.split_once('d') {
+                Some((epoch, date)) => (epoch, date.parse().ok()),
+                None => (run, None),
+            };
+            Some((epoch.parse().ok()?, date, order))
         })
     }
 }
@@ -138,7 +148,9 @@ impl Trading {
                 .or(report.avg_px.and_then(ticks::average_traded))
         };
         let price = limit.or_else(|| ticks::around(traded()?, side, precision))?;
-        let value_date = report.settl_date.and_then(date);
+        // Its name has our own day; a report of another value date is judged by it.
+        let own = self.spot_date_of(&id, pair);
+        let value_date = own.or_else(|| report.settl_date.and_then(date));
         let value_date = value_date.unwrap_or(self.setup.pairs[pair].spot_date);
         (quantity > 0 && filled <= quantity).then_some(Terms {
             id,

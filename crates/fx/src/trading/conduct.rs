@@ -43,6 +43,11 @@ impl Conduct {
         self.cooldowns.may_deal(slot, now_ns)
     }
 
+    /// Whether a slot is disabled until the desk enables it.
+    pub fn is_disabled(&self, slot: Slot) -> bool {
+        self.cooldowns.is_disabled(slot)
+    }
+
     /// Penalty in tenths of a tick, without the weight of an urgency.
     pub fn penalty(&self, setup: &Setup, slot: Slot) -> i64 {
         self.penalties.of(setup, slot)

@@ -36,6 +36,11 @@ impl Cooldowns {
         !cooling.is_disabled && now_ns >= cooling.until_ns
     }
 
+    /// Whether a slot is disabled until it is enabled.
+    pub fn is_disabled(&self, slot: Slot) -> bool {
+        self.slots[slot].is_disabled
+    }
+
     /// Disables a slot until it is enabled.
     pub fn disable(&mut self, slot: Slot) {
         self.slots[slot].is_disabled = true;

@@ -2,11 +2,12 @@
 
 use super::{Step, Trading, number};
 use crate::orders::{Booking, booked_exec_id, resolved_exec_id};
+use crate::plan::taken_side;
 use crate::risk::{Book, Refused};
 use crate::setup::ns;
 use touchline_fx_events::desk::{BookState, DeskTrade};
 use touchline_fx_events::desk::{Desk, ParentRequest};
-use touchline_fx_events::event::{Alarm, Event, FillLine, OrderEvent};
+use touchline_fx_events::event::{Alarm, Benchmark, BenchmarkOf, Event, FillLine, OrderEvent};
 use touchline_fx_events::orders::{FillKind, RejectCode};
 use touchline_fx_events::parents::{EndReason, Lifetime, ParentTerms};
 use touchline_fx_events::ticks;
@@ -38,6 +39,8 @@ impl Trading {
                 let state = self.book_state(by.as_ref(), trade.as_ref());
                 self.book_desk_trade((*id, *by), trade.as_ref(), state, step);
             }
+            Desk::BankDay { bank, trade } => self.begin_bank_day(*bank, *trade, step),
+            Desk::Day(_) => unreachable!("prices have the day, too"),
             Desk::Restart => self.restart(step),
             Desk::Reboot { epoch } => self.reboot(*epoch, step),
             Desk::End => {}
@@ -60,7 +63,11 @@ impl Trading {
         let (id, terms) = (request.id.as_ref(), request.terms.as_ref());
         let judged = self.gate.judge(&book, id, terms, step.now_ns);
         match (judged, &request.terms) {
-            (Ok(()), Some(terms)) => Ok(self.accept_parent(terms, step)),
+            (Ok(()), Some(terms)) => {
+                let at = self.accept_parent(terms, step);
+                mark_arrival(at, terms, step);
+                Ok(at)
+            }
             (Err(refused), _) => {
                 let (parent, reason) = (request.id, refused.reason);
                 step.push(Event::Refused { parent, reason });
@@ -217,4 +224,16 @@ impl Trading {
             self.order_session_down(bank, step);
         }
     }
+}
+
+/// Records the market at the arrival of a parent.
+fn mark_arrival(at: usize, terms: &ParentTerms, step: &mut Step<'_>) {
+    let takes = taken_side(terms.side);
+    let average = step.pricing.average((terms.pair, takes), terms.quantity);
+    step.push(Event::Benchmark(Benchmark {
+        of: BenchmarkOf::Parent(number(at)),
+        pair: terms.pair,
+        mid2: step.pricing.composites().mid2(terms.pair),
+        average,
+    }));
 }

@@ -30,7 +30,8 @@ impl Trading {
             .conduct
             .note_fill(&self.setup, order, booking, improve, now_ns);
         self.parents.fill(terms.parent, quantity, price, is_late);
-        self.positions.book(terms.pair, terms.side, quantity, price);
+        self.positions
+            .book(dated(&terms), terms.side, quantity, price);
         self.fill_line(at, booking, is_late, step);
         if is_late {
             step.alarm(Alarm::FillAfterEnd, Some(terms.bank), Some(terms.id));
@@ -47,7 +48,7 @@ impl Trading {
         let order = self.orders.get(at);
         let (terms, is_late) = (order.terms, order.state().is_end());
         self.positions
-            .reprice(terms.pair, terms.side, quantity, of.price, price);
+            .reprice(dated(&terms), terms.side, quantity, [of.price, price]);
         self.parents.reverse(terms.parent, quantity, of.price);
         self.parents.correct(terms.parent, quantity, price);
         self.fill_line(at, &part, is_late, step);
@@ -75,7 +76,7 @@ impl Trading {
         let terms = self.orders.get(at).terms;
         let (quantity, price) = (booking.quantity, booking.price);
         self.positions
-            .book(terms.pair, terms.side, -quantity, price);
+            .book(dated(&terms), terms.side, -quantity, price);
         self.parents.reverse(terms.parent, quantity, price);
         let bust = Booking {
             kind: FillKind::Bust,
@@ -111,7 +112,7 @@ impl Trading {
         };
         self.orders.correct(at, &fill);
         self.positions
-            .book(terms.pair, terms.side, fill.quantity, fill.price);
+            .book(dated(&terms), terms.side, fill.quantity, fill.price);
         self.parents
             .correct(terms.parent, fill.quantity, fill.price);
         self.fill_line(at, &fill, false, step);
@@ -123,11 +124,17 @@ impl Trading {
         let position = *self.positions.of(pair);
         let worst = WorstCase::new(&position, self.parents.at_risk(pair));
         let mid2 = step.pricing.composites().mid2(pair);
+        let dates = (self.setup.pairs[pair].trade_date > 0).then(|| {
+            let begin = step.out.dates.len();
+            step.out.dates.extend_from_slice(self.positions.dates(pair));
+            begin..step.out.dates.len()
+        });
         let event = Event::Position {
             pair,
             position,
             worst,
             mid2,
+            dates,
         };
         step.push(event);
     }
@@ -191,4 +198,9 @@ impl Trading {
             Side::Ask => price.0 - ordered.0,
         }
     }
+}
+
+/// Pair and value date of an order.
+fn dated(terms: &Terms) -> (Pair, u32) {
+    (terms.pair, terms.value_date)
 }

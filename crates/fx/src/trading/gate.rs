@@ -19,7 +19,7 @@ pub struct Gate {
     kill: KillSwitch,
     /// The router makes no orders.
     is_held: bool,
-    /// Pairs whose spot date has passed.
+    /// Pairs without a spot date, or whose spot date has passed.
     stopped: Vec<bool>,
     /// Orders without a fill.
     rejects: LastSecond,
@@ -32,7 +32,7 @@ impl Gate {
         Gate {
             kill: KillSwitch::default(),
             is_held: false,
-            stopped: vec![false; setup.pairs.len()],
+            stopped: setup.pairs.iter().map(|pair| pair.spot_date == 0).collect(),
             rejects: LastSecond::default(),
             limits: Risk::default(),
         }
@@ -74,9 +74,9 @@ impl Gate {
         self.stopped[pair]
     }
 
-    /// Stops a pair.
-    pub fn stop(&mut self, pair: Pair) {
-        self.stopped[pair] = true;
+    /// Stops a pair, or lets it go on.
+    pub fn set_stopped(&mut self, pair: Pair, is_stopped: bool) {
+        self.stopped[pair] = is_stopped;
     }
 
     /// Lets an order of an accepted parent pass. A hold does not stop it: a restart adds the orders of the journal while held.

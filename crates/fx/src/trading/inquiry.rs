@@ -23,6 +23,10 @@ pub struct Inquiry {
     call_ns: u64,
     /// Time at which the bank is asked again: the request may be lost in a resend that covers it.
     again_ns: u64,
+    /// Time at which the rule of a bank that drops orders is its answer.
+    settled_ns: u64,
+    /// Reports of orders that the journal lacks may be lost: no rule is the answer.
+    is_doubted: bool,
 }
 
 impl Default for Inquiry {
@@ -33,16 +37,20 @@ impl Default for Inquiry {
             is_released: false,
             call_ns: NEVER,
             again_ns: NEVER,
+            settled_ns: NEVER,
+            is_doubted: false,
         }
     }
 }
 
 impl Inquiry {
-    /// Makes a request for which the desk is called at `call_ns`, unless the bank answers first.
-    pub fn open(call_ns: u64) -> Inquiry {
-        Inquiry {
+    /// Begins a request for which the desk is called at `call_ns`, unless the bank answers first.
+    pub fn open(&mut self, call_ns: u64) {
+        *self = Inquiry {
             is_open: true,
             call_ns,
+            // Reports that were missed before another loss of the journal do not come, so the doubt stays unless the desk has asked.
+            is_doubted: self.is_doubted && self.is_waiting(),
             ..Inquiry::default()
         }
     }
@@ -62,14 +70,29 @@ impl Inquiry {
         self.called_ns.is_some() && self.is_waiting()
     }
 
-    /// Time at which the bank is asked again, or the desk is called.
+    /// Time at which the bank is asked again or has answered by its rule, or the desk is called.
     pub fn due_ns(&self) -> u64 {
-        self.call_ns.min(self.again_ns)
+        self.call_ns.min(self.again_ns).min(self.settled_ns)
     }
 
-    /// The session was lost, or the bank refuses questions.
+    /// The session was lost.
     pub fn stop(&mut self) {
         self.again_ns = NEVER;
+        self.settled_ns = NEVER;
+    }
+
+    /// A bank that drops orders has sent everything that was missed: from `due_ns` on its orders are gone, and it will not say more.
+    pub fn settle(&mut self, due_ns: u64) {
+        // mutant: fx: a bank's rule answers for orders whose reports were lost
+        if self.is_open && !self.is_doubted {
+            self.settled_ns = due_ns;
+        }
+    }
+
+    /// Reports may be missing, and will not come again: only the bank's list or the desk answers.
+    pub fn doubt(&mut self) {
+        self.is_doubted = self.is_open;
+        self.settled_ns = NEVER;
     }
 
     /// The desk is called. False if it was.
@@ -98,7 +121,7 @@ impl Trading {
             let wait_ns = ns(config.status_ms).saturating_mul(u64::from(config.status_tries));
             let call_ns = step.now_ns.saturating_add(wait_ns.max(1));
             self.sessions
-                .change_inquiry(bank, |inquiry| *inquiry = Inquiry::open(call_ns));
+                .change_inquiry(bank, |inquiry| inquiry.open(call_ns));
             self.wake_at(call_ns);
         }
     }
@@ -120,9 +143,11 @@ impl Trading {
     /// The bank refused the question.
     pub(super) fn mass_status_refused(&mut self, bank: Bank, step: &mut Step<'_>) {
         if self.sessions.inquiry(bank).is_open() {
-            self.sessions.change_inquiry(bank, Inquiry::stop);
+            self.sessions
+                .change_inquiry(bank, |inquiry| inquiry.again_ns = NEVER);
             self.call_desk(bank, step);
         }
+        self.ask_for_each(bank, step);
     }
 
     /// The desk enables a bank for which it was called: it has asked for itself. The bank is still asked, if it can be.
@@ -135,6 +160,11 @@ impl Trading {
     pub(super) fn inquiry_timers(&mut self, step: &mut Step<'_>) {
         for bank in 0..self.sessions.count() {
             let inquiry = *self.sessions.inquiry(bank);
+            if inquiry.settled_ns <= step.now_ns {
+                self.sessions
+                    .change_inquiry(bank, |inquiry| *inquiry = Inquiry::default());
+                continue;
+            }
             if inquiry.call_ns <= step.now_ns {
                 self.call_desk(bank, step);
             }

@@ -4,7 +4,8 @@ use super::penalty::Outcome;
 use super::{Step, Trading, number};
 use crate::setup::ns;
 use touchline_fx_events::event::{
-    Asked, Event, Message, Numbered, OrderEvent, OrderLine, OrderStatus, ParentEnd,
+    Asked, Benchmark, BenchmarkOf, Event, Message, Numbered, OrderEvent, OrderLine, OrderStatus,
+    ParentEnd,
 };
 use touchline_fx_events::orders::RejectCode;
 use touchline_fx_events::parents::EndReason;
@@ -22,6 +23,12 @@ impl Trading {
         let mid2 = step.pricing.composites().mid2(terms.pair);
         self.conduct
             .note_end(&self.setup, order, code, mid2, now_ns);
+        step.push(Event::Benchmark(Benchmark {
+            of: BenchmarkOf::Order(number(at)),
+            pair: terms.pair,
+            mid2,
+            average: None,
+        }));
         let unfilled = terms.quantity - cum;
         self.parents.release(terms.parent, unfilled);
         if unfilled > 0 {

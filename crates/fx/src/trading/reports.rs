@@ -2,7 +2,7 @@
 //! (j).
 
 use super::{Step, Trading};
-use crate::orders::{Bookings, Dispute, Report, ReportKind, code_of};
+use crate::orders::{Bookings, Dispute, Order, Report, ReportKind, code_of};
 use touchline_fx_events::event::{Alarm, DontKnow, Event, Message, OrderEvent, OrderLine};
 use touchline_fx_events::lines::request_number;
 use touchline_fx_events::orders::{OrderState, RejectCode};
@@ -122,6 +122,10 @@ impl Trading {
             self.contradiction(at, step);
             return;
         }
+        // An answer: the bank's rule for orders without one does not end the order. A repeated report is older than the loss of the connection.
+        if !report.is_old_state() {
+            self.orders.change(at, Order::call_alive);
+        }
         if self.is_final(at, report) {
             let is_rest_dead = report.is_rest_dead();
             self.orders.change(at, |order| {
@@ -189,7 +193,9 @@ impl Trading {
     /// Whether a status answer "unknown order" ends the order, which the bank's configuration sets.
     fn is_final(&self, at: usize, report: &Report<'_>) -> bool {
         let bank = self.orders.get(at).terms.bank;
-        !report.says_never_arrived() || self.setup.banks[bank].config.status_final.unwrap_or(true)
+        let rule = self.setup.banks[bank].config.status_final.unwrap_or(true);
+        // A journal has the ends.
+        !report.says_never_arrived() || (rule && !self.is_restoring)
     }
 
     /// Reject code of an order that ended without a fill.

@@ -8,6 +8,7 @@
 use super::{Step, Trading};
 use thiserror::Error;
 use touchline_fx_events::desk::DeskTrade;
+use touchline_fx_events::event::OrderLine;
 use touchline_fx_events::orders::Terms;
 use touchline_fx_events::parents::{EndReason, ParentTerms};
 use touchline_types::Id;
@@ -102,6 +103,16 @@ impl Trading {
         let found = self.parents.find(parent);
         if let Some(at) = found.filter(|at| self.parents.get(*at).is_working()) {
             self.end_parent(at, reason, step);
+        }
+    }
+
+    /// Ends an order that an earlier run ended, if it is open here: by a rule of its bank, which is not one of the configuration.
+    pub(crate) fn restore_order_end(&mut self, end: &OrderLine, step: &mut Step<'_>) {
+        let found = end.id.and_then(|id| self.orders.of_id(&id));
+        let found = found.filter(|at| !self.orders.get(*at).state().is_end());
+        if let (Some(at), Some(state)) = (found, end.unfilled_end()) {
+            self.orders.change(at, |order| order.end_by_rule(state));
+            self.order_ended(at, end.code, step);
         }
     }
 

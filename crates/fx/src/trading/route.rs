@@ -1,14 +1,15 @@
 //! Looks at parents: ends them, or makes orders from their open quantity and sends these.
 
-use super::router::{Allowance, Draft, Judged};
+use super::router::{Allowance, Judged};
 use super::{Step, Trading, number};
 use crate::orders::Order;
 use crate::parents::Which;
+use crate::plan::Draft;
 use crate::risk;
 use crate::setup::ns;
 use touchline_fx_events::event::{Event, Message, Numbered, OrderEvent, PlanLeg};
 use touchline_fx_events::orders::Terms;
-use touchline_fx_events::parents::{EndReason, Lifetime, WaitReason};
+use touchline_fx_events::parents::{EndReason, Lifetime, ParentTerms, WaitReason};
 use touchline_fx_events::short_text::ShortText;
 use touchline_fx_events::stages::Stage;
 use touchline_fx_events::ticks::average;
@@ -56,10 +57,12 @@ impl Trading {
             self.end_parent(at, reason, step);
             return;
         }
-        // A parent of one attempt trades at once or never, and does not wait until the banks have listed their orders.
+        // A parent of one attempt trades at once or never, and does not wait until the banks have listed their orders. A journal has the
+        // ends: by the rules of another configuration a bank may have listed its orders later, or never.
         let parent = self.parents.get(at);
         let attempt = attempt(parent.terms.lifetime).filter(|_| !parent.has_sent());
-        if let Some(reason) = attempt.filter(|_| self.sessions.is_asking()) {
+        let is_asking = self.sessions.is_asking() && !self.is_restoring;
+        if let Some(reason) = attempt.filter(|_| is_asking) {
             self.end_parent(at, reason, step);
             return;
         }
@@ -116,7 +119,7 @@ impl Trading {
                 && self.conduct.may_deal(slot, now_ns)
                 && !self.orders.is_in_doubt(bank, terms.pair);
             may_deal.then(|| Allowance {
-                cap: risk::cap(setup, &self.orders, bank, terms.pair),
+                cap: risk::cap(setup, &self.orders, bank, (terms.pair, terms.side)),
                 penalty: self.conduct.penalty(setup, slot),
             })
         };
@@ -170,6 +173,7 @@ impl Trading {
             reference2: judged.reference2,
             legs: legs.clone(),
         });
+        self.see(number(at), &terms, open, step);
         self.parents.plan(at);
         for (place, leg) in legs.enumerate() {
             let named = step.out.legs[leg].order;
@@ -239,10 +243,16 @@ impl Trading {
     }
 
     fn id_of(&self, parent: usize, number: u64) -> Id {
-        let of = self.parents.get(parent).terms.id;
+        let ParentTerms { id: of, pair, .. } = self.parents.get(parent).terms;
         // Prefix and parent leave room for any number.
         let mut text = ShortText::new();
         text.push(self.setup.labels.prefix.as_str());
+        let trade_date = self.setup.pairs[pair].trade_date;
+        if trade_date > 0 {
+            // Year, month and day, of two digits each.
+            text.push("d");
+            text.push_unsigned(u64::from(trade_date % 1_000_000));
+        }
         text.push("-");
         text.push(of.as_str());
         text.push("-");

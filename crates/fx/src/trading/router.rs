@@ -1,15 +1,17 @@
 //! The router: makes a plan for the open quantity of a parent, and the orders of the plan.
 
-use crate::plan::{Offer, Plan, Planner, Want, bank_of, is_within, sweep_order};
+use crate::plan::{
+    Draft, Leg, Offer, Plan, Planner, Want, add_leg, bank_of, is_within, may_part, sweep_order,
+    taken_side,
+};
 use crate::pricing::Pricing;
 use crate::setup::Setup;
 use touchline_fx_events::composite::BankSet;
 use touchline_fx_events::event::Batch;
-use touchline_fx_events::parents::{Lifetime, ParentTerms, WaitReason};
-use touchline_fx_events::plan::PlanKind;
+use touchline_fx_events::parents::{ParentTerms, WaitReason};
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::stages::Stage;
-use touchline_types::{Id, Side};
+use touchline_types::Side;
 
 /// Offers of one side of a pair for which [`Router::reserve`] takes memory.
 const OFFERS_ROOM: usize = 4_096;
@@ -20,17 +22,6 @@ pub struct Allowance {
     /// Units at most.
     pub cap: i64,
     /// Penalty in tenths of a tick, without the weight of an urgency.
-    pub penalty: i64,
-}
-
-/// An order of a plan.
-#[derive(Debug, Clone, Copy)]
-pub struct Draft {
-    pub bank: Bank,
-    pub quantity: i64,
-    pub price: i64,
-    pub quote_id: Option<Id>,
-    pub is_fok: bool,
     pub penalty: i64,
 }
 
@@ -89,7 +80,7 @@ impl Router {
         out: &mut Batch,
     ) -> Result<Judged, WaitReason> {
         let pair = &setup.pairs[terms.pair].config;
-        let (takes, composites) = (opposite(terms.side), pricing.composites());
+        let (takes, composites) = (taken_side(terms.side), pricing.composites());
         let offers = composites.offers(terms.pair, takes);
         let is_off = |offer: &Offer| composites.is_off(usize::from(offer.bank), terms.pair);
         let near = offers.iter().filter(|offer| !is_off(offer));
@@ -114,7 +105,7 @@ impl Router {
             caps: &self.caps,
             is_quoted: &self.is_quoted,
             style: terms.style,
-            parts: terms.partial && terms.lifetime != Lifetime::AllOrNothing,
+            parts: may_part(terms),
             combine: setup.router.combine,
         };
         let plan = self.planner.plan(&self.offers, &want);
@@ -135,7 +126,7 @@ impl Router {
         reference2: i64,
         allowed: impl Fn(Bank) -> Option<Allowance>,
     ) {
-        let (pair, takes) = (terms.pair, opposite(terms.side));
+        let (pair, takes) = (terms.pair, taken_side(terms.side));
         let collar2 = 2 * setup.pairs[pair].config.collar_ticks;
         let weight = setup.router.weight[terms.urgency];
         let offers = pricing.composites().offers(pair, takes);
@@ -180,29 +171,30 @@ impl Router {
             let bank = bank_of(leg);
             let slot = setup.slot(bank, pair);
             let quote_id = pricing.use_entry(slot, leg.offer.entry as usize);
-            let is_quoted = self.is_quoted[bank];
-            let mut drafts = self.drafts.iter_mut();
-            if let Some(draft) = drafts.find(|draft| draft.bank == bank && !is_quoted) {
-                draft.quantity += leg.quantity;
-                if is_within(side, leg.offer.price, Some(draft.price)) {
-                    draft.price = leg.offer.price;
-                }
-                continue;
-            }
-            self.drafts.push(Draft {
-                bank,
-                quantity: leg.quantity,
-                price: leg.offer.price,
-                quote_id: Some(quote_id).filter(|id| is_quoted && !id.is_empty()),
-                is_fok: plan.kind == PlanKind::Full || leg.offer.is_full,
-                penalty: leg.offer.penalty,
-            });
+            let about = (self.is_quoted[bank], plan.kind, side);
+            add_leg(&mut self.drafts, leg, quote_id, about);
         }
         let quantities = self.drafts.iter().map(|draft| draft.quantity);
         assert!(
             quantities.sum::<i64>() == plan.quantity,
             "the orders of a plan have its quantity"
         );
+    }
+
+    /// Offers that counted for the last plan, in the order of a sweep.
+    pub fn counted(&self) -> &[Offer] {
+        &self.offers
+    }
+
+    /// Legs of the last plan.
+    pub fn legs(&self) -> &[Leg] {
+        self.planner.legs()
+    }
+
+    /// Cap of a bank with a counted offer, its weighted penalty, and whether its orders name a quote.
+    pub fn terms_of(&self, bank: Bank) -> (i64, i64, bool) {
+        let penalty = self.penalties[bank].unwrap_or(0);
+        (self.caps[bank], penalty, self.is_quoted[bank])
     }
 
     /// Orders of the last plan.
@@ -221,12 +213,4 @@ fn has_banks<'a>(mut offers: impl Iterator<Item = &'a Offer>, least: usize) -> b
         }
     }
     true
-}
-
-/// The side of the offers that a parent takes.
-fn opposite(side: Side) -> Side {
-    match side {
-        Side::Bid => Side::Ask,
-        Side::Ask => Side::Bid,
-    }
 }

@@ -26,6 +26,12 @@ pub struct Sessions {
 #[derive(Debug, Clone, Default)]
 struct OrderSession {
     is_up: bool,
+    /// Time at which it came up last.
+    up_ns: u64,
+    /// Everything that was missed before it came up has come.
+    is_settled: bool,
+    /// The session's end is near or past: no order would be answered before it.
+    is_closing: bool,
     /// The first and the last unanswered mass status request: an answer to any of them is one.
     mass_status: Option<(u64, u64)>,
     inquiry: Inquiry,
@@ -62,10 +68,16 @@ impl Sessions {
         self.sessions[bank].is_up
     }
 
+    /// Time at which the session of a bank came up last.
+    pub fn up_ns(&self, bank: Bank) -> u64 {
+        self.sessions[bank].up_ns
+    }
+
     /// The session is up. False if it was.
-    pub fn set_up(&mut self, bank: Bank) -> bool {
+    pub fn set_up(&mut self, bank: Bank, now_ns: u64) -> bool {
         let session = &mut self.sessions[bank];
         let was_up = std::mem::replace(&mut session.is_up, true);
+        session.up_ns = now_ns;
         assert!(
             was_up || session.mass_status.is_none(),
             "a session that is down waits for no answer"
@@ -77,8 +89,28 @@ impl Sessions {
     pub fn set_down(&mut self, bank: Bank) -> bool {
         let session = &mut self.sessions[bank];
         session.mass_status = None;
+        session.is_closing = false;
+        session.is_settled = false;
         session.inquiry.stop();
         std::mem::take(&mut session.is_up)
+    }
+
+    /// Everything that was missed has come.
+    pub fn set_settled(&mut self, bank: Bank) {
+        let session = &mut self.sessions[bank];
+        session.is_settled = session.is_up;
+    }
+
+    /// Whether everything that was missed before the session came up has come.
+    pub fn is_settled(&self, bank: Bank) -> bool {
+        self.sessions[bank].is_settled
+    }
+
+    /// The end of a session is near or past, until it is down. A session may come up so. False if it is down, or closing already.
+    pub fn set_closing(&mut self, bank: Bank) -> bool {
+        let session = &mut self.sessions[bank];
+        let was_closing = std::mem::replace(&mut session.is_closing, true);
+        session.is_up && !was_closing
     }
 
     /// An order is sent to a bank.
@@ -92,7 +124,7 @@ impl Sessions {
         let sent = session.rate.count(now_ns);
         // mutant: fx: a bank receives more orders than its rate limit
         // mutant: simulation: a bank has no limit of its orders in a second
-        session.is_up && sent < setup.banks[bank].config.max_orders_per_s
+        session.is_up && !session.is_closing && sent < setup.banks[bank].config.max_orders_per_s
     }
 
     /// Time at which a bank at its rate limit may have an order again.

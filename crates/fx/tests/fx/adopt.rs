@@ -25,6 +25,15 @@ fn no_orders(world: &mut World, bank: &str, request: &str) {
     world.execution(bank, "NONE", ("0", "I", "8", 0), &more);
 }
 
+/// Name of the last request for all orders.
+fn mass_status(lines: &[String]) -> String {
+    let name = lines.iter().rev().find_map(|line| {
+        let (_, name) = line.split_once("|584=")?;
+        name.split('|').next()
+    });
+    name.expect("a request").to_owned()
+}
+
 fn position(world: &World) -> (i64, i128) {
     let position = world.replay.engine().trading().positions().of(0);
     (position.units, position.cash)
@@ -57,6 +66,85 @@ fn no_order_leaves_before_each_bank_has_said_which_orders_it_has() {
         world.orders();
         world.at(40).line("A.o !down").line("A.o !up");
         assert!(world.orders().iter().all(|line| !line.contains("35=AF")));
+    }
+}
+
+/// A bank whose rules drop orders with a connection answers no question: it has answered when everything that was missed has come and
+/// a last look is over.
+#[test]
+fn a_bank_that_drops_orders_has_answered_once_all_has_come() {
+    let mut world = rebooted("after_loss = \"canceled\"\nanswer_ms = 100", "");
+    world.at(20).line("A.o !up");
+    world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    world.line("A.o !settled");
+    world.wait(119);
+    assert_eq!(world.sent(), 0, "a last look may go on");
+    world.wait(120);
+    assert_eq!(world.sent(), 1);
+    world.wait(10_000);
+    let alarms = world.alarms();
+    assert!(!alarms.contains(&"no_mass_status".to_owned()), "{alarms:?}");
+}
+
+/// Where messages are missing, also of a connection before, its rule answers for no order: the bank's list does, or the desk.
+#[test]
+fn no_rule_answers_for_orders_whose_reports_were_lost() {
+    let enable = "{\"op\":\"enable\",\"bank\":\"A\",\"pair\":\"EUR/USD\"}";
+    for is_listed in [false, true] {
+        let mut world = rebooted("after_loss = \"canceled\"\nanswer_ms = 100", "");
+        world.at(20).line("A.o !up");
+        world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+        world.line("A.o !doubted").line("A.o !settled");
+        world.wait(300);
+        assert_eq!(world.sent(), 0, "messages are missing");
+        world.at(400).line("A.o !down").line("A.o !up");
+        world.line("A.o !settled");
+        world.wait(3_009);
+        assert_eq!((world.alarms(), world.sent()), (vec![], 0));
+        world.wait(3_010);
+        assert_eq!(world.alarms(), ["no_mass_status"]);
+        // The journal loses its end once more.
+        world.at(3_100).desk("{\"op\":\"reboot\",\"epoch\":4}");
+        world.line("A.q !up");
+        world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+        world.line("A.o !up").line("A.o !settled");
+        world.line("B.o !up");
+        let request = mass_status(&world.orders());
+        no_orders(&mut world, "B", &request);
+        world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
+        world.wait(9_000);
+        assert_eq!(world.sent(), 0, "{is_listed}");
+        assert_eq!(world.alarms(), ["no_mass_status"]);
+        match is_listed {
+            true => {
+                world.orders();
+                world.line("A.o !down").line("A.o !up");
+                let request = mass_status(&world.orders());
+                no_orders(&mut world, "A", &request);
+            }
+            false => {
+                world.desk(enable);
+            }
+        }
+        assert_eq!(world.sent(), 1, "{is_listed}");
+    }
+}
+
+/// A session that ended whole leaves no order in doubt, because its orders were asked for before: those that the journal lost were not.
+#[test]
+fn no_rule_answers_behind_an_end_of_a_session_before_the_answer() {
+    for is_closing in [false, true] {
+        let mut world = rebooted("after_loss = \"canceled\"\nanswer_ms = 100", "");
+        world.at(20).line("A.o !up");
+        if is_closing {
+            world.line("A.o !closing").line("A.o !closed");
+        }
+        world.at(30).line("A.o !down");
+        world.at(400).line("A.o !up").line("A.o !settled");
+        world.parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+        world.wait(1_000);
+        let expected = if is_closing { 0 } else { 1 };
+        assert_eq!(world.sent(), expected, "{is_closing}");
     }
 }
 

@@ -118,6 +118,7 @@ impl World {
             let quotes = BusQuotes {
                 pair,
                 receive_ns: at_ns,
+                bank_ns: [0; 2],
                 is_unquoted,
                 quoted: Quoted::Changes(&changes),
             };

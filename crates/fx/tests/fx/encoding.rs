@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use touchline_fx::Setup;
 use touchline_fx::sessions::Replay;
 use touchline_fx_events::encoding::{self, Decoder, Encoder, Entry, Malformed, Place, kind};
-use touchline_fx_events::event::{Answer, Event};
+use touchline_fx_events::event::{Answer, BenchmarkOf, Event};
 use touchline_fx_events::lines::{LineKind, lines_of};
 use touchline_fx_events::{Batch, Labels};
+use touchline_types::Side;
 
 const STEPS: usize = 300;
 const SEEDS: usize = 12;
@@ -33,7 +34,7 @@ impl Journal {
             parts: 0,
         };
         journal.encoder.begin(0);
-        journal.encoder.run(1, "20260105", labels);
+        journal.encoder.run(1, "20260105", labels, &[]);
         journal.pass_on();
         journal
     }
@@ -104,6 +105,101 @@ fn what_is_decoded_has_the_same_lines() {
         parents += told.lines().count();
     }
     assert!(parents > 0, "a session without parents proves nothing");
+}
+
+/// Every parent has the market of its arrival and every order that ended the market of its end, and both are read as they were written.
+#[test]
+fn marks_have_the_market_of_arrivals_and_ends() {
+    let mut whole = 0;
+    for seed in seeds().into_iter().take(SEEDS) {
+        println!("seed {seed}");
+        let mut banks = Banks::new(seed);
+        let setup = Setup::parse(banks.config()).expect("a configuration");
+        let labels = setup.labels.clone();
+        let mut replay = Replay::new(setup);
+        let mut encoder = Encoder::default();
+        let mut decoder = Decoder::default();
+        encoder.begin(0);
+        encoder.run(1, "20260105", &labels, &[]);
+        encoder.finish(1);
+        decoder
+            .read(encoder.part(0), |_, _, _, _| ())
+            .expect("a run");
+        for _ in 0..STEPS {
+            for line in banks.next() {
+                replay.line(&line).expect("a line of ours");
+                let batch = replay.batch();
+                encoder.begin(1);
+                let mut marks = Vec::new();
+                for event in &batch.events {
+                    encoder.event(&labels, batch, event, 7);
+                    if let Event::Benchmark(mark) = event.1 {
+                        marks.push(mark);
+                    }
+                }
+                let mut read = Vec::new();
+                for place in 0..encoder.finish(1) {
+                    let entries = decoder.read(encoder.part(place), |_, _, entry, _| {
+                        if let Entry::Event(Event::Benchmark(mark), _) = entry {
+                            read.push(*mark);
+                        }
+                    });
+                    entries.expect("a batch");
+                }
+                assert_eq!(read, marks);
+                whole += check_marks(batch);
+                banks.hear(batch);
+            }
+        }
+    }
+    assert!(whole > 0, "no plan took a whole parent at its arrival");
+}
+
+/// Counts the plans that took a whole parent at its arrival: none is cheaper than the market of all banks.
+fn check_marks(batch: &Batch) -> usize {
+    let marked = |of: BenchmarkOf| {
+        let mut marks = batch.events.iter().filter_map(|(_, event)| match event {
+            Event::Benchmark(mark) if mark.of == of => Some(mark),
+            _ => None,
+        });
+        marks.next()
+    };
+    let (mut whole, mut terms_of) = (0, BTreeMap::new());
+    for (_, event) in &batch.events {
+        match event {
+            Event::Accepted { number, terms } => {
+                assert!(marked(BenchmarkOf::Parent(*number)).is_some(), "{terms:?}");
+                terms_of.insert(*number, *terms);
+            }
+            Event::Order(line) if line.code.is_some() => {
+                let number = line.number.expect("an order that ended");
+                assert!(marked(BenchmarkOf::Order(number)).is_some(), "{line:?}");
+            }
+            Event::Plan {
+                parent,
+                quantity,
+                average,
+                mid2,
+                ..
+            } => {
+                let Some(terms) = terms_of.remove(&parent.number) else {
+                    continue;
+                };
+                let mark = marked(BenchmarkOf::Parent(parent.number)).expect("its arrival");
+                assert_eq!(mark.mid2, Some(*mid2), "{parent:?}");
+                if let Some(cost) = mark.average.filter(|_| *quantity == terms.quantity) {
+                    whole += 1;
+                    let dearer = match terms.side {
+                        Side::Bid => average - cost,
+                        Side::Ask => cost - average,
+                    };
+                    assert!(dearer >= 0, "{parent:?}: {average} against {cost}");
+                }
+            }
+            _ => {}
+        }
+    }
+    whole
 }
 
 /// A long batch is in several parts, and is read only with its last part. An incomplete batch of an earlier run is
@@ -211,7 +307,7 @@ fn join_late(seed: u64, [accepted, ends, answers]: &mut [usize; 3]) {
     let mut replay = Replay::new(setup);
     let mut encoder = Encoder::default();
     encoder.begin(0);
-    encoder.run(1, "20260105", &labels);
+    encoder.run(1, "20260105", &labels, &[]);
     assert_eq!(encoder.finish(1), 1);
     let mut late = Decoder::joined(encoder.part(0));
     let mut nameless = Decoder::joined(b"");
@@ -255,11 +351,11 @@ fn sizes(schema: &roxmltree::Document<'_>) -> BTreeMap<String, usize> {
     let primitive = |name: &str| match name {
         "uint8" | "int8" | "char" => 1,
         "uint16" => 2,
-        "uint32" => 4,
+        "uint32" | "int32" => 4,
         "uint64" | "int64" => 8,
         other => panic!("{other}"),
     };
-    let primitives = ["uint8", "uint16", "uint32", "uint64", "int64"];
+    let primitives = ["uint8", "uint16", "int32", "uint32", "uint64", "int64"];
     let mut sizes: BTreeMap<String, usize> = primitives
         .map(|name| (name.to_owned(), primitive(name)))
         .into();

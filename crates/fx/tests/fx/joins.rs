@@ -67,6 +67,7 @@ impl World {
             let snapshot = BusQuotes {
                 pair,
                 receive_ns: quoted_ns,
+                bank_ns: [0; 2],
                 is_unquoted: quoted_ns == 0,
                 quoted: Quoted::All(&quotes),
             };
@@ -91,6 +92,7 @@ impl World {
             let quotes = BusQuotes {
                 pair,
                 receive_ns: START_NS + at_ms * MS,
+                bank_ns: [0; 2],
                 is_unquoted: !self.gateway.is_quoted(pair),
                 quoted: Quoted::Changes(&changes),
             };

@@ -157,6 +157,7 @@ impl World {
             Session::Quotes(BusQuotes {
                 pair,
                 receive_ns: self.now_ns,
+                bank_ns: [0; 2],
                 is_unquoted: false,
                 quoted: Quoted::Changes(&changes),
             }),

@@ -23,12 +23,20 @@ pub struct InstrumentChanges {
 }
 
 /// Changes of the open event in order of arrival, in runs of one instrument.
+///
+/// Most events change one instrument: they have the open run alone, and no index.
 #[derive(Debug)]
 pub struct EventChanges<T> {
     changes: Vec<T>,
-    runs: Vec<Run>,
     touched: Vec<InstrumentChanges>,
-    /// Row of each instrument in `touched`. For an instrument that the open event has not changed: the row of another one, or none.
+    /// Row of the open run's instrument in `touched`, [`NONE`] if no run is open.
+    open: u32,
+    /// First change of the open run; all later changes belong to the run.
+    open_begin: usize,
+    /// Closed runs.
+    runs: Vec<Run>,
+    /// Row of each instrument in `touched`, if there are several. Entries of other instruments are stale: the row of another one, or
+    /// none.
     rows: Vec<u32>,
     /// The changes by instrument, for an event in which an instrument has several runs.
     joined: Vec<T>,
@@ -53,8 +61,10 @@ impl<T: Copy> EventChanges<T> {
     pub fn new(changes_max: usize, instruments_max: usize) -> EventChanges<T> {
         EventChanges {
             changes: Vec::with_capacity(changes_max),
-            runs: Vec::with_capacity(changes_max),
             touched: Vec::with_capacity(instruments_max),
+            open: NONE,
+            open_begin: 0,
+            runs: Vec::with_capacity(changes_max),
             rows: Vec::with_capacity(instruments_max),
             joined: Vec::with_capacity(changes_max),
             parts: Vec::with_capacity(instruments_max),
@@ -81,32 +91,43 @@ impl<T: Copy> EventChanges<T> {
         definition: &InstrumentDefinition,
         validity: Validity,
     ) -> &mut InstrumentChanges {
-        let row = self.row(definition);
+        let row = self.row(definition.instrument, || definition.security_id);
         let touched = &mut self.touched[row as usize];
         touched.validity = validity;
         touched
     }
 
-    /// Lets `change` append the changes of an instrument, and returns the instrument's row.
+    /// Lets `change` append the changes of an instrument, and returns the instrument's row. `security_id` is called at its first
+    /// change in the event.
     #[inline]
     pub fn add(
         &mut self,
-        definition: &InstrumentDefinition,
+        instrument: Instrument,
+        security_id: impl FnOnce() -> i64,
         validity: Validity,
         change: impl FnOnce(&mut Vec<T>),
     ) -> &mut InstrumentChanges {
-        let row = self.row(definition);
-        let begin = self.changes.len();
-        change(&mut self.changes);
-        let end = self.changes.len();
-        match self.runs.last_mut() {
-            Some(run) if run.row == row => run.end = end,
-            _ if begin == end => {}
-            _ => self.runs.push(Run { row, begin, end }),
+        let is_open = (self.touched.get(self.open as usize))
+            .is_some_and(|touched| touched.instrument == instrument);
+        if !is_open {
+            self.close();
+            self.open = self.row(instrument, security_id);
         }
-        let touched = &mut self.touched[row as usize];
+        change(&mut self.changes);
+        let touched = &mut self.touched[self.open as usize];
         touched.validity = validity;
         touched
+    }
+
+    /// Closes the open run, if any.
+    #[inline]
+    fn close(&mut self) {
+        let (row, begin, end) = (self.open, self.open_begin, self.changes.len());
+        if begin < end {
+            self.runs.push(Run { row, begin, end });
+            self.open_begin = end;
+        }
+        self.open = NONE;
     }
 
     /// Drops the changes of an instrument whose book was emptied and is `validity` now. The
@@ -115,6 +136,7 @@ impl<T: Copy> EventChanges<T> {
         let Some(row) = self.known_row(instrument) else {
             return;
         };
+        self.close();
         for run in self.runs.iter_mut().filter(|run| run.row == row) {
             run.row = NONE;
         }
@@ -130,11 +152,13 @@ impl<T: Copy> EventChanges<T> {
     /// so that no subscriber sees half of it.
     #[cold]
     pub fn spill(&mut self) {
+        self.close();
         for run in self.runs.iter().filter(|run| run.row != NONE) {
             self.touched[run.row as usize].rebuilt = true;
         }
         self.changes.clear();
         self.runs.clear();
+        self.open_begin = 0;
     }
 
     /// Drops everything.
@@ -143,6 +167,7 @@ impl<T: Copy> EventChanges<T> {
         self.touched.clear();
         self.changes.clear();
         self.runs.clear();
+        (self.open, self.open_begin) = (NONE, 0);
     }
 
     /// Passes each changed instrument with its changes to `publish`, by ascending security id, and
@@ -156,7 +181,7 @@ impl<T: Copy> EventChanges<T> {
         );
         match self.touched.as_slice() {
             // Most events change one instrument, and no change was dropped: its changes are passed on without a copy.
-            [touched] if self.runs.first().is_none_or(|run| run.row != NONE) => {
+            [touched] if self.runs.is_empty() => {
                 publish(touched, &self.changes);
             }
             _ => self.drain_several(publish),
@@ -176,7 +201,10 @@ impl<T: Copy> EventChanges<T> {
             }
             end = run.end;
         }
-        if end != self.changes.len() {
+        if self.open != NONE && self.open as usize >= self.touched.len() {
+            return Some("the open run is of no instrument of the event");
+        }
+        if end != self.open_begin || (self.open == NONE && end != self.changes.len()) {
             return Some("a change is in no run");
         }
         let is_found =
@@ -187,6 +215,7 @@ impl<T: Copy> EventChanges<T> {
 
     /// Passes on the changes of several instruments: each has one run, or its runs are joined first.
     fn drain_several(&mut self, mut publish: impl FnMut(&InstrumentChanges, &[T])) {
+        self.close();
         self.runs.retain(|run| run.row != NONE);
         self.parts.clear();
         self.parts.resize(self.touched.len(), 0..0);
@@ -236,35 +265,48 @@ impl<T: Copy> EventChanges<T> {
     }
 
     #[inline]
-    fn row(&mut self, definition: &InstrumentDefinition) -> u32 {
-        let row = self.known_row(definition.instrument);
-        row.unwrap_or_else(|| self.new_row(definition))
+    fn row(&mut self, instrument: Instrument, security_id: impl FnOnce() -> i64) -> u32 {
+        let row = self.known_row(instrument);
+        row.unwrap_or_else(|| self.new_row(instrument, security_id()))
     }
 
     /// Row of an instrument that the open event has changed.
     #[inline]
     fn known_row(&self, instrument: Instrument) -> Option<u32> {
-        let row = *self.rows.get(instrument.index())?;
+        let row = match self.touched.len() {
+            0 | 1 => 0,
+            _ => *self.rows.get(instrument.index())?,
+        };
         let touched = self.touched.get(row as usize)?;
         (touched.instrument == instrument).then_some(row)
     }
 
-    fn new_row(&mut self, definition: &InstrumentDefinition) -> u32 {
-        let index = definition.instrument.index();
-        if index >= self.rows.len() {
-            self.rows.resize(index + 1, NONE);
-        }
+    fn new_row(&mut self, instrument: Instrument, security_id: i64) -> u32 {
         let row = self.touched.len() as u32;
-        self.rows[index] = row;
+        if let [first] = self.touched[..] {
+            self.enter(first.instrument, 0);
+        }
+        if row > 0 {
+            self.enter(instrument, row);
+        }
         self.touched.push(InstrumentChanges {
-            instrument: definition.instrument,
-            security_id: definition.security_id,
+            instrument,
+            security_id,
             validity: Validity::Live,
             direct: false,
             rebuilt: false,
             row,
         });
         row
+    }
+
+    /// Enters an instrument into the index, for an event with several.
+    fn enter(&mut self, instrument: Instrument, row: u32) {
+        let index = instrument.index();
+        if index >= self.rows.len() {
+            self.rows.resize(index + 1, NONE);
+        }
+        self.rows[index] = row;
     }
 }
 
@@ -308,14 +350,17 @@ mod tests {
         let mut event_changes = EventChanges::new(8, 8);
         let live = Validity::Live;
         event_changes
-            .add(&definition(3, 10), live, |changes| {
-                changes.extend(['a', 'b'])
-            })
+            .add(
+                Instrument(3),
+                || 10,
+                live,
+                |changes| changes.extend(['a', 'b']),
+            )
             .direct = true;
-        event_changes.add(&definition(0, 20), live, |changes| changes.push('c'));
-        event_changes.add(&definition(3, 10), live, |changes| changes.push('d'));
+        event_changes.add(Instrument(0), || 20, live, |changes| changes.push('c'));
+        event_changes.add(Instrument(3), || 10, live, |changes| changes.push('d'));
         event_changes.touch(&definition(5, 5), Validity::Natural);
-        event_changes.add(&definition(6, 30), live, |changes| changes.push('e'));
+        event_changes.add(Instrument(6), || 30, live, |changes| changes.push('e'));
         event_changes.forget(Instrument(0), Validity::Recovering);
         let mut out = Vec::new();
         event_changes.drain(|touched, changes| {
@@ -344,15 +389,23 @@ mod tests {
         let of_two = || {
             let mut event_changes = EventChanges::new(8, 8);
             for (instrument, change) in [(3, 'a'), (5, 'b')] {
-                let definition = definition(instrument, 10);
-                event_changes.add(&definition, Validity::Live, |changes| changes.push(change));
+                let instrument = Instrument(instrument);
+                event_changes.add(
+                    instrument,
+                    || 10,
+                    Validity::Live,
+                    |changes| changes.push(change),
+                );
+                assert_eq!(event_changes.broken(), None);
             }
+            event_changes.close();
             assert_eq!(event_changes.broken(), None);
             event_changes
         };
         type Break = fn(&mut EventChanges<char>);
-        let cases: [(Break, &str); 4] = [
+        let cases: [(Break, &str); 5] = [
             (|broken| broken.changes.push('c'), "a change is in no run"),
+            (|broken| broken.open = 2, "the open run is of no"),
             (|broken| broken.runs[1].begin = 0, "does not begin where"),
             (|broken| broken.runs[1].row = 2, "of no instrument"),
             (|broken| broken.rows[3] = 1, "not found by its index"),
@@ -369,13 +422,13 @@ mod tests {
     fn changes_beyond_the_limit_cause_a_snapshot_of_the_book() {
         let mut event_changes = EventChanges::new(2, 8);
         let live = Validity::Live;
-        event_changes.add(&definition(0, 10), live, |changes| changes.push('a'));
+        event_changes.add(Instrument(0), || 10, live, |changes| changes.push('a'));
         event_changes.touch(&definition(1, 20), live);
-        event_changes.add(&definition(2, 30), live, |changes| changes.push('b'));
+        event_changes.add(Instrument(2), || 30, live, |changes| changes.push('b'));
         event_changes.forget(Instrument(2), live);
         event_changes.spill();
         assert_eq!(event_changes.room(), 2);
-        event_changes.add(&definition(1, 20), live, |changes| changes.push('c'));
+        event_changes.add(Instrument(1), || 20, live, |changes| changes.push('c'));
         let mut out = Vec::new();
         event_changes.drain(|touched, changes| {
             out.push((touched.security_id, touched.rebuilt, changes.to_vec()));
@@ -393,13 +446,19 @@ mod tests {
     #[test]
     fn clearing_one_instrument_keeps_its_later_changes() {
         let mut event_changes = EventChanges::new(8, 8);
-        event_changes.add(&definition(1, 7), Validity::Live, |changes| {
-            changes.extend(['a', 'b'])
-        });
+        event_changes.add(
+            Instrument(1),
+            || 7,
+            Validity::Live,
+            |changes| changes.extend(['a', 'b']),
+        );
         event_changes.forget(Instrument(1), Validity::Natural);
-        event_changes.add(&definition(1, 7), Validity::Natural, |changes| {
-            changes.push('c')
-        });
+        event_changes.add(
+            Instrument(1),
+            || 7,
+            Validity::Natural,
+            |changes| changes.push('c'),
+        );
         let mut out = String::new();
         event_changes.drain(|_, changes| out.extend(changes));
         assert_eq!(out, "c");

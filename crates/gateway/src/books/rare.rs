@@ -121,9 +121,10 @@ impl MarketBooks {
             self.levels.spill();
         }
         let MarketBooks { levels, prices, .. } = self;
-        let definition = instruments.definition(instrument);
+        let security_id = || instruments.definition(instrument).security_id;
         let clear = |changes: &mut Vec<LevelChange>| prices.get_mut(instrument).clear(changes);
-        levels.add(definition, validity, clear).direct = true;
+        let touched = levels.add(instrument, security_id, validity, clear);
+        touched.direct = true;
     }
 
     /// Handles a definition, which may select the instrument: its books are published with it.

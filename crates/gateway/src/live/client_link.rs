@@ -4,10 +4,11 @@
 //! feed closes it, it connects again: to the next host, after an increasing backoff with a random part, so that clients
 //! of one venue do not reconnect together.
 
+mod day;
 mod host;
 
 use super::feed_link::{FeedLink, Work};
-use super::{Error, Pause};
+use super::{Error, Pause, Tap};
 use crate::host_time::{Clocks, Now};
 use crate::incident::{ConnectionError, Incident, RepeatedFailure};
 use crate::pipeline::Pipeline;
@@ -16,6 +17,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddrV4;
 use std::thread::JoinHandle;
 use touchline_feed::{ReceiveTime, SessionFeed, Warning};
+use touchline_fx_days::Hours;
 use touchline_net::Backoff;
 use touchline_net::Connection;
 use touchline_net::stream::Error as Broken;
@@ -25,6 +27,7 @@ use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
+use day::Day;
 pub use host::Host;
 use host::{Failed, resolve};
 
@@ -46,6 +49,7 @@ touchline_types::counters! {
     /// Counters of the connection to a venue. A unit that ends in `now` goes up and down.
     pub struct ClientLinkCounters {
         connected: "yes/no now" = "The connection to the venue is established.",
+        connection_closed_until: "ns now" = "Start of the venue's next session, nanoseconds since 1970, while it is closed by its hours; else 0.",
         connections: "connections" = "Connections to the venue that were established.",
         connections_failed: "connections" = "Connections that failed: the host is unknown, refused, or did not answer.",
         connections_lost: "connections" = "Connections that the venue or the network closed without a Logout.",
@@ -105,8 +109,10 @@ pub struct ClientLink<F> {
     /// Further pending incidents, logged after the first: a venue may reject a message and end the connection, again.
     behind: VecDeque<Incident>,
     failures: Failures,
+    day: Day,
     bytes_received: u64,
     reads: u64,
+    tap: Option<Tap>,
     feed: PhantomData<F>,
 }
 
@@ -137,10 +143,55 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             incident: None,
             behind: VecDeque::new(),
             failures: Failures::default(),
+            day: Day::default(),
             bytes_received: 0,
             reads: 0,
+            tap: None,
             feed: PhantomData,
         }
+    }
+
+    /// The link, of a session with these hours.
+    #[must_use]
+    pub fn with_hours(mut self, hours: Option<Hours>) -> ClientLink<F> {
+        self.day = Day::new(hours);
+        self
+    }
+
+    /// Looks at the hours: at the end of a session it logs out; outside of them it does not connect, and reports no failure.
+    /// True: the session is closed.
+    fn is_closed<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) -> bool {
+        if let Some(turn) = self.day.turn(now.time.wall_ns) {
+            self.counters.connection_closed_until = turn.unwrap_or(0);
+            self.backoff.succeeded();
+            self.failures = Failures::default();
+            if let Some(until_ns) = turn {
+                self.behind.push_back(Incident::SessionClosed { until_ns });
+                if matches!(self.line, Line::Up(_)) {
+                    pipeline.log_out(now.time);
+                    self.over_ns = Some(now.steady_ns);
+                } else {
+                    self.line = Line::BackingOff;
+                }
+            }
+        }
+        if !self.day.is_closed() {
+            return false;
+        }
+        if !matches!(self.line, Line::Up(_)) {
+            return true;
+        }
+        self.send(pipeline, now.time);
+        let since_ns = *self.over_ns.get_or_insert(now.steady_ns);
+        let is_late = now.steady_ns.saturating_sub(since_ns) >= FLUSH_TIMEOUT_NS;
+        if pipeline.feed().is_over() || is_late || self.broken.is_some() {
+            self.counters.connections_closed += 1;
+            self.counters.connected = 0;
+            (self.broken, self.over_ns) = (None, None);
+            self.line = Line::BackingOff;
+            pipeline.disconnected(now.time);
+        }
+        true
     }
 
     /// Phase of the connection.
@@ -260,6 +311,9 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
                 let host = &self.dial.hosts[self.turn];
                 let mut connecting = Connection::connect(address, host.tls.as_ref(), until_ns)?;
                 connecting.request_timestamps();
+                if let Some(tap) = &mut self.tap {
+                    tap.connect(address);
+                }
                 self.line = Line::Connecting(connecting);
             }
             Line::Connecting(stream) => {
@@ -344,6 +398,10 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             .kernel_ns()
             .map(|kernel_ns| wall_ns.saturating_sub(kernel_ns));
         let time = clocks.receive_time(wall_ns);
+        if let Some(tap) = &mut self.tap {
+            let bytes = &self.room[..received];
+            tap.copy(bytes, wall_ns, pipeline.feed().has_secret(bytes));
+        }
         pipeline.packet_at((), &self.room[..received], time, polled);
         self.send(pipeline, time);
         Ok(Work::Packet {
@@ -354,6 +412,13 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
     }
 
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
+        if pipeline.feed().is_over() {
+            self.day.ends_early(now.time.wall_ns);
+        }
+        // mutant: gateway: a session outside its hours is connected again
+        if self.is_closed(pipeline, now) {
+            return;
+        }
         if !matches!(self.line, Line::Up(_)) {
             if let Err(failed) = self.connect(pipeline, now) {
                 self.counters.connections_failed += 1;
@@ -403,6 +468,10 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
         pipeline.log_out(now.time);
         self.send(pipeline, now.time);
         self.broken.is_some() || pipeline.feed().is_over()
+    }
+
+    fn tap(&mut self, tap: Tap) {
+        self.tap = Some(tap);
     }
 
     fn tally(&mut self) -> Totals {

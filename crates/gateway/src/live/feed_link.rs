@@ -1,6 +1,7 @@
 //! Link between the path and its venue.
 
 use super::liveness::Pause;
+use super::tap::Tap;
 use crate::host_time::{Clocks, Now};
 use crate::incident::Incident;
 use crate::pipeline::Pipeline;
@@ -51,6 +52,9 @@ pub trait FeedLink {
     /// Whether the path has processed everything that the venue sent during a pause of the duty cycle. Called with each
     /// timer until it has.
     fn is_caught_up(&mut self, pause: &Pause) -> bool;
+
+    /// Copies the bytes that a connection receives; a link of packets has none.
+    fn tap(&mut self, _tap: Tap) {}
 
     /// Totals of the sockets. May query the kernel.
     fn tally(&mut self) -> Totals;

@@ -2,13 +2,15 @@
 
 mod capture;
 mod channel_file;
+mod definitions;
 mod endpoints;
 mod inputs;
 mod recovery;
 mod replay_section;
+pub(super) mod secdef;
 mod section;
 
-use super::{Opened, Opening, StartError, Venue};
+use super::{Lines, Opened, Opening, StartError, Venue};
 use crate::config::{
     self, CONFIGURATION, Config, ConfigError, Guide, Network, Receive, Symbols, timeout_ns,
 };
@@ -24,8 +26,9 @@ use touchline_net::LiveSource;
 use touchline_net::udp::{Endpoint, check_interface};
 use touchline_transport::Publish;
 
-pub use capture::{Capture, CaptureError, other_channel};
+pub use capture::{Capture, other_channel};
 pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
+pub use definitions::{CaptureError, Definitions};
 pub use endpoints::{endpoints, open};
 pub use inputs::{check_captures, check_config};
 pub use recovery::{Failure, Recovery, RecoveryCounters};
@@ -62,6 +65,7 @@ impl Venue for CmeVenue {
 
     type Limits = config::Limits;
     type Network = Network;
+    type Calendars = config::NoSettings;
     type Link = CmeMulticast<LiveSource>;
 
     fn kind(&self) -> &'static str {
@@ -128,23 +132,44 @@ impl Venue for CmeVenue {
         let venue = &config.venue;
         let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
         let recovery = Recovery::open(config, &channel)?;
-        let endpoints = endpoints(config, &channel);
-        let (source, warnings) = open(config, &endpoints)?;
-        let interface = venue.interfaces();
-        let receive = endpoints::kind(&source);
+        let Lines {
+            source,
+            warnings,
+            opening,
+            ..
+        } = open_channel(config, &channel)?;
         let reach = recovery.as_ref().map(Recovery::reach);
         Ok(Opened {
             feed: CmeFeed::new(live_settings(config, reach)),
             link: Multicast::new(source, channel.routes().clone(), recovery),
             limits: limits(config),
             warnings,
-            opening: Opening::Listening {
-                groups: endpoints.len(),
-                interface: interface.unwrap_or_else(|| "default".to_owned()),
-                receive,
-            },
+            opening,
         })
     }
+
+    fn open_lines(config: &CmeConfig) -> Result<Option<Lines>, StartError> {
+        let venue = &config.venue;
+        let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
+        open_channel(config, &channel).map(Some)
+    }
+}
+
+/// Opens the sockets of a channel.
+fn open_channel(config: &CmeConfig, channel: &ChannelConfig) -> Result<Lines, StartError> {
+    let endpoints = endpoints(config, channel);
+    let (source, warnings) = open(config, &endpoints)?;
+    let interface = config.venue.interfaces();
+    Ok(Lines {
+        lines: endpoints::lines(channel),
+        warnings,
+        opening: Opening::Listening {
+            groups: endpoints.len(),
+            interface: interface.unwrap_or_else(|| "default".to_owned()),
+            receive: endpoints::kind(&source),
+        },
+        source,
+    })
 }
 
 /// Frames are those of an interface that is named; who also accepts sockets needs none.
@@ -212,6 +237,7 @@ pub fn settings(config: &CmeConfig) -> Settings {
         packet_bytes_max: config.limits.packet_bytes_max,
         instruments_max: config.limits.instruments_max,
         queue_entries_max: config.limits.queue_entries_max,
+        order_books: config.limits.orders_max > 0,
         // The seed is a secret of each process: a sender that knows one packet cannot make another of the same hash.
         compare_copies: (config.venue.compare_copies)
             .then(|| CopyHash::new(RandomState::new().build_hasher().finish())),

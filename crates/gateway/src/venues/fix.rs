@@ -51,6 +51,7 @@ impl Venue for FixVenue {
 
     type Limits = SessionLimits;
     type Network = NoSettings;
+    type Calendars = NoSettings;
     type Link = FixLink;
 
     fn kind(&self) -> &'static str {

@@ -11,15 +11,19 @@ use crate::config::{
 use crate::live::ClientLink;
 use crate::venues::fix::{books, link_of};
 use std::path::Path;
+use touchline_credentials::read_file;
 use touchline_feed::fx_bank::{
-    APPLICATION, BankStream, FxBankFeed, Pair, Request, Rules, Settings,
+    APPLICATION, BankStream, FxBankFeed, Pair, Request, Reset, Rules, Settings,
 };
+use touchline_fx_days::{Calendars, CalendarsConfig, Hours, PairDates, Rolls};
 use touchline_session::Secret;
 use touchline_session::fix::{self, Checks, Role, extra_fields};
+use touchline_settings::Mistakes;
+use touchline_transport::clock::wall_ns;
 use touchline_types::Code;
 use touchline_types::text::{NAMES, is_name};
 
-pub use section::{BankPair, Dialect, FxBankVenue, Kind, Stream};
+pub use section::{BankPair, BankReset, BankSchedule, Dialect, FxBankVenue, Kind, Stream};
 
 /// Maximum length of a bank's name, bytes.
 const NAME_BYTES_MAX: usize = 16;
@@ -33,13 +37,16 @@ impl Venue for FxBankVenue {
         text: CONFIGURATION,
         tables: &[
             ("venue", "#### Banks' pricing sessions"),
+            ("calendars", "#### Calendars"),
             ("venue.tls", "### TLS"),
+            ("venue.schedule", "##### Hours of a pricing session"),
             ("limits", "Of a FIX session `[limits]` are:"),
         ],
     };
 
     type Limits = SessionLimits;
     type Network = NoSettings;
+    type Calendars = Option<CalendarsConfig>;
     type Link = ClientLink<FxBankFeed>;
 
     fn kind(&self) -> &'static str {
@@ -65,6 +72,12 @@ impl Venue for FxBankVenue {
         }
     }
 
+    fn resolve_calendars(calendars: &mut Option<CalendarsConfig>, folder: &Path) {
+        if let Some(calendars) = calendars {
+            calendars.starts_at(folder);
+        }
+    }
+
     fn instruments_max(limits: &SessionLimits) -> usize {
         limits.instruments_max
     }
@@ -82,7 +95,8 @@ impl Venue for FxBankVenue {
         let parts = [
             bank(venue).err(),
             has_room(config).err(),
-            stream(venue).err(),
+            stream(config).err(),
+            rolls(config).err(),
             password(venue).err(),
             link(config).err(),
         ];
@@ -119,7 +133,31 @@ impl FxBankVenue {
 fn link(config: &Config<FxBankVenue>) -> Result<ClientLink<FxBankFeed>, ConfigError> {
     let venue = &config.venue;
     let times_ms = [venue.connect_ms, venue.reconnect_ms, venue.reconnect_ms_max];
-    link_of(&venue.hosts, venue.tls.as_deref(), times_ms)
+    let link = link_of(&venue.hosts, venue.tls.as_deref(), times_ms)?;
+    Ok(link.with_hours(hours(venue)?))
+}
+
+/// When the numbers of the session begin again.
+fn reset(venue: &FxBankVenue) -> Result<Reset, ConfigError> {
+    let of_schedule = venue.schedule.as_ref().map(|schedule| schedule.reset);
+    Ok(match (of_schedule.unwrap_or_default(), hours(venue)?) {
+        (BankReset::Run, _) => Reset::Run,
+        (BankReset::Session, Some(hours)) => Reset::Session(hours),
+        (BankReset::Session | BankReset::Logon, _) => Reset::Logon,
+    })
+}
+
+/// Hours of the session; none: always open.
+fn hours(venue: &FxBankVenue) -> Result<Option<Hours>, ConfigError> {
+    let Some(schedule) = &venue.schedule else {
+        return Ok(None);
+    };
+    schedule.hours().map_err(|(key, what)| ConfigError {
+        file: "[venue.schedule]".into(),
+        line: None,
+        what: format!("{key}: {what}"),
+        fix: "correct it".to_owned(),
+    })
 }
 
 /// Settings of the feed.
@@ -128,8 +166,10 @@ fn settings(config: &Config<FxBankVenue>) -> Result<Settings, ConfigError> {
     has_room(config)?;
     Ok(Settings {
         session: session(venue),
+        reset: reset(venue)?,
         bank: bank(venue)?,
-        stream: stream(venue)?,
+        stream: stream(config)?,
+        rolls: rolls(config)?,
         request: match venue.dialect {
             Dialect::W => Request::Snapshots,
             Dialect::WX | Dialect::MassQuotes => Request::Increments,
@@ -188,8 +228,7 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
     session.sender_sub.clone_from(&venue.sender_sub);
     session.target_sub.clone_from(&venue.target_sub);
     session.heartbeat_s = venue.heartbeat_s;
-    // Missed market data is not requested again, and SendingTime is not checked: a bank's clock may be wrong.
-    session.reset_on_logon = true;
+    // SendingTime is not checked: a bank's clock may be wrong.
     session.sending_time_s = 0;
     session.checks = Checks::Nothing;
     session.applications = session.applications.with(&APPLICATION);
@@ -202,7 +241,8 @@ fn session(venue: &FxBankVenue) -> fix::Settings {
 }
 
 /// The bank's empty books.
-fn stream(venue: &FxBankVenue) -> Result<BankStream, ConfigError> {
+fn stream(config: &Config<FxBankVenue>) -> Result<BankStream, ConfigError> {
+    let venue = &config.venue;
     let pair = |pair: &BankPair| Pair {
         symbol: pair.symbol.clone(),
         precision: pair.precision,
@@ -215,12 +255,36 @@ fn stream(venue: &FxBankVenue) -> Result<BankStream, ConfigError> {
         stale_ms: venue.stale_ms,
         silence_ms: venue.silence_ms,
         ttl_ms: venue.ttl_ms,
+        has_calendars: config.calendars.is_some(),
     };
-    rules.stream(venue.bank_name()).map_err(|error| {
-        let wrong = error.to_string();
-        let wrong: Vec<&str> = wrong.lines().collect();
-        refused(wrong.join("; "), "correct it")
-    })
+    rules
+        .stream(venue.bank_name())
+        .map_err(|wrong| all_refused(&wrong))
+}
+
+fn all_refused(wrong: &Mistakes) -> ConfigError {
+    let wrong = wrong.to_string();
+    let wrong: Vec<&str> = wrong.lines().collect();
+    refused(wrong.join("; "), "correct it")
+}
+
+/// Calendars of the pairs, by which each stated spot date is that of now.
+fn rolls(config: &Config<FxBankVenue>) -> Result<Option<Rolls>, ConfigError> {
+    let pairs = || {
+        config.venue.pairs.iter().map(|pair| PairDates {
+            symbol: &pair.symbol,
+            spot_date: &pair.spot_date,
+            spot_days: pair.spot_days,
+        })
+    };
+    let read = |calendars: &CalendarsConfig| {
+        let calendars = calendars.resolved(read_file)?;
+        let rolls = Rolls::new(&calendars, Calendars::of(&calendars, read_file)?, pairs())?;
+        rolls.check(pairs(), wall_ns())?;
+        Ok(rolls)
+    };
+    let rolls = config.calendars.as_ref().map(read).transpose();
+    rolls.map_err(|wrong: Mistakes| all_refused(&wrong))
 }
 
 #[cfg(test)]
@@ -240,5 +304,39 @@ mod tests {
         let session = session(&config.venue);
         assert_eq!(session.sender_sub.as_deref(), Some("D1"));
         assert_eq!(session.target_sub.as_deref(), Some("QUOTE"));
+    }
+
+    /// Hours are read, and each mistake names its key.
+    #[test]
+    fn the_session_has_the_configured_hours() {
+        let of = |schedule: &str| {
+            let text = format!("{}\n[venue.schedule]\n{schedule}", FxBankVenue::EXAMPLES[0]);
+            let config = VENUES.from_text_as::<FxBankVenue>("g.toml", &text);
+            let checked = config
+                .map_err(|error| error.to_string())
+                .and_then(|config| {
+                    let checked = FxBankVenue::check(&config).map_err(|wrong| wrong[0].to_string());
+                    checked.map(|_| hours(&config.venue).expect("it was checked").is_some())
+                });
+            checked.map_err(|error| error.replace('\n', " "))
+        };
+        let good =
+            "zone = \"Europe/London\"\nstart = \"22:05\"\nend = \"22:00\"\ndays = [\"SUN\"]\n";
+        assert_eq!(of(good), Ok(true));
+        for (from, to, key) in [
+            ("Europe/London", "London", "zone: "),
+            ("22:05", "25:00", "start: "),
+            ("SUN", "SO", "days: "),
+            (
+                "days = [\"SUN\"]",
+                "days = \"week\"",
+                "start_day and end_day",
+            ),
+            ("days", "closed = [\"2026\"]\ndays", "closed: "),
+            ("days", "reset = \"never\"\ndays", "never"),
+        ] {
+            let error = of(&good.replace(from, to)).expect_err(to);
+            assert!(error.contains(key), "{error}");
+        }
     }
 }

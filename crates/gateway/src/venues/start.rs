@@ -2,10 +2,10 @@
 //!
 //! The venue's types end here: code behind it is the same for all, and the path makes no call through a table.
 
-use super::venue::{Config, Opened, Opening, StartError, Venue};
+use super::venue::{Config, Opened, Opening, Raw, RawSession, StartError, Venue};
 use crate::config::{ConfigError, Duty};
 use crate::incident::{Incidents, incidents};
-use crate::live::{self, FeedLink, Gateway, NotBound};
+use crate::live::{self, FeedLink, Gateway, NotBound, Tap};
 use crate::selection::Selected;
 use crate::{CountersFile, Pipeline, bus};
 use rustix::fs::Access;
@@ -56,6 +56,12 @@ pub trait AnyConfig: fmt::Debug {
     /// # Errors
     /// The part that failed; only the bus may have been changed.
     fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError>;
+
+    /// Opens the venue for a raw recorder, without the bus.
+    ///
+    /// # Errors
+    /// The part that failed.
+    fn open_raw(&self) -> Result<Raw, StartError>;
 }
 
 /// All errors of parts of a configuration, if there are any.
@@ -173,6 +179,37 @@ impl<V: Venue> AnyConfig for Config<V> {
 
     fn identity(&self) -> (&'static str, String) {
         self.venue.identity()
+    }
+
+    fn open_raw(&self) -> Result<Raw, StartError> {
+        if let Some(lines) = V::open_lines(self)? {
+            return Ok(Raw::Lines(lines));
+        }
+        let Opened {
+            mut link,
+            feed,
+            limits,
+            warnings,
+            opening,
+        } = V::open(self)?;
+        let (tap, bytes) = Tap::new();
+        link.tap(tap);
+        let symbols = self.venue.symbols().clone();
+        let nobody = Selected::new(None::<Publisher>, symbols, limits.instruments_max);
+        let pipeline = Pipeline::new(feed, nobody, limits);
+        let mut gateway = Gateway::new(link, pipeline, None, Clock::calibrated(), &self.duty);
+        let (sender, incidents) = incidents();
+        gateway.report_to(sender);
+        Ok(Raw::Session(RawSession {
+            work: Box::new(move |ends| match ends && gateway.log_out() {
+                true => Ok(None),
+                false => gateway.do_work().map(Some),
+            }),
+            bytes,
+            incidents,
+            warnings,
+            opening,
+        }))
     }
 
     fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError> {

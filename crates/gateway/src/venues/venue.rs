@@ -4,10 +4,14 @@ use crate::Limits;
 use crate::config::{
     ConfigError, Duty, Guide, Publication, Section, Symbols, annotated, read_bus_name,
 };
-use crate::live::FeedLink;
+use crate::incident::Incidents;
+use crate::live::{self, FeedLink, TappedBytes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::SocketAddrV4;
 use std::path::Path;
+use std::sync::mpsc::Receiver;
+use touchline_net::LiveSource;
 use touchline_session::file_store;
 use touchline_transport::shm;
 
@@ -29,6 +33,9 @@ pub struct Config<V: Venue> {
     /// Receiving of packets, for venues that send them.
     #[serde(default, skip_serializing_if = "has_no_settings")]
     pub network: V::Network,
+    /// Calendars of currencies, for banks.
+    #[serde(default, skip_serializing_if = "is_absent")]
+    pub calendars: V::Calendars,
     /// The gateway's thread.
     #[serde(default, rename = "gateway")]
     pub duty: Duty,
@@ -54,6 +61,9 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     /// Receiving settings; [`crate::config::NoSettings`] if it has none.
     type Network: Section;
 
+    /// Calendars of currencies; [`crate::config::NoSettings`] if it has none.
+    type Calendars: Section;
+
     /// Link between the path and the venue.
     type Link: FeedLink<Feed: Send> + Send + 'static;
 
@@ -68,6 +78,9 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
 
     /// Resolves relative paths from `folder`.
     fn resolve(&mut self, folder: &Path);
+
+    /// Resolves relative paths of the calendars from `folder`.
+    fn resolve_calendars(_calendars: &mut Self::Calendars, _folder: &Path) {}
 
     /// Maximum number of instruments.
     fn instruments_max(limits: &Self::Limits) -> usize;
@@ -96,6 +109,66 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     /// # Errors
     /// The configuration is invalid, or a socket cannot be opened.
     fn open(config: &Config<Self>) -> Result<Opened<Self::Link>, StartError>;
+
+    /// Opens the sockets of the venue's packets alone, for a raw recording; `None` if it sends none.
+    ///
+    /// # Errors
+    /// The configuration is invalid, or a socket cannot be opened.
+    fn open_lines(_config: &Config<Self>) -> Result<Option<Lines>, StartError> {
+        Ok(None)
+    }
+}
+
+/// What a venue sends, before its path.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a process has one, and no pointer lies on its path"
+)]
+pub enum Raw {
+    /// Packets.
+    Lines(Lines),
+    /// Bytes of a session.
+    Session(RawSession),
+}
+
+/// A session that runs for its bytes alone, and publishes nothing.
+pub struct RawSession {
+    /// One round of its duty cycle: the amount of work. At the end of a run it logs out first; `None`: it has.
+    pub work: Box<RawWork>,
+    /// Bytes that were received.
+    pub bytes: Receiver<TappedBytes>,
+    /// Incidents for the log.
+    pub incidents: Incidents,
+    /// Requests that were only partly granted.
+    pub warnings: Vec<String>,
+    /// Start of the connection.
+    pub opening: Opening,
+}
+
+/// A round of a session; true: the run ends.
+pub type RawWork = dyn FnMut(bool) -> Result<Option<usize>, live::Error> + Send;
+
+/// The sockets of a venue's packets.
+pub struct Lines {
+    /// Packets of all sockets.
+    pub source: LiveSource,
+    /// The sockets.
+    pub lines: Vec<SocketLine>,
+    /// Requests that were only partly granted.
+    pub warnings: Vec<String>,
+    /// Start of receiving.
+    pub opening: Opening,
+}
+
+/// A socket of a venue's packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SocketLine {
+    /// The venue's name of it.
+    pub id: String,
+    /// Number of the line: 0 is A, 1 is B.
+    pub number: u8,
+    /// Group and port.
+    pub address: SocketAddrV4,
 }
 
 /// Parts of an open venue.
@@ -149,6 +222,11 @@ pub enum StartError {
     Bus(#[from] shm::Error),
 }
 
+/// Whether a table is its default, so that it is not printed.
+fn is_absent<T: Section>(table: &T) -> bool {
+    *table == T::default()
+}
+
 /// Whether a table has no settings, so that it is not printed.
 fn has_no_settings<T: Section>(_: &T) -> bool {
     size_of::<T>() == 0
@@ -174,6 +252,7 @@ impl<V: Venue> Config<V> {
     /// Resolves relative paths from `folder`.
     pub(super) fn starts_at(&mut self, folder: &Path) {
         self.venue.resolve(folder);
+        V::resolve_calendars(&mut self.calendars, folder);
         if let Some(directory) = &mut self.publication.directory {
             *directory = folder.join(&directory);
         }

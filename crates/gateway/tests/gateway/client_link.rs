@@ -1,5 +1,6 @@
 //! Link to a venue over TCP: real sockets of this host, and a clock that the test moves.
 
+mod hours;
 mod server;
 mod test_transport;
 

@@ -14,14 +14,26 @@ use touchline_types::{BookKind, Side};
 
 /// Rounds of a channel; between packets the data is read as a loop without a packet does.
 fn run<P: Publish>(traits: Traits, is_warm: bool, publisher: P) -> CmePipeline<P> {
+    let orders_max = Market::Crowded(traits).orders_max();
+    run_with(traits, is_warm, orders_max, publisher)
+}
+
+/// [`run`] with room for this many orders.
+fn run_with<P: Publish>(
+    traits: Traits,
+    is_warm: bool,
+    orders_max: usize,
+    publisher: P,
+) -> CmePipeline<P> {
     let market = Market::Crowded(traits);
     let settings = Settings {
         instruments_max: market.instruments_max(),
+        order_books: orders_max > 0,
         ..Settings::default()
     };
     let limits = Limits {
         instruments_max: market.instruments_max(),
-        orders_max: market.orders_max(),
+        orders_max,
         event_changes_max: 4_096,
         default_depth: settings.default_depth,
         levels_max: 0,
@@ -83,6 +95,22 @@ fn rounds_end_with_the_books_that_they_began_with() {
         let expected = generate(traits, 1, 1).books;
         assert_eq!(books(&run(traits, false, Local::new(()))), expected);
     }
+}
+
+#[test]
+fn without_order_books_the_price_books_are_the_same() {
+    let traits = Traits {
+        instruments: 40,
+        ..CHANNEL_384
+    };
+    let mut expected = generate(traits, 1, 1).books;
+    expected.iter_mut().for_each(|book| book.orders = 0);
+    let path = run_with(traits, false, 0, Local::new(()));
+    assert_eq!(books(&path), expected);
+    assert!(path.orders().is_empty() && !path.feed().orders_seen());
+    let counters = path.counters();
+    assert_eq!((counters.order_updates, counters.order_snapshots), (0, 0));
+    assert!(counters.book_updates > 0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Malformed quotes through a bank's gateway: the documented answer and one counter; no other effect. The bank is
 //! the other side of a session, without sockets.
 
+mod numbers;
 mod silence;
 
 use std::collections::BTreeMap;
@@ -117,21 +118,26 @@ impl Stage {
 
     /// Logged on, without a quote.
     fn logged_on(text: &str) -> Stage {
+        let mut stage = Stage::of(text, true);
+        stage.log_on();
+        stage
+    }
+
+    /// Without a connection; the bank begins its numbers again with each Logon, or with ours.
+    fn of(text: &str, resets: bool) -> Stage {
         let config = VENUES
             .from_text_as::<FxBankVenue>("lp01.toml", text)
             .expect("a configuration");
         let opened = FxBankVenue::open(&config).expect("nothing to open");
         let mut settings = Settings::new(Role::Acceptor, "LP01", "US");
-        settings.reset_on_logon = true;
+        settings.reset_on_logon = resets;
         settings.limits.message_bytes_max = 1 << 20;
         settings.limits.output_bytes = 4 << 20;
-        let mut stage = Stage {
+        Stage {
             path: Pipeline::new(opened.feed, Local::new(Reader::default()), opened.limits),
             bank: Session::new(settings, Memory::default()),
             now: NOW,
-        };
-        stage.log_on();
-        stage
+        }
     }
 
     /// Connects, and quotes both pairs.

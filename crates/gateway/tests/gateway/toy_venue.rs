@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use touchline_feed::Request;
 use touchline_gateway::live::{FeedLink, Multicast, Work};
-use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::replay::{Pace, Speed, replay};
 use touchline_gateway::venues::{Entry, Opening, StartEvent, VENUES, Venues};
 use touchline_gateway::{Clocks, Pipeline};
 use touchline_net::{Error, Packet, PacketSource, Received};
@@ -69,7 +69,7 @@ fn captures_of_any_venue_are_replayed() {
         &mut source,
         &routes(),
         &mut path,
-        Speed::Max,
+        Pace::new(Speed::Max),
         &mut None,
         see,
     )

@@ -7,7 +7,7 @@
 use super::{
     Chain, Judgement, PrefixEnd, SegmentInfo, SegmentState, Walk, judge_with, segment_indexes,
 };
-use crate::disk::Disk;
+use crate::disk::{Disk, SegmentBuffer};
 use crate::error::Error;
 use crate::format::{
     END_BYTES, FrameHead, HEAD_BYTES, HEADER_BYTES, SegmentHeader, body_crc, kind, segment_name,
@@ -60,7 +60,7 @@ fn judge_from<D: Disk>(
     walked_from: u64,
     each: &mut impl FnMut(&SegmentInfo, &Frame<'_>),
 ) -> Result<Judgement, Error> {
-    let mut walk = Walk::default();
+    let (mut walk, mut buffer) = (Walk::default(), SegmentBuffer::default());
     for (number, index) in indexes.iter().enumerate() {
         if *index < walked_from {
             let next = indexes[number + 1];
@@ -70,8 +70,8 @@ fn judge_from<D: Disk>(
             continue;
         }
         let name = segment_name(*index);
-        let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
-        walk.segment(*index, &bytes, each)?;
+        let bytes = buffer.read(disk, &name);
+        walk.segment(*index, bytes.map_err(Error::io("read", &name))?, each)?;
     }
     Ok(Judgement {
         walked_from,
@@ -163,6 +163,21 @@ fn start_of<D: Disk>(disk: &mut D, index: u64) -> Result<Option<(SegmentHeader, 
     }
     let begin = begin_in(&header, &bytes);
     Ok(begin.map(|(begin, _)| (header, begin)))
+}
+
+/// Whether a segment has this salt, this `Begin`, and the `End` that the `Begin` behind it names.
+pub(crate) fn is_closed<D: Disk>(
+    disk: &mut D,
+    index: u64,
+    salt: u64,
+    begin: &Begin,
+    next: &Begin,
+) -> Result<bool, Error> {
+    let start = start_of(disk, index)?;
+    let Some((header, _)) = start.filter(|(header, of)| header.salt == salt && of == begin) else {
+        return Ok(false);
+    };
+    Ok(end_of(disk, &header, begin, next)?.is_some())
 }
 
 impl Walk {

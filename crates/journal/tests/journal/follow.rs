@@ -146,3 +146,48 @@ fn a_writer_is_known_and_alone() {
     drop(journal);
     Journal::open(&place.journal(), &bus, &options(), 3).expect("the lock is free");
 }
+
+/// A jump to a place without the record of that number changes nothing.
+#[test]
+fn a_jump_goes_to_a_record_or_nowhere() {
+    let place = Place::new("jump");
+    let mut journal =
+        Journal::open(&place.journal(), &place.bus(), &options(), 1).expect("a journal");
+    for number in 0..20 {
+        append(&mut journal, number);
+    }
+    written(&journal);
+    let mut places = Vec::new();
+    let mut follow = Follow::new(&place.journal());
+    while follow
+        .poll(u64::MAX, 1, |entry| {
+            places.push((entry.position.unwrap_or(0), entry.head.number));
+        })
+        .expect("a journal")
+        > 0
+    {}
+    let mut follow = Follow::new(&place.journal());
+    let (offset, number) = places[10];
+    assert!(
+        !follow.jump(offset, number).expect("a journal"),
+        "no segment is open"
+    );
+    follow.poll(u64::MAX, 3, |_| {}).expect("a journal");
+    let before = follow.position();
+    for wrong in [
+        (offset + 8, number),
+        (offset, number + 1),
+        (places[1].0, places[1].1),
+        (1 << 40, number),
+    ] {
+        assert!(
+            !follow.jump(wrong.0, wrong.1).expect("a journal"),
+            "{wrong:?}"
+        );
+        assert_eq!(follow.position(), before);
+    }
+    assert!(follow.jump(offset, number).expect("a journal"));
+    let mut next = None;
+    let read = follow.poll(u64::MAX, 1, |entry| next = Some(entry.head.number));
+    assert_eq!((read.expect("a journal"), next), (1, Some(number)));
+}

@@ -1,6 +1,6 @@
 //! A journal that cannot be written reports this to its writer at once, and keeps its records.
 
-use crate::place::{Place, append, body, options};
+use crate::place::{Place, append, body, options, until_durable};
 use crate::roles::play;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use touchline_journal::format::segment_name;
-use touchline_journal::{Error, Journal, Record, Refused, Verdict, read, verify};
+use touchline_journal::{
+    Error, Journal, Record, Refused, Verdict, compress, read, remove_oldest, verify,
+};
 
 /// Error number of the system: no space left.
 const ENOSPC: u64 = 28;
@@ -202,4 +204,55 @@ pub fn play_file_size_limit(folder: &Path) {
     };
     assert_eq!(source.raw_os_error(), Some(EFBIG));
     assert_eq!(count(&place), 3);
+}
+
+/// A writer that runs for long, its start, and readers keep few files open: of a removed segment the space is free again.
+#[test]
+fn a_journal_of_many_segments_needs_few_descriptors() {
+    play(&[], "few descriptors", Place::new("descriptors").path());
+}
+
+pub fn play_few_descriptors(folder: &Path) {
+    let place = Place::at(folder);
+    let bus = place.bus();
+    let limit = Rlimit {
+        current: Some(32),
+        maximum: Some(32),
+    };
+    setrlimit(Resource::Nofile, limit).expect("a lower limit");
+    let mut journal = Journal::open(&place.journal(), &bus, &options(), 1).expect("a journal");
+    let mut number = 0;
+    while journal.segment() < 80 {
+        append(&mut journal, number);
+        number += 1;
+    }
+    let removed = remove_oldest(&place.journal(), |segment| segment.index <= 70);
+    assert_eq!(removed.expect("a journal"), 70);
+    until_durable(&journal);
+    let removed = open_files(&place).filter(|name| name.ends_with(" (deleted)"));
+    assert_eq!(removed.collect::<Vec<_>>(), Vec::<String>::new());
+    while journal.segment() < 150 {
+        append(&mut journal, number);
+        number += 1;
+    }
+    journal.close(2).expect("it closes");
+    let report = verify(&place.journal()).expect("few descriptors");
+    assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+    assert!(compress(&place.journal()).expect("few descriptors").len() > 70);
+    let journal = Journal::open(&place.journal(), &bus, &options(), 3);
+    journal
+        .expect("few descriptors")
+        .close(4)
+        .expect("it closes");
+    assert!(count(&place) > 0);
+}
+
+/// Open files of this process in the directory of the journal.
+fn open_files(place: &Place) -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir("/proc/self/fd").expect("the descriptors");
+    let journal = place.journal().display().to_string();
+    entries.flatten().filter_map(move |entry| {
+        let target = std::fs::read_link(entry.path()).ok()?.display().to_string();
+        target.starts_with(&journal).then_some(target)
+    })
 }

@@ -1,5 +1,6 @@
 //! Journals in real directories, written by the crate and read by it and by a second reader.
 
+mod chain;
 mod compressed;
 mod damage;
 mod follow;

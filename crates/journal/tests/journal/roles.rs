@@ -20,8 +20,9 @@ pub fn play(before: &[&str], role: &str, folder: &Path) {
     println!("{text}");
     assert!(
         output.status.success() && text.contains(DONE),
-        "role {role}: {}",
-        output.status
+        "role {role}: {}: {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
     );
 }
 
@@ -35,6 +36,7 @@ fn role() {
         "writer" => crate::kills::play_writer,
         "full disk" => crate::full::play_full_disk,
         "space" => crate::full::play_space,
+        "few descriptors" => crate::full::play_few_descriptors,
         "file size limit" => crate::full::play_file_size_limit,
         other => panic!("no role is called {other}"),
     };

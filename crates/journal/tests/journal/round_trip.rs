@@ -194,3 +194,25 @@ fn a_journal_is_read_and_clean_beside_a_fast_writer() {
     assert!(compressed > 0);
     assert!(walks > 1 && last > 0);
 }
+
+/// Before a run has a durable record, its durable position is the end of the runs before: a crash may leave no more.
+#[test]
+fn the_durable_position_of_a_run_begins_at_the_end_of_the_one_before() {
+    let place = Place::new("durable-begin");
+    let bus = place.bus();
+    let options = Options {
+        // Syncs complete segments only.
+        mode: Mode::Process,
+        ..options()
+    };
+    let mut end = 0;
+    for run in 0..3 {
+        let mut journal = Journal::open(&place.journal(), &bus, &options, run).expect("a journal");
+        assert_eq!(journal.durable(), end, "run {run}");
+        append(&mut journal, run);
+        assert_eq!(journal.durable(), end, "run {run}");
+        journal.close(run).expect("it closes");
+        let report = verify(&place.journal()).expect("a journal");
+        end = report.position;
+    }
+}

@@ -217,12 +217,13 @@ impl Client {
                 continue;
             }
             let about = &config.pairs[pair];
+            let spot_date = config.spot_date(pair, at.wall_ns);
             let quote = Quote {
                 bank,
                 symbol: &about.symbol,
                 set: set as u64 + 1,
                 precision: about.precision,
-                spot_date: &about.spot_date,
+                spot_date: &spot_date,
                 ladder,
                 request: &subscription.request,
                 band: subscription.band,

@@ -1,9 +1,12 @@
 //! The configuration of simulated banks, as a person writes it.
 
+use super::day::DayConfig;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use touchline_fx_days::{Calendars, CalendarsConfig, PairDates, Rolls};
 use touchline_settings::{self as settings, Manual, Mistakes, Section, number};
 use touchline_types::text::{NAMES, is_name};
 
@@ -33,6 +36,9 @@ pub struct Config {
     pub pairs: Vec<PairConfig>,
     /// Banks.
     pub banks: Vec<BankConfig>,
+    /// Spot dates of pairs that state none.
+    #[serde(skip)]
+    pub rolls: Option<Rolls>,
 }
 
 /// TLS of the banks' ports, quotes and orders: `[tls]`.
@@ -107,7 +113,8 @@ pub struct PairConfig {
     /// Decimals of a tick.
     #[serde(default = "number::<_, 5>")]
     pub precision: u8,
-    /// Spot value date, `YYYYMMDD`.
+    /// Spot value date, `YYYYMMDD`; empty: that of the built-in calendars, which changes with the day.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub spot_date: String,
     /// Initial mid, ticks.
     pub mid_ticks: i64,
@@ -190,6 +197,9 @@ pub struct BankConfig {
     /// Share of quotes with 10,000 further entries, far from the best; of dialect W.
     #[serde(default)]
     pub flood: f64,
+    /// Its hours; always open if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<DayConfig>,
     /// Its dealing desk; without one it takes no orders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orders: Option<OrdersConfig>,
@@ -338,9 +348,34 @@ impl Config {
     /// All mistakes of the text.
     pub fn parse(text: &str) -> Result<Config, Mistakes> {
         let manual = Manual::page("docs/fx/evaluate.md");
-        settings::read(text, &manual, |config: Config| {
-            config.check().map(|()| config)
+        settings::read(text, &manual, |mut config: Config| {
+            config.check()?;
+            config.rolls = config.calendars()?;
+            Ok(config)
         })
+    }
+
+    /// The built-in calendars, if a pair states no spot date.
+    fn calendars(&self) -> Result<Option<Rolls>, Mistakes> {
+        if self.pairs.iter().all(|pair| !pair.spot_date.is_empty()) {
+            return Ok(None);
+        }
+        let pairs = self.pairs.iter().map(|pair| PairDates {
+            symbol: &pair.symbol,
+            spot_date: &pair.spot_date,
+            spot_days: None,
+        });
+        Rolls::new(&CalendarsConfig::default(), Calendars::built_in(), pairs).map(Some)
+    }
+
+    /// Spot date of a pair at a time of the wall clock.
+    pub fn spot_date(&self, pair: usize, wall_ns: u64) -> Cow<'_, str> {
+        match (&self.rolls, &self.pairs[pair].spot_date) {
+            (Some(rolls), stated) if stated.is_empty() => {
+                Cow::Owned(rolls.dates(pair, wall_ns).spot.to_string())
+            }
+            (_, stated) => Cow::Borrowed(stated),
+        }
     }
 
     /// Reads the recorded ticks of all pairs; relative paths are of a folder.
@@ -427,7 +462,8 @@ impl PairConfig {
             wrong.push("symbol", text);
         }
         let is_digit = |byte: u8| byte.is_ascii_digit();
-        if self.spot_date.len() != 8 || !self.spot_date.bytes().all(is_digit) {
+        let is_date = self.spot_date.len() == 8 && self.spot_date.bytes().all(is_digit);
+        if !is_date && !self.spot_date.is_empty() {
             wrong.push("spot_date", "give YYYYMMDD");
         }
         wrong.range("precision", self.precision, 0..=9);
@@ -455,6 +491,9 @@ impl BankConfig {
             ("flood", self.flood),
         ] {
             wrong.range(key, share, SHARE);
+        }
+        if let Some(Err((key, text))) = self.day.as_ref().map(DayConfig::hours) {
+            wrong.push(&format!("day.{key}"), &text);
         }
         if self.flood > 0.0 && self.dialect != Dialect::W {
             wrong.push("flood", "is of dialect W");

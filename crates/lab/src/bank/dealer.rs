@@ -17,6 +17,7 @@ pub use books::{Book, Books};
 pub use port::Dealer;
 
 use super::config::{Config, OrdersConfig};
+use super::day::{DayConfig, NumbersAtEnd};
 use super::ladder::Ladder;
 use crate::random::Random;
 use answers::{Answer, Fields, Request};
@@ -49,6 +50,12 @@ pub struct Desk {
     /// Future events of orders, each with its time, unsorted.
     due: Vec<Due>,
     closed_until_ns: u64,
+    /// Closed by its hours, and what it forgets then and at a loss.
+    is_closed: bool,
+    numbers: NumbersAtEnd,
+    drops_orders: bool,
+    /// Time behind a loss for which last looks go on, nanoseconds, and their number.
+    last_looks: (u64, u64),
     /// Time of the start, part of ExecIDs: they are never used again.
     start_ms: u64,
     /// ExecID of the last trade.
@@ -119,6 +126,10 @@ impl Desk {
             orders: Vec::new(),
             due: Vec::new(),
             closed_until_ns: 0,
+            is_closed: false,
+            numbers: NumbersAtEnd::Keep,
+            drops_orders: false,
+            last_looks: (0, 0),
             start_ms: 0,
             last_exec_id: String::new(),
             executions: 0,
@@ -128,6 +139,14 @@ impl Desk {
             changed: BTreeSet::new(),
             written: (0, Books::new(pairs), false),
         }
+    }
+
+    /// What it forgets at the end of its day, and at a loss of the session.
+    pub fn with_day(mut self, day: Option<&DayConfig>) -> Desk {
+        if let Some(day) = day {
+            (self.numbers, self.drops_orders) = (day.numbers, day.drops_orders);
+        }
+        self
     }
 
     /// Keeps at most that many messages of that many bytes to send them again.
@@ -211,6 +230,10 @@ impl Desk {
         match request {
             Request::Order { .. } => self.order(config, request, is_sound, at),
             Request::Cancel { id, original } => self.cancel(config, (id, original), at),
+            // By its rules the orders of a lost session are gone, and it answers no question.
+            Request::Status { .. } | Request::MassStatus { .. } if self.drops_orders => {
+                self.books.questions += 1;
+            }
             Request::Status { id, request, about } => {
                 let found = self.orders.iter().rposition(|order| order.id == *id);
                 self.books.questions += 1;
@@ -245,6 +268,8 @@ impl Desk {
             quantity,
             price,
             is_fok,
+            date,
+            made_ns,
         } = request
         else {
             return;
@@ -261,6 +286,8 @@ impl Desk {
             self.send("8", answers::malformed(id, &self.bank), at);
             return;
         };
+        let is_wrong = config.rolls.is_some() && config.spot_date(pair, *made_ns) != *date;
+        self.books.wrong_dates += u64::from(is_wrong);
         let mut chance = |share: f64| !is_sound && self.random.chance(share);
         let (is_lost, is_silent) = (chance(self.config.lost), chance(self.config.silent));
         let (is_late, disconnects) = (chance(self.config.late), chance(self.config.disconnect));
@@ -271,6 +298,7 @@ impl Desk {
         self.orders.push(Order {
             id: id.clone(),
             pair,
+            date: date.clone(),
             is_buy: *is_buy,
             quantity: *quantity,
             price,
@@ -479,18 +507,13 @@ impl Desk {
         if chance(self.config.bust) {
             self.later(place, REVERSAL_NS, What::Bust(exec_id, quantity, price), at);
         } else if chance(self.config.correct) {
-            self.later(
-                place,
-                REVERSAL_NS,
-                What::Correct(exec_id, quantity, price),
-                at,
-            );
+            let correct = What::Correct(exec_id, quantity, price);
+            self.later(place, REVERSAL_NS, correct, at);
         }
     }
 
     fn trade(&mut self, place: usize, quantity: i64, price: i64) {
-        let order = &self.orders[place];
-        self.books.trade(order.pair, order.is_buy, quantity, price);
+        self.books.trade(&self.orders[place], quantity, price);
     }
 
     fn end(&mut self, place: usize, status: u8, at: ReceiveTime) {
@@ -548,30 +571,5 @@ impl Desk {
             self.last_exec_id = exec_id;
         }
         self.send("8", fields, at);
-    }
-
-    fn send(&mut self, msg_type: &str, fields: Fields, at: ReceiveTime) {
-        self.waiting.push_back((msg_type.to_owned(), fields));
-        self.send_waiting(at);
-    }
-
-    /// Sends the messages that the session did not accept while a connection began or ended: no report is lost.
-    fn send_waiting(&mut self, at: ReceiveTime) {
-        let Some(client) = &mut self.client else {
-            return;
-        };
-        while let Some((msg_type, fields)) = self.waiting.front() {
-            let sent = client.session.send(msg_type.as_bytes(), at, |body| {
-                for (tag, value) in fields {
-                    body.bytes(*tag, value.as_bytes());
-                }
-            });
-            if sent.is_err() {
-                // One that does not read is cut.
-                client.is_cut |= client.session.is_up();
-                return;
-            }
-            self.waiting.pop_front();
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::client::{Client, Delivery, FLOOD, Quoting};
 use super::config::{BankConfig, Config, Profile};
+use super::day::Day;
 use super::dealer::{Books, Dealer, Desk};
 use super::folder::{Folder, OpenError};
 use super::ladder::Ladder;
@@ -55,6 +56,7 @@ pub struct Bank {
     shown: Vec<Option<Ladder>>,
     silent_until_ns: u64,
     closed_until_ns: u64,
+    day: Day,
     number: u64,
     totals: Totals,
 }
@@ -114,6 +116,7 @@ impl Banks {
                     (port, _) => port,
                 };
                 let desk = Desk::new(&bank.name, orders, config.pairs.len(), random.split());
+                let desk = desk.with_day(bank.day.as_ref());
                 let desk = match &folder {
                     Some(folder) => folder.restore(&bank.name, desk)?,
                     None => desk,
@@ -135,6 +138,7 @@ impl Banks {
                 shown: vec![None; config.pairs.len()],
                 silent_until_ns: 0,
                 closed_until_ns: 0,
+                day: Day::new(bank.day.as_ref()),
                 number: 0,
                 totals: Totals::default(),
             });
@@ -351,6 +355,14 @@ impl Bank {
         time: ReceiveTime,
     ) -> bool {
         let at = self.clock(time);
+        if self.day.closes(at.wall_ns) {
+            for client in &mut self.clients {
+                client.log_out(at);
+            }
+        }
+        if let Some(dealer) = &mut self.dealer {
+            dealer.set_closed(self.day.is_closed(), at);
+        }
         let mut is_busy = self.meet(is_ready, at);
         let mut asked = Vec::new();
         for client in &mut self.clients {
@@ -388,7 +400,7 @@ impl Bank {
 
     /// Takes connections, if there may be any; a Logon to this bank makes a client.
     fn meet(&mut self, is_ready: bool, at: ReceiveTime) -> bool {
-        let is_open = at.mono_ns >= self.closed_until_ns;
+        let is_open = at.mono_ns >= self.closed_until_ns && !self.day.is_closed();
         let served = self.clients.len();
         let mut is_busy = is_ready && self.port.accept(served, at, |_| is_open);
         let mut place = 0;

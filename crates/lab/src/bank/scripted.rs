@@ -146,6 +146,18 @@ impl ScriptedBank {
         }
     }
 
+    /// Logs out.
+    pub fn log_out(&mut self) {
+        self.session.log_out("end of day", self.time);
+        self.flush();
+    }
+
+    /// Forgets both numbers: they begin at 1, without a word to the client.
+    pub fn forget(&mut self) {
+        self.disconnect();
+        self.session = Session::new(self.settings.clone(), Memory::default());
+    }
+
     /// Messages of this type that were not taken.
     pub fn count(&self, msg_type: &str) -> usize {
         let all = self.received.iter();

@@ -1,7 +1,9 @@
 //! Conditions of a benchmark: resolution of its clock, and disturbances.
 
+use super::ipc::Failed;
 use std::fmt;
 use std::fs;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 use touchline_shm::clock::{Clock, ticks};
 
@@ -112,6 +114,78 @@ impl Load {
     }
 }
 
+/// Time that a thread was ready to run and waited for its processor: a slow tail with much of it is of the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunQueue {
+    /// Time waited, nanoseconds.
+    pub waited_ns: u64,
+    /// Time in which it was waited, seconds.
+    pub seconds: f64,
+}
+
+impl RunQueue {
+    /// Watches the calling thread from now on.
+    pub fn watch() -> impl FnOnce() -> Option<RunQueue> {
+        let (begin, before) = (Instant::now(), waited_ns());
+        move || {
+            Some(RunQueue {
+                waited_ns: waited_ns()?.saturating_sub(before?),
+                seconds: begin.elapsed().as_secs_f64(),
+            })
+        }
+    }
+
+    /// Adds another run.
+    pub fn add(&mut self, other: RunQueue) {
+        self.waited_ns += other.waited_ns;
+        self.seconds += other.seconds;
+    }
+
+    /// Nanoseconds waited in a second.
+    pub fn ns_per_s(&self) -> f64 {
+        self.waited_ns as f64 / self.seconds.max(1e-3)
+    }
+}
+
+/// Text from process to process.
+impl fmt::Display for RunQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.waited_ns, self.seconds)
+    }
+}
+
+impl FromStr for RunQueue {
+    type Err = Failed;
+
+    fn from_str(text: &str) -> Result<RunQueue, Failed> {
+        let read = || {
+            let (waited_ns, seconds) = text.split_once(' ')?;
+            Some(RunQueue {
+                waited_ns: waited_ns.parse().ok()?,
+                seconds: seconds.parse().ok()?,
+            })
+        };
+        read().ok_or_else(|| Failed(format!("the other process printed {text:?}")))
+    }
+}
+
+/// Time that the calling thread has waited for a processor; `None` where the kernel does not count it.
+fn waited_ns() -> Option<u64> {
+    of_schedstat(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// `/proc/…/schedstat`: time on the processor, time waited for it, both in nanoseconds, and time slices. A thread that reads it has run:
+/// all zeros are a kernel that does not count.
+fn of_schedstat(text: &str) -> Option<u64> {
+    let numbers = text.split_whitespace().map(|number| number.parse().ok());
+    let numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
+    let waited_ns = *numbers.get(1)?;
+    numbers
+        .iter()
+        .any(|number| *number > 0)
+        .then_some(waited_ns)
+}
+
 fn involuntary_switches(status: &str) -> u64 {
     let line = status
         .lines()
@@ -171,6 +245,7 @@ impl Disturbance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::ipc::pin;
 
     const STAT: &str = "cpu  100 0 50 800 10 0 20 20 5 5\ncpu0 1 2 3\n";
 
@@ -184,6 +259,37 @@ mod tests {
         let read = ProcessorTime::read(STAT);
         assert_eq!((read.total, read.stolen), (1_000, 20));
         assert_eq!(ProcessorTime::read(""), ProcessorTime::default());
+    }
+
+    /// Two threads on one processor wait for each other; the time passes as text.
+    #[test]
+    fn a_thread_that_shares_its_processor_waits_in_the_run_queue() {
+        assert_eq!(of_schedstat("44737 9100 3\n"), Some(9_100));
+        assert_eq!(of_schedstat("44737 0 1\n"), Some(0));
+        assert_eq!(of_schedstat("0 0 0\n"), None);
+        assert_eq!(of_schedstat(""), None);
+        let spin = || {
+            pin(0).expect("it is allowed");
+            let end = RunQueue::watch();
+            let begin = Instant::now();
+            while begin.elapsed() < Duration::from_millis(200) {
+                std::hint::spin_loop();
+            }
+            end()
+        };
+        let threads = [(); 2].map(|()| std::thread::spawn(spin));
+        let waited = threads.map(|thread| thread.join().expect("it ends"));
+        let waited: Vec<RunQueue> = waited.into_iter().flatten().collect();
+        if waited.is_empty() {
+            return;
+        }
+        let mut both = RunQueue::default();
+        waited.iter().for_each(|one| both.add(*one));
+        // Each has half of the processor.
+        assert!(both.waited_ns > 50_000_000, "{both:?}");
+        assert!(both.seconds >= 0.4 && both.ns_per_s() > 50e6, "{both:?}");
+        assert_eq!(both.to_string().parse::<RunQueue>().ok(), Some(both));
+        assert!("1".parse::<RunQueue>().is_err());
     }
 
     #[test]

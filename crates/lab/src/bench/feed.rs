@@ -1,6 +1,7 @@
 //! Sender of a feed benchmark: the incremental feed of a generated market, to multicast groups, at
 //! a given rate.
 
+use super::conditions::RunQueue;
 use super::ipc::{Failed, pin};
 use super::market::Market;
 use super::receive::now_ns;
@@ -42,6 +43,8 @@ pub struct SentReport {
     pub full: u64,
     /// Packets a second.
     pub per_s: f64,
+    /// Time that the sender waited for its processor, if the kernel counts it.
+    pub run_queue: Option<RunQueue>,
 }
 
 /// Packets sent without a pause before the processor is yielded to a process that shares it.
@@ -82,6 +85,7 @@ pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Faile
     ready();
     let (mut packets, mut full, mut packet) = (0, 0, Vec::new());
     let start = Instant::now();
+    let run_queue = RunQueue::watch();
     while packets < sending.packets {
         for (_, _, bytes, _) in stretch.packets() {
             if packets == sending.packets {
@@ -106,6 +110,7 @@ pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Faile
         packets,
         full,
         per_s: packets as f64 / start.elapsed().as_secs_f64(),
+        run_queue: run_queue(),
     })
 }
 
@@ -129,7 +134,9 @@ fn wait_until(due: Instant, sending: &Sending) {
 
 impl std::fmt::Display for SentReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} {}", self.packets, self.full, self.per_s)
+        write!(f, "{} {} {}", self.packets, self.full, self.per_s)?;
+        self.run_queue
+            .map_or(Ok(()), |run_queue| write!(f, " {run_queue}"))
     }
 }
 
@@ -139,12 +146,13 @@ impl FromStr for SentReport {
     /// Parses the output of [`Display`](std::fmt::Display).
     fn from_str(text: &str) -> Result<SentReport, Failed> {
         let wrong = || Failed(format!("the sending process printed {text:?}"));
-        let mut words = text.split_whitespace();
+        let mut words = text.splitn(4, ' ');
         let mut next = || words.next().ok_or_else(wrong);
         Ok(SentReport {
             packets: next()?.parse().map_err(|_| wrong())?,
             full: next()?.parse().map_err(|_| wrong())?,
             per_s: next()?.parse().map_err(|_| wrong())?,
+            run_queue: words.next().map(str::parse).transpose()?,
         })
     }
 }
@@ -191,8 +199,21 @@ mod tests {
             packets: 7,
             full: 1,
             per_s: 2.5,
+            run_queue: None,
         };
-        assert_eq!(report.to_string().parse::<SentReport>().ok(), Some(report));
+        let run_queue = Some(RunQueue {
+            waited_ns: 9,
+            seconds: 0.5,
+        });
+        for report in [
+            report,
+            SentReport {
+                run_queue,
+                ..report
+            },
+        ] {
+            assert_eq!(report.to_string().parse::<SentReport>().ok(), Some(report));
+        }
         assert!("7 1".parse::<SentReport>().is_err());
     }
 }

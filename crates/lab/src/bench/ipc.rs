@@ -167,6 +167,12 @@ impl Peer {
         Ok(())
     }
 
+    /// Whether the process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        // An error is reported by the wait for the end.
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Waits for the end of the process, and returns its last output.
     pub fn finish(mut self) -> Result<String, Failed> {
         let mut said = String::new();

@@ -41,15 +41,23 @@ impl Market {
     /// Packets of these lines as they arrive; the same for each call with the same seed.
     pub fn rounds(self, seed: u64, lines: &[Line]) -> Endless<Line> {
         match self {
-            Market::Mixed => mixed(seed, lines),
-            Market::Crowded(traits) => crowded(traits, seed, lines),
+            Market::Mixed => mixed(EVENTS, seed, lines),
+            Market::Crowded(traits) => crowded(traits, PACKETS, seed, lines),
+        }
+    }
+
+    /// [`Market::rounds`] of about `packets` packets a line.
+    pub fn short_rounds(self, packets: usize, seed: u64, lines: &[Line]) -> Endless<Line> {
+        match self {
+            Market::Mixed => mixed(packets, seed, lines),
+            Market::Crowded(traits) => crowded(traits, packets, seed, lines),
         }
     }
 }
 
-fn mixed(seed: u64, lines: &[Line]) -> Endless<Line> {
+fn mixed(events: usize, seed: u64, lines: &[Line]) -> Endless<Line> {
     let options = Options {
-        events: EVENTS,
+        events,
         ..Options::default()
     };
     let delivery = deliver(&generate(&options, seed), &FaultPlan::default(), seed);
@@ -62,8 +70,8 @@ fn mixed(seed: u64, lines: &[Line]) -> Endless<Line> {
     rounds
 }
 
-fn crowded(traits: Traits, seed: u64, lines: &[Line]) -> Endless<Line> {
-    let channel = crowded::generate(traits, PACKETS, seed);
+fn crowded(traits: Traits, packets: usize, seed: u64, lines: &[Line]) -> Endless<Line> {
+    let channel = crowded::generate(traits, packets, seed);
     let mut rounds = Endless::new();
     for packet in &channel.opening {
         rounds.add_opening(Line::A, packet);

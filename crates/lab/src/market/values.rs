@@ -10,6 +10,9 @@ use touchline_types::{
 /// Instruments of a market.
 pub const INSTRUMENTS: u32 = 16;
 
+/// Time between the receive times of two batches.
+const BATCH_NS: u64 = 1_000;
+
 /// Books, orders and values that change at random.
 #[derive(Debug)]
 pub struct Market(super::Market);
@@ -20,6 +23,21 @@ impl Market {
         let mut market = super::Market::new(seed, INSTRUMENTS);
         market.timestamps = times();
         Market(market)
+    }
+
+    /// Gives updates a receive time: of this one, and of each batch after it a microsecond later.
+    pub fn received_at(&mut self, ns: u64) {
+        self.0.timestamps.packet.receive_ns = ns;
+    }
+
+    /// Only the first instruments, this many, change from now on.
+    pub fn narrow(&mut self, instruments: u32) {
+        self.0.instruments = instruments;
+    }
+
+    /// Receive time of the next update, ns since the Unix epoch; 0 without one.
+    pub fn received_ns(&self) -> u64 {
+        self.0.timestamps.packet.receive_ns
     }
 
     /// Defines every instrument, and resets their books.
@@ -40,6 +58,8 @@ impl Market {
             }
             if self.0.random.below(2) == 0 {
                 out.commit();
+                let receive_ns = &mut self.0.timestamps.packet.receive_ns;
+                *receive_ns += if *receive_ns > 0 { BATCH_NS } else { 0 };
             }
         }
         out.commit();
@@ -72,9 +92,10 @@ impl Market {
             reason: 0,
             event: 0,
         };
-        out.publish(&Update::Trade(&trade), &times());
-        out.publish(&Update::Statistic(&statistic), &times());
-        out.publish(&Update::Status(&status), &times());
+        let times = &self.0.timestamps;
+        out.publish(&Update::Trade(&trade), times);
+        out.publish(&Update::Statistic(&statistic), times);
+        out.publish(&Update::Status(&status), times);
     }
 }
 

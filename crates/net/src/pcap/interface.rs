@@ -5,8 +5,8 @@ use super::byte_order::ByteOrder;
 use super::error::Fault;
 
 /// Option codes of section 4.2.
-const END_OF_OPTIONS: u16 = 0;
-const IF_TSRESOL: u16 = 9;
+pub(super) const END_OF_OPTIONS: u16 = 0;
+pub(super) const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 
 /// One interface of a section.

@@ -1,14 +1,15 @@
 //! Reader of captures of any supported format.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::classic::Classic;
 use super::error::{Error, ErrorKind, Fault};
+use super::input::Input;
 use super::pcapng::Pcapng;
 use super::record::Record;
 use super::stream::Stream;
-use super::unpack::Compression;
+use super::unpack::{Compression, Unpacked};
 use super::{LinkType, classic, pcapng};
 use crate::input;
 
@@ -89,6 +90,14 @@ impl<'a> Reader<'a> {
     /// The input cannot be read, or does not start as a capture.
     pub fn new(input: impl Read + Send + 'a) -> Result<Self, Error> {
         Self::start("<stream>".to_owned(), input, None)
+    }
+
+    /// [`Reader::new`] with a name of the input for errors.
+    ///
+    /// # Errors
+    /// As [`Reader::new`].
+    pub fn named(name: &str, input: impl Read + Send + 'a) -> Result<Self, Error> {
+        Self::start(name.to_owned(), input, None)
     }
 
     /// Lends the next frame; `None` at the end of the capture.
@@ -174,6 +183,14 @@ pub fn is_capture(start: &[u8]) -> bool {
     let magic = &start[..start.len().min(4)];
     let is_plain = |magic: [u8; 4]| magic == pcapng::SECTION_MAGIC || classic::is_magic(magic);
     Compression::of(magic).is_some() || magic.try_into().is_ok_and(is_plain)
+}
+
+/// The bytes of a file that may be packed as captures may be.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn unpacked(file: impl Read + Send + 'static) -> io::Result<impl Read + Send> {
+    Unpacked::new(Input::new(file))
 }
 
 impl Format {

@@ -64,6 +64,7 @@ impl Listener {
             until_ns: None,
             is_stamped: false,
             kernel_ns: None,
+            taken: None,
         };
         Ok(Some((stream, from)))
     }

@@ -43,6 +43,27 @@ fn sent_bytes_arrive_and_no_call_blocks() {
     assert_eq!(stream.receive(&mut []), Ok(0), "no room is no end");
 }
 
+/// A touch sends nothing, on a connection that is made, that is new and that the peer has closed.
+#[test]
+fn a_touch_sends_no_byte() {
+    let (mut stream, mut other) = connected();
+    stream.touch();
+    assert_eq!(stream.send(b"one"), Ok(3));
+    stream.touch();
+    assert_eq!(stream.send(b"two"), Ok(3));
+    stream.touch();
+    let (_listener, address) = listen();
+    Stream::connect(address, 100).expect("it begins").touch();
+    let mut room = [0; 16];
+    other.read_exact(&mut room[..6]).expect("what was sent");
+    assert_eq!(&room[..6], b"onetwo");
+    other.set_nonblocking(true).expect("a socket");
+    assert!(other.read(&mut room).is_err(), "no byte and no end");
+    drop(other);
+    until(|| stream.receive(&mut room).is_err().then_some(()));
+    stream.touch();
+}
+
 /// A connection is ready while it has unread bytes and after its end, under its number; one that was replaced is not.
 #[test]
 fn readiness_names_the_connection_with_bytes_to_read() {

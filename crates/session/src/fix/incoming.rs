@@ -497,13 +497,14 @@ fn process<S: Store>(
             link.expect(number + 1);
             return Outcome::Rejected;
         }
+        b"0" => link.tested_by(field(message, tag::TEST_REQ_ID)),
         kind if !is_admin(kind) => {
             // mutant: fix session: a message is counted before the application processed it
             link.deliver(number);
             return Outcome::Application;
         }
         b"A" if !logons.is_of_logon(number) => link.log_out(b"both are logged on already"),
-        // A heartbeat; or the Logon, which waited behind the gap that it revealed.
+        // The Logon, which waited behind the gap that it revealed.
         _ => {}
     }
     link.expect(number + 1);

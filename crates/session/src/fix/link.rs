@@ -10,7 +10,7 @@ use super::resend::{Next, Resend};
 use super::sequencer::Sequencer;
 use super::{Counters, DisconnectReason, MessageTooLong, SendError, Settings, Store, StoreError};
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::{Encoder, Frame, Message, frame, tag};
+use touchline_wire::fix::{Encoder, Frame, Message, frame, tag, unsigned};
 
 /// Settings, time, numbers and output. A failure of the store ends the connection.
 pub struct Link<S> {
@@ -22,6 +22,8 @@ pub struct Link<S> {
     scratch: Box<[u8]>,
     resend: Resend,
     liveness: Liveness,
+    /// Number of the owner's first TestRequest without an answer.
+    tested: Option<u64>,
     phase: Phase,
     counters: Counters,
     /// A message that was too long, until the owner takes it.
@@ -36,6 +38,22 @@ enum Keep {
     Message,
     /// Its number is used, and it is never resent: a Logon, which may contain a password.
     Number,
+}
+
+/// Writes a message with this number and SendingTime.
+#[inline]
+fn encoded<'a>(
+    scratch: &'a mut [u8],
+    settings: &Settings,
+    msg_type: &[u8],
+    (number, wall_ns): (u64, u64),
+    route: Option<&ParsedHeader<'_>>,
+    body: impl FnOnce(&mut Encoder<'_>),
+) -> Result<&'a [u8], SendError> {
+    let mut encoder = Encoder::new(scratch, settings.begin_string.as_bytes(), msg_type);
+    encode::header(&mut encoder, settings, number, wall_ns, route);
+    body(&mut encoder);
+    encoder.finish().map_err(|_| SendError::TooLong)
 }
 
 /// Numbers resent per call, so that a long resend does not delay other sessions.
@@ -53,6 +71,7 @@ impl<S: Store> Link<S> {
             sequencer: Sequencer::new(store),
             resend: Resend::default(),
             liveness: Liveness::default(),
+            tested: None,
             phase: Phase::new(),
             counters: Counters::default(),
             too_long: None,
@@ -170,6 +189,7 @@ impl<S: Store> Link<S> {
         self.liveness
             .begin(*heartbeat_s, limits.test_request_ns, time.mono_ns);
         self.sequencer.begin();
+        self.tested = None;
         self.enter(state, self.settings.limits.logon_wait_ns);
     }
 
@@ -292,12 +312,8 @@ impl<S: Store> Link<S> {
         body: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<u64, SendError> {
         let number = self.sequencer.next_out();
-        let begin_string = self.settings.begin_string.as_bytes();
-        let mut encoder = Encoder::new(&mut self.scratch, begin_string, msg_type);
-        let wall_ns = self.clock.wall_ns();
-        encode::header(&mut encoder, &self.settings, number, wall_ns, route);
-        body(&mut encoder);
-        let message = encoder.finish().map_err(|_| SendError::TooLong)?;
+        let at = (number, self.clock.wall_ns());
+        let message = encoded(&mut self.scratch, &self.settings, msg_type, at, route, body)?;
         // mutant: fix session: a message is sent before it is stored
         let stored = if keep == Keep::Message { message } else { &[] };
         let is_next = !self.resend.is_under_way() && !self.sequencer.has_unsent();
@@ -317,6 +333,13 @@ impl<S: Store> Link<S> {
             self.scratch.fill(0);
         }
         Ok(number)
+    }
+
+    /// Writes the next message as [`Link::send`] does, and forgets it.
+    pub fn warm_send(&mut self, msg_type: &[u8], body: impl FnOnce(&mut Encoder<'_>)) {
+        let at = (self.sequencer.next_out(), self.clock.wall_ns());
+        // One that is too long is refused when it is sent.
+        let _ = encoded(&mut self.scratch, &self.settings, msg_type, at, None, body);
     }
 
     /// Writes a message of the session itself, which always fits. A failure of the store ends the session.
@@ -351,6 +374,27 @@ impl<S: Store> Link<S> {
                 body.bytes(tag::TEST_REQ_ID, id);
             }
         });
+    }
+
+    /// Sends a TestRequest for the owner of the session.
+    pub fn test(&mut self) {
+        let number = self.sequencer.next_out();
+        self.tested.get_or_insert(number);
+        self.test_request();
+    }
+
+    /// Whether a TestRequest of the owner waits for its answer.
+    pub fn is_testing(&self) -> bool {
+        self.tested.is_some()
+    }
+
+    /// A Heartbeat has come in order: an answer to a TestRequest of the owner, or to one behind it, answers it.
+    pub fn tested_by(&mut self, id: Option<&[u8]>) {
+        let number = id.and_then(|id| unsigned(id).ok());
+        // mutant: fix session: a heartbeat that answers nothing answers a test
+        if self.tested.is_some_and(|first| number >= Some(first)) {
+            self.tested = None;
+        }
     }
 
     fn test_request(&mut self) {

@@ -276,6 +276,14 @@ impl<S: Store> Session<S> {
         sent
     }
 
+    /// Writes an application message as [`Session::send`] does and forgets it, without a number: the code and the buffers of the next
+    /// message are in the processor's caches then.
+    pub fn warm_send(&mut self, msg_type: &[u8], body: impl FnOnce(&mut Encoder<'_>)) {
+        if self.is_up() {
+            self.link.warm_send(msg_type, body);
+        }
+    }
+
     /// Sends a Logout, with a text if it is not empty. The counterparty may still request messages until it answers or
     /// the logout times out.
     pub fn log_out(&mut self, text: &str, time: ReceiveTime) {
@@ -283,6 +291,20 @@ impl<S: Store> Session<S> {
         if self.is_up() {
             self.link.log_out(text.as_bytes());
         }
+    }
+
+    /// Sends a TestRequest: once it is answered, everything that the counterparty sent before the answer has come.
+    pub fn test(&mut self, time: ReceiveTime) {
+        self.link.tick(time);
+        if self.is_up() {
+            self.link.test();
+            self.link.pump();
+        }
+    }
+
+    /// Whether a TestRequest of [`Session::test`] on this connection waits for its answer.
+    pub fn is_testing(&self) -> bool {
+        self.link.is_testing()
     }
 
     /// Requests a restart of both numbers at 1 while logged on.

@@ -161,6 +161,18 @@ impl Geometry {
         self.capacity - (position & (self.capacity - 1))
     }
 
+    /// Position behind a message of this length whose predecessor ends at `position`: a message that does not fit before the end of the data
+    /// comes behind padding.
+    pub const fn behind(self, position: u64, length: usize) -> u64 {
+        let frame = super::head::frame_bytes(length as u64);
+        let rest = self.until_end(position);
+        let begin = match frame > rest {
+            true => position.wrapping_add(rest),
+            false => position,
+        };
+        begin.wrapping_add(frame)
+    }
+
     /// The first whole block at or above a position.
     #[inline]
     pub fn block_end(self, position: u64) -> u64 {

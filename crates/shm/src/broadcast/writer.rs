@@ -151,6 +151,12 @@ impl<M: Words> Writer<M> {
         if !counted.into_iter().all(is_counted) {
             return Err(Refused::Corrupt);
         }
+        // A writer announces whole words: with parts of one, a frame's last word could lie above the watermark.
+        let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
+        // mutant: ring: a watermark within a word is continued
+        if !watermark.is_multiple_of(WORD) {
+            return Err(Refused::Corrupt);
+        }
         reader.skip_to_end().ok_or(Refused::Corrupt)
     }
 

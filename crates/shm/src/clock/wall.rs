@@ -73,6 +73,18 @@ impl WallWatch {
     }
 }
 
+/// Largest error of the wall clock that a time service of the host states, nanoseconds; `None`: none synchronizes it.
+#[must_use]
+pub fn wall_error_ns_max() -> Option<u64> {
+    // SAFETY: zeros are a valid value of the struct, and ask for no change.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is that of the struct.
+    let result = unsafe { libc::adjtimex(&raw mut state) };
+    let is_synchronized =
+        result >= 0 && result != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
+    is_synchronized.then(|| u64::try_from(state.maxerror).unwrap_or(0) * 1_000)
+}
+
 /// Wall clock less boot clock now, nanoseconds; `None`: the process was stopped between the readings, which are too far apart.
 #[must_use]
 pub fn wall_offset_ns() -> Option<i64> {

@@ -40,8 +40,8 @@ impl Shape {
     }
 
     const fn slot_words(self) -> usize {
-        // Whole lines, so that slots never share one.
-        (SLOT_HEAD + self.content_words).next_multiple_of(8)
+        // Whole lines, so that slots never share one. `next_multiple_of` would divide.
+        (SLOT_HEAD + self.content_words + 7) & !7
     }
 
     /// The words of a slot, if the memory has it. The table fits its memory, so no product overflows.

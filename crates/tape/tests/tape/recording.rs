@@ -1,8 +1,11 @@
 //! The recorded messages are read again: each once, in order, with the same books.
 
 use crate::world::{BUS, World, assert_equal, snapshot, whole_order_book};
+use std::time::{Duration, Instant};
 use touchline_journal::format::kind;
-use touchline_tape::{Messages, Reader, Retention, Settings, Taped};
+use touchline_journal::records::Gap;
+use touchline_tape::{Messages, ReadOptions, Reader, Retention, Settings, Taped};
+use touchline_testing::PATIENCE;
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::{Item, Received};
 use touchline_types::native::{self, Flags, Message};
@@ -20,6 +23,23 @@ fn a_tape_has_the_messages_and_books_of_the_bus() {
         assert_eq!(played.events, [SubscriptionEvent::CaughtUp]);
         assert_ascend(&played.sequences);
     }
+}
+
+/// A message of a newer schema is on the tape, and a reader passes over it and counts it.
+#[test]
+fn a_message_of_a_newer_schema_is_counted() {
+    let mut world = World::recording(3);
+    world.record_hundreds(2);
+    let next = world.subscriber().next_sequence();
+    let mut bytes = vec![0; native::HEARTBEAT_BYTES];
+    let at = Timestamps::default();
+    native::write_heartbeat(next, Flags::END_OF_BATCH, &at, &mut &mut bytes[..]);
+    bytes[2..4].copy_from_slice(&999_u16.to_le_bytes());
+    world.item(&Item::Undecoded(&bytes));
+    world.close();
+    let mut reader = Reader::open(&world.tape(), None).expect("a tape");
+    while reader.poll(|_| ()).expect("a tape") != Taped::End {}
+    assert_eq!(reader.unknown_messages(), 1);
 }
 
 /// Each segment begins with the state at its place.
@@ -258,6 +278,35 @@ fn a_recorder_that_starts_again_leaves_a_gap_and_repeats_nothing() {
     }
 }
 
+/// A recorder that starts again behind a gap does not state the same messages as lost.
+#[test]
+fn lost_messages_are_stated_once_over_a_restart() {
+    let mut world = World::recording(29);
+    world.events(50);
+    world.take_all();
+    world.events(5_000);
+    // The overrun, and no message behind it.
+    world.take_some(1);
+    let now = world.now();
+    let counters = {
+        let recording = world.recorder.take().expect("it records");
+        recording.recorder.close(now, PATIENCE)
+    };
+    assert!(counters.expect("room").record_lost > 0);
+    world.events(5_000);
+    world.record();
+    world.close();
+    let mut gaps = Vec::new();
+    touchline_journal::read(&world.tape(), false, |entry| {
+        if entry.head.kind == kind::GAP {
+            gaps.extend(Gap::decode(entry.body));
+        }
+    })
+    .expect("a tape");
+    assert_eq!(gaps.len(), 2, "{gaps:?}");
+    assert_eq!(gaps[1].first, gaps[0].last + 1, "{gaps:?}");
+}
+
 #[test]
 fn a_segment_ends_by_its_age() {
     let mut world = World::new(11);
@@ -295,28 +344,32 @@ fn a_limit_of_size_removes_the_oldest_segments() {
     let last = world.segments();
     let limit = |bytes| Retention {
         bytes_max: Some(bytes),
-        age_ns_max: None,
+        ..Retention::default()
     };
     let all = touchline_journal::bytes_of_segments(&tape).expect("a tape");
-    assert_eq!(limit(all).apply(&tape, 0).expect("a tape"), 0);
+    assert_eq!(limit(all).apply(&tape, |_| 0).expect("a tape"), 0);
     std::fs::create_dir(tape.join("holders")).expect("our folder");
     let hold = |position: u64| {
         let holder = tape.join("holders/export");
         std::fs::write(holder, position.to_le_bytes()).expect("our folder");
     };
     hold(0);
-    assert_eq!(limit(0).apply(&tape, 0).expect("a tape"), 0, "it is held");
+    assert_eq!(
+        limit(0).apply(&tape, |_| 0).expect("a tape"),
+        0,
+        "it is held"
+    );
     hold(u64::MAX);
     touchline_journal::compress(&tape).expect("a tape");
     let all = touchline_journal::bytes_of_segments(&tape).expect("a tape");
     let mut overtaken = Reader::open(&tape, None).expect("a tape");
     overtaken.begin().expect("its first records");
-    let removed = limit(all - 1).apply(&tape, 0).expect("a tape");
+    let removed = limit(all - 1).apply(&tape, |_| 0).expect("a tape");
     assert!((1..last).contains(&removed), "{removed} of {last}");
     assert!(touchline_journal::bytes_of_segments(&tape).expect("a tape") < all);
     assert_equal(&world.played().books, &live, "the segments that are left");
     assert_eq!(world.segments(), last, "the tape is clean");
-    limit(0).apply(&tape, 0).expect("a tape");
+    limit(0).apply(&tape, |_| 0).expect("a tape");
     assert_equal(&world.played().books, &live, "the newest three segments");
     let names = std::fs::read_dir(&tape).expect("the tape").flatten();
     let cut = names.filter(|name| name.file_name().to_string_lossy().contains("cut"));
@@ -355,4 +408,125 @@ fn the_end_of_a_publisher_is_in_the_tape() {
 fn assert_ascend(sequences: &[u64]) {
     let wrong = sequences.windows(2).find(|pair| pair[1] <= pair[0]);
     assert_eq!(wrong, None);
+}
+
+/// A state that begins at the end of a segment goes on in the next one. A reader that begins there takes the whole state behind its rest.
+#[test]
+fn the_rest_of_a_state_is_not_a_state() {
+    let mut divided = 0;
+    for seed in 0..4 {
+        let mut world = World::new(seed);
+        world.publish();
+        world.record_with(Settings {
+            body_bytes_max: 4_096,
+            ..Settings::default()
+        });
+        let mut round = 0;
+        for _ in 0..12 {
+            // The last ones are more than the ring has.
+            for number in 0..10 + seed % 3 {
+                let is_recorded = number < 1 + seed % 3;
+                round += 1;
+                world.whole_order_book(round);
+                if is_recorded {
+                    world.take_all();
+                }
+            }
+            world.take_all();
+        }
+        let live = world.joined();
+        world.close();
+        let mut is_first = true;
+        touchline_journal::read(&world.tape(), false, |entry| {
+            is_first |= entry.head.kind == kind::BEGIN;
+            if entry.head.kind == kind::DEFINITIONS && std::mem::take(&mut is_first) {
+                let first = Messages::of(entry.body).next().expect("a message");
+                let message = Message::parse(first).expect("a native message");
+                divided += u64::from(!matches!(message.body, native::Body::Channel(_)));
+            }
+        })
+        .expect("a tape");
+        for segment in 1..=world.segments() {
+            let played = world.played_from(segment);
+            if !played.events.is_empty() {
+                assert_equal(&played.books, &live, &format!("from segment {segment}"));
+            }
+        }
+    }
+    assert!(divided > 0, "no segment begins within a state");
+}
+
+/// The state of a join that was behind the tables has the number of the last message that is in it.
+#[test]
+fn the_state_of_a_join_has_the_number_of_its_last_message() {
+    let mut world = World::new(21);
+    world.publish();
+    world.events(50);
+    world.record();
+    let next = world.subscriber().next_sequence();
+    world.close();
+    let mut numbers = Vec::new();
+    touchline_journal::read(&world.tape(), false, |entry| {
+        if entry.head.kind == kind::DEFINITIONS
+            && let Some(first) = Messages::of(entry.body).next()
+        {
+            numbers.push(Message::parse(first).expect("a message").sequence());
+        }
+    })
+    .expect("a tape");
+    assert_eq!(numbers.first(), Some(&(next - 1)), "{numbers:?}");
+}
+
+/// A recorder whose bus is never idle has the state again after an overrun.
+#[test]
+fn a_recorder_of_a_busy_bus_has_the_state_after_an_overrun() {
+    let mut world = World::recording(22);
+    world.events(6_000);
+    for _ in 0..60 {
+        world.take_some(20);
+        world.events(20);
+    }
+    assert_eq!(world.recorder().counters().record_gaps, 1);
+    // Closing would find the bus idle.
+    world.kill();
+    let events = world.played().events;
+    let after = events
+        .iter()
+        .skip_while(|event| !matches!(event, SubscriptionEvent::Overrun { .. }));
+    let caught_up = after.filter(|event| **event == SubscriptionEvent::CaughtUp);
+    assert_eq!(caught_up.count(), 1, "{events:?}");
+}
+
+/// The time in which a recorder may come back begins with its end, also for a reader that did not see it come back before.
+#[test]
+fn a_recorder_that_ends_again_is_waited_for_from_then_on() {
+    let wait = Duration::from_secs(2);
+    let mut world = World::recording(44);
+    world.record_hundreds(1);
+    let options = ReadOptions {
+        recorder_wait: wait,
+        ..ReadOptions::default()
+    };
+    let mut reader = Reader::open_with(&world.tape(), options).expect("a tape");
+    // More polls than from one look at the recorder to the next.
+    let mut looks = || {
+        let mut without = 0;
+        while without < 300 {
+            match reader.poll(|_| ()).expect("a tape") {
+                Taped::Given(()) | Taped::Passed => without = 0,
+                Taped::Nothing => without += 1,
+                Taped::End => return false,
+            }
+        }
+        true
+    };
+    assert!(looks());
+    world.kill();
+    let away = Instant::now();
+    assert!(looks());
+    world.record();
+    world.record_hundreds(1);
+    world.close();
+    std::thread::sleep((away + wait).saturating_duration_since(Instant::now()));
+    assert!(looks(), "it has ended less than {wait:?} ago");
 }

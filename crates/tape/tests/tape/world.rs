@@ -1,13 +1,15 @@
 //! A bus with a market, the recorder of a tape, and what readers of both have.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use touchline_journal::format::kind;
-use touchline_journal::{Journal, Options, Verdict, WriterLock, verify};
+use touchline_journal::{Journal, Options, Record, Verdict, WriterLock, verify};
 use touchline_lab::market::values::{INSTRUMENTS, Market, seen};
 use touchline_tape::{
-    LastRun, Messages, Now, Publication, Reader, Recorder, RecorderCounters, Settings, Taped,
+    LastRun, Messages, Now, Publication, ReadOptions, Reader, Recorder, RecorderCounters, Settings,
+    TapePlace, Taped,
 };
-use touchline_testing::Folder;
+use touchline_testing::{Folder, PATIENCE, until};
 use touchline_transport::market::Item;
 use touchline_transport::shm::{Activity, Join, Lock, Polled, Publisher, Root, Subscriber};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent, boot_ns};
@@ -26,6 +28,7 @@ pub struct World {
     folder: Folder,
     seed: u64,
     market: Market,
+    pub segment_bytes: u64,
     pub publisher: Option<Publisher>,
     pub recorder: Option<Recording>,
     pub clock_ns: u64,
@@ -46,6 +49,10 @@ pub struct Played {
     pub books: Mirror,
     /// Numbers of the messages in order.
     pub sequences: Vec<u64>,
+    /// Their receive times.
+    pub received_ns: Vec<u64>,
+    /// Whether each ends a batch.
+    pub is_end: Vec<bool>,
     pub events: Vec<SubscriptionEvent>,
     pub lost: u64,
 }
@@ -65,6 +72,7 @@ impl World {
             folder: Folder::in_memory("tape"),
             seed,
             market: Market::new(seed),
+            segment_bytes: SEGMENT_BYTES,
             publisher: None,
             recorder: None,
             clock_ns: 1_700_000_000_000_000_000,
@@ -78,6 +86,11 @@ impl World {
     /// The market, for another thread.
     pub fn market(&mut self) -> Market {
         std::mem::replace(&mut self.market, Market::new(0))
+    }
+
+    /// Only the first instruments, this many, change from now on.
+    pub fn narrow(&mut self, instruments: u32) {
+        self.market.narrow(instruments);
     }
 
     /// Events of the market, recorded after each hundred.
@@ -113,6 +126,7 @@ impl World {
         // Another publisher has other books.
         self.seed += 1_000;
         self.market = Market::new(self.seed);
+        self.market.received_at(self.clock_ns);
         self.market.define(&mut publisher);
         self.publisher = Some(publisher);
     }
@@ -157,22 +171,118 @@ impl World {
         let (mut recorder, ..) = self.recorder_of_no_bus(Settings::default());
         let now = self.now();
         recorder.tick(now).expect("a journal");
-        recorder.close(now).expect("a journal");
+        recorder.close(now, PATIENCE).expect("a journal");
     }
 
     fn recorder_of_no_bus(&mut self, settings: Settings) -> (Recorder, LastRun, WriterLock) {
+        let (journal, last, lock) = self.opened();
+        let now = self.now();
+        let recorder = Recorder::new(journal, settings, &last, now);
+        (recorder, last, lock)
+    }
+
+    /// A further segment with these records alone.
+    pub fn segment_of(&mut self, records: &[(u16, u16, Vec<u8>)]) {
+        let (mut journal, _, _lock) = self.opened();
+        let time_ns = self.now().wall_ns;
+        for (stream, kind, body) in records {
+            let record = Record {
+                stream: *stream,
+                kind: *kind,
+                time_ns,
+                body,
+            };
+            journal.append(&record).expect("a journal");
+        }
+        journal.close(time_ns).expect("a journal");
+    }
+
+    /// What the runs have recorded.
+    pub fn last_run(&mut self) -> LastRun {
+        self.opened().1
+    }
+
+    /// The journal, and what the runs before have recorded.
+    fn opened(&mut self) -> (Journal, LastRun, WriterLock) {
         let lock = WriterLock::acquire(self.root().create("recorder").expect("a folder"));
         let lock = lock.expect("no other recorder");
         let options = Options {
-            segment_bytes: SEGMENT_BYTES,
+            segment_bytes: self.segment_bytes,
             ring_bytes: 1 << 20,
             ..Options::recording("tape")
         };
         let (tape, now) = (self.tape(), self.now());
         let journal = Journal::open(&tape, &lock, &options, now.wall_ns).expect("a journal");
         let last = LastRun::read(&tape).expect("a tape");
-        let recorder = Recorder::new(journal, settings, &last, now);
-        (recorder, last, lock)
+        (journal, last, lock)
+    }
+
+    /// Copies the tape of the disk.
+    pub fn copy_to(&mut self, copy: &Path) {
+        if let Some(Recording { recorder, .. }) = &self.recorder {
+            until("the disk has all", PATIENCE, || {
+                let journal = recorder.journal().expect("it is open");
+                journal.durable() == journal.position()
+            });
+        }
+        copy_directory(&self.tape(), copy);
+    }
+
+    /// The journal fails; disk and shared memory have lost the records behind the copy.
+    pub fn lose_since(&mut self, copy: &Path) {
+        let (tape, now) = (self.tape(), self.now());
+        let mut recording = self.recorder.take().expect("it records");
+        recording.recorder.leave_journal(now);
+        // Its lock is given back with the ring.
+        let Recording {
+            mut recorder,
+            subscriber,
+            bus,
+            is_flushed,
+            _lock: lock,
+        } = recording;
+        drop(lock);
+        std::fs::remove_dir_all(&tape).expect("our folder");
+        copy_directory(copy, &tape);
+        std::fs::remove_dir_all(self.folder.join("recorder")).expect("our folder");
+        let (journal, last, lock) = self.opened();
+        recorder.reopened(journal, &last, now);
+        recorder.flush(now).expect("a journal");
+        self.recorder = Some(Recording {
+            recorder,
+            subscriber,
+            bus,
+            is_flushed,
+            _lock: lock,
+        });
+    }
+
+    /// Another publisher starts while the journal is left and messages of the one before wait.
+    pub fn restart_without_journal(&mut self) {
+        while self.subscriber().lag().0 > 0 {
+            self.take_some(1);
+        }
+        let now = self.now();
+        self.recorder().leave_journal(now);
+        self.publisher = None;
+        self.publish();
+        let recording = self.recorder.as_mut().expect("it records");
+        let Recording {
+            recorder,
+            subscriber,
+            bus,
+            ..
+        } = recording;
+        let mut is_restarted = false;
+        until("the restart", PATIENCE, || {
+            subscriber.poll(|item| {
+                let event = SubscriptionEvent::Restarted { generation: 2 };
+                is_restarted |= matches!(item, Item::SubscriptionEvent(of) if of == event);
+            });
+            is_restarted
+        });
+        let restarted = recorder.restarted(*bus, subscriber, now);
+        restarted.expect("records wait");
     }
 
     pub fn now(&mut self) -> Now {
@@ -197,6 +307,12 @@ impl World {
         let recording = self.recorder.as_mut().expect("it records");
         let recorded = recording.recorder.item(recording.bus, item, now);
         recorded.expect("a journal");
+    }
+
+    /// Hands the open records over.
+    pub fn flush(&mut self) {
+        let now = self.now();
+        self.recorder().flush(now).expect("a journal");
     }
 
     /// Numbers of the messages on the tape, without those of the recorder.
@@ -228,12 +344,24 @@ impl World {
         }
     }
 
+    /// Records this number of items; the bus has more.
+    pub fn take_some(&mut self, items: usize) {
+        for _ in 0..items {
+            let now = self.now();
+            let recording = self.recorder.as_mut().expect("it records");
+            assert!(recording.step(now), "the bus is idle");
+        }
+    }
+
     /// Ends the recorder.
     pub fn close(&mut self) -> RecorderCounters {
         self.take_all();
         let now = self.now();
         let recording = self.recorder.take().expect("it records");
-        recording.recorder.close(now).expect("it was not failed")
+        recording
+            .recorder
+            .close(now, PATIENCE)
+            .expect("it was not failed")
     }
 
     /// Ends the recorder as a kill does: records that wait for the journal are gone.
@@ -261,6 +389,25 @@ impl World {
         played(Reader::open(&self.tape(), Some(BUS)).expect("a tape"))
     }
 
+    /// Reads the tape with these options.
+    pub fn played_with(&self, from: Option<TapePlace>, to: Option<TapePlace>) -> Played {
+        let options = ReadOptions {
+            from,
+            to,
+            ..ReadOptions::default()
+        };
+        played(Reader::open_with(&self.tape(), options).expect("a tape"))
+    }
+
+    /// A reader that begins at this place.
+    pub fn reader_from(&self, place: TapePlace) -> Reader {
+        let options = ReadOptions {
+            from: Some(place),
+            ..ReadOptions::default()
+        };
+        Reader::open_with(&self.tape(), options).expect("a tape")
+    }
+
     pub fn played_from(&self, segment: u64) -> Played {
         played(Reader::open_at(&self.tape(), None, segment).expect("a tape"))
     }
@@ -281,8 +428,9 @@ impl Recording {
             recorder.flush(now).expect("a journal");
             return true;
         }
-        let mut is_restarted = false;
+        let (mut is_restarted, mut is_caught_up) = (false, false);
         let polled = subscriber.poll(|item| {
+            is_caught_up |= matches!(item, Item::SubscriptionEvent(SubscriptionEvent::CaughtUp));
             is_restarted |= matches!(
                 item,
                 Item::SubscriptionEvent(SubscriptionEvent::Restarted { .. })
@@ -294,12 +442,22 @@ impl Recording {
                 .restarted(*bus, subscriber, now)
                 .expect("a journal");
         }
+        // As the running recorder does now and then.
+        if is_caught_up || subscriber.has_caught_up() {
+            let next = subscriber.next_sequence();
+            recorder.caught_up(*bus, next, now).expect("a journal");
+        }
         // As its timer does, after any message.
         if polled == Polled::Nothing || *is_flushed {
             recorder.flush(now).expect("a journal");
         }
         polled != Polled::Nothing || recorder.is_blocked()
     }
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.expect("the command").success());
 }
 
 fn join() -> Join {
@@ -314,6 +472,8 @@ pub fn played(mut reader: Reader) -> Played {
     let mut played = Played {
         books: Mirror::new(64, 4_096),
         sequences: Vec::new(),
+        received_ns: Vec::new(),
+        is_end: Vec::new(),
         events: Vec::new(),
         lost: 0,
     };
@@ -327,9 +487,20 @@ pub fn played(mut reader: Reader) -> Played {
                 });
                 if !received.is_image {
                     played.sequences.push(received.sequence);
+                    let received_ns = received.timestamps.packet.receive_ns;
+                    played.received_ns.push(received_ns);
+                    played.is_end.push(received.batch_end);
                 }
             }
-            Item::Top { sequence, .. } => played.sequences.push(sequence),
+            Item::Top {
+                sequence,
+                timestamps,
+                ..
+            } => {
+                played.sequences.push(sequence);
+                played.received_ns.push(timestamps.packet.receive_ns);
+                played.is_end.push(false);
+            }
             Item::Undecoded(_) | Item::BatchEnd => {}
             Item::SubscriptionEvent(event) => {
                 played.books.event(&event);
@@ -381,4 +552,9 @@ pub fn assert_equal(one: &Mirror, other: &Mirror, context: &str) {
             "{context}, instrument {index}"
         );
     }
+}
+
+/// Whether any book is live.
+pub fn is_live(books: &Mirror) -> bool {
+    (0..INSTRUMENTS).any(|index| books.validity(Instrument(index)) == Validity::Live)
 }

@@ -73,6 +73,15 @@ pub struct Arguments {
     /// Run exactly N rounds instead, for counting instructions.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Replay about N packets of line A a round, for tracing each access to memory.
+    #[arg(long, value_name = "N")]
+    packets: Option<usize>,
+    /// Keep no order books, as with orders_max = 0.
+    #[arg(long)]
+    no_order_books: bool,
+    /// Publish no tops of book, as with tops = false.
+    #[arg(long)]
+    no_tops: bool,
     /// Processor; default: any.
     #[arg(long, value_name = "A")]
     cpus: Option<usize>,
@@ -148,13 +157,21 @@ fn cme(arguments: &Arguments) -> Result<(), Failure> {
     let market = arguments.market.unwrap_or(MarketName::Mixed).market();
     let mut stretch = match (&arguments.config_xml, arguments.channel) {
         (Some(config_xml), Some(channel)) if !arguments.pcap.is_empty() => {
-            recorded(&arguments.pcap, config_xml, channel)?
+            recorded(arguments, config_xml, channel)?
         }
-        _ => market.rounds(arguments.seed, &[capture::Line::A, capture::Line::B]),
+        _ => match arguments.packets {
+            Some(packets) => market.short_rounds(packets, arguments.seed, &[capture::Line::A]),
+            None => market.rounds(arguments.seed, &[capture::Line::A, capture::Line::B]),
+        },
+    };
+    let orders_max = match arguments.no_order_books {
+        true => 0,
+        false => market.orders_max(),
     };
     let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;
-    let mut path = warm_path(&stretch, market, Local::new(Touch))?;
-    let mut bus = warm_path(&stretch, market, publisher(&folder, market)?)?;
+    let publisher = publisher(&folder, market, orders_max, !arguments.no_tops)?;
+    let mut path = warm_path(&stretch, market, orders_max, Local::new(Touch))?;
+    let mut bus = warm_path(&stretch, market, orders_max, publisher)?;
     stretch.next_round();
     let run = Run::begin(&arguments.common);
     let rounds = measure(arguments, run.clock(), &mut stretch, &mut path, &mut bus);
@@ -164,27 +181,37 @@ fn cme(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// A bus with a gateway's settings, without readers.
-fn publisher(folder: &Folder, market: Market) -> Result<Publisher, Failure> {
+fn publisher(
+    folder: &Folder,
+    market: Market,
+    orders_max: usize,
+    tops: bool,
+) -> Result<Publisher, Failure> {
     let settings = shm::Settings {
         instruments_max: market.instruments_max(),
-        orders_max: market.orders_max(),
+        orders_max,
+        tops,
         ..shm::Settings::default()
     };
     Publisher::open(&Root::at(folder.path()), "event", &settings).map_err(Failure::run)
 }
 
 /// The incremental packets of captures.
-fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stretch, Failure> {
+fn recorded(arguments: &Arguments, config_xml: &PathBuf, channel: u32) -> Result<Stretch, Failure> {
     let channel = ChannelConfig::read(config_xml, channel).map_err(Failure::usage)?;
-    let mut source = PcapSource::open(pcap).map_err(Failure::run)?;
+    let mut source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
     let mut stretch = Stretch::new();
     while let Some(packet) = source.receive().map_err(Failure::run)?.packet() {
         if let Some((FeedType::Incremental, line)) = channel.routes().find(packet.destination) {
             let line = match line {
                 Line::A => capture::Line::A,
+                Line::B if arguments.packets.is_some() => continue,
                 Line::B => capture::Line::B,
             };
             stretch.add(line, packet.receive_ns, packet.payload);
+            if arguments.packets == Some(stretch.len()) {
+                break;
+            }
         }
     }
     if stretch.is_empty() {
@@ -199,39 +226,52 @@ fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stre
 fn warm_path<P: Publish>(
     stretch: &Stretch,
     market: Market,
+    orders_max: usize,
     publisher: P,
 ) -> Result<CmePipeline<P>, Failure> {
-    let settings = Settings {
-        instruments_max: market.instruments_max(),
-        ..Settings::default()
-    };
-    let limits = Limits {
-        instruments_max: settings.instruments_max,
-        orders_max: market.orders_max(),
-        event_changes_max: 4096,
-        default_depth: settings.default_depth,
-        levels_max: 0,
-    };
-    let mut path = build(settings, limits, Symbols::default(), publisher);
+    let mut path = path(market, orders_max, publisher);
     warm(&mut path, stretch);
     still_live(&path)?;
     Ok(path)
 }
 
+/// A path for a market, before its opening.
+pub(super) fn path<P: Publish>(market: Market, orders_max: usize, publisher: P) -> CmePipeline<P> {
+    let settings = Settings {
+        instruments_max: market.instruments_max(),
+        order_books: orders_max > 0,
+        ..Settings::default()
+    };
+    let limits = Limits {
+        instruments_max: settings.instruments_max,
+        orders_max,
+        event_changes_max: 4096,
+        default_depth: settings.default_depth,
+        levels_max: 0,
+    };
+    build(settings, limits, Symbols::default(), publisher)
+}
+
 /// Prepares the path for the measured rounds: the state of the middle of a day, and a first round.
 pub(super) fn warm<P: Publish>(path: &mut CmePipeline<P>, stretch: &Stretch) {
+    open(path, stretch);
+    for (line, receive_ns, bytes, _) in stretch.packets() {
+        path.packet(incremental(line), bytes, receive_ns, 0);
+    }
+}
+
+/// The packets before the first round.
+pub(super) fn open<P: Publish>(path: &mut CmePipeline<P>, stretch: &Stretch) {
     for snapshot in stretch.snapshots() {
         path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);
     }
     for (line, bytes) in stretch.opening() {
         path.packet(incremental(line), bytes, 0, 0);
     }
-    for (line, receive_ns, bytes, _) in stretch.packets() {
-        path.packet(incremental(line), bytes, receive_ns, 0);
-    }
 }
 
-fn incremental(line: capture::Line) -> (FeedType, Line) {
+/// Source of a packet of the incremental feed.
+pub(super) fn incremental(line: capture::Line) -> (FeedType, Line) {
     let line = match line {
         capture::Line::A => Line::A,
         capture::Line::B => Line::B,

@@ -4,6 +4,7 @@ mod arguments;
 mod case;
 mod consumer;
 mod gateway;
+mod places;
 mod reception;
 mod report;
 mod sent;
@@ -14,6 +15,7 @@ pub use arguments::Arguments;
 pub use gateway::GatewayArguments;
 
 use super::market::MarketName;
+use super::progress::Progress;
 use super::run::{Run, failure};
 use crate::output::Failure;
 use arguments::PAUSED;
@@ -21,7 +23,6 @@ use case::{Case, Outcome};
 use clap::ValueEnum;
 use consumer::{consume, join};
 use hdrhistogram::Histogram;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use reception::Reception;
 use report::Report;
 pub use report::histogram;
@@ -29,8 +30,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
-use text::from_text;
+use std::time::{Duration, Instant};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::across::{Across, Side, card};
 use touchline_lab::bench::feed::{Sending, send};
@@ -163,16 +163,24 @@ impl Bench<'_> {
         let subscriber = case.consumed.then(|| join(folder.path())).transpose()?;
         let shares_cpu = sender_cpu == consumer_cpu && case.consumed;
         let clock = Clock::calibrated();
-        let sender = self.start_sender(case, shares_cpu)?;
-        let bar = ProgressBar::with_draw_target(Some(case.packets), ProgressDrawTarget::stderr());
-        let consumed = subscriber.map(|subscriber| {
-            consume(subscriber, clock, shares_cpu, |packets| {
-                bar.set_position(packets)
-            })
-        });
-        bar.finish_and_clear();
+        let mut sender = self.start_sender(case, shares_cpu)?;
+        // The table shows its rows.
+        let mut progress = (!self.arguments.table).then(|| Progress::new(case.packets, "packets"));
+        let mut show = |packets| {
+            if let Some(progress) = &mut progress {
+                progress.at(packets);
+            }
+        };
+        let consumed = match subscriber {
+            Some(subscriber) => Some(consume(subscriber, clock, shares_cpu, show)),
+            None => {
+                wait_for(&mut sender, case, &mut show);
+                None
+            }
+        };
+        drop(progress);
         let sent = sender.finish().map_err(failure)?;
-        let stamped = gateway.finish().map_err(failure)?;
+        let of_gateway = gateway.finish().map_err(failure)?;
         let counters_file =
             CountersView::open(&Root::at(folder.path()), gateway::BUS).map_err(Failure::run)?;
         let counters_file =
@@ -189,7 +197,7 @@ impl Bench<'_> {
                 .map(|(what, view)| (what.name.clone(), histogram(&view)))
                 .collect(),
             consumed,
-            stamped_ns: from_text(&stamped)?,
+            of_gateway: of_gateway.parse()?,
         })
     }
 
@@ -235,6 +243,17 @@ impl Bench<'_> {
             command.arg("--shares-cpu");
         }
         Peer::start(command).map_err(failure)
+    }
+}
+
+/// Waits until a sender with pauses has ended; `progress` receives the number of packets by its schedule.
+fn wait_for(sender: &mut Peer, case: Case, progress: &mut impl FnMut(u64)) {
+    const EACH: Duration = Duration::from_millis(200);
+    let begun = Instant::now();
+    while !case.every.is_zero() && !sender.has_ended() {
+        std::thread::sleep(EACH);
+        let sent = begun.elapsed().as_nanos() / case.every.as_nanos();
+        progress((sent as u64).min(case.packets));
     }
 }
 

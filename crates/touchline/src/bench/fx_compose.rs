@@ -169,6 +169,7 @@ impl Bench {
             let quotes = BusQuotes {
                 pair: 0,
                 receive_ns: bench.now_ns,
+                bank_ns: [0; 2],
                 is_unquoted: false,
                 quoted: Quoted::All(&quotes),
             };
@@ -223,6 +224,7 @@ impl Bench {
         let quotes = BusQuotes {
             pair: 0,
             receive_ns: self.now_ns,
+            bank_ns: [0; 2],
             is_unquoted: false,
             quoted: Quoted::Changes(&self.changes),
         };

@@ -10,6 +10,7 @@ use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use rig::{Failed, Plan, Rig};
+use std::cell::RefCell;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -41,7 +42,7 @@ Rows:
   sent        encoded, and handed to the kernel
   total       all of it
   burst       from the first quote of the burst published to the order handed to the kernel: waits for its turn, too
-  bare-send   send of as many bytes to one of as many TCP connections of the loopback, beside each sample
+  bare-send   send of as many bytes to one of as many TCP connections of the loopback, alternating with the orders: each behind a pause
   fdatasync   pwrite of a record and fdatasync by the measuring thread, in the same directory
 A record is in shared memory before its order is sent; in rows of `sync` it is on the disk.
 
@@ -71,9 +72,12 @@ pub struct Arguments {
     /// Rounds; each measures every subject once, or sets the kill switch once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Time from one burst to the next, microseconds.
+    /// Time from one burst or bare send to the next, microseconds; the two alternate.
     #[arg(long, value_name = "US", default_value_t = 500.0)]
     pause_us: f64,
+    /// The engine has the setting `spin`: it works in the pauses, and keeps its send path warm.
+    #[arg(long)]
+    spin: bool,
     /// Directory on the disk of the journal.
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
@@ -126,22 +130,26 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
         let seed = u64::from(round);
         let place = Place::new(arguments, "host")?;
         let mut rig = place.open(arguments, false, seed)?;
+        let bare_send = |is_measured| {
+            let ns = bare.sample(&clock)?;
+            if is_measured {
+                send.saturating_record(ns);
+            }
+            Ok(())
+        };
         measure(
             arguments,
             &mut rig,
             arguments.samples,
             run,
             &mut host,
-            || {
-                send.saturating_record(bare.sample(&clock)?);
-                Ok(())
-            },
+            bare_send,
         )?;
         end(rig)?;
         if arguments.syncs > 0 {
             let place = Place::new(arguments, "disk")?;
             let mut rig = place.open(arguments, true, seed)?;
-            measure(arguments, &mut rig, arguments.syncs, run, &mut disk, || {
+            measure(arguments, &mut rig, arguments.syncs, run, &mut disk, |_| {
                 Ok(())
             })?;
             end(rig)?;
@@ -156,11 +164,12 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
         lines.push(row("fdatasync", fdatasync));
     }
     let head = format!(
-        "{} banks with {} tiers a side, one pair; every bank quotes in each burst, one order a burst, every {} us; engine and banks \
+        "{} banks with {} tiers a side, one pair; every bank quotes in each burst, one order a burst; a burst or a bare send every {} us; engine{} and banks \
          on processor {}, journal thread on {}; journal in {}",
         arguments.banks,
         arguments.tiers,
         arguments.pause_us,
+        if arguments.spin { ", which spins," } else { "" },
         arguments.cpus.0,
         arguments.cpus.1,
         arguments.dir.display()
@@ -168,38 +177,88 @@ fn path(arguments: &Arguments, run: &Run) -> Result<(), Failure> {
     run.report(&head, &lines)
 }
 
-/// Bursts, one order each.
+/// A turn of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// A burst of all banks, with one order.
+    Order,
+    /// A bare send.
+    Bare,
+}
+
+/// Alternates orders and bare sends. `pause` takes the begin of the turn before: right behind an order the kernel's send path is in
+/// the caches, so each bare send has a pause of its own, as the order has.
+fn alternate(
+    samples: u64,
+    mut pause: impl FnMut(u64) -> Result<(), Failure>,
+    mut measure: impl FnMut(u64, Turn) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut begin = ticks();
+    for sample in 0..samples {
+        for turn in [Turn::Order, Turn::Bare] {
+            pause(begin)?;
+            begin = ticks();
+            measure(sample, turn)?;
+        }
+    }
+    Ok(())
+}
+
+/// Bursts, one order each, and as many bare sends.
 fn measure(
     arguments: &Arguments,
     rig: &mut Rig,
     samples: u64,
     run: &Run,
     rows: &mut Rows,
-    mut beside: impl FnMut() -> std::io::Result<()>,
+    mut bare: impl FnMut(bool) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     // The first ones take pages of memory and warm the caches.
     let warm = samples / 20;
-    for sample in 0..samples + warm {
-        let begin = ticks();
-        rig.quote();
-        let mut is_sent = false;
-        while rig.trader.work().map_err(Failure::run)? > 0 {
-            for path in rig.trader.paths() {
-                is_sent = true;
-                if sample >= warm {
-                    rows.record(&run.clock(), path, begin);
-                }
-            }
+    let rig = RefCell::new(rig);
+    let pause = |begin| match arguments.spin {
+        false => {
+            run.pause(begin, arguments.pause_us);
+            Ok(())
         }
-        if !is_sent {
-            let why = rig.incidents();
-            return Err(Failure::run(format!("a burst made no order; {why}")));
-        }
-        rig.settle().map_err(failed)?;
-        beside().map_err(Failure::run)?;
-        run.pause(begin, arguments.pause_us);
+        true => spin(&mut rig.borrow_mut(), run, begin, arguments.pause_us),
+    };
+    alternate(samples + warm, pause, |sample, turn| match turn {
+        Turn::Order => order(
+            &mut rig.borrow_mut(),
+            &run.clock(),
+            (sample >= warm).then_some(&mut *rows),
+        ),
+        Turn::Bare => bare(sample >= warm).map_err(Failure::run),
+    })
+}
+
+/// A pause in which the engine works, without anything to do.
+fn spin(rig: &mut Rig, run: &Run, begin: u64, pause_us: f64) -> Result<(), Failure> {
+    while (run.clock().between_ns(begin, ticks()) as f64) < pause_us * 1e3 {
+        rig.trader.work().map_err(Failure::run)?;
     }
     Ok(())
+}
+
+/// One burst with one order, until no bank has to answer.
+fn order(rig: &mut Rig, clock: &Clock, mut rows: Option<&mut Rows>) -> Result<(), Failure> {
+    let begin = ticks();
+    rig.quote();
+    let mut is_sent = false;
+    while rig.trader.work().map_err(Failure::run)? > 0 {
+        for path in rig.trader.paths() {
+            is_sent = true;
+            if let Some(rows) = &mut rows {
+                rows.record(clock, path, begin);
+            }
+        }
+    }
+    if !is_sent {
+        let why = rig.incidents();
+        return Err(Failure::run(format!("a burst made no order; {why}")));
+    }
+    rig.settle().map_err(failed)
 }
 
 /// Histograms of the path.
@@ -260,6 +319,7 @@ impl Place {
             journal: &self.disk.path().join("journal"),
             is_disk,
             tail_bytes: TAIL_BYTES,
+            spin: arguments.spin,
         };
         let rig = Rig::open(&plan, seed);
         pin(arguments.cpus.0).map_err(failure)?;
@@ -306,5 +366,29 @@ impl BareSend {
         let took = clock.between_ns(begin, ticks());
         receive.read_exact(&mut bytes)?;
         Ok(took)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bare send right behind an order meets a kernel that is in the caches, and the order does not.
+    #[test]
+    fn each_order_and_each_bare_send_is_behind_a_pause() {
+        let steps = RefCell::new(Vec::new());
+        let pause = |_| {
+            steps.borrow_mut().push("pause".to_owned());
+            Ok(())
+        };
+        let measured = alternate(2, pause, |sample, turn| {
+            steps.borrow_mut().push(format!("{turn:?} {sample}"));
+            Ok(())
+        });
+        assert!(measured.is_ok());
+        let expected = [
+            "pause", "Order 0", "pause", "Bare 0", "pause", "Order 1", "pause", "Bare 1",
+        ];
+        assert_eq!(*steps.borrow(), expected);
     }
 }

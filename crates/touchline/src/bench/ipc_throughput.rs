@@ -8,13 +8,14 @@ use crate::output::Failure;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use touchline_lab::bench::Statistics;
-use touchline_lab::bench::ipc::ring::{Flags, PAYLOAD_BYTES_MAX, Payload, Written};
+use touchline_lab::bench::ipc::ring::{BATCH_END, Flags, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound};
+use touchline_transport::clock::{Clock, ticks};
 
 /// A message stream to one or several processes, through shared memory.
 ///
-/// The writer sends as fast as it can, each message on its own; readers copy each message and check
+/// The writer commits each message on its own, as fast as it can or on a schedule; readers copy each message and check
 /// its number. The rate is that of the slowest reader. The lower bound of the same run, the round
 /// trip of a cache line between the two processors, is printed beside it.
 #[derive(Debug, clap::Args)]
@@ -32,10 +33,16 @@ pub struct Arguments {
     /// Bytes of the ring: a power of two.
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     ring_bytes: u64,
-    /// Spins of a reader that finds the ring empty, so that many messages are ready at its next read; 1,000, and 100 for
-    /// several readers, which yield.
+    /// Spins of a reader that finds the ring empty, so that many messages are ready at its next read; 1,000, 100 for
+    /// several readers, which yield, and 1 with a rate.
     #[arg(long, value_name = "N")]
     gather: Option<u32>,
+    /// Messages a second, each at its time; the competitors, too [default: as fast as possible].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: Option<u32>,
+    /// Each message ends its batch, as an update alone in its packet does; else all are one batch.
+    #[arg(long)]
+    one_at_a_time: bool,
     #[command(flatten)]
     field: Field,
 }
@@ -44,6 +51,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline bench ipc-throughput
   touchline bench ipc-throughput --readers 3 --messages 5000000
+  touchline bench ipc-throughput --one-at-a-time --rate 10000000
   touchline bench ipc-throughput --against all
 
 Exit status:
@@ -103,7 +111,11 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages,
-            gather: (self.gather).unwrap_or(if self.readers == 1 { 1_000 } else { 100 }),
+            gather: (self.gather).unwrap_or(match (self.rate, self.readers) {
+                (Some(_), _) => 1,
+                (None, 1) => 1_000,
+                (None, _) => 100,
+            }),
             shares_cpu: self.readers > 1,
         }
     }
@@ -133,6 +145,9 @@ impl Arguments {
                     .field
                     .rival_arguments(self.payload, warmup, self.messages);
                 arguments.extend(["--readers".to_owned(), self.readers.to_string()]);
+                if let Some(rate) = self.rate {
+                    arguments.extend(["--rate".to_owned(), rate.to_string()]);
+                }
                 let (rate, lost) = rival.stream(&arguments).map_err(failure)?;
                 Ok(Round { rate, lost })
             }
@@ -150,11 +165,7 @@ impl Arguments {
         let readers = (0..self.readers)
             .map(|_| start(&self.role(folder, part, self.messages)))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut payload = Payload::new(self.payload);
-        for number in 1..=self.messages {
-            payload.set_number(number);
-            payload.send(&mut stream.writer, Flags::default(), self.readers > 1);
-        }
+        self.send(&mut stream);
         let mut round = Round {
             rate: f64::INFINITY,
             lost: 0,
@@ -171,6 +182,25 @@ impl Arguments {
         Ok(round)
     }
 
+    fn send(&self, stream: &mut Written) {
+        let flags = match self.one_at_a_time {
+            true => BATCH_END,
+            false => Flags::default(),
+        };
+        let clock = Clock::calibrated();
+        let between_ns = self.rate.map(|rate| 1e9 / f64::from(rate));
+        let mut payload = Payload::new(self.payload);
+        let start = ticks();
+        for number in 1..=self.messages {
+            payload.set_number(number);
+            if let Some(between_ns) = between_ns {
+                let due_ns = (number as f64 * between_ns) as u64;
+                while clock.between_ns(start, ticks()) < due_ns {}
+            }
+            payload.send(&mut stream.writer, flags, self.readers > 1);
+        }
+    }
+
     fn report(
         &self,
         measured: &[(Subject, Vec<Round>)],
@@ -181,8 +211,9 @@ impl Arguments {
         let floor_ns = floor.value_at_quantile(0.5);
         if !run.is_json() {
             run.print_head(&format!(
-                "{} bytes, 1 writer, {}, {} messages a round, processors {},{}, lower bound {floor_ns} ns; rates in million messages a second",
+                "{} bytes, {}, 1 writer, {}, {} messages a round, processors {},{}, lower bound {floor_ns} ns; rates in million messages a second",
                 self.payload,
+                self.pace(),
                 counted(self.readers.into(), "reader"),
                 self.messages,
                 self.field.cpus.0,
@@ -202,6 +233,18 @@ impl Arguments {
         // Rates have no distribution; the lower bound has one.
         let floor = Statistics::new("ipc-throughput", "cache-line-ping-pong", floor);
         run.write_distributions(&[floor.of_bytes(8)])
+    }
+
+    /// How the writer sends, for the head of the table.
+    fn pace(&self) -> String {
+        let kind = match self.one_at_a_time {
+            true => "one at a time",
+            false => "one batch",
+        };
+        match self.rate {
+            Some(rate) => format!("{kind}, {rate}/s offered"),
+            None => kind.to_owned(),
+        }
     }
 
     fn report_group(
@@ -230,6 +273,7 @@ impl Arguments {
                     "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
                     "count": self.messages, "value": median, "min": min, "max": max,
                     "lost": lost, "floor_ns_p50": floor_ns,
+                    "one_at_a_time": self.one_at_a_time, "offered": self.rate,
                 }));
                 continue;
             }

@@ -1,122 +1,103 @@
-//! Progress of a benchmark, shown between its rounds, outside of the measurement: a bar on a terminal, else lines.
+//! Progress of a benchmark, shown between its parts, outside of the measurement: a bar, if standard error is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// A benchmark that takes longer says how far it is, this often.
-const EACH: Duration = Duration::from_secs(5);
-
 /// The rounds of a benchmark; standard error shows how many are done.
 pub fn with_progress<I: Iterator>(rounds: I) -> Rounds<I> {
-    let total = rounds.size_hint().0 as u64;
-    Rounds::new(rounds, total, Unit::Rounds)
+    rows_with_progress(rounds, "rounds")
+}
+
+/// Parts of a benchmark with this name, such as its rows; standard error shows how many are done.
+pub fn rows_with_progress<I: Iterator>(rows: I, unit: &'static str) -> Rounds<I> {
+    let total = rows.size_hint().0 as u64;
+    Rounds {
+        rounds: rows,
+        progress: Progress::new(total, unit),
+        begun: None,
+        done: 0,
+    }
 }
 
 /// As many rounds as begin within this time; standard error shows how much of it is over.
 pub fn rounds_within(limit: Duration) -> Rounds<impl Iterator<Item = u32>> {
     let begun = Instant::now();
-    let rounds = (0..).take_while(move |_| begun.elapsed() < limit);
-    Rounds::new(rounds, limit.as_secs(), Unit::Seconds)
+    Rounds {
+        rounds: (0..).take_while(move |_| begun.elapsed() < limit),
+        progress: Progress::new(limit.as_secs(), SECONDS),
+        begun: Some(begun),
+        done: 0,
+    }
 }
+
+/// Unit of a benchmark that ends with its time.
+pub const SECONDS: &str = "s";
 
 /// Rounds that show their progress.
 pub struct Rounds<I> {
     rounds: I,
-    unit: Unit,
-    bar: ProgressBar,
-    /// In place of the bar.
-    lines: Option<Lines>,
-    begun: Instant,
+    progress: Progress,
+    /// Of rounds that end with their time, which is their progress.
+    begun: Option<Instant>,
     done: u64,
-}
-
-/// Unit of the progress.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Rounds,
-    Seconds,
-}
-
-impl<I> Rounds<I> {
-    fn new(rounds: I, total: u64, unit: Unit) -> Rounds<I> {
-        let is_terminal = std::io::stderr().is_terminal();
-        let target = match is_terminal {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
-        };
-        let template = match unit {
-            Unit::Rounds => "{bar:30} {pos} of {len} rounds, {eta} left",
-            Unit::Seconds => "{bar:30} {pos} of {len} s",
-        };
-        let style = ProgressStyle::with_template(template).expect("the template is right");
-        Rounds {
-            rounds,
-            unit,
-            bar: ProgressBar::with_draw_target(Some(total), target).with_style(style),
-            lines: (!is_terminal).then(|| Lines::new(total, unit)),
-            begun: Instant::now(),
-            done: 0,
-        }
-    }
 }
 
 impl<I: Iterator> Iterator for Rounds<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        let next = self.rounds.next();
-        if next.is_none() {
-            self.bar.finish_and_clear();
-            return None;
-        }
-        let elapsed = self.begun.elapsed();
-        let done = match self.unit {
-            Unit::Rounds => self.done,
-            Unit::Seconds => elapsed.as_secs(),
+        let next = self.rounds.next()?;
+        let elapsed = self.begun.map(|begun| begun.elapsed().as_secs());
+        self.progress.at(elapsed.unwrap_or(self.done));
+        self.done += 1;
+        Some(next)
+    }
+}
+
+/// Progress of a part of a benchmark; the bar disappears at the end.
+pub struct Progress {
+    bar: ProgressBar,
+    total: u64,
+    /// Parts with which the bar is drawn next: most calls only compare two numbers.
+    next: u64,
+}
+
+impl Progress {
+    /// Of this many parts with this name.
+    pub fn new(total: u64, unit: &'static str) -> Progress {
+        let target = match std::io::stderr().is_terminal() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
         };
+        let template = match unit {
+            SECONDS => "{bar:30} {pos} of {len} s".to_owned(),
+            _ => format!("{{bar:30}} {{human_pos}} of {{human_len}} {unit}, {{eta}} left"),
+        };
+        let style = ProgressStyle::with_template(&template).expect("the template is right");
+        Progress {
+            bar: ProgressBar::with_draw_target(Some(total), target).with_style(style),
+            total,
+            next: 0,
+        }
+    }
+
+    /// This many parts are done.
+    pub fn at(&mut self, done: u64) {
+        /// Steps of the bar at most.
+        const STEPS: u64 = 1_000;
+        if done < self.next {
+            return;
+        }
+        self.next = done + (self.total / STEPS).max(1);
         self.bar.set_position(done);
         self.bar.tick();
-        let lines = self.lines.as_mut();
-        if let Some(line) = lines.and_then(|lines| lines.next(done, elapsed)) {
-            eprintln!("{line}");
-        }
-        self.done += 1;
-        next
     }
 }
 
-/// Lines for a file or a pipe.
-struct Lines {
-    total: u64,
-    unit: Unit,
-    /// Time of the last line.
-    told: Duration,
-}
-
-impl Lines {
-    fn new(total: u64, unit: Unit) -> Lines {
-        Lines {
-            total,
-            unit,
-            told: Duration::ZERO,
-        }
-    }
-
-    /// The next line, behind this number of rounds and this time, if one is due.
-    fn next(&mut self, done: u64, elapsed: Duration) -> Option<String> {
-        if done == 0 || elapsed < self.told + EACH {
-            return None;
-        }
-        self.told = elapsed;
-        let left = elapsed.as_secs_f64() * self.total.saturating_sub(done) as f64 / done as f64;
-        let (total, elapsed) = (self.total, elapsed.as_secs());
-        Some(match self.unit {
-            Unit::Rounds => {
-                format!("{done} of {total} rounds in {elapsed} s, about {left:.0} s left")
-            }
-            Unit::Seconds => format!("{done} of {total} s"),
-        })
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 
@@ -125,38 +106,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_benchmark_that_takes_longer_than_five_seconds_says_how_far_it_is() {
-        let mut lines = Lines::new(10, Unit::Rounds);
-        let mut at = |done, ms| lines.next(done, Duration::from_millis(ms));
-        assert_eq!(at(0, 6_000), None, "nothing is known of the rounds yet");
-        assert_eq!(at(1, 4_999), None);
-        let line = at(2, 5_000);
-        assert_eq!(
-            line.as_deref(),
-            Some("2 of 10 rounds in 5 s, about 20 s left")
-        );
-        assert_eq!(at(3, 9_999), None);
-        let line = at(5, 10_000);
-        assert_eq!(
-            line.as_deref(),
-            Some("5 of 10 rounds in 10 s, about 10 s left")
-        );
-    }
-
-    #[test]
     fn rounds_within_a_time_end_with_it() {
         let limit = Duration::from_millis(20);
         let begun = Instant::now();
         assert!(rounds_within(limit).count() > 0 && begun.elapsed() >= limit);
         assert_eq!(rounds_within(Duration::ZERO).count(), 0);
-        let mut lines = Lines::new(60, Unit::Seconds);
-        let line = lines.next(5, Duration::from_millis(5_010));
-        assert_eq!(line.as_deref(), Some("5 of 60 s"));
     }
 
     #[test]
     fn all_rounds_are_given_in_order() {
         assert_eq!(with_progress(3..7_u32).collect::<Vec<_>>(), [3, 4, 5, 6]);
         assert_eq!(with_progress(0..0_u64).count(), 0);
+    }
+
+    #[test]
+    fn a_part_of_many_steps_is_drawn_a_thousand_times() {
+        let mut progress = Progress::new(1_000_000, "events");
+        let shown = (0..1_000_000).filter(|done| {
+            progress.at(*done);
+            progress.next == done + 1_000
+        });
+        assert_eq!(shown.count(), 1_000);
     }
 }

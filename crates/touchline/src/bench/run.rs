@@ -1,6 +1,6 @@
 //! A run of a benchmark: its frame, its conditions, and disturbances.
 
-use super::progress::with_progress;
+use super::progress::rows_with_progress;
 use crate::doctor::cpu_list::CpuList;
 use crate::format::utc;
 use crate::output::Failure;
@@ -84,10 +84,10 @@ impl Run {
         let names = subjects.iter().map(|(name, _)| name.as_ref());
         let empty = names.map(|name| Statistics::new(bench, name, latency_histogram()));
         let mut rows: Vec<_> = empty.collect();
-        for round in with_progress(0..rounds) {
-            for ((_, subject), row) in subjects.iter().zip(&mut rows) {
-                samples(round, subject, &mut row.histogram)?;
-            }
+        let count = rows.len();
+        for part in rows_with_progress(0..rounds as usize * count, "rows") {
+            let (round, number) = ((part / count) as u32, part % count);
+            samples(round, &subjects[number].1, &mut rows[number].histogram)?;
         }
         Ok(rows)
     }

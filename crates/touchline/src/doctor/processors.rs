@@ -108,25 +108,41 @@ pub fn turbo(host: &Host, _: &Asked) -> Look {
     })
 }
 
+/// Lists of processors that the kernel's command line sets, and the parameter of each.
+const ISOLATED: (&str, &str) = ("isolated", "isolcpus=managed_irq,domain,");
+const NOHZ_FULL: (&str, &str) = ("nohz_full", "nohz_full=");
+
 pub fn isolated(host: &Host, asked: &Asked) -> Look {
-    of_kernel_command_line(host, asked, "isolated", "isolcpus=managed_irq,domain,")
+    of_kernel_command_line(host, asked_cpus(asked)?, &[ISOLATED], "")
 }
 
 pub fn nohz_full(host: &Host, asked: &Asked) -> Look {
-    of_kernel_command_line(host, asked, "nohz_full", "nohz_full=")
+    of_kernel_command_line(host, asked_cpus(asked)?, &[NOHZ_FULL], "")
 }
 
-fn of_kernel_command_line(host: &Host, asked: &Asked, file: &str, parameter: &str) -> Look {
-    let cpus = asked_cpus(asked)?;
-    let there = list(host, &format!("{CPU}/{file}"))?;
-    let missing = cpus.without(&there);
-    Ok(match missing.is_empty() {
-        true => Finding::ok(format!("{cpus}")),
+/// Whether nothing but its own thread runs on each of these processors.
+pub fn own(host: &Host, cpus: &CpuList) -> Look {
+    const WELL: &str = " isolated, without the timer of the scheduler";
+    of_kernel_command_line(host, cpus, &[ISOLATED, NOHZ_FULL], WELL)
+}
+
+fn of_kernel_command_line(host: &Host, cpus: &CpuList, lists: &[(&str, &str)], well: &str) -> Look {
+    let (mut seen, mut fix) = (Vec::new(), Vec::new());
+    for (file, parameter) in lists {
+        let there = list(host, &format!("{CPU}/{file}"))?;
+        let missing = cpus.without(&there);
+        if !missing.is_empty() {
+            seen.push(format!("{missing} not in {file}"));
+            fix.push(format!("{parameter}{}", cpus.either(&there)));
+        }
+    }
+    Ok(match seen.is_empty() {
+        true => Finding::ok(format!("{cpus}{well}")),
         false => Finding::warn(
-            format!("{missing} not in {file}"),
+            seen.join(", "),
             format!(
-                "add {parameter}{} rcu_nocbs={cpus} to the kernel's command line and restart",
-                cpus.either(&there)
+                "add {} rcu_nocbs={cpus} to the kernel's command line and restart",
+                fix.join(" ")
             ),
         ),
     })

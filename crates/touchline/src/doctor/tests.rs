@@ -10,6 +10,7 @@ use touchline_lab::random::{Random, seeds};
 use touchline_net::nic::Timestamps;
 use touchline_testing::Folder;
 
+mod pinned;
 mod xdp;
 
 /// Files of a host that passes: processors 0 to 3, with --cpus 2,3.

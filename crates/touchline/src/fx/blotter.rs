@@ -105,7 +105,8 @@ impl Room {
         const GROWING: usize = 4;
         const TABLES: usize = 6;
         // The state, the headings, and the last row of the terminal.
-        let fixed = above + 1 + usize::from(live.down().is_some()) + TABLES + 1;
+        let fixed =
+            above + 1 + usize::from(live.down().is_some()) + live.closed().len() + TABLES + 1;
         let fixed = fixed + ledger.pairs.len() + bank_names(ledger, live).len();
         let rows = |fixed: usize| (height.saturating_sub(fixed) / GROWING).min(ROWS_MAX);
         let is_dense = rows(fixed + TABLES) < 3;
@@ -134,6 +135,9 @@ pub fn draw(ledger: &Ledger, live: &Live, room: Room, paint: Paint) -> String {
     ));
     if let Some(down) = live.down() {
         page.line(format_args!("{}", paint.red(down)));
+    }
+    for closed in live.closed() {
+        page.line(format_args!("{closed}"));
     }
     page.positions(ledger);
     page.parents(ledger);
@@ -229,6 +233,7 @@ impl Page {
             let session = match live.sessions.get(bank) {
                 None => "-      ".to_owned(),
                 Some(true) => "up     ".to_owned(),
+                Some(false) if live.is_closed(bank) => "closed ".to_owned(),
                 Some(false) => self.paint.red("down   "),
             };
             let mut codes = coded(row, ledger.at_ns).into_iter();

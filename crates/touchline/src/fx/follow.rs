@@ -37,6 +37,14 @@ impl Source {
         self.bus.as_deref().unwrap_or(BUS)
     }
 
+    /// Configuration file of the engine.
+    pub fn file(&self) -> Result<PathBuf, Failure> {
+        match &self.config {
+            Some(path) => Ok(path.clone()),
+            None => pointed_at(&bus::root(self.dir.as_deref()), self.bus()),
+        }
+    }
+
     /// Configuration of the engine.
     pub fn settings(&self) -> Result<Config, Failure> {
         match &self.config {

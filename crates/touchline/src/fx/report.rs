@@ -1,20 +1,33 @@
 //! `touchline fx report`: drop copy for back offices, positions, fills and scorecard of a trading engine.
 
+mod about;
+mod account;
+mod exact;
 mod files;
 mod office;
 mod page;
+mod period;
+mod quality;
+mod scores;
+mod statistics;
+mod tables;
+mod value_dates;
 
 use super::follow::{Source, open};
 use crate::interrupt::Interrupt;
 use crate::log::{Log, LogArguments, events};
 use crate::output::{Failure, say};
+use about::{Origin, digits};
 use clap::Args;
 use files::{Files, positions, scorecard};
 use office::Office;
-use std::path::PathBuf;
+use period::Period;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use touchline_fx_days::Date;
 use touchline_fx_desk::ledger::Ledger;
 use touchline_fx_desk::{Follower, PublishedEntry};
+use touchline_fx_live::execution::Config;
 use touchline_fx_live::execution::back_office::Reports;
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
@@ -25,16 +38,30 @@ use touchline_fx_live::execution::back_office::Reports;
 Examples:
   touchline fx report --scorecard
   touchline fx report --config fx/run.toml --out report --follow
+  touchline fx report --config fx/run.toml --out january --from 20260101 --to 20260131
 
 With --follow and a section [report] in the configuration it is a FIX 4.4 acceptor that sends each
 fill, cancel, reject, bust and correction to every client of the section; see docs/fx/trade.md.
 
-Files of --out:
+Files of --out, and of a folder of it for each trade date, such as 20260105 (17:00 New York):
+  report.html      everything on one page to read and to print, without a reference to anything outside
+  about.json       period, account, release, configuration, journal, counts, and the SHA-256 of each file
+  parents.csv      slippage against the market at arrival, duration, end, who sent it
+  orders.csv       terms, value date, mids, hold, state, fills
+  commands.csv     who gave which command, and the answer
+  alarms.csv       alarms of the journal, and kills
+  fills.csv        every fill, bust and correction; with --follow rows are appended
+  value_dates.csv  positions by value date, realised and open profit
+  scorecard.csv    each bank and pair over all runs, with intervals and the test of asymmetry
+  means.csv        moves and mark-outs: number, mean, interval
+  prices.csv       expected price of a million by bank and size
+Of the whole period alone:
+  scorecard_days.csv
+                   the columns of scorecard.csv for each trade date
+Of the whole journal alone:
   positions.jsonl  position of each pair: base units, cash in term currency, time
   positions.csv    the same, with worst cases and profit
-  fills.csv        every fill, bust and correction; with --follow rows are appended
   scorecard.jsonl  scorecard of each bank and pair, of the last minute or the end of the last run
-  report.html      scorecard with plots, one page without a reference to anything outside it
 
 Exit status: 0 done or stopped, 1 the journal cannot be read, a file cannot be written or the port
 is in use, 2 bad arguments or configuration")]
@@ -44,6 +71,12 @@ pub struct Arguments {
     /// Write the files into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// First trade date of the files of --out, YYYYMMDD; the first of the journal if absent
+    #[arg(long, value_name = "DATE", value_parser = trade_date)]
+    from: Option<u32>,
+    /// Last trade date of the files of --out, YYYYMMDD; the last of the journal if absent
+    #[arg(long, value_name = "DATE", value_parser = trade_date)]
+    to: Option<u32>,
     /// Print the scorecard of each bank and pair behind the positions, as of its last writing by the engine
     #[arg(long)]
     scorecard: bool,
@@ -82,11 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         touchline_fx_live::execution::check_owner(&config, &setup).map_err(Failure::run)?;
     }
     let mut follower = open(&config);
-    let ledger = match section {
-        Some(_) => Ledger::of_all_orders(),
-        None => Ledger::default(),
-    };
-    let mut files = Files::new(arguments.out.as_deref(), ledger);
+    let (origin, period) = (arguments.origin(&config)?, arguments.period()?);
+    let mut files = Files::new(arguments.out.as_deref(), origin, period);
     // Everything that is in the journal, before any number of a client is used.
     let mut reports = Reports::default();
     poll(&mut follower, |told| {
@@ -97,6 +127,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     if let Some(journal) = follower.journal() {
         reports.of_journal(journal);
+    }
+    if arguments.out.is_some() {
+        note_journal(&mut files, follower.journal(), &config.run.journal)?;
     }
     files.write()?;
     if !arguments.follow {
@@ -122,7 +155,61 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     log.finish();
     outcome.map_err(|failure| failure.logged(&mut log))?;
+    if arguments.out.is_some() {
+        // Segments may have been closed meanwhile.
+        note_journal(&mut files, follower.journal(), &config.run.journal)?;
+        files.write()?;
+    }
     say(&printed(files.ledger(), arguments))
+}
+
+impl Arguments {
+    /// Trade dates of the files.
+    fn period(&self) -> Result<Period, Failure> {
+        let period = Period {
+            first: self.from.unwrap_or(Period::ALL.first),
+            last: self.to.unwrap_or(Period::ALL.last),
+        };
+        match period.first <= period.last {
+            true => Ok(period),
+            false => Err(Failure::usage(format!(
+                "--from {} is after --to {}",
+                period.first, period.last
+            ))),
+        }
+    }
+
+    /// Origin of the files, without the journal, which is read later.
+    fn origin(&self, config: &Config) -> Result<Origin, Failure> {
+        if self.out.is_none() {
+            return Ok(Origin::default());
+        }
+        let path = self.source.file()?;
+        Origin::of(&path, &config.account, &config.report_currency)
+            .map_err(|error| Failure::run(format!("{}: cannot be read ({error})", path.display())))
+    }
+}
+
+/// Names the journal and the head of its hash chain in the files.
+fn note_journal(files: &mut Files, id: Option<[u8; 16]>, directory: &Path) -> Result<(), Failure> {
+    let origin = files.origin_mut();
+    let Some(id) = id else {
+        return Ok(());
+    };
+    origin.journal = digits(&id);
+    let chain = touchline_journal::chain(directory).map_err(Failure::run)?;
+    origin.chain = chain.head.map(|head| head.to_string()).unwrap_or_default();
+    origin.faults = chain.faults;
+    Ok(())
+}
+
+/// A trade date in eight digits.
+fn trade_date(text: &str) -> Result<u32, String> {
+    let is_date = text.len() == 8 && Date::strptime("%Y%m%d", text).is_ok();
+    match text.parse() {
+        Ok(date) if is_date => Ok(date),
+        _ => Err("it is not a date as YYYYMMDD".to_owned()),
+    }
 }
 
 /// Output of the command at its end.
@@ -150,7 +237,8 @@ fn follow(
         }
         if now >= write {
             files.write()?;
-            write = now + EVERY;
+            // Files of a long journal are written less often: at most a twentieth of the time.
+            write = now + EVERY.max(now.elapsed() * 20);
         }
         let mut is_busy = false;
         if let Some(office) = &mut office {

@@ -81,6 +81,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     note(&config, &arguments.config);
     log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
+    for what in config.old_words() {
+        log.write(&events::FX_SETTING, [("what", what.into())]);
+    }
     if let Some(copied) = Copied::of_start(trader.start()) {
         log_copied(&copied, &mut log);
     }
@@ -398,6 +401,10 @@ mod tests {
                 pair: "EUR/USD".to_owned(),
                 spot_date: "20260107".to_owned(),
             },
+            Incident::CalendarEnds {
+                pair: "EUR/USD".to_owned(),
+                trade_date: 20_301_231,
+            },
             Incident::Quotes(KindRefused {
                 bank: bank(),
                 is_full: true,
@@ -446,6 +453,7 @@ mod tests {
                 "WARN fx_alarm reason=paused",
                 "WARN fx_alarm reason=clock_step",
                 "WARN fx_alarm reason=value_date_passed",
+                "WARN fx_alarm reason=calendar_ends",
                 "WARN fx_alarm reason=quotes_refused bank=LP02",
             ]
         );

@@ -110,6 +110,10 @@ impl Reporter {
             Incident::Connected { host } => {
                 log.write(&event::CONNECTED, [("host", Value::from(host))]);
             }
+            Incident::SessionClosed { until_ns } => {
+                let until = crate::format::until(until_ns);
+                log.write(&event::SESSION_CLOSED, [("until", Value::from(until))]);
+            }
             Incident::ConnectionFailed(failed) => {
                 log.write(&event::CONNECTION_FAILED, error(failed, true));
             }

@@ -140,7 +140,7 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
     text.push_str("\n  ");
     // Writing into a string does not fail.
     let _ = match entry {
-        Entry::Run { epoch, date } => {
+        Entry::Run { epoch, date, .. } => {
             let (prefix, banks) = (&labels.prefix, labels.banks.join(","));
             let symbols = labels.pairs.iter().map(|pair| pair.symbol.as_str());
             let pairs = symbols.collect::<Vec<_>>().join(",");
@@ -158,9 +158,9 @@ fn evidence(text: &mut String, labels: &Labels, entry: &Entry<'_>) -> bool {
                 Visible(&message)
             )
         }
-        Entry::Session { bank, is_up } => {
-            let state = if *is_up { "up" } else { "down" };
-            write!(text, "session bank={} {state}", labels.banks[*bank])
+        Entry::Session { bank, change } => {
+            let (bank, change) = (&labels.banks[*bank], change.name());
+            write!(text, "session bank={bank} {change}")
         }
         Entry::Command {
             request,
@@ -186,7 +186,13 @@ fn decision(desk: &Desk) -> &'static str {
         Desk::Enable { .. } => "enable",
         Desk::Resolve { .. } => "resolve",
         Desk::Book { .. } => "book",
-        Desk::Parent(_) | Desk::Kill { .. } | Desk::Restart | Desk::Reboot { .. } | Desk::End => {
+        Desk::Parent(_)
+        | Desk::Kill { .. }
+        | Desk::Restart
+        | Desk::Reboot { .. }
+        | Desk::Day(_)
+        | Desk::BankDay { .. }
+        | Desk::End => {
             unreachable!("it is no decision of its own")
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 use touchline_journal::format::{kind, kind_name, segment_name};
 use touchline_journal::records::{Begin, Clock, End, Gap, Stream};
-use touchline_journal::{Entry, Report, SegmentState, Verdict};
+use touchline_journal::{Chain, Entry, Report, SegmentState, Verdict};
 
 /// Bytes of a body that a line shows.
 const BODY_BYTES_SHOWN: usize = 64;
@@ -153,5 +153,22 @@ pub fn report(report: &Report) -> String {
         let _ = write!(text, " unknown_kinds={}", report.unknown_kinds);
     }
     text.push('\n');
+    text
+}
+
+/// The head of the hash chain in a line, and a line for each place that was changed.
+pub fn chain(chain: &Chain) -> String {
+    let mut text = String::new();
+    for fault in &chain.faults {
+        let _ = writeln!(text, "chain: {fault}");
+    }
+    let noted = match chain.noted {
+        Some(noted) => format!("noted up to segment {}", noted.to),
+        None => "no note: nothing to compare it with".to_owned(),
+    };
+    let _ = match chain.head {
+        Some(head) => writeln!(text, "{head}, {noted}"),
+        None => writeln!(text, "chain: no closed segment"),
+    };
     text
 }

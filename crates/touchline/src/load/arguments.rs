@@ -1,7 +1,5 @@
 //! Values of the arguments.
 
-use std::time::Duration;
-
 /// Shape of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shape {
@@ -45,24 +43,12 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "give seconds, at most 3600".to_owned())
 }
 
-/// A time with a unit: us, ms or s.
-pub fn time(text: &str) -> Result<Duration, String> {
-    let units = [("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let found = units.iter().find_map(|(unit, length)| {
-        let number = text.strip_suffix(unit)?.parse::<f64>().ok()?;
-        (0.0..=3600.0).contains(&number).then_some(number * length)
-    });
-    found
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "give a time, such as 200us or 1ms".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn rates_and_times_have_units() {
+    fn rates_have_units() {
         assert_eq!(
             ["300", "10k", "1.5M"].map(rate),
             [Ok(300), Ok(10_000), Ok(1_500_000)]
@@ -71,14 +57,6 @@ mod tests {
             ["", "k", "-1", "0", "1e99", "nan"]
                 .iter()
                 .all(|text| rate(text).is_err())
-        );
-        assert_eq!(time("200us"), Ok(Duration::from_micros(200)));
-        assert_eq!(time("1ms"), Ok(Duration::from_millis(1)));
-        assert_eq!(time("2s"), Ok(Duration::from_secs(2)));
-        assert!(
-            ["", "ms", "1", "-1ms", "nans"]
-                .iter()
-                .all(|text| time(text).is_err())
         );
         assert!(seconds("-1").is_err() && seconds("0.5").is_ok());
     }

@@ -201,6 +201,9 @@ events! {
     CONNECTION_CLOSED = Warn Limited "connection_closed" [host reason retry_ms]
         "the session closed the connection: a logout of either side, a Logon refused, or market data that cannot be trusted"
         "follow reason: correct credentials or CompIDs, or ask the venue; the next connection follows by itself";
+    SESSION_CLOSED = Info Each "session_closed" [until]
+        "the venue's session is closed by its hours: there is no connection until then, and its books are not live"
+        "nothing";
     FAILURE_REPEATED = Error Each "failure_repeated" [host reason count message]
         "the connection, or a book of it, has failed count times in a row for the same reason; message is what the venue sent last; the pauses between the attempts grow to a minute or more"
         "follow reason, and show message to the venue; it is written for the third failure, and each time that there are twice as many";
@@ -258,8 +261,11 @@ events! {
     FX_STARTED = Info Each "fx_started" [what]
         "the trading engine has restored its journal, and its order sessions start to connect"
         "nothing";
+    FX_SETTING = Warn Each "fx_setting" [what]
+        "a setting of the trading engine has a word of an earlier version; it is read as what says"
+        "write the new word";
     FX_SESSION = Info Each "fx_session" [reason bank text]
-        "an order session of the trading engine is up (session_up), has logged out (logout), or requests messages that the bank sent while there was no connection (sequence_gap); or commands of before the start found no engine (commands_missed)"
+        "an order session of the trading engine is up (session_up), has logged out (logout), is closed by its hours (session_closed), or requests messages that the bank sent while there was no connection (sequence_gap); or commands of before the start found no engine (commands_missed)"
         "nothing";
     FX_STANDBY = Info Each "fx_standby" [what]
         "a standby follows the journal of the active trading engine, or was promoted"
@@ -393,6 +399,21 @@ events! {
     RECORD_STARTED = Info Each "record_started" [recorded_bus generation journal]
         "a bus is recorded from now on"
         "nothing";
+    RECORD_LISTENING = Info Each "record_listening" [groups interface receive journal]
+        "the multicast groups are joined, and their packets are recorded from now on"
+        "nothing";
+    RECORD_CONNECTING = Info Each "record_connecting" [hosts journal]
+        "the session of a raw recording connects for the first time"
+        "nothing";
+    RECORD_CONNECTED = Info Each "record_connected" [host]
+        "the bytes of this connection are recorded"
+        "nothing";
+    RECORD_DISCONNECTED = Warn Limited "record_disconnected" [host reason retry_ms]
+        "the venue cannot be reached, or the connection has ended; the recorder connects again"
+        "follow reason";
+    RECORD_PACKETS_LOST = Warn Limited "record_packets_lost" [line packets]
+        "the kernel dropped packets of a raw recording, which has a gap there"
+        "give the recorder a processor of its own or a faster disk, or larger receive buffers (receive_buffer_bytes)";
     RECORD_WAITING = Warn Each "record_waiting" [recorded_bus reason]
         "the bus cannot be joined; the recorder tries again four times a second"
         "start its gateway";
@@ -411,8 +432,17 @@ events! {
     RECORD_DISK_BACK = Info Each "record_disk_back" [journal]
         "the tape takes records again"
         "nothing";
+    RECORD_FAILED = Error Each "record_failed" [journal durable reason]
+        "a write or a sync has failed, or the directory was removed: the recorder opens the tape again each second; messages wait in the rings of the buses, and are overrun when these are full"
+        "follow reason; the tape is complete up to position durable, and what it lacks after that is a gap";
+    RECORD_NOT_COMPRESSED = Warn Limited "record_not_compressed" [journal reason]
+        "a closed segment stays as it is, and the recorder goes on; it tries again after a minute unless the segment is damaged"
+        "follow reason";
+    RECORD_NOT_INDEXED = Warn Limited "record_not_indexed" [journal reason]
+        "a closed segment has no index: a search for a place reads it as a whole; the recorder goes on, and tries again after a minute"
+        "follow reason";
     RECORD_NOT_REMOVED = Warn Limited "record_not_removed" [journal reason]
-        "segments over keep_gb or keep_hours cannot be removed; the recorder goes on"
+        "segments over keep_gb, keep_hours or free_gb cannot be removed; the recorder goes on"
         "follow reason";
     RECORD_STOPPED = Info Each "record_stopped" [messages gaps lost]
         "the recorder ends on request; the end of the tape is on the disk"

@@ -119,7 +119,7 @@ fn of_composer() -> Vec<(String, &'static str)> {
     counters.chain(histograms).collect()
 }
 
-/// Metrics of a trading engine and of copies of its journal that other processes do not have, with their types.
+/// Metrics of a trading engine, of copies of its journal and of recorders that other processes do not have, with their types.
 fn of_engine() -> Vec<(String, &'static str)> {
     let described = |name: &str, unit: &str| Description {
         name: name.to_owned(),
@@ -131,7 +131,8 @@ fn of_engine() -> Vec<(String, &'static str)> {
         .iter()
         .chain(standby);
     let copies = CopyCounters::TABLE.iter().chain(SourceCounters::TABLE);
-    let counters = counters.chain(copies);
+    let recorders = touchline_tape::RecorderCounters::TABLE.iter();
+    let counters = counters.chain(copies).chain(recorders);
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
     let banks = touchline_fx_live::execution::BankCounters::TABLE.iter();
     let banks = banks.map(|info| (format!("{}:LP01", info.name), info.unit));
@@ -289,11 +290,12 @@ fn every_panel_of_the_dashboard_is_complete() {
         for target in panel["targets"].as_array().expect("queries") {
             assert_eq!(target["datasource"]["uid"], "${datasource}");
             let query = target["expr"].as_str().expect("a query");
-            // Counters of a relay that sends have its own name, which contains that of the bus; those of an engine have its.
+            // Counters of a relay that sends have its own name, which contains that of the bus; those of an engine or a recorder have its.
             let selectors = [
                 "{bus=~\"$bus\"}",
                 "{process=~\"relay-($bus)-.*\"}",
                 "{process=~\"$engine\"}",
+                "{process=~\"$recorder\"}",
             ];
             let is_selected = selectors.into_iter().any(|text| query.contains(text));
             assert!(is_selected, "{query}");
@@ -305,7 +307,7 @@ fn every_panel_of_the_dashboard_is_complete() {
         .as_array()
         .expect("variables");
     let names: Vec<_> = variables.iter().map(|variable| &variable["name"]).collect();
-    assert_eq!(names, ["datasource", "bus", "engine"]);
+    assert_eq!(names, ["datasource", "bus", "engine", "recorder"]);
 }
 
 /// Each alert has a summary that says what to do.

@@ -2,38 +2,16 @@
 
 use super::{Arguments, Join};
 use crate::output::{Failure, STDOUT};
+use crate::source::of_session;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme;
-use touchline_gateway::venues::VENUES;
-use touchline_gateway::venues::cme::{CmeConfig, check_config};
+use touchline_gateway::venues::cme::CmeConfig;
+use touchline_net::PcapSource;
+use touchline_tape::raw::{Content, packets};
 
 /// Effective configuration: the file or the defaults, overridden by the arguments.
 pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
-    let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
-        (Some(file), None, None) => {
-            check_config(file, None).map_err(Failure::usage)?;
-            VENUES.read_as(file).map_err(Failure::file)?
-        }
-        (None, Some(config_xml), Some(channel)) => {
-            check_config(config_xml, Some(channel)).map_err(Failure::usage)?;
-            CmeConfig::of_cme_channel(config_xml, channel)
-        }
-        (Some(_), _, _) => {
-            return Err(Failure::usage(
-                "--config names the channel already; leave out --config-xml and --channel",
-            ));
-        }
-        (None, Some(_), None) => {
-            return Err(Failure::usage(
-                "--config-xml has many channels; choose one with --channel N",
-            ));
-        }
-        (None, None, _) => {
-            return Err(Failure::usage(
-                "no channel is given; give --config FILE, or --config-xml FILE --channel N",
-            ));
-        }
-    };
+    let mut config = arguments.of_channel.read()?;
     if let Some(join) = arguments.join {
         config.venue.join = match join {
             Join::Snapshot => cme::Join::Snapshot,
@@ -51,9 +29,90 @@ pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     Ok(config)
 }
 
+/// Whether tapes of buses are played, and not captures or raw recordings.
+pub fn has_tapes(arguments: &Arguments) -> Result<bool, Failure> {
+    let mut raw = 0;
+    for directory in &arguments.journal {
+        let content = Content::of(directory).map_err(Failure::run)?;
+        if content == Content::Session {
+            return Err(of_session(directory));
+        }
+        raw += usize::from(content == Content::Raw);
+    }
+    match raw {
+        0 => Ok(!arguments.journal.is_empty()),
+        _ if raw < arguments.journal.len() => Err(Failure::usage(
+            "--journal has tapes and raw recordings; replay the one or the other",
+        )),
+        _ => arguments.of_tape.refuse_for_packets().map(|()| false),
+    }
+}
+
+/// Packets of the captures, or of raw recordings.
+pub fn source(arguments: &Arguments, captures: &[PathBuf]) -> Result<PcapSource<'static>, Failure> {
+    if arguments.journal.is_empty() {
+        return PcapSource::open(captures).map_err(Failure::run);
+    }
+    if !captures.is_empty() {
+        return Err(Failure::usage(
+            "--pcap and --journal are both given; give one of them",
+        ));
+    }
+    packets(&arguments.journal).map_err(Failure::run)
+}
+
+/// Endings of captures.
+const CAPTURES: [&str; 2] = [".pcap", ".pcapng"];
+/// Endings of compressed ones, behind those.
+const COMPRESSED: [&str; 3] = ["", ".gz", ".zst"];
+
+/// The captures of `--pcap`: files, and those of a folder by name.
+pub fn captures(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut captures = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            captures.push(path.clone());
+            continue;
+        }
+        let unreadable = |error| Failure::run(format!("{}: {error}", path.display()));
+        let entries = std::fs::read_dir(path).map_err(unreadable)?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let file = entry.map_err(unreadable)?.path();
+            if is_capture(&file) {
+                found.push(file);
+            }
+        }
+        if found.is_empty() {
+            return Err(Failure::usage(format!(
+                "{}: the folder has no capture: its files end with .pcap or .pcapng, and .gz or .zst",
+                path.display()
+            )));
+        }
+        found.sort();
+        captures.extend(found);
+    }
+    Ok(captures)
+}
+
+fn is_capture(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let ends = |name: &str| {
+        COMPRESSED.iter().any(|packed| {
+            let name = name.strip_suffix(packed);
+            name.is_some_and(|name| CAPTURES.iter().any(|ending| name.ends_with(ending)))
+        })
+    };
+    name.is_some_and(ends)
+}
+
 /// Checks that no file is given twice, no output replaces an input, and standard output has one writer.
-pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Failure> {
-    if arguments.pcap.is_empty() {
+pub fn check_paths(
+    arguments: &Arguments,
+    captures: &[PathBuf],
+    config: &CmeConfig,
+) -> Result<(), Failure> {
+    if captures.is_empty() && arguments.journal.is_empty() {
         return Err(Failure::usage("no captures are given; give --pcap FILE..."));
     }
     let stdout = arguments
@@ -66,17 +125,20 @@ pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Fail
         ));
     }
     let mut seen: Vec<(PathBuf, Use)> = Vec::new();
-    let captures = arguments
-        .pcap
-        .iter()
-        .map(|path| (path.as_path(), Use::Capture));
-    let settings = [arguments.config.as_deref(), Some(&*config.venue.config_xml)];
+    let captures = captures.iter().map(|path| (path.as_path(), Use::Capture));
+    let settings = [
+        arguments.of_channel.config.as_deref(),
+        Some(&*config.venue.config_xml),
+    ];
     let settings = settings
         .into_iter()
         .flatten()
         .map(|path| (path, Use::Setting));
+    let definitions = arguments.definitions.iter();
+    let definitions = definitions.map(|path| (path.as_path(), Use::Setting));
     let outputs = arguments.outputs().map(|path| (path, Use::Output));
-    for (path, purpose) in captures.chain(settings).chain(outputs) {
+    let inputs = captures.chain(settings).chain(definitions);
+    for (path, purpose) in inputs.chain(outputs) {
         let Some(place) = regular_place(path) else {
             continue;
         };

@@ -286,7 +286,11 @@ impl<'a> Summary<'a> {
             duration(self.report.elapsed.as_nanos() as u64),
             rate(packets, seconds),
             rate(messages, seconds)
-        )
+        )?;
+        match &self.report.lateness {
+            Some(lateness) => writeln!(f, "{lateness}"),
+            None => Ok(()),
+        }
     }
 
     fn counter(&self, name: &str) -> u64 {

@@ -12,9 +12,11 @@ use crate::output::{Failure, Output, say};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 use touchline_fx_events::ticks;
 use touchline_lab::bank::{Banks, Best, Config};
 use touchline_lab::pacing::Pacer;
+use touchline_types::ReceiveTime;
 
 /// Simulate banks that quote currency pairs over FIX 4.4.
 ///
@@ -64,6 +66,8 @@ Commands of --commands:
   best                     print the best prices of the banks
   ledger                   print the trades in the banks' ledgers
   outage BANK MS           BANK closes its connections and refuses others for MS milliseconds
+  pause                    do nothing until the next command
+  clock MS                 set the clocks of all banks MS milliseconds ahead of where they are
   quit                     stop, as on Ctrl-C
 
 Settings of the file, with defaults in parentheses (shares are 0 to 1):
@@ -75,7 +79,8 @@ Settings of the file, with defaults in parentheses (shares are 0 to 1):
                            burst: four times a second it moves twenty times at once and every
                            bank follows; sparse: one quote a minute
   move_ms                  mean time between two moves, in place of the profile's
-  [[pairs]]                symbol, precision (5), spot_date, mid_ticks (initial mid), step_ticks
+  [[pairs]]                symbol, precision (5), spot_date (that of the built-in calendars,
+                           which changes with the day), mid_ticks (initial mid), step_ticks
                            (2, largest move); or ticks: a CSV file of recorded ticks
                            (time,bid,ask), each move takes the next mid, to the end and back
   [tls]                    certificate_file, key_file (mode 0600): certificate of all banks with
@@ -129,6 +134,13 @@ Each of [[banks]]:
                            share of orders after which the connection is closed, and the time
                            for which new ones are refused
 
+Of a bank, in a table [banks.day]; without one it is always open:
+  zone, start, end, days   its hours, as \"America/New_York\", \"17:04\", \"17:00\", [\"SUN\", \"MON\"]: at the end it
+                           logs its clients out, and refuses others until the next start
+  closed                   its holidays: dates on which no session starts, as [\"20261225\"]
+  numbers (\"keep\")         \"begin\": behind its end of day the order session begins at 1, without 141
+  drops_orders (false)     a lost order session ends its open orders, and no question is answered
+
 Exit status:
   0  stopped
   1  the run failed: a port is in use, an output cannot be written
@@ -139,6 +151,9 @@ const HEALING_NS: u64 = 1_500_000_000;
 /// Maximum wait for gateways to log out at the end.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
+/// Delay of a command to paused banks.
+const PAUSED_SLEEP: Duration = Duration::from_millis(1);
+
 /// A command on standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Command {
@@ -146,6 +161,8 @@ enum Command {
     Best,
     Ledger,
     Outage { bank: String, ms: u64 },
+    Clock { ms: u64 },
+    Pause,
     Quit,
 }
 
@@ -159,18 +176,24 @@ impl FromStr for Command {
             ["best"] => Ok(Command::Best),
             ["ledger"] => Ok(Command::Ledger),
             ["quit"] => Ok(Command::Quit),
-            ["outage", bank, ms] => {
-                let ms = ms
-                    .parse()
-                    .map_err(|_| format!("{ms:?} is not a number of milliseconds"))?;
-                let bank = bank.to_owned();
-                Ok(Command::Outage { bank, ms })
-            }
+            ["pause"] => Ok(Command::Pause),
+            ["outage", bank, ms] => Ok(Command::Outage {
+                bank: bank.to_owned(),
+                ms: milliseconds(ms)?,
+            }),
+            ["clock", ms] => Ok(Command::Clock {
+                ms: milliseconds(ms)?,
+            }),
             _ => Err(format!(
-                "{text:?} is not a command; give heal, best, ledger, outage BANK MS or quit"
+                "{text:?} is not a command; give heal, best, ledger, outage BANK MS, pause, clock MS or quit"
             )),
         }
     }
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a number of milliseconds"))
 }
 
 struct Running<'a> {
@@ -179,6 +202,10 @@ struct Running<'a> {
     /// Warning about files of an earlier run that do not fit these banks.
     note: Option<String>,
     pacer: Pacer,
+    /// How far commands have set the banks' clocks ahead, nanoseconds.
+    ahead_ns: u64,
+    /// A command stops all banks until the next one.
+    is_paused: bool,
 }
 
 /// Runs the banks until a signal, a command or the given time ends them.
@@ -224,6 +251,8 @@ impl<'a> Running<'a> {
             arguments,
             banks,
             pacer: Pacer::start(),
+            ahead_ns: 0,
+            is_paused: false,
         })
     }
 
@@ -262,8 +291,19 @@ impl<'a> Running<'a> {
         }
     }
 
+    fn time(&self) -> ReceiveTime {
+        let time = self.pacer.time();
+        ReceiveTime {
+            wall_ns: time.wall_ns + self.ahead_ns,
+            ..time
+        }
+    }
+
     fn turn(&mut self) {
-        if !self.banks.work(self.pacer.time()) {
+        if self.is_paused {
+            return std::thread::sleep(PAUSED_SLEEP);
+        }
+        if !self.banks.work(self.time()) {
             self.banks.sleep(self.pacer.elapsed_ns());
         }
     }
@@ -276,18 +316,21 @@ impl<'a> Running<'a> {
     }
 
     fn obey(&mut self, command: Command) -> Result<bool, Failure> {
+        self.is_paused = command == Command::Pause;
         match &command {
-            Command::Heal => self.banks.heal(self.pacer.time()),
+            Command::Heal => self.banks.heal(self.time()),
             Command::Best => say(&best_lines(&self.banks))?,
             Command::Ledger => say(&ledger_lines(&self.banks))?,
             Command::Outage { bank, ms } => {
-                let time = self.pacer.time();
+                let time = self.time();
                 match self.banks.outage(bank, *ms, time) {
                     true => answer(&format!("ok {bank} is out")),
                     false => answer(&format!("refused: no bank {bank:?}")),
                 }
                 return Ok(false);
             }
+            Command::Clock { ms } => self.ahead_ns += ms * 1_000_000,
+            Command::Pause => {}
             Command::Quit => {}
         }
         answer("ok");
@@ -296,7 +339,7 @@ impl<'a> Running<'a> {
 
     /// Stops the faults; the composite then converges to the best prices of the banks.
     fn close(mut self) -> Result<(), Failure> {
-        self.banks.heal(self.pacer.time());
+        self.banks.heal(self.time());
         self.turns(HEALING_NS, |_| false);
         if let Some(path) = &self.arguments.expected {
             let mut output = Output::open(path)?;
@@ -309,7 +352,7 @@ impl<'a> Running<'a> {
             output.finish()?;
         }
         let text = summary(&self.banks);
-        self.banks.log_out(self.pacer.time());
+        self.banks.log_out(self.time());
         self.turns(FAREWELL_NS, Banks::is_empty);
         say(&text)
     }
@@ -394,11 +437,17 @@ mod tests {
     #[test]
     fn the_help_names_every_setting() {
         let config = include_str!("../../../lab/src/bank/config.rs");
-        let fields = config.lines().filter_map(|line| {
-            let field = line.strip_prefix("    pub ")?;
-            let (name, _) = field.split_once(": ")?;
-            (!name.contains(' ')).then_some(name)
-        });
+        let lines = config.lines();
+        let fields = lines
+            .clone()
+            .zip(lines.skip(1))
+            .filter_map(|(before, line)| {
+                let field = line.strip_prefix("    pub ")?;
+                let (name, _) = field.split_once(": ")?;
+                // The file cannot have a field that serde skips.
+                let is_setting = !name.contains(' ') && before.trim() != "#[serde(skip)]";
+                is_setting.then_some(name)
+            });
         let settings: Vec<&str> = fields.collect();
         assert!(settings.len() > 50, "{settings:?}");
         for setting in settings {

@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let addresses = Addresses::of(arguments)?;
     let transport = TestTransport::open(arguments, addresses)?;
     let orders = Orders::listen(arguments.commands, arguments.until_eof)?;
-    if arguments.pcap.is_empty() {
+    if arguments.play.is_empty() {
         market::run(arguments, transport, orders, &interrupt)
     } else {
         playback::run(arguments, transport, orders, &interrupt)

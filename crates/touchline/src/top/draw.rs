@@ -4,6 +4,7 @@
 mod engine;
 mod market;
 mod parts;
+mod recorder;
 mod style;
 mod table;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
+use recorder::{draw_recorder, recorder_style};
 use style::{BAD, BOLD, CARE, DIM, GOOD};
 use touchline_client::monitor::Build;
 
@@ -112,10 +114,13 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Aroun
         .into_iter()
         .map(|line| Line::styled(line, CARE));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), above);
-    match (&picture.last_error, &picture.engine, &picture.overview) {
+    match (&picture.last_error, &picture.engine, &picture.recorder) {
         (Some(last_error), ..) => frame.render_widget(said(last_error), body),
         (None, Some(engine), _) => draw_engine(frame, body, (picture, engine), around),
-        (None, None, Some(_)) => draw_body(frame, body, picture, around),
+        (None, None, Some(recorder)) => draw_recorder(frame, body, (picture, recorder)),
+        (None, None, None) if picture.overview.is_some() => {
+            draw_body(frame, body, picture, around);
+        }
         (None, None, None) => {}
     }
     frame.render_widget(footing(picture, around, area.width), foot);
@@ -282,14 +287,19 @@ fn publisher_height(picture: &Picture, width: u16, around: &Around) -> u16 {
 }
 
 fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
+    let recorder = picture.recorder.as_ref();
+    let of_recorder = recorder.map(|recorder| recorder.state);
     let (state, style) = match (&picture.engine, picture.state) {
         (Some(engine), _) => (engine.state.name(), engine_style(engine.state)),
+
         (None, state @ State::Ready) => (state.name(), GOOD),
         (None, state @ (State::Recovering | State::Starting | State::Silent)) => {
             (state.name(), CARE)
         }
         (None, state) => (state.name(), BAD),
     };
+    let of_recorder = of_recorder.map(|state| (state.name(), recorder_style(state)));
+    let (state, style) = of_recorder.unwrap_or((state, style));
     let mut parts = Parts::new(width);
     parts.add(picture.bus.clone(), BOLD);
     parts.add(state.to_owned(), style.patch(BOLD));
@@ -298,6 +308,7 @@ fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     }
     let build = match (&picture.engine, &picture.overview) {
         (Some(engine), _) => engine.build.as_ref(),
+        (None, None) => recorder.and_then(|recorder| recorder.build.as_ref()),
         (None, overview) => overview
             .as_ref()
             .and_then(|overview| overview.build.as_ref()),
@@ -305,9 +316,11 @@ fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     if let Some(profile) = build.and_then(Build::unusual_profile) {
         parts.add(format!("profile {profile}"), CARE);
     }
-    if let Some(engine) = picture.engine.as_ref().filter(|engine| engine.pid > 0) {
+    let engine = picture.engine.as_ref().map(|engine| engine.pid);
+    let process = engine.or(recorder.map(|recorder| recorder.pid));
+    if let Some(pid) = process.filter(|pid| *pid > 0) {
         let up = uptime(picture.uptime_ns);
-        parts.add(format!("process {}, up {up}", engine.pid), Style::new());
+        parts.add(format!("process {pid}, up {up}"), Style::new());
     }
     if let Some(overview) = &picture.overview {
         let who = match &overview.publisher {
@@ -347,7 +360,7 @@ fn footing(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
         parts.add("Esc shows all".to_owned(), DIM);
         return parts.line();
     }
-    let is_engine = picture.engine.is_some();
+    let is_engine = picture.engine.is_some() || picture.recorder.is_some();
     let page = match (around.page, is_engine) {
         (Page::Market, false) => "Enter publisher",
         (Page::Publisher, false) => "Enter instruments",
@@ -355,7 +368,10 @@ fn footing(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
         (Page::Publisher, true) => "Enter banks",
     };
     // Most important first; the rest is left out.
-    let mut hints = vec!["q quit".to_owned(), "? keys".to_owned(), page.to_owned()];
+    let mut hints = vec!["q quit".to_owned(), "? keys".to_owned()];
+    if picture.recorder.is_none() {
+        hints.push(page.to_owned());
+    }
     if !is_engine {
         hints.extend(["/ filter", "s sort", "Up Down choose"].map(str::to_owned));
     }

@@ -8,6 +8,8 @@ mod engine_sample;
 mod list;
 mod market;
 mod readers;
+mod recorder;
+mod recorder_sample;
 mod sample;
 mod scores;
 #[cfg(test)]
@@ -19,6 +21,7 @@ pub use market::Ladder;
 #[cfg(test)]
 pub use market::LadderLevel;
 pub use readers::{Condition, Reader, SlowReceiver};
+pub use recorder::{Recorder, RecorderState, recorders};
 pub use sample::Count;
 pub use sample::{Points, Sample};
 pub use scores::BankScore;
@@ -91,6 +94,8 @@ pub struct Picture {
     pub scores: Vec<BankScore>,
     /// A trading engine or its standby: the bus has no market data.
     pub engine: Option<Engine>,
+    /// A recorder of a tape, in place of a bus.
+    pub recorder: Option<Recorder>,
 }
 
 /// State of a bus.
@@ -282,8 +287,12 @@ impl Model {
         if self.monitor.is_engine(&self.bus) {
             return self.look_at_engine();
         }
+        let seen = self.monitor.overview(&self.bus);
+        if seen.is_err() && self.look_at_recorder()? {
+            return Ok(());
+        }
         let words = |error| missing::words_at(self.monitor.path(), &self.bus, error);
-        let (overview, readers) = self.monitor.overview(&self.bus).map_err(words)?;
+        let (overview, readers) = seen.map_err(words)?;
         let counters_file = self.monitor.counters(&self.bus);
         self.follow_counters(counters_file.map_err(|error| error.to_string())?);
         if self.market.is_none() {

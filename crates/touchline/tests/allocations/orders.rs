@@ -50,6 +50,7 @@ fn order_messages_do_not_allocate() {
         journal: &folder.join("journal"),
         is_disk: false,
         tail_bytes: 16 << 20,
+        spin: true,
     };
     let mut rig = Rig::open(&plan, 7).expect("sessions and buses come up");
     for _ in 0..WARM {

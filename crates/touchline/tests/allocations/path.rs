@@ -10,7 +10,7 @@ use std::path::Path;
 use touchline_feed::Request;
 use touchline_feed::cme::{CmeFeed, FeedType, Join, Line, Replay, Settings};
 use touchline_gateway::config::{Config, LockMemory, Symbols};
-use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::replay::{Pace, Speed, replay};
 use touchline_gateway::venues::cme::{ChannelConfig, CmeConfig};
 use touchline_gateway::venues::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::{CountersFile, Limits, bus};
@@ -341,7 +341,7 @@ fn counted_replay(
         &mut source,
         channel.routes(),
         &mut path,
-        Speed::Max,
+        Pace::new(Speed::Max),
         &mut counters_file,
         observe,
     );

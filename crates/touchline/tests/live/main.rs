@@ -22,6 +22,7 @@ mod others;
 mod participants;
 mod pauses;
 mod processes;
+mod raw;
 mod relay;
 #[path = "../system/command/relay/books.rs"]
 mod relay_books;
@@ -29,6 +30,7 @@ mod relay_line;
 mod resources;
 mod soak;
 mod stops;
+mod taped;
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

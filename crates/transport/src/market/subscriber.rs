@@ -1,5 +1,6 @@
 //! Reading side of a bus of market data.
 
+mod backlog;
 mod join;
 mod joining;
 mod order_scan;
@@ -11,8 +12,10 @@ mod starting_again;
 mod verdict;
 
 use super::reading::{self, MarketReading};
-use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Place, Polled, Root, Watch};
+use crate::bus::{END_OF_BATCH, Error, Place, Polled, Root, Watch};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
+use backlog::Backlog;
+pub use backlog::{Lost, TapedMessage};
 pub use join::{Filter, Join};
 use joining::Joining;
 use rows::Rows;
@@ -35,6 +38,8 @@ pub struct Subscriber {
     /// Whether another writer has started and its announcement may be lost.
     restart_missed: bool,
     joining: Option<Joining>,
+    /// Messages before the ring's position, which a tape has.
+    backlog: Option<Backlog>,
     rows: Rows,
     scratch: Scratch,
     watch: Watch,
@@ -165,6 +170,7 @@ impl Subscriber {
             generation: reading.generation,
             restart_missed: false,
             joining: Some(Joining::new()),
+            backlog: None,
             watch,
             batch_open: false,
             at_batch_end: false,
@@ -226,33 +232,6 @@ impl Subscriber {
         &self.bus
     }
 
-    /// Process that publishes; `None` if there is none. A few system calls.
-    ///
-    /// # Errors
-    /// A system call failed.
-    pub fn publisher(&self) -> Result<Option<Holder>, Error> {
-        self.reading.publisher()
-    }
-
-    /// Whether a process publishes, without allocating. [`publisher`](Subscriber::publisher)
-    /// identifies it.
-    ///
-    /// # Errors
-    /// A system call failed.
-    pub fn is_published(&self) -> Result<bool, Error> {
-        self.reading.is_published()
-    }
-
-    /// Whether the bus was created again in other files, to which the next poll without a message moves.
-    pub fn is_replaced(&self) -> bool {
-        self.reading.is_replaced()
-    }
-
-    /// Present liveness of the publisher; `None` if it states no activity.
-    pub fn liveness(&self) -> Option<Liveness> {
-        self.reading.liveness()
-    }
-
     /// Makes the next poll without a message check the publisher, even if the last check was recent. For programs that
     /// are about to report the state of the books.
     pub fn look_again(&mut self) {
@@ -300,6 +279,8 @@ impl Subscriber {
             // A truncated file is not read any more.
             Err(_) if !self.reading.is_intact() => self.damaged(take),
             Err(event) if self.watch.is_repeated(&event) => self.nothing(take),
+            // mutant: tape: an overrun reads the tables although a tape has the messages
+            Err(event) if self.begins_backlog(&event) => Step::Nothing,
             Err(event) => Step::Given(take(Item::SubscriptionEvent(self.interrupted(event)))),
         }
     }

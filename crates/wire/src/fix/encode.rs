@@ -58,10 +58,9 @@ impl<'a> Encoder<'a> {
 
     /// A field of text or received bytes. The caller guarantees that it has no separator.
     pub fn bytes(&mut self, tag: u32, value: &[u8]) -> &mut Self {
-        self.number(u64::from(tag));
-        self.put(b"=");
-        self.put(value);
-        self.put(&[SOH]);
+        if let Some(room) = self.field(tag, value.len()) {
+            room.copy_from_slice(value);
+        }
         self
     }
 
@@ -77,35 +76,29 @@ impl<'a> Encoder<'a> {
 
     /// A number.
     pub fn unsigned(&mut self, tag: u32, value: u64) -> &mut Self {
-        self.number(u64::from(tag));
-        self.put(b"=");
-        self.number(value);
-        self.put(&[SOH]);
+        if let Some(room) = self.field(tag, digits_of(value)) {
+            put_digits(room, value);
+        }
         self
     }
 
     /// A number `mantissa * 10^-decimals`, with all its decimals.
     pub fn decimal(&mut self, tag: u32, mantissa: i64, decimals: u8) -> &mut Self {
-        self.number(u64::from(tag));
-        self.put(b"=");
-        if mantissa < 0 {
-            self.put(b"-");
-        }
         let scale = 10_u64.checked_pow(u32::from(decimals)).unwrap_or(u64::MAX);
         let magnitude = mantissa.unsigned_abs();
-        self.number(magnitude / scale);
-        if decimals > 0 {
-            self.put(b".");
-            let mut digits = [b'0'; 19];
-            let mut fraction = magnitude % scale;
-            let width = usize::from(decimals).min(19);
-            for digit in digits[..width].iter_mut().rev() {
-                *digit = b'0' + (fraction % 10) as u8;
-                fraction /= 10;
+        let (whole, fraction) = (magnitude / scale, magnitude % scale);
+        let sign = usize::from(mantissa < 0);
+        let point = sign + digits_of(whole);
+        let width = usize::from(decimals).min(19);
+        let length = point + if width > 0 { 1 + width } else { 0 };
+        if let Some(room) = self.field(tag, length) {
+            room[..sign].fill(b'-');
+            put_digits(&mut room[sign..point], whole);
+            if width > 0 {
+                room[point] = b'.';
+                put_digits(&mut room[point + 1..], fraction);
             }
-            self.put(&digits[..width]);
         }
-        self.put(&[SOH]);
         self
     }
 
@@ -120,15 +113,15 @@ impl<'a> Encoder<'a> {
     /// # Errors
     /// The buffer was too small; its contents must not be used.
     pub fn finish(mut self) -> Result<&'a [u8], Full> {
-        let mut digits = [0; 20];
-        let length = decimal_digits((self.end - self.body) as u64, &mut digits);
-        if self.full || length.len() > LENGTH_DIGITS {
+        let length = (self.end - self.body) as u64;
+        let digits = digits_of(length);
+        if self.full || digits > LENGTH_DIGITS {
             return Err(Full);
         }
         // The digits kept free are more than it takes: the body moves up.
-        let body = self.begin + 2 + length.len() + 1;
+        let body = self.begin + 2 + digits + 1;
         self.room.copy_within(self.body..self.end, body);
-        self.room[self.begin + 2..body - 1].copy_from_slice(length);
+        put_digits(&mut self.room[self.begin + 2..body - 1], length);
         self.room[body - 1] = SOH;
         self.end -= self.body - body;
         let sum = Vectors::sum(&self.room[..self.end]);
@@ -142,9 +135,29 @@ impl<'a> Encoder<'a> {
         Ok(&self.room[..self.end])
     }
 
-    fn number(&mut self, value: u64) {
-        let mut digits = [0; 20];
-        self.put(decimal_digits(value, &mut digits));
+    /// Writes a field but its value, for which it gives the place; `None`: no room.
+    #[inline]
+    fn field(&mut self, tag: u32, length: usize) -> Option<&mut [u8]> {
+        let digits = digits_of(u64::from(tag));
+        let end = self.end + digits + length + 2;
+        self.full |= end > self.room.len();
+        if self.full {
+            return None;
+        }
+        let room = &mut self.room[self.end..end];
+        self.end = end;
+        let (name, rest) = room.split_at_mut(digits);
+        match name {
+            // Most tags: no loop.
+            [tens, ones] => {
+                *tens = b'0' + (tag / 10) as u8;
+                *ones = b'0' + (tag % 10) as u8;
+            }
+            name => put_digits(name, u64::from(tag)),
+        }
+        rest[0] = b'=';
+        rest[length + 1] = SOH;
+        Some(&mut rest[1..=length])
     }
 
     fn put(&mut self, bytes: &[u8]) {
@@ -158,14 +171,22 @@ impl<'a> Encoder<'a> {
     }
 }
 
-fn decimal_digits(mut value: u64, room: &mut [u8; 20]) -> &[u8] {
-    let mut begin = room.len();
-    loop {
-        begin -= 1;
-        room[begin] = b'0' + (value % 10) as u8;
+/// Number of the digits of a value.
+#[inline]
+fn digits_of(value: u64) -> usize {
+    match value {
+        0..=9 => 1,
+        10..=99 => 2,
+        100..=999 => 3,
+        _ => value.ilog10() as usize + 1,
+    }
+}
+
+/// Writes the last digits of a value, as many as there is room for.
+#[inline]
+fn put_digits(room: &mut [u8], mut value: u64) {
+    for byte in room.iter_mut().rev() {
+        *byte = b'0' + (value % 10) as u8;
         value /= 10;
-        if value == 0 {
-            return &room[begin..];
-        }
     }
 }

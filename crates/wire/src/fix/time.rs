@@ -133,27 +133,31 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
 /// Writes a time stamp and gives its bytes, 17 to 27 of them.
 pub fn write_timestamp(ns: u64, precision: Precision, room: &mut [u8; 27]) -> &[u8] {
     let (seconds, fraction) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let mut put = |place: usize, width: usize, mut value: u64| {
-        for byte in room[place..place + width].iter_mut().rev() {
-            *byte = b'0' + (value % 10) as u8;
-            value /= 10;
-        }
-    };
-    put(0, 4, year);
-    put(4, 2, month);
-    put(6, 2, day);
-    put(9, 2, second / 3_600);
-    put(12, 2, second / 60 % 60);
-    put(15, 2, second % 60);
-    let (digits, value) = match precision {
+    let (days, second) = (seconds / 86_400, (seconds % 86_400) as u32);
+    let (year, month, day) = civil(days as u32);
+    for (place, value) in [
+        (0, year / 100),
+        (2, year % 100),
+        (4, month),
+        (6, day),
+        (9, second / 3_600),
+        (12, second / 60 % 60),
+        (15, second % 60),
+    ] {
+        room[place] = b'0' + (value / 10) as u8;
+        room[place + 1] = b'0' + (value % 10) as u8;
+    }
+    let fraction = fraction as u32;
+    let (digits, mut value) = match precision {
         Precision::Seconds => (0, 0),
         Precision::Milliseconds => (3, fraction / 1_000_000),
         Precision::Microseconds => (6, fraction / 1_000),
         Precision::Nanoseconds => (9, fraction),
     };
-    put(18, digits, value);
+    for byte in room[18..18 + digits].iter_mut().rev() {
+        *byte = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
     room[8] = b'-';
     room[11] = b':';
     room[14] = b':';
@@ -162,7 +166,7 @@ pub fn write_timestamp(ns: u64, precision: Precision, room: &mut [u8; 27]) -> &[
 }
 
 /// Year, month and day of a day since the epoch.
-fn civil(days: u64) -> (u64, u64, u64) {
+fn civil(days: u32) -> (u32, u32, u32) {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -116,6 +116,7 @@ fn removed(root: &Root, files: &Tree, report: &Report) -> Result<()> {
 fn units(root: &Root, report: &Report) -> Result<()> {
     for unit in [
         "touchline-gateway@cme-340.service",
+        "touchline-record@cme-340.service",
         "touchline-relay@links.service",
         "touchline-metrics.service",
     ] {

@@ -59,6 +59,9 @@ macro_rules! book_message {
                 };
                 self.level(level, transact_ns, out);
             }
+            if !self.settings.order_books {
+                return ending!(message);
+            }
             for entry in message.no_order_id_entries() {
                 let reference = usize::from(entry.reference_id().unwrap_or(0)).checked_sub(1);
                 let Some(level) = reference.and_then(|index| levels.get(index)) else {
@@ -91,6 +94,9 @@ macro_rules! order_message {
             out: &mut Output<'_>,
         ) -> Option<Ending> {
             let message = $view::of(raw);
+            if !self.settings.order_books {
+                return ending!(message);
+            }
             for entry in message.no_md_entries() {
                 let order = Order {
                     security_id: entry.security_id(),

@@ -2,20 +2,22 @@
 
 use super::Decoder;
 use crate::composite::{BankSet, Top};
-use crate::desk::Desk;
-use crate::desk::DeskTrade;
+use crate::desk::{Day, Desk, DeskTrade};
+use crate::encoding::benchmark::benchmark_of;
 use crate::encoding::bytes::{NO_I64, NO_I128, NO_U8, NO_U16, NO_U32, NO_U64, Rest};
 use crate::encoding::codes::Coded;
 use crate::encoding::kind;
+use crate::encoding::seen::lists;
 use crate::event::{
-    Adopted, Alarm, Asked, Batch, DontKnow, Event, FillLine, Message, Numbered, OrderEvent,
-    OrderLine, OrderStatus, ParentEnd, PlanLeg,
+    Adopted, Alarm, Asked, Batch, Benchmark, DontKnow, Event, FillLine, Message, Numbered,
+    OrderEvent, OrderLine, OrderStatus, ParentEnd, PlanLeg,
 };
 use crate::labels::Labels;
 use crate::orders::{OrderState, RejectCode, Terms};
 use crate::parents::ParentTerms;
 use crate::positions::{Position, WorstCase};
 use crate::scorecard::{Holds, Mean, Score};
+use crate::seen::Seen;
 use crate::setup::BANKS_MAX;
 use crate::ticks;
 use touchline_types::Price;
@@ -156,6 +158,38 @@ pub(super) fn decision(labels: &Labels, rest: &mut Rest<'_>) -> Option<Desk> {
     })
 }
 
+/// A day of a pair or of a bank.
+fn day(labels: &Labels, of: u8, rest: &mut Rest<'_>) -> Option<Event> {
+    Some(match of {
+        kind::DAY => Event::Day(Day {
+            pair: pair(labels, rest)?,
+            trade: rest.u32()?,
+            spot: rest.u32()?,
+        }),
+        _ => Event::BankDay {
+            bank: bank(labels, rest)?,
+            trade: rest.u32()?,
+        },
+    })
+}
+
+/// Parts of the position that follows.
+pub(super) fn position_dates(
+    labels: &Labels,
+    rest: &mut Rest<'_>,
+    batch: &mut Batch,
+) -> Option<()> {
+    pair(labels, rest)?;
+    let begin = batch.dates.len();
+    for _ in 0..rest.u16()? {
+        let value_date = rest.u32()?;
+        let (units, cash) = (rest.i64()?, rest.i128()?);
+        batch.dates.push((value_date, Position { units, cash }));
+    }
+    batch.next_dates = Some(begin..batch.dates.len());
+    rest.0.is_empty().then_some(())
+}
+
 /// Reads bodies of events.
 pub(super) struct Body<'a> {
     pub labels: &'a Labels,
@@ -213,7 +247,10 @@ impl Body<'_> {
                 Event::Order(line)
             }
             kind::FILL => Event::Fill(self.fill(rest)?),
-            kind::POSITION => self.position(rest)?,
+            kind::SEEN => Event::Seen(self.seen(rest, batch)?),
+            kind::BENCHMARK => Event::Benchmark(self.benchmark(rest)?),
+            kind::POSITION => self.position(rest, batch)?,
+            kind::DAY | kind::BANK_DAY => day(labels, of, rest)?,
             kind::SCORE => Event::Score {
                 bank: bank(labels, rest)?,
                 pair: pair(labels, rest)?,
@@ -277,7 +314,36 @@ impl Body<'_> {
         })))
     }
 
-    fn position(&self, rest: &mut Rest<'_>) -> Option<Event> {
+    fn seen(&self, rest: &mut Rest<'_>, batch: &mut Batch) -> Option<Seen> {
+        let mut seen = Seen {
+            parent: rest.u32()?,
+            pair: pair(self.labels, rest)?,
+            lot: rest.i64()?,
+            combine: rest.flag()?,
+            counted: rest.u16()?,
+            entries: 0..0,
+            limits: 0..0,
+            left_out: 0..0,
+            hits: 0..0,
+        };
+        let (pair, banks) = (seen.pair, self.labels.banks.len().min(BANKS_MAX));
+        let ticks = |at| price(self.labels, pair, at);
+        lists(rest, &mut seen, &mut batch.seen, banks, ticks)?;
+        Some(seen)
+    }
+
+    fn benchmark(&self, rest: &mut Rest<'_>) -> Option<Benchmark> {
+        let of = benchmark_of(rest)?;
+        let pair = pair(self.labels, rest)?;
+        Some(Benchmark {
+            of,
+            pair,
+            mid2: in_ticks(self.labels, pair, rest)?,
+            average: in_ticks(self.labels, pair, rest)?,
+        })
+    }
+
+    fn position(&self, rest: &mut Rest<'_>, batch: &mut Batch) -> Option<Event> {
         let pair = pair(self.labels, rest)?;
         Some(Event::Position {
             pair,
@@ -290,6 +356,7 @@ impl Body<'_> {
                 short: rest.i64()?,
             },
             mid2: in_ticks(self.labels, pair, rest)?,
+            dates: batch.next_dates.take(),
         })
     }
 

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::quotes::{BusQuotes, NEVER, Quoted, set_at};
 use touchline_fx::setup::{Setup, ns};
+use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::setup::Bank;
 use touchline_fx_events::ticks::{self, PRICE_DECIMALS};
 use touchline_types::{Quote, QuoteAction, QuoteChange, Side};
@@ -34,6 +35,19 @@ impl Lifetime {
     }
 }
 
+fn write_day(setup: &Setup, at_ns: u64, day: &Day, out: &mut String) {
+    let Day { pair, trade, spot } = *day;
+    let symbol = &setup.pairs[pair].config.symbol;
+    let spot = match spot {
+        0 => "null".to_owned(),
+        spot => format!("\"{spot}\""),
+    };
+    let _ = writeln!(
+        out,
+        "{at_ns} - {{\"op\":\"day\",\"pair\":\"{symbol}\",\"trade\":\"{trade}\",\"spot\":{spot}}}"
+    );
+}
+
 /// Writer of lines with reusable memory.
 #[derive(Debug, Clone, Default)]
 pub struct LineWriter {
@@ -44,8 +58,10 @@ impl LineWriter {
     /// Appends an input as a line with its line end. Commands of the desk and order sessions are not written: no live process of
     /// prices has them.
     pub fn write(&mut self, setup: &Setup, at_ns: u64, input: &Input<'_>, out: &mut String) {
-        let Input::Pricing(bank, session) = input else {
-            return;
+        let (bank, session) = match input {
+            Input::Pricing(bank, session) => (bank, session),
+            Input::Desk(Desk::Day(day)) => return write_day(setup, at_ns, day, out),
+            _ => return,
         };
         let name = &setup.banks[*bank].config.name;
         // Writing into a string does not fail.
@@ -53,6 +69,9 @@ impl LineWriter {
         match session {
             Session::Up => out.push_str("!up"),
             Session::Down => out.push_str("!down"),
+            Session::Settled | Session::Doubted | Session::Closing | Session::Closed => {
+                unreachable!("a pricing session has no orders")
+            }
             Session::Heard => self.message("0", |_| (), out),
             Session::Quotes(quotes) => self.quotes(setup, *bank, quotes, out),
             Session::Message(bytes) => text(bytes, out),

@@ -1,6 +1,7 @@
 //! `[[sessions]]`: the bus of a bank's quotes, and its order session.
 
 use super::error::ConfigError;
+use super::schedule::{Reset, ScheduleConfig};
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -55,22 +56,12 @@ pub struct SessionConfig {
     /// Further fields of our Logon, such as `"553=X"`.
     #[serde(default)]
     pub logon_fields: Vec<String>,
-    /// When both numbers begin again at 1.
+    /// When both numbers begin again at 1, of a session without a schedule.
     #[serde(default)]
-    pub reset: Reset,
-}
-
-/// Policy of the sequence reset of an order session: our Logon then has MsgSeqNum 1 and ResetSeqNumFlag (141=Y).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reset {
-    /// Sequence numbers are reset only if the bank resets them: missing messages are requested.
-    #[default]
-    Never,
-    /// With the first Logon of a run that the bank accepts.
-    Start,
-    /// With each Logon: for a bank that resets its numbers at its end of day without notice.
-    Logon,
+    pub reset: Option<Reset>,
+    /// Hours of the order session, and what the bank does at their end.
+    #[serde(default)]
+    pub schedule: Option<Box<ScheduleConfig>>,
 }
 
 /// Secrets and certificates that an order session reads from files.
@@ -84,6 +75,26 @@ impl SessionConfig {
     /// The bank's CompID.
     pub fn target(&self) -> &str {
         self.target.as_deref().unwrap_or(&self.bank)
+    }
+
+    /// When both numbers begin again at 1.
+    pub fn reset(&self) -> Reset {
+        let of_schedule = self.schedule().and_then(|schedule| schedule.reset);
+        match of_schedule.or(self.reset).unwrap_or_default() {
+            Reset::Start => Reset::Run,
+            reset => reset,
+        }
+    }
+
+    /// Whether its reset has the word of earlier versions.
+    pub(super) fn has_old_word(&self) -> bool {
+        let of_schedule = self.schedule().and_then(|schedule| schedule.reset);
+        of_schedule.or(self.reset) == Some(Reset::Start)
+    }
+
+    /// Hours of the order session, and what the bank does at their end.
+    pub fn schedule(&self) -> Option<&ScheduleConfig> {
+        self.schedule.as_deref()
     }
 
     /// Names of the session, which distinguish it from every other session of the bank: our CompID and the bank's, each
@@ -128,6 +139,22 @@ impl SessionConfig {
         wrong.range("heartbeat_s", self.heartbeat_s, 1..=3_600);
         if self.reconnect_ms == 0 || self.reconnect_ms > self.reconnect_ms_max {
             wrong.push("reconnect_ms", "give 1 to reconnect_ms_max");
+        }
+        let schedule = self.schedule();
+        if self.reset.is_some() && schedule.is_some_and(|schedule| schedule.reset.is_some()) {
+            wrong.push(
+                "reset",
+                "it is given twice: remove it here, and keep that of the schedule",
+            );
+        }
+        let has_hours = schedule.is_some_and(ScheduleConfig::has_hours);
+        if self.reset() == Reset::Session && !has_hours {
+            wrong.push_whole(
+                "reset = \"session\" needs hours: give zone, start, end and days in [sessions.schedule]",
+            );
+        }
+        if let Some(Err((key, text))) = schedule.map(ScheduleConfig::hours) {
+            wrong.push(&format!("schedule.{key}"), &text);
         }
         let is_text = |user: &String| !user.is_empty() && !user.chars().any(char::is_control);
         if !self.user.as_ref().is_none_or(is_text) {

@@ -36,6 +36,14 @@ impl Attempts {
         }
     }
 
+    /// The session opens or closes by its hours: earlier failures do not count.
+    pub fn forget(&mut self) {
+        self.backoff.set_longest_ns(self.longest_ns);
+        self.backoff.succeeded();
+        self.repeated = Failures::default();
+        (self.failed, self.told) = (None, None);
+    }
+
     /// Whether the next attempt is due.
     pub fn is_due(&self, mono_ns: u64) -> bool {
         self.backoff.is_due(mono_ns)

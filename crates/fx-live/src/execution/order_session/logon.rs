@@ -1,7 +1,7 @@
 //! Our Logon: name, password and further fields.
 
 use super::texts::withheld;
-use crate::execution::config::{Reset, SessionConfig};
+use crate::execution::config::SessionConfig;
 use touchline_session::Secret;
 use touchline_session::fix::extra_fields;
 use touchline_wire::fix::{Encoder, tag};
@@ -11,8 +11,6 @@ pub(super) struct Logon {
     user: Option<String>,
     password: Option<Secret>,
     fields: Vec<(u32, Vec<u8>)>,
-    /// When both numbers begin again.
-    pub reset: Reset,
 }
 
 impl Logon {
@@ -22,7 +20,6 @@ impl Logon {
             user: config.user.clone(),
             password: None,
             fields: extra_fields(&config.logon_fields),
-            reset: config.reset,
         }
     }
 

@@ -1,5 +1,8 @@
 //! Tests of the reports of an order session about malformed bytes.
 
+mod day;
+mod warm_send;
+
 use super::*;
 use crate::execution::config::Config;
 use crate::execution::config::tests::text;
@@ -87,7 +90,7 @@ impl Rig {
         let session = config.session(&config.banks[0]).expect("its session");
         let wire = Wire::default();
         Rig {
-            session: OrderSession::new(session, numbers, wire.clone()),
+            session: OrderSession::new(session, numbers, 0, wire.clone()),
             wire,
             time: ReceiveTime {
                 wall_ns: 1_767_600_000 * SECOND_NS,
@@ -257,7 +260,7 @@ fn a_message_of_another_session_is_rejected_and_ends_this_one() {
     let down = Said::Down {
         why: "logout".to_owned(),
         numbers: None,
-        retry_ms: 100,
+        retry_ms: Some(100),
     };
     assert_eq!(rig.said(), [down]);
 }
@@ -384,7 +387,7 @@ fn a_bank_that_begins_at_1_without_a_word_is_told_with_the_cure() {
     let downs: Vec<(String, u64)> = said
         .into_iter()
         .filter_map(|said| match said {
-            Said::Down { why, retry_ms, .. } => Some((why, retry_ms)),
+            Said::Down { why, retry_ms, .. } => Some((why, retry_ms?)),
             _ => None,
         })
         .collect();
@@ -422,7 +425,7 @@ fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
         rig.said();
         rig.time.mono_ns += 1_000_000_000;
         downs.extend(rig.lose().into_iter().filter_map(|said| match said {
-            Said::Down { why, retry_ms, .. } => Some((why, retry_ms)),
+            Said::Down { why, retry_ms, .. } => Some((why, retry_ms?)),
             _ => None,
         }));
     }
@@ -466,7 +469,7 @@ fn wrong_logons_are_refused_with_the_reason() {
         ),
         (
             "reset = \"daily\"",
-            "must be \"never\", \"start\" or \"logon\"",
+            "must be \"never\", \"run\", \"start\", \"session\" or \"logon\"",
         ),
         ("password = \"sentinel\"", "password"),
     ] {

@@ -4,7 +4,7 @@ use crate::execution::config::Reset;
 use touchline_session::Secret;
 use touchline_session::fix::SequenceFault;
 use touchline_types::text::is_visible;
-use touchline_wire::fix::{Message, tag};
+use touchline_wire::fix::{Message, tag, unsigned};
 
 /// Longest text of a bank in an incident.
 const TEXT_BYTES_MAX: usize = 200;
@@ -23,7 +23,7 @@ pub(super) fn repeated(
     }
     if numbers.is_some() && reset == Reset::Never {
         text.push_str(
-            "; if the bank's numbers begin again at 1 at its end of day, set reset = \"logon\" in its [[sessions]]",
+            "; if the bank's numbers begin again at 1 at its end of day, give its hours with reset = \"session\", or set reset = \"logon\" in its [[sessions]]",
         );
     }
     text
@@ -62,6 +62,13 @@ pub(super) fn text_of(message: &Message<'_>) -> String {
     let text = text.map_or(&b""[..], |field| field.value);
     let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
     text.chars().filter(|letter| is_visible(*letter)).collect()
+}
+
+/// Number of a message (34).
+pub fn number_of(message: &Message<'_>) -> Option<u64> {
+    let mut fields = message.fields().map_while(Result::ok);
+    let number = fields.find(|field| field.tag == tag::MSG_SEQ_NUM)?;
+    unsigned(number.value).ok()
 }
 
 /// The fields that name a message: type, number, ClOrdID, ExecID.

@@ -2,10 +2,11 @@
 
 use super::{Recovered, RecoveryError, is_own};
 use crate::execution::numbers::Numbers;
+use crate::execution::order_session::number_of;
 use touchline_fx::RestoreError;
 use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Setup;
-use touchline_fx_events::desk::Desk;
+use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::encoding::Entry as Recorded;
 use touchline_fx_events::event::{Event, Message};
 use touchline_fx_events::labels::PairLabel;
@@ -13,7 +14,7 @@ use touchline_fx_events::orders::Terms;
 use touchline_fx_events::parents::ParentTerms;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::{Batch, Labels};
-use touchline_wire::fix::{Frame, frame, tag, unsigned};
+use touchline_wire::fix::{Frame, frame};
 
 /// State from the records read so far.
 pub(super) struct State {
@@ -35,7 +36,7 @@ impl State {
         recorded: &Recorded<'_>,
     ) -> Result<(), Failed> {
         match recorded {
-            Recorded::Run { epoch, .. } => return self.run(*epoch, labels),
+            Recorded::Run { epoch, drops, .. } => return self.run(*epoch, labels, drops),
             Recorded::Command {
                 request,
                 client,
@@ -52,11 +53,10 @@ impl State {
                     self.handle(at_ns, &Input::Orders(bank, Session::Message(bytes)));
                 }
             }
-            Recorded::Session { bank, is_up } => {
+            Recorded::Session { bank, change } => {
                 self.at(at_ns)?;
                 if let Some(bank) = self.bank(*bank) {
-                    let session = if *is_up { Session::Up } else { Session::Down };
-                    self.handle(at_ns, &Input::Orders(bank, session));
+                    self.handle(at_ns, &Input::Orders(bank, (*change).into()));
                 }
             }
             Recorded::Decision(desk) => {
@@ -95,6 +95,24 @@ impl State {
                 self.handle(at_ns, &Input::Desk(Desk::Kill { by: *by }));
                 Ok(())
             }
+            Event::Day(day) => {
+                self.at(at_ns)?;
+                // A pair that is not configured any more has no day.
+                if let Some(pair) = *self.pairs.get(day.pair).ok_or(RestoreError::Time)? {
+                    let day = Day { pair, ..*day };
+                    self.handle(at_ns, &Input::Desk(Desk::Day(day)));
+                }
+                Ok(())
+            }
+            Event::BankDay { bank, trade } => {
+                self.at(at_ns)?;
+                if let Some(bank) = self.bank(*bank) {
+                    let trade = *trade;
+                    self.recovered.bank_days_ns[bank] = at_ns;
+                    self.handle(at_ns, &Input::Desk(Desk::BankDay { bank, trade }));
+                }
+                Ok(())
+            }
             Event::Order(line) => match (&line.message, line.number) {
                 (Some(Message::Order(terms)), Some(number)) if sequence > 0 => {
                     self.sent(line.bank, sequence);
@@ -105,13 +123,20 @@ impl State {
                     self.sent(line.bank, sequence);
                     Ok(())
                 }
+                // Most ends follow from the other entries, and those by a rule of a bank do not.
+                (None, Some(_)) if line.unfilled_end().is_some() => {
+                    self.at(at_ns)?;
+                    let engine = &mut self.recovered.engine;
+                    engine.restore_order_end(at_ns, line, &mut self.batch)?;
+                    Ok(())
+                }
                 _ => Ok(()),
             },
             _ => Ok(()),
         }
     }
 
-    fn run(&mut self, epoch: u64, labels: &Labels) -> Result<(), Failed> {
+    fn run(&mut self, epoch: u64, labels: &Labels, drops: &[u8]) -> Result<(), Failed> {
         if self.recovered.epoch == 0 {
             is_own(&self.setup, epoch, labels).map_err(Failed::Other)?;
         }
@@ -133,10 +158,18 @@ impl State {
         self.recovered.epoch = epoch;
         let engine = &mut self.recovered.engine;
         engine.set_prefix(labels.prefix);
-        // The last run ended here: its sessions are lost, and its parents end.
+        // The last run ended here: its sessions are lost by its rules, and its parents end.
         let at_ns = engine.now_ns().unwrap_or(0);
         if at_ns > 0 {
             self.handle(at_ns, &Input::Desk(Desk::Restart));
+        }
+        // A run without its rules is judged by those of the configuration.
+        let engine = &mut self.recovered.engine;
+        engine.begin_drops();
+        for (bank, drops) in self.banks.iter().zip(drops) {
+            if let Some(bank) = *bank {
+                engine.set_drops(bank, *drops != 0);
+            }
         }
         Ok(())
     }
@@ -267,9 +300,7 @@ impl State {
         let Ok(Frame::Whole(message)) = frame(bytes, bytes.len()) else {
             return;
         };
-        let mut fields = message.fields().map_while(Result::ok);
-        let number = fields.find(|field| field.tag == tag::MSG_SEQ_NUM);
-        if let Some(number) = number.and_then(|field| unsigned(field.value).ok()) {
+        if let Some(number) = number_of(&message) {
             let (next_out, next_in) = self.recovered.numbers[bank].both();
             self.recovered.numbers[bank] = Numbers::new(next_out, next_in.max(number + 1));
         }

@@ -2,12 +2,14 @@
 
 use super::*;
 use touchline_fx::config;
+use touchline_fx::input::Input;
 use touchline_fx_events::command::Command;
-use touchline_fx_events::desk::Desk;
-use touchline_fx_events::desk::DeskTrade;
+use touchline_fx_events::desk::{Day, Desk, DeskTrade};
 use touchline_fx_events::encoding::Encoder;
-use touchline_fx_events::event::{Event, Message, OrderEvent, OrderLine};
-use touchline_fx_events::orders::Terms;
+use touchline_fx_events::event::{
+    Event, Message, OrderEvent, OrderLine, OrderStatus, SessionChange,
+};
+use touchline_fx_events::orders::{OrderState, RejectCode, Terms};
 use touchline_fx_events::parents::{Lifetime, ParentTerms};
 use touchline_fx_events::plan::Style;
 use touchline_journal::format::FrameHead;
@@ -17,16 +19,27 @@ const CONFIG: &str = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pa
                       spot_date = \"20260107\"\n[[banks]]\nname = \"A\"\npairs = [\"EUR/USD\"]\nstatus_final = true\n";
 
 fn setup() -> Setup {
-    let config: config::Config = toml::from_str(CONFIG).expect("a configuration");
+    setup_with("")
+}
+
+/// The settings, with more of the bank.
+fn setup_with(more: &str) -> Setup {
+    let config: config::Config =
+        toml::from_str(&format!("{CONFIG}{more}")).expect("a configuration");
     Setup::new(config).expect("a setup")
 }
 
 /// A run with these names and this prefix begins.
 fn run(epoch: u64, account: &str) -> (u16, Vec<u8>) {
+    run_with(epoch, account, &[])
+}
+
+/// A run whose banks have these rules.
+fn run_with(epoch: u64, account: &str, drops: &[bool]) -> (u16, Vec<u8>) {
     let mut labels = setup().labels;
     labels.prefix = Id::lossy(format!("Te{epoch}").as_bytes());
     labels.account = Id::lossy(account.as_bytes());
-    batch(0, 1, |record| record.run(epoch, "20260105", &labels))
+    batch(0, 1, |record| record.run(epoch, "20260105", &labels, drops))
 }
 
 /// A batch whose first entry has this number.
@@ -111,7 +124,7 @@ fn journal() -> Vec<(u16, Vec<u8>)> {
     let none = Batch::default();
     vec![
         run(1, "D"),
-        batch(10, 2, |record| record.session(0, true)),
+        batch(10, 2, |record| record.session(0, SessionChange::Up)),
         batch(20, 3, |record| {
             record.event(&labels, &none, &(20, accepted), 0);
             record.event(&labels, &none, &(20, sent), 2);
@@ -125,7 +138,11 @@ fn recovered(records: &[(u16, Vec<u8>)]) -> Recovered {
 }
 
 fn read(records: &[(u16, Vec<u8>)]) -> Result<Recovered, RecoveryError> {
-    recover_from(&setup(), |each| {
+    read_by(&setup(), records)
+}
+
+fn read_by(setup: &Setup, records: &[(u16, Vec<u8>)]) -> Result<Recovered, RecoveryError> {
+    recover_from(setup, |each| {
         for (kind, body) in records {
             let head = FrameHead {
                 length: 0,
@@ -221,7 +238,7 @@ fn a_pair_with_other_ticks_is_another_pair() {
     labels.prefix = Id::lossy(b"Te1");
     labels.pairs[0].precision = 4;
     let mut all = journal();
-    all[0] = batch(0, 1, |record| record.run(1, "20260105", &labels));
+    all[0] = batch(0, 1, |record| record.run(1, "20260105", &labels, &[]));
     let error = read(&all).expect_err("other ticks");
     assert!(error.to_string().contains("EUR/USD"), "{error}");
 }
@@ -268,7 +285,9 @@ fn bookings_are_restored_whoever_may_book_now() {
     let mut labels = setup().labels;
     labels.prefix = Id::lossy(b"Te2");
     labels.banks.push("B".to_owned());
-    all.push(batch(40, 6, |record| record.run(2, "20260105", &labels)));
+    all.push(batch(40, 6, |record| {
+        record.run(2, "20260105", &labels, &[])
+    }));
     all.push(book("other", "ann", Some(1)));
     let error = read(&all).expect_err("a bank that is not configured");
     assert!(error.to_string().contains("booking other"), "{error}");
@@ -319,4 +338,243 @@ fn the_first_run_says_whose_the_journal_is() {
     );
     // The account of a later run is that of a configuration that was changed since.
     assert_eq!(recovered(&[run(1, "D"), run(2, "E")]).epoch, 2);
+}
+
+/// A journal in which the session with an order is lost, comes up again, and everything has come, in a run whose bank drops orders, or
+/// keeps them, or one that did not record which; then the order ends by the rule, or does not.
+fn lost(drops: &[bool], is_ended: bool) -> Vec<(u16, Vec<u8>)> {
+    let labels = setup().labels;
+    let mut all = journal();
+    all[0] = run_with(1, "D", drops);
+    all.truncate(3);
+    let mut next = 5;
+    for (at_ns, change) in [(30, SessionChange::Down), (40, SessionChange::Up)] {
+        all.push(batch(at_ns, next, |record| record.session(0, change)));
+        next += 1;
+    }
+    if drops.first() != Some(&false) {
+        let change = SessionChange::Settled;
+        all.push(batch(50, next, |record| record.session(0, change)));
+        next += 1;
+    }
+    if is_ended {
+        let end = Event::Order(OrderLine {
+            id: Some(Id::lossy(b"Te1-P1-1")),
+            number: Some(0),
+            bank: 0,
+            what: OrderEvent::Down,
+            status: Some(OrderStatus {
+                state: OrderState::Canceled,
+                cum: 0,
+                leaves: 0,
+            }),
+            code: Some(RejectCode::NeverArrived),
+            message: None,
+        });
+        let at_ns = 600_000_000;
+        let none = Batch::default();
+        all.push(batch(at_ns, next, |record| {
+            record.event(&labels, &none, &(at_ns, end), 0);
+        }));
+    }
+    all
+}
+
+/// The rules of the configuration do not change the past: an order has ended if its record has the end, and a parent at a roll
+/// likewise, with any `after_loss` and `at_roll` of today.
+#[test]
+fn rules_of_the_configuration_do_not_change_the_past() {
+    let rules = ["ask", "canceled", "ask_then_canceled"];
+    for (rule, at_roll) in rules
+        .iter()
+        .flat_map(|rule| [(rule, "go_on"), (rule, "end")])
+    {
+        let more = format!(
+            "answer_ms = 1\nstatus_ms = 1\nafter_loss = \"{rule}\"\n[risk]\nat_roll = \"{at_roll}\"\n"
+        );
+        let now = setup_with(&more);
+        for drops in [&[][..], &[true], &[false]] {
+            for is_ended in [false, true] {
+                let mut records = lost(drops, is_ended);
+                let case = format!("{rule} {at_roll} {drops:?} {is_ended}");
+                let day = Event::Day(Day {
+                    pair: 0,
+                    trade: 20_260_106,
+                    spot: 20_260_108,
+                });
+                // Long after each timer.
+                records.push(batch(900_000_000, 9, |record| {
+                    record.event(&setup().labels, &Batch::default(), &(900_000_000, day), 0);
+                }));
+                let engine = read_by(&now, &records).expect(&case).engine;
+                let state = engine.trading().orders().get(0).state();
+                let expected = match is_ended {
+                    true => OrderState::Canceled,
+                    false => OrderState::Unknown,
+                };
+                assert_eq!(state, expected, "{case}");
+                let parent = engine.trading().parents().get(0);
+                assert!(parent.is_working(), "{case}");
+                let open = if is_ended { 1_000 } else { 0 };
+                assert_eq!(parent.open(), open, "{case}");
+            }
+        }
+    }
+}
+
+/// An order that was lost in a run whose bank kept orders is not dropped by a rule that is set later; one of a run with the rule is,
+/// and one of a run that did not record its rule is judged by the present one.
+#[test]
+fn a_rule_that_is_set_later_ends_no_order_of_before() {
+    for (drops, state) in [
+        (&[][..], OrderState::Canceled),
+        (&[true], OrderState::Canceled),
+        (&[false], OrderState::Unknown),
+    ] {
+        let now = setup_with("answer_ms = 1\nafter_loss = \"canceled\"\n");
+        let mut engine = read_by(&now, &lost(drops, false))
+            .expect("a journal")
+            .engine;
+        engine.set_restoring(false);
+        let mut batch = Batch::default();
+        let times = [
+            SessionChange::Down,
+            SessionChange::Up,
+            SessionChange::Settled,
+        ];
+        for (at_ns, change) in (1_000_000_000..).step_by(1_000).zip(times) {
+            let input = Input::Orders(0, change.into());
+            engine.handle(at_ns, &input, &mut batch);
+        }
+        engine.handle_timeout(1_100_000_000, &mut batch);
+        let found = engine.trading().orders().get(0).state();
+        assert_eq!(found, state, "{drops:?}");
+    }
+}
+
+/// A start knows when the credit of a bank was free last, of any release that wrote the day.
+#[test]
+fn the_time_of_a_bank_s_day_is_restored() {
+    let mut records = journal();
+    let (at_ns, trade) = (900_000_000, 20_260_106);
+    let day = Event::BankDay { bank: 0, trade };
+    records.push(batch(at_ns, 9, |record| {
+        record.event(&setup().labels, &Batch::default(), &(at_ns, day), 0);
+    }));
+    let recovered = recovered(&records);
+    assert_eq!(recovered.bank_days_ns, [at_ns]);
+    assert_eq!(recovered.engine.trading().bank_day(0), trade);
+}
+
+/// A run that died lost its orders by its own rule, not by that of the run that came behind it.
+#[test]
+fn an_order_that_a_crash_lost_is_judged_by_the_run_that_died() {
+    for (rules, expected) in [
+        ([false, true], OrderState::Unknown),
+        ([true, true], OrderState::Canceled),
+    ] {
+        let mut records = journal();
+        records.truncate(3);
+        records[0] = run_with(1, "D", &rules[..1]);
+        records.push(run_with(2, "D", &rules[1..]));
+        let now = setup_with("answer_ms = 1\nafter_loss = \"canceled\"\n");
+        let mut engine = read_by(&now, &records).expect("a journal").engine;
+        engine.set_restoring(false);
+        let mut batch = Batch::default();
+        for change in [SessionChange::Up, SessionChange::Settled] {
+            let input = Input::Orders(0, change.into());
+            engine.handle(1_000_000_000, &input, &mut batch);
+        }
+        engine.handle_timeout(1_100_000_000, &mut batch);
+        let found = engine.trading().orders().get(0).state();
+        assert_eq!(found, expected, "{rules:?}");
+    }
+}
+
+/// The answer of a bank by its rule is restored, so that later starts do not wait for it again: by the rule of its run, and not if the run
+/// died before a last look was over, or messages were missing.
+#[test]
+fn an_answer_by_a_rule_is_restored() {
+    let now = setup_with("answer_ms = 1\nafter_loss = \"canceled\"\n");
+    for (drops, is_doubted, end_ns, is_asking) in [
+        (true, false, 900_000_000, false),
+        (true, false, 1_000_000, true),
+        (true, true, 900_000_000, true),
+        (false, false, 900_000_000, true),
+    ] {
+        let mut boot = Vec::new();
+        let record = Record::Boot {
+            at_ns: 10,
+            id: [1; 16],
+            lacks_before: 1,
+        };
+        let kind = record.encode(&mut boot);
+        let mut all = vec![run_with(1, "D", &[drops]), (kind, boot)];
+        let mut changes = vec![SessionChange::Up, SessionChange::Settled];
+        if is_doubted {
+            changes.insert(1, SessionChange::Doubted);
+        }
+        for (at_ns, change) in (20..).zip(changes) {
+            let first = at_ns;
+            all.push(batch(at_ns, first, |record| record.session(0, change)));
+        }
+        let trade = 20_260_106;
+        let day = Event::BankDay { bank: 0, trade };
+        all.push(batch(end_ns, 30, |record| {
+            record.event(&setup().labels, &Batch::default(), &(end_ns, day), 0);
+        }));
+        all.push(run_with(2, "D", &[true]));
+        let engine = read_by(&now, &all).expect("a journal").engine;
+        let found = engine.trading().is_asking();
+        assert_eq!(found, is_asking, "{drops} {is_doubted} {end_ns}");
+    }
+}
+
+/// An answer "unknown order" has ended an order if its record has the end, whether such answers are final now or not.
+#[test]
+fn an_unknown_order_has_ended_as_recorded() {
+    let mut room = [0; 512];
+    let mut answer = touchline_wire::fix::Encoder::new(&mut room, b"FIX.4.4", b"8");
+    for (tag, value) in [
+        (34, "3"),
+        (11, "Te1-P1-1"),
+        (17, "0"),
+        (150, "I"),
+        (39, "8"),
+        (103, "5"),
+    ] {
+        answer.bytes(tag, value.as_bytes());
+    }
+    let answer = answer.finish().expect("it fits").to_vec();
+    for (is_final, state) in [true, false].into_iter().flat_map(|is_final| {
+        [OrderState::Rejected, OrderState::Unknown].map(|state| (is_final, state))
+    }) {
+        let open = if state.is_end() { 1_000 } else { 0 };
+        let mut records = lost(&[false], false);
+        records.push(batch(60, 8, |record| {
+            record.received(0, &answer);
+            let end = Event::Order(OrderLine {
+                id: Some(Id::lossy(b"Te1-P1-1")),
+                number: Some(0),
+                bank: 0,
+                what: OrderEvent::Report,
+                status: Some(OrderStatus {
+                    state,
+                    cum: 0,
+                    leaves: 1_000 - open,
+                }),
+                code: state.is_end().then_some(RejectCode::NeverArrived),
+                message: None,
+            });
+            record.event(&setup().labels, &Batch::default(), &(60, end), 0);
+        }));
+        let now = CONFIG.replace("status_final = true", &format!("status_final = {is_final}"));
+        let config: config::Config = toml::from_str(&now).expect("a configuration");
+        let now = Setup::new(config).expect("a setup");
+        let engine = read_by(&now, &records).expect("a journal").engine;
+        let found = engine.trading().orders().get(0).state();
+        assert_eq!(found, state, "{is_final}");
+        let parent = engine.trading().parents().get(0);
+        assert_eq!(parent.open(), open, "{is_final} {state:?}");
+    }
 }

@@ -16,6 +16,8 @@ pub(super) struct Banks<L> {
     all: Vec<BankState<L>>,
     /// The first bank whose connection may run in the next round.
     connects_next: Bank,
+    /// Banks whose sessions have messages of the present batch.
+    filled: BankSet,
 }
 
 /// A bank of a run.
@@ -23,31 +25,44 @@ pub(super) struct BankState<L> {
     pub session: OrderSession<L>,
     pub faults: Faults,
     pub counts: BankCounts,
-    /// The session has messages of the present batch.
-    pub is_filled: bool,
 }
 
 impl<L: Link> Banks<L> {
-    /// The banks, with sessions that continue at these sequence numbers, and one link for each bank.
+    /// The banks, with sessions that continue at these sequence numbers and days, and one link for each bank.
     pub fn new(
         config: &Config,
-        numbers: &[Numbers],
+        numbers: &[(Numbers, u32)],
         links: impl IntoIterator<Item = L>,
     ) -> Banks<L> {
         let banks = config.banks.iter().zip(numbers).zip(links);
-        let banks = banks.map(|((bank, numbers), link)| {
+        let banks = banks.map(|((bank, (numbers, begun)), link)| {
             let session = config.session(bank).expect("the configuration was checked");
+            let mut session = OrderSession::new(session, *numbers, *begun, link);
+            session.set_answer_ms(bank.answer_ms);
             BankState {
-                session: OrderSession::new(session, *numbers, link),
+                session,
                 faults: Faults::default(),
                 counts: BankCounts::default(),
-                is_filled: false,
             }
         });
+        let all: Vec<BankState<L>> = banks.collect();
         Banks {
-            all: banks.collect(),
+            filled: BankSet::new(all.len()),
+            all,
             connects_next: 0,
         }
+    }
+
+    /// The session of a bank has a message of the present batch.
+    #[inline]
+    pub fn fill(&mut self, bank: Bank) {
+        self.filled.insert(bank);
+    }
+
+    /// The first bank that was filled, which no longer counts as filled.
+    #[inline]
+    pub fn take_filled(&mut self) -> Option<Bank> {
+        self.filled.take_first()
     }
 
     /// Number of banks.
@@ -67,7 +82,10 @@ impl<L: Link> Banks<L> {
 
     /// Counts.
     pub fn counts(&self) -> impl Iterator<Item = BankCounts> {
-        self.all.iter().map(|bank| bank.counts)
+        self.all.iter().map(|bank| BankCounts {
+            closed_until_ns: bank.session.closed_until_ns().unwrap_or(0),
+            ..bank.counts
+        })
     }
 
     /// The bank whose connection may run in this round, each in turn: quotes and commands wait for one step of one
@@ -92,5 +110,49 @@ impl<L> Index<Bank> for Banks<L> {
 impl<L> IndexMut<Bank> for Banks<L> {
     fn index_mut(&mut self, bank: Bank) -> &mut BankState<L> {
         &mut self.all[bank]
+    }
+}
+
+/// Set of banks, a bit each: looking at the state of each bank would take lines of memory that an order does not need.
+struct BankSet(Vec<u64>);
+
+/// Banks of a word.
+const BITS: usize = u64::BITS as usize;
+
+impl BankSet {
+    fn new(banks: usize) -> BankSet {
+        BankSet(vec![0; banks.div_ceil(BITS)])
+    }
+
+    #[inline]
+    fn insert(&mut self, bank: Bank) {
+        self.0[bank / BITS] |= 1 << (bank % BITS);
+    }
+
+    #[inline]
+    fn take_first(&mut self) -> Option<Bank> {
+        let at = self.0.iter().position(|bits| *bits != 0)?;
+        let bits = &mut self.0[at];
+        let bit = bits.trailing_zeros() as usize;
+        *bits &= *bits - 1;
+        Some(at * BITS + bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A kill fills every bank, in any order and several times.
+    #[test]
+    fn each_filled_bank_is_taken_once_and_in_order() {
+        let mut filled = BankSet::new(200);
+        for bank in [199, 64, 0, 63, 64, 128] {
+            filled.insert(bank);
+        }
+        let taken: Vec<Bank> = std::iter::from_fn(|| filled.take_first()).collect();
+        assert_eq!(taken, [0, 63, 64, 128, 199]);
+        filled.insert(1);
+        assert_eq!((filled.take_first(), filled.take_first()), (Some(1), None));
     }
 }

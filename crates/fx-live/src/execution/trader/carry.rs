@@ -6,13 +6,15 @@ use super::banks::Banks;
 use super::cause::{Cause, Commanded, sent};
 use super::recorder::Recorder;
 use super::{Incident, Path, Totals};
+use crate::days::is_of_old_day;
 use crate::execution::config::ClientConfig;
 use crate::execution::edge::{Link, Output};
 use std::collections::VecDeque;
 use touchline_fx::Engine;
 use touchline_fx::input::{Input, Session};
+use touchline_fx_days::DayWatch;
 use touchline_fx_desk::records::Record;
-use touchline_fx_events::desk::Desk;
+use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::event::{Alarm, Answer, Event, Message, OrderLine, RunAlarm};
 use touchline_fx_events::lines::{fields, msg_type};
 use touchline_fx_events::orders::{FillKind, Terms};
@@ -65,16 +67,27 @@ pub(super) struct Core<O, L> {
     pub boot: Boot,
     /// The wall clock less the engine's clock, nanoseconds.
     pub wall_ahead_ns: i64,
+    /// Days of the pairs.
+    pub days: DayWatch,
+    /// When the day of each bank's credit began last in an earlier run.
+    pub bank_days_ns: Vec<u64>,
+    /// Days that began, until the buses of the banks are read by them.
+    pub begun: Vec<(Day, u64)>,
     /// Paths of this round that sent something.
     pub paths: Vec<Path>,
     /// When the last cancel was handed to the kernel, in ticks.
     pub last_canceled: u64,
+    /// The bank whose send path is kept warm next.
+    pub warmed_next: Bank,
 }
 
 impl<O: Output, L: Link> Core<O, L> {
     /// A quote of a bank, or its session. Quotes are not in the journal.
     pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Session<'_>) {
         self.watch_round(time, 0);
+        if is_of_old_day(self.engine.setup(), &session) {
+            return;
+        }
         let receive_ns = match &session {
             Session::Quotes(quotes) => quotes.receive_ns,
             _ => time.wall_ns,
@@ -101,6 +114,13 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Executes due timers.
     pub fn wake(&mut self, time: ReceiveTime) {
+        if self.days.are_due(self.wall(time).wall_ns) {
+            self.begin_days(time);
+        }
+        self.run_timers(time);
+    }
+
+    fn run_timers(&mut self, time: ReceiveTime) {
         if self.engine.next_timeout_ns() <= time.wall_ns {
             self.batch.clear();
             self.engine.handle_timeout(time.wall_ns, &mut self.batch);
@@ -117,6 +137,16 @@ impl<O: Output, L: Link> Core<O, L> {
     /// has everything in the order of its times.
     pub fn handle_for(&mut self, time: ReceiveTime, input: &Input<'_>, cause: Cause<'_>) {
         self.wake(time);
+        self.pass(time, input, cause);
+    }
+
+    /// The day of a pair or of a bank begins, at an instant that may be before the days that the core has.
+    pub(super) fn begin_day(&mut self, time: ReceiveTime, day: Desk) {
+        self.run_timers(time);
+        self.pass(time, &Input::Desk(day), Cause::None);
+    }
+
+    fn pass(&mut self, time: ReceiveTime, input: &Input<'_>, cause: Cause<'_>) {
         self.batch.clear();
         self.engine.handle(time.wall_ns, input, &mut self.batch);
         self.carry_out(time, cause);
@@ -207,13 +237,22 @@ impl<O: Output, L: Link> Core<O, L> {
         is_journaled: bool,
         time: ReceiveTime,
     ) {
+        let mut is_late = None;
         for (_, event) in &batch.events {
             let Event::Order(line) = event else { continue };
             let Some(message) = sent(line) else { continue };
             // mutant: simulation: orders in doubt are not canceled
-            self.banks[line.bank].is_filled = true;
+            self.banks.fill(line.bank);
             match message {
-                Message::Order(terms) => self.send_order(terms, message, may_order, time),
+                Message::Order(terms) => {
+                    // mutant: execution: an order that is not in the journal is sent
+                    // mutant: simulation: commands are executed and orders sent without a record
+                    let may_leave = may_order && !self.recorder.is_dead();
+                    // The orders of a batch leave together.
+                    let is_timely =
+                        may_leave && !*is_late.get_or_insert_with(|| self.is_late(time));
+                    self.send_order(terms, message, is_timely, time);
+                }
                 _ => self.send_other(line.bank, message, is_journaled, time),
             }
         }
@@ -272,19 +311,14 @@ impl<O: Output, L: Link> Core<O, L> {
             .publish_composites(labels, batch, time.wall_ns);
     }
 
+    /// Whether orders that leave now were decided before the process was stopped or a day began, and their prices are old.
+    fn is_late(&mut self, time: ReceiveTime) -> bool {
+        self.days.are_due(self.sending_ns(time)) || self.watch_round(time, self.recorder.disk_ns())
+    }
+
     /// Sends an order that is in the journal. An order that cannot be sent is asked for like any other.
-    fn send_order(
-        &mut self,
-        terms: &Terms,
-        message: &Message,
-        is_journaled: bool,
-        time: ReceiveTime,
-    ) {
-        // mutant: execution: an order that is not in the journal is sent
-        // mutant: simulation: commands are executed and orders sent without a record
-        let may_leave = is_journaled && !self.recorder.is_dead();
-        // Decided before the process was stopped, and its price is old.
-        if !may_leave || self.watch_round(time, self.recorder.disk_ns()) {
+    fn send_order(&mut self, terms: &Terms, message: &Message, may_leave: bool, time: ReceiveTime) {
+        if !may_leave {
             self.totals.unsent += 1;
             return;
         }
@@ -339,10 +373,8 @@ impl<O: Output, L: Link> Core<O, L> {
 
     /// Hands the messages of a batch to the kernel, with one call for each bank: a kill cancels a thousand orders.
     fn flush_filled(&mut self, time: ReceiveTime) {
-        for bank in 0..self.banks.len() {
-            if std::mem::take(&mut self.banks[bank].is_filled) {
-                self.flush(bank, time);
-            }
+        while let Some(bank) = self.banks.take_filled() {
+            self.flush(bank, time);
         }
     }
 
@@ -443,19 +475,19 @@ fn unexecuted(cause: Cause<'_>) -> Cause<'_> {
 }
 
 /// Fields of a message, with the wall clock in TransactTime (60): a counterparty compares it with its own.
-fn put_fields(
+pub(super) fn put_fields(
     labels: &Labels,
     message: &Message,
     (time, wall): (ReceiveTime, ReceiveTime),
     encoder: &mut Encoder<'_>,
 ) {
     let is_other = time.wall_ns != wall.wall_ns;
-    fields(labels, message, &mut |tag, value| {
+    fields(labels, message, |tag, value| {
         match tag {
             TRANSACT_TIME if is_other => {
                 encoder.timestamp(tag, wall.wall_ns, Precision::Milliseconds)
             }
-            _ => encoder.bytes(tag, value.as_bytes()),
+            _ => encoder.bytes(tag, value),
         };
     });
 }

@@ -2,7 +2,7 @@
 
 use touchline_fx_events::command::Command;
 use touchline_fx_events::desk::Desk;
-use touchline_fx_events::event::{Answer, Message, OrderEvent, OrderLine};
+use touchline_fx_events::event::{Answer, Message, OrderEvent, OrderLine, SessionChange};
 use touchline_fx_events::setup::Bank;
 
 /// Cause of a batch; the batch's record begins with it.
@@ -12,8 +12,8 @@ pub(super) enum Cause<'a> {
     None,
     /// A message of a bank about orders.
     Received(Bank, &'a [u8]),
-    /// An order session came up or was lost.
-    Session(Bank, bool),
+    /// An order session changed.
+    Session(Bank, SessionChange),
     /// A command.
     Command(Commanded<'a>),
     /// A client's ring was refused, so its commands are not read.

@@ -1,5 +1,7 @@
 //! Tests of connections to banks, with and without TLS, over loopback, with the bank in the same thread.
 
+mod hours;
+
 use super::carry::Core;
 use super::rig::{self, Host};
 use crate::execution::config::Config;
@@ -78,13 +80,18 @@ impl Engine {
 
     /// With banks A, B, and so on.
     fn of(banks: &[SocketAddrV4], tls: Option<Client>) -> Engine {
+        Engine::with(banks, tls, "reconnect_ms = 1\nreconnect_ms_max = 5\n")
+    }
+
+    /// With these settings of each session.
+    fn with(banks: &[SocketAddrV4], tls: Option<Client>, session: &str) -> Engine {
         let readiness = Readiness::new(banks.len()).expect("a descriptor");
         let steps = Rc::new(Cell::new(0));
         let links = banks.iter().enumerate().map(|(place, &bank)| {
             let socket = Socket::new(bank, tls.clone(), readiness.watch(place));
             Short(socket, Rc::clone(&steps))
         });
-        let text = text_of(banks, "reconnect_ms = 1\nreconnect_ms_max = 5\n");
+        let text = text_of(banks, session);
         Engine {
             core: rig::engine(&text, links),
             steps,

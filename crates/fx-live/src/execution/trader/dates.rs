@@ -1,20 +1,35 @@
 //! Value dates: a pair whose spot date has passed gets no more orders, and one alarm.
 
-use super::{Incident, Trader};
-use crate::execution::config::Config;
-use touchline_fx::value_dates::ValueDates;
+use super::carry::Core;
+use super::value_dates::ValueDates;
+use super::{Error, Incident, Trader};
+use crate::compose::Source;
+use crate::days::changed_day;
+use crate::execution::config::{Config, ConfigError};
+use crate::execution::edge::{Link, Output};
+use touchline_fx::config::CreditBy;
+use touchline_fx::input::{Input, Session};
+use touchline_fx::setup::Setup;
+use touchline_fx_days::{DayWatch, Rolls};
+use touchline_fx_events::desk::{Day, Desk};
+use touchline_fx_events::setup::Bank;
+use touchline_transport::clock::wall_ns;
+use touchline_types::ReceiveTime;
 
 /// Interval of the comparison: the date turns at a full hour.
 const COMPARE_NS: u64 = 1_000_000_000;
 
+/// Most rolls of a process that did not run that are made up for.
+const MISSED_MAX: usize = 64;
+
 /// The dates of the run.
 pub(super) struct Dates {
-    day: Day,
+    by: By,
     due_ns: u64,
 }
 
 /// Day that a pair's spot date is compared with.
-enum Day {
+enum By {
     /// New York's.
     Today,
     /// The dates of the configuration, which is marked as a rehearsal.
@@ -28,22 +43,42 @@ impl Dates {
     /// Compares at the first call; `wall_ns` is the wall clock.
     pub fn new(config: &Config, wall_ns: u64) -> Dates {
         let own = ValueDates::of_rehearsal(&config.date, wall_ns);
-        let day = match (config.rehearsal, config.is_on_this_host()) {
-            (true, _) => Day::Rehearsal(own),
-            (false, true) if own.is_long_ago() => Day::AsQuoted(own),
-            (false, _) => Day::Today,
+        let by = match (config.rehearsal, config.is_on_this_host()) {
+            (true, _) => By::Rehearsal(own),
+            (false, true) if own.is_long_ago() => By::AsQuoted(own),
+            (false, _) => By::Today,
         };
-        Dates { day, due_ns: 0 }
+        Dates { by, due_ns: 0 }
     }
 }
 
 impl Trader {
+    /// The wall clock is this much ahead of the engine's; the days are those of the wall clock.
+    pub(super) fn set_clocks(&mut self, config: &Config, wall_ahead_ns: i64) -> Result<(), Error> {
+        let rolls = config.rolls(wall_ns()).map_err(ConfigError::from)?;
+        self.core.wall_ahead_ns = wall_ahead_ns;
+        self.core.set_days(rolls, &self.setup);
+        // The journal may have the day already: the banks' buses are read by it.
+        // mutant: execution: quotes after a restart are read without the day
+        let recovered = &self.core.engine.setup().pairs;
+        self.setup.pairs.clone_from(recovered);
+        for source in &mut self.sources {
+            source.set_wall_ahead(wall_ahead_ns);
+        }
+        Ok(())
+    }
+
     /// Stops pairs whose spot date has passed.
     pub(super) fn watch_dates(&mut self, mono_ns: u64) {
         if mono_ns < self.dates.due_ns {
             return;
         }
         self.dates.due_ns = mono_ns + COMPARE_NS;
+        if self.core.days.rolls().is_some() {
+            let time = self.time(mono_ns);
+            self.core.wake(time);
+            return;
+        }
         for pair in 0..self.setup.pairs.len() {
             if self.core.engine.trading().is_stopped(pair) || !self.has_passed(pair) {
                 continue;
@@ -57,24 +92,158 @@ impl Trader {
         }
     }
 
+    /// The banks' buses are read by the present days.
+    pub(super) fn read_by_days(&mut self, began_ns: u64) {
+        if self.core.begun.is_empty() {
+            return;
+        }
+        let begun = std::mem::take(&mut self.core.begun);
+        let time = self.time(began_ns);
+        let Trader {
+            core,
+            setup,
+            sources,
+            ..
+        } = self;
+        let input = |_: &Setup, bank, session: Session<'_>| core.quotes(time, bank, session);
+        Source::follow_days(sources, setup, begun, time.wall_ns, input);
+    }
+
     fn has_passed(&mut self, pair: usize) -> bool {
         // The engine's clock does not follow a step of the wall clock, and the date of an order is that of the wall clock.
         let now_ns = self.clock.wall_ns();
         let spot_date = self.setup.pairs[pair].spot_date;
         // mutant: execution: orders leave with a value date that has passed
         let has_passed = |dates: &ValueDates| dates.has_passed(spot_date, now_ns);
-        match &self.dates.day {
-            Day::Today => has_passed(&ValueDates::TODAY),
-            Day::Rehearsal(own) => has_passed(own),
-            Day::AsQuoted(own) if has_passed(own) => true,
-            Day::AsQuoted(_) if has_passed(&ValueDates::TODAY) => {
+        match &self.dates.by {
+            By::Today => has_passed(&ValueDates::TODAY),
+            By::Rehearsal(own) => has_passed(own),
+            By::AsQuoted(own) if has_passed(own) => true,
+            By::AsQuoted(_) if has_passed(&ValueDates::TODAY) => {
                 let mut is_undated = false;
                 for source in &mut self.sources {
                     is_undated |= source.require_dates(pair);
                 }
                 is_undated
             }
-            Day::AsQuoted(_) => false,
+            By::AsQuoted(_) => false,
         }
     }
+}
+
+impl<O: Output, L: Link> Core<O, L> {
+    /// The spot dates follow from calendars from now on, or are those of the configuration.
+    pub fn set_days(&mut self, rolls: Option<Rolls>, setup: &Setup) {
+        if rolls.is_none() {
+            self.engine.forget_days(setup);
+        }
+        self.days = DayWatch::new(rolls);
+    }
+
+    /// Gives each pair and each bank the day of the wall clock, if it has another one: at the instant of the roll, before all later
+    /// inputs, pairs first. Rolls that the process missed come first: an order that the journal lost is of one of these days.
+    pub(super) fn begin_days(&mut self, time: ReceiveTime) {
+        let wall_ns = self.wall(time).wall_ns;
+        let Some((began_ns, rolls)) = self.days.renew(wall_ns) else {
+            return;
+        };
+        let setup = self.engine.setup();
+        let mut begun = Vec::new();
+        for roll_ns in missed(rolls, setup, wall_ns, self.boot.lacks) {
+            begun.extend(days_at(rolls, setup, roll_ns).map(|day| (day, roll_ns)));
+        }
+        let is_new = |(day, _): &(Day, u64)| day.trade > setup.pairs[day.pair].trade_date;
+        begun.retain(is_new);
+        begun.extend(days_at(rolls, setup, wall_ns).map(|day| (day, began_ns)));
+        let trade = rolls.bank_trade_date(wall_ns);
+        let trading = self.engine.trading();
+        // A clock that is set back frees no credit a second time.
+        // mutant: execution: a clock that is set back frees credit
+        let is_new = |bank: &Bank| trading.bank_day(*bank) < trade;
+        let of_banks =
+            (0..setup.banks.len()).filter(|bank| is_new(bank) && !self.has_own_day(*bank));
+        let of_banks: Vec<Desk> = of_banks.map(|bank| Desk::BankDay { bank, trade }).collect();
+        for (day, began_ns) in begun {
+            // At a roll of another pair this one has the day of its own roll.
+            let has = &self.engine.setup().pairs[day.pair];
+            if (has.trade_date, has.spot_date) == (day.trade, day.spot) {
+                continue;
+            }
+            if day.spot == 0 {
+                let pair = self.engine.setup().pairs[day.pair].config.symbol.clone();
+                let trade_date = day.trade;
+                self.incident(Incident::CalendarEnds { pair, trade_date });
+            }
+            let at = self.began_at(began_ns, time);
+            // mutant: execution: a missed day is given twice
+            self.begin_day(at, Desk::Day(day));
+            self.begun.push((day, at.wall_ns));
+        }
+        for day in of_banks {
+            self.begin_day(self.began_at(began_ns, time), day);
+        }
+    }
+
+    /// Whether the day of a bank's credit begins with a session of the bank, and not with New York's trade date.
+    fn has_own_day(&self, bank: Bank) -> bool {
+        let by = self.engine.setup().banks[bank].config.credit_by;
+        // mutant: execution: a bank with hours begins its credit with New York's day
+        by == CreditBy::Day && self.banks[bank].session.has_days()
+    }
+
+    /// A session of a bank has started: its used credit is zero again, once for each session.
+    pub(super) fn begin_session_day(&mut self, bank: Bank, time: ReceiveTime) {
+        let day = self.banks[bank].session.bank_day();
+        let day = day.filter(|_| self.days.rolls().is_some() && self.has_own_day(bank));
+        // An earlier release began this bank's day with New York's: within this session the credit was free once.
+        // mutant: execution: an update within a session frees its credit again
+        let day = day.filter(|(_, began_ns)| self.bank_days_ns[bank] < *began_ns);
+        let is_new = |trade: &u32| self.engine.trading().bank_day(bank) < *trade;
+        if let Some(trade) = day.map(|(trade, _)| trade).filter(is_new) {
+            self.handle(time, &Input::Desk(Desk::BankDay { bank, trade }));
+        }
+    }
+
+    /// A time of the wall clock by the engine's clock: a start has its own time, and the clock may have been set.
+    fn began_at(&self, wall_ns: u64, now: ReceiveTime) -> ReceiveTime {
+        let at_ns = wall_ns.saturating_add_signed(-self.wall_ahead_ns);
+        self.time(now.mono_ns, at_ns.min(now.wall_ns))
+    }
+
+    /// The wall clock when an order leaves whose journal record may have taken a while.
+    pub(super) fn sending_ns(&self, time: ReceiveTime) -> u64 {
+        let wall_ns = self.wall(time).wall_ns;
+        match self.days.rolls() {
+            None => wall_ns,
+            Some(_) => wall_ns + self.recorder.out().since_ns(time.mono_ns),
+        }
+    }
+}
+
+/// Rolls before the present day that a pair has missed, ascending; of a journal that may lack its first day too, all.
+fn missed(rolls: &Rolls, setup: &Setup, wall_ns: u64, lacks: bool) -> Vec<u64> {
+    let is_behind = |at_ns: u64| {
+        let mut pairs = setup.pairs.iter().enumerate();
+        pairs.any(|(pair, of)| {
+            (of.trade_date > 0 || lacks) && of.trade_date < rolls.dates(pair, at_ns).trade
+        })
+    };
+    let mut roll_ns = rolls.around(wall_ns).start;
+    let mut missed = Vec::new();
+    while missed.len() < MISSED_MAX && roll_ns > 0 && is_behind(roll_ns - 1) {
+        roll_ns = rolls.around(roll_ns - 1).start;
+        missed.push(roll_ns);
+    }
+    missed.reverse();
+    missed
+}
+
+/// Days of pairs at a time that are not those which they have.
+fn days_at<'a>(
+    rolls: &'a Rolls,
+    setup: &'a Setup,
+    wall_ns: u64,
+) -> impl Iterator<Item = Day> + use<'a> {
+    let pairs = 0..setup.pairs.len();
+    pairs.filter_map(move |pair| changed_day(rolls, setup, pair, wall_ns))
 }

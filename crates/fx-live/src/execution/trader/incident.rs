@@ -28,6 +28,13 @@ pub enum Incident {
         /// Milliseconds until the next connection; none if the engine had logged out.
         retry_ms: Option<u64>,
     },
+    /// An order session is closed by its hours.
+    SessionClosed {
+        /// Bank.
+        bank: String,
+        /// Start of its next session, nanoseconds since 1970.
+        until_ns: u64,
+    },
     /// Attempts to connect an order session fail.
     NotConnected {
         /// Bank.
@@ -167,6 +174,13 @@ pub enum Incident {
         /// The date, `YYYYMMDD`.
         spot_date: String,
     },
+    /// A pair has no spot date, because a calendar ends before it: it gets no orders.
+    CalendarEnds {
+        /// Symbol.
+        pair: String,
+        /// Trade date, `YYYYMMDD`.
+        trade_date: u32,
+    },
     /// The wall clock was set: quotes count again when they are new.
     ClockStepped {
         /// Step, milliseconds; negative: back.
@@ -226,6 +240,8 @@ impl Incident {
                 Some(_) => RunAlarm::SessionLost,
                 None => return Err("logout"),
             },
+            // mutant: execution: a closed session is an alarm
+            Incident::SessionClosed { .. } => return Err("session_closed"),
             Incident::NotConnected { .. } => RunAlarm::NotConnected,
             Incident::Rejected { is_ours, .. } => match is_ours {
                 true => RunAlarm::Malformed,
@@ -251,6 +267,7 @@ impl Incident {
             Incident::RingRefused { .. } => RunAlarm::RingRefused,
             Incident::Paused { .. } => RunAlarm::Paused,
             Incident::DatePassed { .. } => RunAlarm::ValueDatePassed,
+            Incident::CalendarEnds { .. } => RunAlarm::CalendarEnds,
             Incident::ClockStepped { .. } => RunAlarm::ClockStep,
             Incident::Quotes(_) => RunAlarm::QuotesRefused,
         }))
@@ -269,6 +286,7 @@ impl Incident {
         match self {
             Incident::SessionUp { bank, .. }
             | Incident::SessionDown { bank, .. }
+            | Incident::SessionClosed { bank, .. }
             | Incident::NotConnected { bank, .. }
             | Incident::Rejected { bank, .. }
             | Incident::Gap { bank, .. }

@@ -9,6 +9,7 @@ use super::budget::Budget;
 use super::cause::{Cause, Commanded, sent};
 use crate::execution::config::{RunConfig, SyncMode};
 use crate::execution::edge::Output;
+use touchline_fx::setup::Setup;
 use touchline_fx_desk::records::{self, Record};
 use touchline_fx_events::encoding::Encoder;
 use touchline_fx_events::event::{Alarm, Answer, Event, OrderLine, RunAlarm};
@@ -119,15 +120,14 @@ impl<O: Output> Recorder<O> {
         if self.is_disk { self.sync_wait_ns } else { 0 }
     }
 
-    /// Appends the description of the stream, and the names of the run, which is published.
+    /// Appends the description of the stream, and the names and the banks' rules of the run, which is published.
     ///
     /// # Errors
     /// The journal does not have it.
     pub fn begin_run(
         &mut self,
-        epoch: u64,
-        date: &str,
-        labels: &Labels,
+        (epoch, date): (u64, &str),
+        setup: &Setup,
         at_ns: u64,
     ) -> Result<(), Refused> {
         let stream = touchline_journal::records::Stream {
@@ -138,7 +138,7 @@ impl<O: Output> Recorder<O> {
         };
         self.append_raw(STREAM, at_ns, &stream.encode())?;
         self.batch.begin(at_ns);
-        self.batch.run(epoch, date, labels);
+        self.batch.run(epoch, date, &setup.labels, &setup.drops());
         assert_eq!(self.batch.finish(self.next), 1, "a run begins in one part");
         self.append_batch(at_ns)?;
         self.out.begin_run(self.batch.part(0));
@@ -221,7 +221,7 @@ impl<O: Output> Recorder<O> {
             // mutant: execution: a report is not in the journal
             // mutant: simulation: a report is not in the journal
             Cause::Received(bank, bytes) => self.batch.received(bank, bytes),
-            Cause::Session(bank, is_up) => self.batch.session(bank, is_up),
+            Cause::Session(bank, change) => self.batch.session(bank, change),
             Cause::Command(command) => {
                 let client = command.answer.client;
                 self.batch

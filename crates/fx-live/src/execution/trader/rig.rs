@@ -193,7 +193,7 @@ pub(super) fn engine<L: Link>(text: &str, links: impl IntoIterator<Item = L>) ->
 }
 
 /// The bank's quotes, with this ask.
-pub(super) fn show(core: &mut Core<Host, Nothing>, time: ReceiveTime, ask: i64) {
+pub(super) fn show<L: Link>(core: &mut Core<Host, L>, time: ReceiveTime, ask: i64) {
     let quote = |side, price| Quote {
         side,
         price: Price(price),
@@ -205,6 +205,7 @@ pub(super) fn show(core: &mut Core<Host, Nothing>, time: ReceiveTime, ask: i64) 
     let quotes = BusQuotes {
         pair: 0,
         receive_ns: time.wall_ns,
+        bank_ns: [0; 2],
         is_unquoted: false,
         quoted: Quoted::All(&quotes),
     };

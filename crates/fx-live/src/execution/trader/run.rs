@@ -11,6 +11,7 @@ use crate::execution::order_session::{OrderSession, Said};
 use crate::execution::recovery::Recovered;
 use std::collections::VecDeque;
 use touchline_fx::input::Input;
+use touchline_fx_days::DayWatch;
 use touchline_fx_desk::records::Record;
 use touchline_fx_events::Batch;
 use touchline_fx_events::desk::Desk;
@@ -39,7 +40,9 @@ impl<O: Output, L: Link> Core<O, L> {
         recovered: Recovered,
         epoch: u64,
     ) -> Core<O, L> {
-        let banks = Banks::new(config, &recovered.numbers, links);
+        let numbers = recovered.numbers.iter().zip(&recovered.days);
+        let numbers: Vec<_> = numbers.map(|(numbers, day)| (*numbers, *day)).collect();
+        let banks = Banks::new(config, &numbers, links);
         let boot = Boot {
             id: recovered.start.boot,
             before: recovered.boot,
@@ -49,6 +52,7 @@ impl<O: Output, L: Link> Core<O, L> {
         };
         let is_kill_unrecorded = recovered.had_unrecorded_kill();
         let (mut engine, next_event) = (recovered.engine, recovered.next_event);
+        engine.set_restoring(false);
         let prefix = format!("{}e{epoch}", config.prefix);
         engine.set_prefix(Id::lossy(prefix.as_bytes()));
         Core {
@@ -65,8 +69,12 @@ impl<O: Output, L: Link> Core<O, L> {
             clients: config.clients.iter().map(of_user).collect(),
             boot,
             wall_ahead_ns: 0,
+            days: DayWatch::new(None),
+            bank_days_ns: recovered.bank_days_ns,
+            begun: Vec::new(),
             paths: Vec::new(),
             last_canceled: 0,
+            warmed_next: 0,
         }
     }
 
@@ -75,6 +83,7 @@ impl<O: Output, L: Link> Core<O, L> {
         self.engine.reserve(ORDERS_ROOM);
         self.batch.events.reserve(EVENTS_ROOM);
         self.batch.legs.reserve(LEGS_ROOM);
+        self.batch.seen.reserve(LEGS_ROOM);
         let sizes = self.engine.setup().pairs.iter();
         let sizes = sizes.map(|pair| pair.config.sizes.len()).sum();
         self.batch.averages.reserve(sizes);
@@ -89,9 +98,9 @@ impl<O: Output, L: Link> Core<O, L> {
     /// The journal cannot be written.
     pub fn begin(&mut self, config: &Config, epoch: u64, time: ReceiveTime) -> Result<(), Refused> {
         let now_ns = time.wall_ns;
-        let labels = &self.engine.setup().labels;
+        let setup = self.engine.setup();
         self.recorder
-            .begin_run(epoch, &config.date, labels, now_ns)?;
+            .begin_run((epoch, &config.date), setup, now_ns)?;
         for bank in 0..self.banks.len() {
             let (next_out, next_in) = self.banks[bank].session.numbers();
             let numbers = Record::Numbers {
@@ -113,8 +122,10 @@ impl<O: Output, L: Link> Core<O, L> {
                 wall_ns: last_ns,
                 ..time
             };
+            // mutant: execution: an order that a crash lost is judged by the rule of the next run
             self.handle(last, &Input::Desk(Desk::Restart));
         }
+        self.engine.begin_drops();
         // Timers that became due since the last run are handled first, so that the records are in the order of their times.
         self.wake(time);
         self.begin_boot(epoch, now_ns)?;
@@ -203,6 +214,10 @@ impl<O: Output, L: Link> Core<O, L> {
                 continue;
             }
             let wall = self.wall(self.time(mono_ns, now_ns()));
+            while let Some(turn) = self.banks[bank].session.turn(wall) {
+                let time = self.time(mono_ns, now_ns());
+                self.turned(bank, turn, time);
+            }
             if connecting == Some(bank) {
                 self.banks[bank].session.connect(wall);
             }

@@ -8,8 +8,10 @@ use super::budget::PER_MESSAGE;
 use super::carry::Core;
 use super::cause::Cause;
 use crate::execution::edge::{Link, Output};
-use crate::execution::order_session::{Gap, Said, names_of};
+use crate::execution::order_session::{Gap, Said, Turn, names_of};
 use touchline_fx::input::{Input, Session};
+use touchline_fx_desk::records::Record;
+use touchline_fx_events::event::SessionChange;
 use touchline_fx_events::orders::OrderState;
 use touchline_fx_events::setup::Bank;
 use touchline_types::ReceiveTime;
@@ -24,9 +26,11 @@ impl<O: Output, L: Link> Core<O, L> {
             Said::Skipped(skipped) => return self.skipped(bank, &skipped, time),
             _ => {}
         }
-        let is_up = match said {
-            Said::Up(_) => Some(true),
-            Said::Down { .. } => Some(false),
+        let change = match said {
+            Said::Up(_) => Some(SessionChange::Up),
+            Said::Settled => Some(SessionChange::Settled),
+            Said::Doubted => Some(SessionChange::Doubted),
+            Said::Down { .. } => Some(SessionChange::Down),
             _ => None,
         };
         let is_of_every_message = matches!(
@@ -38,8 +42,9 @@ impl<O: Output, L: Link> Core<O, L> {
             true => self.banks[bank].faults.rejected.add(time.mono_ns),
             false => Ok(()),
         };
-        let is_asked = self.banks[bank].session.is_stopping();
-        self.totals.sessions_lost += u64::from(is_up == Some(false) && !is_asked);
+        let is_end = matches!(said, Said::Down { retry_ms: None, .. });
+        let is_asked = is_end || self.banks[bank].session.is_stopping();
+        self.totals.sessions_lost += u64::from(change == Some(SessionChange::Down) && !is_asked);
         let incident = incident(self.name(bank), said, is_asked);
         match (told, incident) {
             (Ok(()), Some(incident)) => self.incident(incident),
@@ -49,20 +54,50 @@ impl<O: Output, L: Link> Core<O, L> {
             }
             (_, None) | (Err(None), _) => {}
         }
-        if let Some(is_up) = is_up {
-            self.session(bank, is_up, time);
+        if let Some(change) = change {
+            self.session(bank, change, time);
         }
     }
 
-    fn session(&mut self, bank: Bank, is_up: bool, time: ReceiveTime) {
-        if is_up {
+    /// The hours of a session turn: its orders are asked for before the end, and at the end it is closed, not lost.
+    #[cold]
+    pub fn turned(&mut self, bank: Bank, turn: Turn, time: ReceiveTime) {
+        let is_up = self.engine.trading().is_order_session_up(bank);
+        match turn {
+            Turn::Open => self.begin_session_day(bank, time),
+            // A session that comes up near its end is closing from the beginning.
+            Turn::Closing if is_up => self.session(bank, SessionChange::Closing, time),
+            Turn::Closing => {}
+            Turn::Closed(until_ns) => {
+                if is_up {
+                    self.session(bank, SessionChange::Closed, time);
+                }
+                let bank = self.name(bank);
+                self.incident(Incident::SessionClosed { bank, until_ns });
+            }
+        }
+    }
+
+    fn session(&mut self, bank: Bank, change: SessionChange, time: ReceiveTime) {
+        // mutant: execution: a session that comes up near its end gets orders
+        if change == SessionChange::Up && self.banks[bank].session.is_closing() {
+            // Before it is up: no order leaves in the last seconds before its numbers begin again.
+            self.session(bank, SessionChange::Closing, time);
+        }
+        if change == SessionChange::Up {
+            if let Some(day) = self.banks[bank].session.take_day() {
+                let bank = bank as u16;
+                // Without it a start would begin the numbers again, within the session: a refusal ends the journal.
+                let _ = self
+                    .recorder
+                    .append(time.wall_ns, &Record::Day { bank, day });
+            }
             let orders = self.engine.trading().orders().iter();
             let of_bank = orders.filter(|order| order.terms.bank == bank).count();
             self.banks[bank].faults.again = PER_MESSAGE * of_bank as u64;
         }
-        let session = if is_up { Session::Up } else { Session::Down };
-        let input = Input::Orders(bank, session);
-        self.handle_for(time, &input, Cause::Session(bank, is_up));
+        let input = Input::Orders(bank, change.into());
+        self.handle_for(time, &input, Cause::Session(bank, change));
     }
 
     /// The message that a session handed out: in the journal with everything that follows from it.
@@ -142,14 +177,18 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// The bank skipped messages: a report may be among them. Orders of this session are unknown, and asked for, like those of a
-    /// session that was lost; those of the time before it are asked for already.
+    /// session that was lost; those of the time before it are asked for already, or by a rule of the bank are now. It may also be of an
+    /// order that the journal lost.
     fn skipped(&mut self, bank: Bank, skipped: &Gap, time: ReceiveTime) {
         let orders = self.engine.trading().orders();
         let mut live = orders.live().iter().map(|at| orders.get(*at));
         let has_orders =
             live.any(|order| order.terms.bank == bank && order.state() != OrderState::Disputed);
         let is_asked = skipped.is_catching_up;
-        if is_asked && !has_orders {
+        let session = &self.banks[bank].session;
+        let is_doubted =
+            session.drops_orders() && (has_orders || !self.engine.trading().has_said_all(bank));
+        if is_asked && !has_orders && !is_doubted {
             return;
         }
         self.incident(Incident::Skipped {
@@ -158,9 +197,17 @@ impl<O: Output, L: Link> Core<O, L> {
             last: skipped.last,
         });
         // mutant: execution: orders are not asked for when the bank skips messages
-        if has_orders && !is_asked && self.banks[bank].session.is_up() {
-            self.session(bank, false, time);
-            self.session(bank, true, time);
+        if !self.banks[bank].session.is_up() {
+            return;
+        }
+        if has_orders && !is_asked {
+            self.session(bank, SessionChange::Down, time);
+            self.session(bank, SessionChange::Up, time);
+        }
+        // mutant: execution: messages are skipped, and a rule answers for the orders that the journal lost
+        if is_doubted {
+            // A report may be among the messages: no order is gone by a rule.
+            self.session(bank, SessionChange::Doubted, time);
         }
     }
 
@@ -200,7 +247,12 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
         text,
     };
     Some(match said {
-        Said::Nothing | Said::Message | Said::Garbled(_) | Said::Skipped(_) => return None,
+        Said::Nothing
+        | Said::Settled
+        | Said::Doubted
+        | Said::Message
+        | Said::Garbled(_)
+        | Said::Skipped(_) => return None,
         Said::Up(is_restarted) => Incident::SessionUp { bank, is_restarted },
         Said::Down {
             why,
@@ -210,7 +262,7 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
             bank,
             why,
             numbers,
-            retry_ms: (!is_asked).then_some(retry_ms),
+            retry_ms: retry_ms.filter(|_| !is_asked),
         },
         Said::NotConnected(why, retry_ms) => Incident::NotConnected {
             bank,

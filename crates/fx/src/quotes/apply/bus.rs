@@ -1,6 +1,6 @@
 //! Quotes from the bus of a bank's gateway: changes of entries instead of FIX messages.
 
-use super::super::entry::{Entry, Key, NEVER};
+use super::super::entry::{Entry, Key, NEVER, QuoteTimes};
 use super::Apply;
 use crate::config::PairConfig;
 use crate::plan::whole_lots;
@@ -17,6 +17,8 @@ pub struct BusQuotes<'a> {
     /// Receive time of the bank's message at the gateway, nanoseconds since 1970; of all quotes, that of the pair's last quote
     /// message.
     pub receive_ns: u64,
+    /// Sending time of that message, and the time that the bank states for its prices, nanoseconds since 1970; 0: not known.
+    pub bank_ns: [u64; 2],
     /// Whether the message is not a quote of the pair: quotes that the bank withdrew, or a pair without any quote message so
     /// far.
     pub is_unquoted: bool,
@@ -56,8 +58,17 @@ impl Apply<'_> {
     /// Applies quotes from a bus.
     pub(in crate::quotes) fn bus_quotes(&mut self, quotes: &BusQuotes<'_>) {
         let BusQuotes {
-            pair, receive_ns, ..
+            pair,
+            receive_ns,
+            bank_ns,
+            ..
         } = *quotes;
+        let [sending_ns, exchange_ns] = bank_ns;
+        let times = QuoteTimes {
+            sending_ns,
+            exchange_ns,
+            receive_ns,
+        };
         match quotes.quoted {
             _ if !quotes.is_unquoted => self.counters.quotes += 1,
             Quoted::Changes(_) => self.counters.withdrawals += 1,
@@ -71,14 +82,19 @@ impl Apply<'_> {
         match quotes.quoted {
             Quoted::Changes(changes) => {
                 for change in changes {
-                    self.bus_change(pair, receive_ns, change);
+                    self.bus_change(pair, &times, change);
                 }
             }
             Quoted::All(quotes) => {
                 *self.taken_up_ns = Some(receive_ns);
                 self.books[pair].begin_snapshot(&Id::EMPTY);
                 for quote in quotes {
-                    self.bus_quote(pair, receive_ns, quote);
+                    // The bank's times are those of its last message alone.
+                    let times = QuoteTimes {
+                        receive_ns,
+                        ..QuoteTimes::default()
+                    };
+                    self.bus_quote(pair, &times, quote);
                 }
                 self.books[pair].end_snapshot();
             }
@@ -88,17 +104,17 @@ impl Apply<'_> {
         }
     }
 
-    fn bus_change(&mut self, pair: Pair, receive_ns: u64, change: &QuoteChange) {
+    fn bus_change(&mut self, pair: Pair, times: &QuoteTimes, change: &QuoteChange) {
         match change.action {
-            QuoteAction::Set => self.bus_quote(pair, receive_ns, &change.quote),
+            QuoteAction::Set => self.bus_quote(pair, times, &change.quote),
             QuoteAction::Remove => self.books[pair].remove(&Key::Number(change.quote.entry)),
             QuoteAction::Clear => self.books[pair].clear(),
         }
     }
 
-    fn bus_quote(&mut self, pair: Pair, receive_ns: u64, quote: &Quote) {
+    fn bus_quote(&mut self, pair: Pair, times: &QuoteTimes, quote: &Quote) {
         let key = Key::Number(quote.entry);
-        match self.bus_entry(pair, receive_ns, quote) {
+        match self.bus_entry(pair, times, quote) {
             Some(entry) => self.put(pair, key, entry),
             None => {
                 self.counters.entries_refused += 1;
@@ -108,9 +124,10 @@ impl Apply<'_> {
     }
 
     /// Converts a quote to an entry, if its price is exact at the precision of the pair.
-    fn bus_entry(&self, pair: Pair, receive_ns: u64, quote: &Quote) -> Option<Entry> {
+    fn bus_entry(&self, pair: Pair, times: &QuoteTimes, quote: &Quote) -> Option<Entry> {
         let bank = &self.setup.banks[self.bank].config;
         let PairConfig { precision, lot, .. } = self.setup.pairs[pair].config;
+        let set_ns = set_at(quote, times.receive_ns);
         let nanos = tick(precision);
         let (price, size) = (quote.price.0 / nanos, quote.quantity.0);
         let minimum = match quote.quantity_min.is_null() {
@@ -134,12 +151,16 @@ impl Apply<'_> {
             whole: whole_lots(size, lot),
             minimum,
             expires_ns: end_of(quote)
-                .min(lived_from(set_at(quote, receive_ns)))
+                .min(lived_from(set_ns))
                 .min(lived_from(self.now_ns)),
             age: 0,
             quote_id: quote.quote_id,
             request: Id::EMPTY,
             set_ns: 0,
+            times: QuoteTimes {
+                receive_ns: set_ns,
+                ..*times
+            },
         })
     }
 }

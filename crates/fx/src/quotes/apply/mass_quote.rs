@@ -88,7 +88,7 @@ impl Apply<'_> {
                 is_firm: true,
                 quote_id: None,
                 request: Id::EMPTY,
-                is_spot: true,
+                is_spot: !self.setup.pairs[pair].config.spot_date.is_empty(),
                 is_dated: false,
                 known,
             };

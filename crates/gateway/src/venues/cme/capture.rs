@@ -1,11 +1,10 @@
 //! A capture of a channel through the path, packet by packet, for a program that takes the updates in its own process.
 
+use super::definitions::{CaptureError, Definitions};
 use super::{ChannelConfig, CmeConfig, CmePipeline, CmeReport, channels_with, pipeline};
-use crate::config::ConfigError;
 use std::fmt::Write;
 use std::net::SocketAddrV4;
 use std::path::Path;
-use touchline_feed::cme::FeedType;
 use touchline_net::frame::tunnel_of_port;
 use touchline_net::{Error, PacketSource, PcapSource, Received, Skipped};
 use touchline_transport::Publish;
@@ -14,27 +13,14 @@ use touchline_transport::clock::ticks;
 /// An open capture and its path.
 pub struct Capture<P: Publish> {
     source: PcapSource<'static>,
-    /// Captures of which only the definitions are taken, before the first packet.
-    definitions: Option<PcapSource<'static>>,
+    /// What the captures may lack; given to the path before the first packet.
+    definitions: Option<Definitions>,
+    is_defined: bool,
     config: CmeConfig,
     channel: ChannelConfig,
     pipeline: CmePipeline<P>,
     report: CmeReport,
     has_ended: bool,
-}
-
-/// Error of opening a capture, or of reading it.
-#[derive(Debug, thiserror::Error)]
-pub enum CaptureError {
-    /// The configuration or the channel's file.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// A capture that is missing or damaged.
-    #[error(transparent)]
-    Capture(#[from] Error),
-    /// No packet is for the channel; the sentence names the channels of the packets.
-    #[error("{0}")]
-    OtherChannel(String),
 }
 
 impl<P: Publish> Capture<P> {
@@ -51,6 +37,7 @@ impl<P: Publish> Capture<P> {
             channel: ChannelConfig::read(&config.venue.config_xml, config.venue.channel)?,
             source: PcapSource::open(captures)?,
             definitions: None,
+            is_defined: true,
             pipeline: pipeline(&config, publisher),
             config,
             report: CmeReport::new(),
@@ -58,38 +45,18 @@ impl<P: Publish> Capture<P> {
         })
     }
 
-    /// Takes the definitions of these captures first, and ignores the other feeds of these captures. For captures that begin after
-    /// the definitions were sent.
+    /// Takes these definitions first, for captures that begin after the definitions were sent: of captures, of which the other feeds are
+    /// ignored, and of files.
     ///
     /// # Errors
-    /// A capture cannot be read.
+    /// As [`Definitions::open`].
     pub fn with_definitions(
         mut self,
-        captures: impl IntoIterator<Item = impl AsRef<Path>>,
+        paths: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<Capture<P>, CaptureError> {
-        self.definitions = Some(PcapSource::open(captures)?);
+        self.definitions = Some(Definitions::open(paths, &self.config)?);
+        self.is_defined = false;
         Ok(self)
-    }
-
-    /// Processes the next packet of the definitions, until they end.
-    #[cold]
-    fn define(&mut self) -> Result<(), CaptureError> {
-        let Some(source) = &mut self.definitions else {
-            return Ok(());
-        };
-        match source.receive() {
-            Ok(Received::Packet(packet)) => {
-                let route = self.channel.routes().find(packet.destination);
-                if let Some(route @ (FeedType::Definition, _)) = route {
-                    (self.pipeline).packet(route, packet.payload, packet.receive_ns, ticks());
-                }
-            }
-            Ok(Received::Nothing | Received::Refused) => {}
-            Ok(Received::End) => self.definitions = None,
-            Err(error) if error.is_truncation() => self.report.truncations.push(error),
-            Err(error) => return Err(CaptureError::Capture(error)),
-        }
-        Ok(())
     }
 
     /// Processes the next packet; false at the end, when waiting packets are released.
@@ -99,8 +66,16 @@ impl<P: Publish> Capture<P> {
     /// [`truncations`](Capture::truncations) has it.
     #[inline]
     pub fn step(&mut self) -> Result<bool, CaptureError> {
-        if self.definitions.is_some() {
-            return self.define().map(|()| true);
+        if !self.is_defined {
+            let truncations = &mut self.report.truncations;
+            let more = match &mut self.definitions {
+                Some(definitions) => {
+                    definitions.step(&self.channel, &mut self.pipeline, truncations)?
+                }
+                None => false,
+            };
+            self.is_defined = !more;
+            return Ok(true);
         }
         let packet = match self.source.receive() {
             Ok(Received::Packet(packet)) => packet,
@@ -137,6 +112,13 @@ impl<P: Publish> Capture<P> {
     /// The publisher.
     pub fn publisher_mut(&mut self) -> &mut P {
         self.pipeline.publisher_mut().inner_mut()
+    }
+
+    /// The instruments that the captures have defined otherwise than the files of [`with_definitions`](Self::with_definitions), as a
+    /// sentence; once.
+    pub fn take_conflicts(&mut self) -> Option<String> {
+        let definitions = self.definitions.take()?;
+        definitions.conflicts(self.pipeline.instruments())
     }
 
     /// Captures that ended in the middle of a record.

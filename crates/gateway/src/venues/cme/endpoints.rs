@@ -2,6 +2,8 @@
 
 use super::{ChannelConfig, CmeConfig, Connection, Protocol};
 use crate::config::{Receive, Sources};
+use crate::venues::SocketLine;
+use std::net::SocketAddrV4;
 use touchline_feed::cme::{FeedType, Line};
 use touchline_net::udp::{Endpoint, Settings};
 use touchline_net::xdp::Mode;
@@ -9,26 +11,41 @@ use touchline_net::{Error, LiveSource, UdpSource, XdpSource};
 
 /// Endpoints of every feed and line that is read. Those of the incremental feed are urgent.
 pub fn endpoints(config: &CmeConfig, channel: &ChannelConfig) -> Vec<Endpoint> {
+    let endpoint = |(connection, address): (&Connection, SocketAddrV4)| Endpoint {
+        address,
+        sources: match config.network.sources {
+            Sources::Published | Sources::Filtered => connection.hosts.clone(),
+            Sources::Any => Vec::new(),
+        },
+        interface: match connection.line {
+            Line::A => None,
+            Line::B => config.venue.interface_b.clone(),
+        },
+        urgent: connection.feed == Some(FeedType::Incremental),
+    };
+    groups(channel).map(endpoint).collect()
+}
+
+/// The same sockets, as a recorder of packets names them.
+pub fn lines(channel: &ChannelConfig) -> Vec<SocketLine> {
+    let line = |(connection, address): (&Connection, SocketAddrV4)| SocketLine {
+        id: connection.id.clone(),
+        number: connection.line as u8,
+        address,
+    };
+    groups(channel).map(line).collect()
+}
+
+/// Connections over multicast of the feeds that are read, with their addresses.
+fn groups(channel: &ChannelConfig) -> impl Iterator<Item = (&Connection, SocketAddrV4)> {
     let is_read = |connection: &&Connection| {
         connection.feed.is_some() && connection.protocol == Protocol::Udp
     };
     let connections = channel.connections.iter().filter(is_read);
-    let endpoint = |connection: &Connection| {
-        let address = std::net::SocketAddrV4::new(connection.group?, connection.port);
-        Some(Endpoint {
-            address,
-            sources: match config.network.sources {
-                Sources::Published | Sources::Filtered => connection.hosts.clone(),
-                Sources::Any => Vec::new(),
-            },
-            interface: match connection.line {
-                Line::A => None,
-                Line::B => config.venue.interface_b.clone(),
-            },
-            urgent: connection.feed == Some(FeedType::Incremental),
-        })
-    };
-    connections.filter_map(endpoint).collect()
+    connections.filter_map(|connection| {
+        let address = SocketAddrV4::new(connection.group?, connection.port);
+        Some((connection, address))
+    })
 }
 
 /// The settings of these sockets.

@@ -91,6 +91,7 @@ impl Config<CmeVenue> {
                 replay: None,
             },
             limits: Limits::default(),
+            calendars: crate::config::NoSettings {},
             network: Network::default(),
             duty: Duty::default(),
             publication: Publication::default(),

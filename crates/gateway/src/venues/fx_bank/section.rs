@@ -3,6 +3,7 @@
 use crate::config::{ClientTls, SecretSource, Symbols, number, within};
 use crate::venues::fix::read;
 use serde::{Deserialize, Serialize};
+use touchline_fx_days::{DaysConfig, Hours, HoursKeys};
 
 /// One bank's pricing session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +77,9 @@ pub struct FxBankVenue {
     /// TLS settings, if the bank uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Box<ClientTls>>,
+    /// Hours of the session; always open if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Box<BankSchedule>>,
     /// HeartBtInt (108), seconds, 1..=3,600.
     #[serde(
         default = "number::<_, 10>",
@@ -117,6 +121,63 @@ pub struct FxBankVenue {
     pub(super) all: Symbols,
 }
 
+/// Hours of a pricing session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BankSchedule {
+    /// Time zone by its IANA name.
+    pub zone: String,
+    /// Local time at which a session starts, `HH:MM[:SS]`.
+    pub start: String,
+    /// Local time at which it ends; of the next day unless it is after `start`.
+    pub end: String,
+    /// Local days on which a session starts, or `"week"`.
+    pub days: DaysConfig,
+    /// Day on which the session of a week starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_day: Option<String>,
+    /// Day on which it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_day: Option<String>,
+    /// Local dates on which no session starts, `YYYYMMDD`.
+    #[serde(default)]
+    pub closed: Vec<String>,
+    /// When both numbers begin again at 1.
+    #[serde(default)]
+    pub reset: BankReset,
+}
+
+/// Reset of a pricing session, whose numbers are lost with the process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BankReset {
+    /// With each Logon.
+    #[default]
+    Logon,
+    /// With the first Logon of the process that the bank accepts.
+    Run,
+    /// With the first Logon of a session that the bank accepts.
+    Session,
+}
+
+impl BankSchedule {
+    /// The hours.
+    ///
+    /// # Errors
+    /// The key that is wrong, and how to correct it.
+    pub fn hours(&self) -> Result<Option<Hours>, (&'static str, String)> {
+        let keys = HoursKeys {
+            zone: Some(&self.zone),
+            start: Some(&self.start),
+            end: Some(&self.end),
+            days: Some(&self.days),
+            week: [self.start_day.as_deref(), self.end_day.as_deref()],
+            closed: &self.closed,
+        };
+        keys.read()
+    }
+}
+
 /// Kinds with this section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
@@ -134,8 +195,12 @@ pub struct BankPair {
     /// Decimals of a tick.
     #[serde(default = "number::<_, 5>", deserialize_with = "within::<_, _, 0, 9>")]
     pub precision: u8,
-    /// Spot value date, `YYYYMMDD`: quotes for another date are rejected.
+    /// Spot value date, `YYYYMMDD`: quotes for another date are rejected. Required without `[calendars]`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub spot_date: String,
+    /// Days from the trade date to the spot date, in place of those of the pair, 0..=2; with `[calendars]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spot_days: Option<u32>,
 }
 
 /// Form of a bank's quotes.

@@ -3,6 +3,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
+use touchline_fx_days::Hours;
 use touchline_gateway::live::{ClientLink, Dial, FeedLink, Phase};
 use touchline_gateway::{Clocks, ConnectionError, Incident, Limits, Now, Pipeline};
 use touchline_session::Secret;
@@ -31,10 +32,17 @@ pub struct TestTransport {
     /// Incidents that do not concern a connection.
     pub others: Vec<Incident>,
     now_ns: u64,
+    /// The wall clock; none: the host's.
+    pub wall_ns: Option<u64>,
 }
 
 impl TestTransport {
     pub fn new(dial: Dial, chance: u64) -> TestTransport {
+        TestTransport::with_hours(dial, chance, None)
+    }
+
+    /// With the hours of its session.
+    pub fn with_hours(dial: Dial, chance: u64, hours: Option<Hours>) -> TestTransport {
         let limits = Limits {
             instruments_max: 8,
             orders_max: 1,
@@ -45,7 +53,7 @@ impl TestTransport {
             },
             levels_max: 16,
         };
-        let link = ClientLink::new(dial, chance);
+        let link = ClientLink::new(dial, chance).with_hours(hours);
         TestTransport {
             link,
             path: Pipeline::new(FixFeed::new(settings()), Local::new(Nobody), limits),
@@ -53,6 +61,7 @@ impl TestTransport {
             last: None,
             others: Vec::new(),
             now_ns: 0,
+            wall_ns: None,
         }
     }
 
@@ -70,7 +79,7 @@ impl TestTransport {
             let now = Now {
                 steady_ns: self.now_ns,
                 time: ReceiveTime {
-                    wall_ns: wall_ns(),
+                    wall_ns: self.wall_ns.unwrap_or_else(wall_ns),
                     mono_ns: self.now_ns,
                 },
             };

@@ -56,6 +56,7 @@ impl Venue for ToyVenue {
 
     type Limits = SessionLimits;
     type Network = NoSettings;
+    type Calendars = NoSettings;
     type Link = Multicast<Sent, ToyFeed, Store>;
 
     fn kind(&self) -> &'static str {

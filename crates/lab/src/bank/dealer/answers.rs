@@ -3,7 +3,7 @@
 use super::super::config::PairConfig;
 use super::order::Order;
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::{Message, Precision, write_timestamp};
+use touchline_wire::fix::{Message, Precision, timestamp, write_timestamp};
 
 /// Request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,9 @@ pub enum Request {
         quantity: i64,
         price: String,
         is_fok: bool,
+        /// SettlDate (64), and TransactTime (60), nanoseconds since 1970.
+        date: String,
+        made_ns: u64,
     },
     /// F.
     Cancel { id: String, original: String },
@@ -84,6 +87,10 @@ impl Request {
                         quantity: text(38)?.parse().ok().filter(|quantity| *quantity > 0)?,
                         price: text(44)?,
                         is_fok: text(59)? == "4",
+                        date: text(64).unwrap_or_default(),
+                        made_ns: text(60)
+                            .and_then(|time| timestamp(time.as_bytes()).ok())
+                            .unwrap_or(0),
                     })
                 };
                 order().unwrap_or_else(|| Request::Malformed { id: id() })

@@ -1,5 +1,6 @@
 //! Ledger of a dealing desk, and counts of its actions.
 
+use super::order::Order;
 use crate::picture::decimal;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,10 +20,16 @@ pub struct Book {
 pub struct Books {
     /// By pair.
     pairs: Vec<Book>,
+    /// By value date and pair.
+    #[serde(default)]
+    dates: BTreeMap<String, Vec<Book>>,
     /// Orders received.
     pub orders: u64,
     /// Orders received under a ClOrdID that was used before.
     pub duplicates: u64,
+    /// Orders with a value date that was not the spot date of the pair when they were made.
+    #[serde(default)]
+    pub wrong_dates: u64,
     /// Fills.
     pub fills: u64,
     /// Rejects.
@@ -75,11 +82,15 @@ impl Books {
     }
 
     /// Books a trade of the client; a negative quantity reverses one.
-    pub(super) fn trade(&mut self, pair: usize, is_buy: bool, quantity: i64, price: i64) {
-        let signed = if is_buy { quantity } else { -quantity };
-        let book = &mut self.pairs[pair];
-        book.position += signed;
-        book.cash -= i128::from(price) * i128::from(signed);
+    pub(super) fn trade(&mut self, order: &Order, quantity: i64, price: i64) {
+        let signed = if order.is_buy { quantity } else { -quantity };
+        let pairs = self.pairs.len();
+        let dated = self.dates.entry(order.date.clone());
+        let dated = dated.or_insert_with(|| vec![Book::default(); pairs]);
+        for book in [&mut self.pairs[order.pair], &mut dated[order.pair]] {
+            book.position += signed;
+            book.cash -= i128::from(price) * i128::from(signed);
+        }
     }
 
     /// Counts a report that contradicts itself.
@@ -94,7 +105,7 @@ impl Books {
     }
 
     /// Counts by name, for a line of a table.
-    pub fn counts(&self) -> [(&'static str, u64); 15] {
+    pub fn counts(&self) -> [(&'static str, u64); 16] {
         [
             ("orders", self.orders),
             ("fills", self.fills),
@@ -110,6 +121,7 @@ impl Books {
             ("questions", self.questions),
             ("dont_knows", self.dont_knows),
             ("duplicates", self.duplicates),
+            ("wrong_dates", self.wrong_dates),
             ("reports", self.fills + self.rejects),
         ]
     }
@@ -131,16 +143,31 @@ impl Books {
             let comma = if place == 0 { "" } else { "," };
             let _ = write!(text, "{comma}\"{tag}\":{count}");
         }
-        text.push_str("},\"positions\":{");
-        for (place, (symbol, decimals)) in pairs.iter().enumerate() {
-            let Book { position, cash } = self.pairs[place];
+        text.push_str("},\"positions\":");
+        add_positions(&mut text, &self.pairs, pairs);
+        text.push_str(",\"dates\":{");
+        for (place, (date, books)) in self.dates.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };
-            let cash = decimal(cash * 10_i128.pow(9 - decimals));
-            let _ = write!(text, "{comma}\"{symbol}\":[{position},\"{cash}\"]");
+            let _ = write!(text, "{comma}\"{date}\":");
+            add_positions(&mut text, books, pairs);
         }
         text.push_str("}}");
         text
     }
+}
+
+/// Adds the positions of all pairs as an object.
+fn add_positions(text: &mut String, books: &[Book], pairs: &[(&str, u32)]) {
+    text.push('{');
+    for (place, (Book { position, cash }, (symbol, decimals))) in
+        books.iter().zip(pairs).enumerate()
+    {
+        let comma = if place == 0 { "" } else { "," };
+        let cash = decimal(cash * 10_i128.pow(9 - decimals));
+        // Writing into a string does not fail.
+        let _ = write!(text, "{comma}\"{symbol}\":[{position},\"{cash}\"]");
+    }
+    text.push('}');
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::answers::Request;
 use super::log::{Numbers, Turn};
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, Event, Memory, ResendPolicy, Role, Session,
-    Settings,
+    Settings, Store,
 };
 use touchline_types::ReceiveTime;
 
@@ -41,6 +41,19 @@ impl DealingClient {
         DealingClient {
             name: name.to_owned(),
             session: Session::new(settings, Numbers { memory, turn }),
+            is_connected: false,
+            is_cut: false,
+        }
+    }
+
+    /// The numbers begin again at 1, without a word to the client.
+    pub fn forget(self) -> DealingClient {
+        let settings = self.session.settings().clone();
+        let mut store = self.session.into_store();
+        store.reset().expect("it is in memory");
+        DealingClient {
+            name: self.name,
+            session: Session::new(settings, store),
             is_connected: false,
             is_cut: false,
         }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Order {
     pub id: String,
     pub pair: usize,
+    /// Value date, as the client stated it.
+    #[serde(default)]
+    pub date: String,
     pub is_buy: bool,
     pub quantity: i64,
     /// Ticks.

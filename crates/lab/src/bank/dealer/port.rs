@@ -80,6 +80,11 @@ impl Dealer {
         self.desk.close(until_ns);
     }
 
+    /// Opens or closes it for the day.
+    pub fn set_closed(&mut self, is_closed: bool, at: ReceiveTime) {
+        self.desk.set_closed(is_closed, at);
+    }
+
     /// Executes due work; returns whether there was any. It accepts no connection unless the port or the connection is ready.
     pub fn work(
         &mut self,

@@ -219,3 +219,19 @@ fn memory_without_a_valid_ring_is_rejected_with_the_reason() {
     }
     attach(memory).unwrap();
 }
+
+#[test]
+fn a_ring_whose_watermark_is_within_a_word_is_not_continued() {
+    let (memory, mut writer) = ring(1024, BEGINNING);
+    writer.publish(&[1; 9], Flags::default()).unwrap();
+    drop(writer);
+    let watermark = memory[16].load(Relaxed);
+    for within in 1..8 {
+        memory[16].store(watermark - within, Relaxed);
+        assert!(!Writer::can_resume(&memory));
+        let resumed = Writer::resume(memory.clone()).map(drop);
+        assert_eq!(resumed, Err(Refused::Corrupt), "{within} bytes less");
+    }
+    memory[16].store(watermark, Relaxed);
+    Writer::resume(memory).unwrap();
+}

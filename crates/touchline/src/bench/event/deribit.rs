@@ -32,10 +32,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = VENUES.from_text_as::<FixVenue>("the stretch's own", CONFIG);
     let config = config.map_err(Failure::file)?;
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
-    let stretch = Stretch::new(sender, target, CHANGES, arguments.seed);
+    let stretch = Stretch::new(
+        sender,
+        target,
+        arguments.packets.unwrap_or(CHANGES),
+        arguments.seed,
+    );
     let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;
     let mut local = path(&config, Local::new(Touch))?;
-    let mut bus = path(&config, publisher(&folder, Market::Mixed)?)?;
+    let publisher = publisher(&folder, Market::Mixed, Market::Mixed.orders_max(), true)?;
+    let mut bus = path(&config, publisher)?;
     let (mut marked, mut bare, mut on_bus) = (
         latency_histogram(),
         latency_histogram(),

@@ -4,6 +4,7 @@ use super::super::market::MarketName;
 use super::super::run::Common;
 use super::case::Case;
 use super::reception::Reception;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// An exchange's packets through sockets, a gateway and its bus to a consumer.
@@ -23,6 +24,9 @@ pub struct Arguments {
     /// from the sender's clock. Needs root and `ip`.
     #[arg(long, value_enum, conflicts_with = "interface")]
     pub receive: Option<Reception>,
+    /// Draw the tables of --table into this SVG file: latency over the share of packets that are slower.
+    #[arg(long, value_name = "FILE", requires = "table")]
+    pub picture: Option<PathBuf>,
     /// The gateway keeps the data of the last instruments in the caches.
     #[arg(long, conflicts_with = "table")]
     pub keep_warm: bool,
@@ -116,8 +120,14 @@ Examples:
   touchline bench feed
   touchline bench feed --packets 20000 --pause-us 5000 --cpus 2,3,4
   touchline bench feed --search --seconds 0.5
-  touchline bench feed --table --market channel-360
+  touchline bench feed --table --market channel-360 --picture feed.svg
   touchline bench feed --packets 500000 --rate 100000 --batch 8 --json
+
+Causes of the application level, from a packet polled to its updates published:
+  floor         median of the first update of a packet, ns; one packet in seven is measured
+  slope         ns for each update before it in its packet: the medians of the times behind the packet's first update (least squares)
+  in run queue  ns that the thread was ready and waited for its processor, in the whole run and a second: a slow tail with much of it is
+                the host's; time that a hypervisor takes is in DISTURBED
 
 Exit status:
   0  measured

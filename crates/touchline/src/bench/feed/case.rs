@@ -2,8 +2,10 @@
 
 use super::consumer::Consumed;
 use super::reception::Reception;
+use super::text::OfGateway;
 use hdrhistogram::Histogram;
 use std::time::Duration;
+use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::feed::SentReport;
 
 /// One case: packets and schedule.
@@ -27,11 +29,17 @@ pub struct Outcome {
     /// Histograms of the gateway, by name, nanoseconds.
     pub histograms: Vec<(String, Histogram<u64>)>,
     pub consumed: Option<Consumed>,
-    /// From the sender's clock to the kernel's timestamp; empty over one interface, and of frames.
-    pub stamped_ns: Histogram<u64>,
+    /// Times to the kernel's timestamp are empty over one interface, and of frames.
+    pub of_gateway: OfGateway,
 }
 
 impl Outcome {
+    /// A histogram of the gateway; empty without one of this name.
+    pub fn histogram(&self, name: &str) -> Histogram<u64> {
+        let found = self.histograms.iter().find(|(found, _)| found == name);
+        found.map_or_else(latency_histogram, |(_, histogram)| histogram.clone())
+    }
+
     /// A counter of the gateway.
     pub fn counter(&self, name: &str) -> u64 {
         let found = self.counted.iter().find(|(counter, _)| counter == name);

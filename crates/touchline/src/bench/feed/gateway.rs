@@ -2,9 +2,10 @@
 
 use super::super::event;
 use super::super::market::MarketName;
+use super::places::Places;
 use super::reception::Reception;
 use super::sent::{Sent, Stamped};
-use super::text::to_text;
+use super::text::OfGateway;
 use crate::output::{Failure, notice};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use touchline_gateway::live::{self, Gateway, Multicast};
 use touchline_gateway::replay::latency_histogram;
 use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmeMulticast, endpoints};
 use touchline_gateway::{CountersFile, Selected, bus};
+use touchline_lab::bench::conditions::RunQueue;
 use touchline_lab::bench::{feed, ipc};
 use touchline_lab::capture::Line;
 use touchline_lab::cme::config;
@@ -62,10 +64,13 @@ const IDLE_ROUNDS: u32 = 4_096;
 
 /// Runs the process until no packets arrive; its counters stay on the bus.
 pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
+    let clock = Clock::calibrated();
     let stamped_ns = Stamped::new(latency_histogram().into());
-    let mut gateway = open(arguments, Stamped::clone(&stamped_ns))?;
+    let places = Places::new(clock);
+    let mut gateway = open(arguments, clock, Stamped::clone(&stamped_ns), &places)?;
     live::bind_to(arguments.cpu).map_err(Failure::run)?;
     ipc::say_ready();
+    let run_queue = RunQueue::watch();
     let (mut idle, mut limit, mut since) = (0, PATIENCE, Instant::now());
     loop {
         if gateway.do_work().map_err(Failure::run)? > 0 {
@@ -83,14 +88,25 @@ pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
             break;
         }
     }
+    let run_queue = run_queue();
     gateway.finish();
-    println!("{}", to_text(&stamped_ns.borrow()));
+    let measured = OfGateway {
+        stamped_ns: stamped_ns.borrow().clone(),
+        places: places.histograms(),
+        run_queue,
+    };
+    print!("{measured}");
     Ok(())
 }
 
-type Measured = Gateway<CmeMulticast<Sent>, Selected<Publisher>>;
+type Measured = Gateway<CmeMulticast<Sent>, Selected<(Places, Publisher)>>;
 
-fn open(arguments: &GatewayArguments, stamped_ns: Stamped) -> Result<Measured, Failure> {
+fn open(
+    arguments: &GatewayArguments,
+    clock: Clock,
+    stamped_ns: Stamped,
+    places: &Places,
+) -> Result<Measured, Failure> {
     let config = configuration(arguments)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(Failure::run)?;
@@ -103,12 +119,11 @@ fn open(arguments: &GatewayArguments, stamped_ns: Stamped) -> Result<Measured, F
             notice(warning);
         }
     }
-    let source = Sent::new(source, arguments.from_sender, stamped_ns);
+    let source = Sent::new(source, arguments.from_sender, stamped_ns, places.clone());
     let publisher = bus::open(&config).map_err(Failure::run)?;
-    let clock = Clock::calibrated();
     let counters_file = CountersFile::create::<CmeFeed>(&publisher, clock, Measured::tables());
     let counters_file = counters_file.map_err(Failure::run)?;
-    let mut path = cme::pipeline(&config, publisher);
+    let mut path = cme::pipeline(&config, (places.clone(), publisher));
     let market = arguments.market.market();
     event::warm(&mut path, &market.rounds(arguments.seed, &[Line::A]));
     event::still_live(&path)?;

@@ -3,14 +3,17 @@
 use super::super::run::Run;
 use super::arguments::Arguments;
 use super::case::Outcome;
+use super::places::FloorAndSlope;
 use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::Statistics;
+use touchline_lab::bench::conditions::RunQueue;
 use touchline_lab::bench::endless::Endless;
+use touchline_lab::bench::{DISTRIBUTION, Statistics};
 use touchline_lab::capture::Line;
 use touchline_transport::shm::HistogramView;
 
@@ -125,22 +128,14 @@ impl Report {
             );
         }
         for (subject, title, of_gateway) in OF_GATEWAY {
-            let found = outcome
-                .histograms
-                .iter()
-                .find(|(name, _)| name == of_gateway);
-            if let Some((_, histogram)) = found {
-                let title = title.replace("stamp", from);
-                self.row(&format!("{subject}-{name}"), &title, histogram.clone());
-            }
+            let title = title.replace("stamp", from);
+            let histogram = outcome.histogram(of_gateway);
+            self.row(&format!("{subject}-{name}"), &title, histogram);
         }
-        if !outcome.stamped_ns.is_empty() {
+        let stamped_ns = &outcome.of_gateway.stamped_ns;
+        if !stamped_ns.is_empty() {
             let title = "network: sent -> kernel's stamp";
-            self.row(
-                &format!("stamped-{name}"),
-                title,
-                outcome.stamped_ns.clone(),
-            );
+            self.row(&format!("stamped-{name}"), title, stamped_ns.clone());
         }
         if let Some(consumed) = &outcome.consumed {
             let rows = [
@@ -156,6 +151,10 @@ impl Report {
                 self.row(&format!("{subject}-{name}"), &title, histogram.clone());
             }
         }
+        self.schedule.clone_from(&name);
+        self.causes_head();
+        let run_queues = [outcome.of_gateway.run_queue, outcome.sent.run_queue];
+        self.causes("", "application", &outcome.of_gateway.places, run_queues);
         self.account(outcome);
         self.value(&format!("rate-{name}"), "packets/s", outcome.sent.per_s);
         self.value(&format!("lost-{name}"), "packets", outcome.lost() as f64);
@@ -180,6 +179,71 @@ impl Report {
         }
     }
 
+    /// Header of [`Report::causes`].
+    pub fn causes_head(&self) {
+        if !self.run.is_json() {
+            println!("\n{CAUSES_HEAD}");
+        }
+    }
+
+    /// Where the time of a row is: by the place of an update in its packet, and in the run queues of gateway and sender.
+    pub fn causes(
+        &self,
+        subject: &str,
+        title: &str,
+        places: &[Histogram<u64>],
+        run_queues: [Option<RunQueue>; 2],
+    ) {
+        let line = FloorAndSlope::of(places);
+        if !self.run.is_json() {
+            println!("{}", causes_line(title, line, run_queues));
+            return;
+        }
+        let dash = if subject.is_empty() { "" } else { "-" };
+        let of_row = |what: &str| format!("{what}-{subject}{dash}{}", self.schedule);
+        if let Some(FloorAndSlope { floor_ns, slope_ns }) = line {
+            let medians = places.iter().map(|place| place.value_at_quantile(0.5));
+            self.line(
+                &of_row("places"),
+                json!({
+                    "unit": "ns",
+                    "floor": floor_ns,
+                    "slope": slope_ns,
+                    "p50": medians.collect::<Vec<_>>(),
+                    "count": places.iter().map(Histogram::len).collect::<Vec<_>>(),
+                }),
+            );
+        }
+        for (process, run_queue) in ["gateway", "sender"].into_iter().zip(run_queues) {
+            if let Some(run_queue) = run_queue {
+                self.line(
+                    &of_row(&format!("run-queue-{process}")),
+                    json!({
+                        "unit": "ns",
+                        "value": run_queue.waited_ns,
+                        "per_s": run_queue.ns_per_s(),
+                    }),
+                );
+            }
+        }
+    }
+
+    /// By which factor a packet takes longer after a pause.
+    pub fn quiet(&self, subject: &str, paused: &Histogram<u64>, stream: &Histogram<u64>) {
+        let [p50, p95] = [0.5, 0.95].map(|share| {
+            let [paused, stream] = [paused, stream].map(|ns| ns.value_at_quantile(share));
+            paused as f64 / stream.max(1) as f64
+        });
+        if self.run.is_json() {
+            let ratio = json!({"unit": "ratio", "p50": p50, "p95": p95});
+            self.line(&format!("quiet-{subject}"), ratio);
+        } else {
+            println!(
+                "{subject}: application level after 5 ms of quiet is {p50:.1} times that without pauses at p50, {p95:.1} at p95"
+            );
+        }
+    }
+
     /// Packets that were sent and not received, of a row of the last table.
     pub fn lost(&self, subject: &str, packets: u64) {
         let subject = format!("lost-{subject}-{}", self.schedule);
@@ -192,11 +256,7 @@ impl Report {
             println!("\nthe highest rate at which nothing is lost, without a consumer:");
         }
         if !self.run.is_json() {
-            let application = outcome
-                .histograms
-                .iter()
-                .find(|(name, _)| name == "packet_ns");
-            let median = application.map_or(0, |(_, ns)| ns.value_at_quantile(0.5));
+            let median = outcome.histogram("packet_ns").value_at_quantile(0.5);
             print!("asked for {rate:>9.0}/s, application median {median:>5} ns: ");
         }
         self.account(outcome);
@@ -262,31 +322,48 @@ impl Report {
 
     fn value(&self, subject: &str, unit: &str, value: f64) {
         if self.run.is_json() {
-            self.run.print_json(json!({
-                "bench": "feed",
-                "subject": format!("touchline-{subject}"),
-                "payload_bytes": self.packet_bytes,
-                "unit": unit,
-                "value": value,
-            }));
+            self.line(subject, json!({"unit": unit, "value": value}));
         }
+    }
+
+    /// A line of JSON.
+    fn line(&self, subject: &str, mut line: Value) {
+        line["bench"] = json!("feed");
+        line["subject"] = json!(format!("touchline-{subject}"));
+        line["payload_bytes"] = json!(self.packet_bytes);
+        self.run.print_json(line);
     }
 }
 
-const HEAD: &str = "latency                                 count       min       p50      mean       p95       p99         max";
+const HEAD: &str = "latency                                 count       p1       p5      p25      p50      p75      p90      p95      p99     p99.9         max";
 
 fn line(title: &str, histogram: &Histogram<u64>) -> String {
-    let at = |share| histogram.value_at_quantile(share);
-    format!(
-        "{title:<34} {:>10} {:>9} {:>9} {:>9.0} {:>9} {:>9} {:>11}",
-        histogram.len(),
-        histogram.min(),
-        at(0.5),
-        histogram.mean(),
-        at(0.95),
-        at(0.99),
-        histogram.max()
-    )
+    let mut line = format!("{title:<34} {:>10}", histogram.len());
+    for (name, share) in DISTRIBUTION {
+        let width = if name == "p99_9" { 9 } else { 8 };
+        // Writing into a string does not fail.
+        let _ = write!(line, " {:>width$}", histogram.value_at_quantile(share));
+    }
+    line + &format!(" {:>11}", histogram.max())
+}
+
+const CAUSES_HEAD: &str = "causes                                  floor  slope an update   gateway in run queue   a second    sender in run queue   a second";
+
+fn causes_line(
+    title: &str,
+    line: Option<FloorAndSlope>,
+    run_queues: [Option<RunQueue>; 2],
+) -> String {
+    let dash = || "-".to_owned();
+    let floor = line.map_or_else(dash, |line| line.floor_ns.to_string());
+    let slope = line.map_or_else(dash, |line| format!("{:.0}", line.slope_ns));
+    let mut text = format!("{title:<34} {floor:>10} {slope:>16}");
+    for run_queue in run_queues {
+        let waited = run_queue.map_or_else(dash, |run_queue| run_queue.waited_ns.to_string());
+        let per_s = run_queue.map_or_else(dash, |run_queue| format!("{:.0}", run_queue.ns_per_s()));
+        let _ = write!(text, " {waited:>22} {per_s:>10}");
+    }
+    text
 }
 
 fn case_name(every: Duration) -> String {
@@ -323,6 +400,18 @@ mod tests {
         let mut histogram = latency_histogram();
         histogram.record(250).expect("it is in range");
         assert_eq!(line("x", &histogram).len(), HEAD.len());
+        let measured = FloorAndSlope {
+            floor_ns: 800,
+            slope_ns: 95.5,
+        };
+        let run_queue = RunQueue {
+            waited_ns: 5_000,
+            seconds: 2.0,
+        };
+        let text = causes_line("x", Some(measured), [Some(run_queue), None]);
+        assert_eq!(text.len(), CAUSES_HEAD.len());
+        let columns: Vec<&str> = text.split_whitespace().collect();
+        assert_eq!(columns, ["x", "800", "96", "5000", "2500", "-", "-"]);
     }
 
     #[test]

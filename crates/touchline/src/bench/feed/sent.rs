@@ -1,6 +1,7 @@
 //! Packets with the time at which they were sent in place of the one at which they arrived, the same for each way of
 //! receiving.
 
+use super::places::Places;
 use hdrhistogram::Histogram;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,17 +15,25 @@ pub struct Sent {
     is_from_sender: bool,
     /// From the sender's reading of the clock to the timestamp of card or kernel.
     stamped_ns: Stamped,
+    /// Updates of the packet before, which is done.
+    places: Places,
 }
 
 /// Times to the timestamp, nanoseconds: empty if there is none or the receive time was kept.
 pub type Stamped = Rc<RefCell<Histogram<u64>>>;
 
 impl Sent {
-    pub fn new(source: LiveSource, is_from_sender: bool, stamped_ns: Stamped) -> Sent {
+    pub fn new(
+        source: LiveSource,
+        is_from_sender: bool,
+        stamped_ns: Stamped,
+        places: Places,
+    ) -> Sent {
         Sent {
             source,
             is_from_sender,
             stamped_ns,
+            places,
         }
     }
 }
@@ -32,6 +41,7 @@ impl Sent {
 impl PacketSource for Sent {
     #[inline]
     fn receive(&mut self) -> Result<Received<'_>, Error> {
+        self.places.settle();
         let received = self.source.receive()?;
         let Received::Packet(mut packet) = received else {
             return Ok(received);

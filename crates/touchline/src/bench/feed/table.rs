@@ -4,14 +4,18 @@
 //! Sender and gateway have a processor each, and the bus has no reader. Ways alternate, so that a disturbance of the host affects
 //! all of them.
 
+mod picture;
+
 use super::super::run::failure;
+use super::places::PLACES;
 use super::report::Report;
 use super::{Bench, Case, PAUSED, Reception};
-use crate::bench::progress::with_progress;
-use crate::output::Failure;
+use crate::bench::progress::rows_with_progress;
+use crate::output::{Failure, Output};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::conditions::RunQueue;
 use touchline_lab::bench::receive::{Method, Network, Plan};
 use touchline_transport::clock::Clock;
 
@@ -44,62 +48,103 @@ struct Latencies {
     polled_ns: Histogram<u64>,
     network_ns: Histogram<u64>,
     application_ns: Histogram<u64>,
+    /// The application level by the place of an update in its packet.
+    places: Vec<Histogram<u64>>,
+    /// Times that gateway and sender waited for their processors, if the kernel counts them.
+    run_queues: [Option<RunQueue>; 2],
     /// Packets that were sent and not received.
     lost: u64,
 }
 
-/// Measures and prints all tables.
+/// Measures and prints all tables. Both schedules alternate, too: a ratio of the two is of one state of the host.
 pub fn run(bench: &Bench<'_>, report: &mut Report) -> Result<(), Failure> {
     let arguments = bench.arguments;
+    let picture = arguments.picture.as_deref().map(Output::open).transpose()?;
     let paused = (arguments.packets.unwrap_or(PAUSED.0), PAUSED.1);
-    for (packets, every) in [paused, (arguments.stream_packets, Duration::ZERO)] {
-        let mut tables = Tables::new(every);
-        for _ in with_progress(0..arguments.rounds) {
-            tables.round(bench, packets.div_ceil(arguments.rounds))?;
+    let schedules = [paused, (arguments.stream_packets, Duration::ZERO)];
+    let mut both = schedules.map(|(_, every)| Tables::new(every));
+    let rounds = 0..arguments.rounds;
+    let steps = rounds.flat_map(|_| [0, 1]).flat_map(|schedule| {
+        let rows = (0..ROWS.len()).map(Some);
+        std::iter::once(None)
+            .chain(rows)
+            .map(move |row| (schedule, row))
+    });
+    let steps: Vec<(usize, Option<usize>)> = steps.collect();
+    for (schedule, row) in rows_with_progress(steps.into_iter(), "rows") {
+        let packets = schedules[schedule].0.div_ceil(arguments.rounds);
+        match row {
+            None => both[schedule].bare(bench, packets)?,
+            Some(row) => both[schedule].row(bench, packets, row)?,
         }
+    }
+    for tables in &both {
         tables.print(report);
+    }
+    let [paused, stream] = &both;
+    for ((name, ..), (paused, stream)) in ROWS.iter().zip(paused.rows.iter().zip(&stream.rows)) {
+        report.quiet(name, &paused.application_ns, &stream.application_ns);
+    }
+    if let Some(mut picture) = picture {
+        picture.text(&picture::draw(&both))?;
+        picture.finish()?;
     }
     Ok(())
 }
 
-impl Tables {
-    fn new(every: Duration) -> Tables {
-        let latencies = || Latencies {
+impl Latencies {
+    fn new() -> Latencies {
+        Latencies {
             stamped_ns: latency_histogram(),
             polled_ns: latency_histogram(),
             network_ns: latency_histogram(),
             application_ns: latency_histogram(),
+            places: Vec::with_capacity(PLACES),
+            run_queues: [None; 2],
             lost: 0,
-        };
+        }
+    }
+}
+
+impl Tables {
+    fn new(every: Duration) -> Tables {
         Tables {
             every,
             bare_ns: latency_histogram(),
-            rows: ROWS.map(|_| latencies()),
+            rows: ROWS.map(|_| Latencies::new()),
         }
     }
 
-    fn round(&mut self, bench: &Bench<'_>, packets: u64) -> Result<(), Failure> {
-        self.bare(bench, packets)?;
-        for ((_, reception, keep_warm), latencies) in ROWS.into_iter().zip(&mut self.rows) {
-            let outcome = bench.case(Case {
-                packets,
-                every: self.every,
-                consumed: false,
-                reception,
-                keep_warm,
-            })?;
-            let of = |name: &str| {
-                let found = outcome.histograms.iter().find(|(found, _)| found == name);
-                found.map_or_else(latency_histogram, |(_, histogram)| histogram.clone())
-            };
-            latencies.lost += outcome.lost();
-            for (all, of_round) in [
-                (&mut latencies.stamped_ns, outcome.stamped_ns.clone()),
-                (&mut latencies.polled_ns, of("wire_to_polled_ns")),
-                (&mut latencies.network_ns, of("wire_to_published_ns")),
-                (&mut latencies.application_ns, of("packet_ns")),
-            ] {
-                all.add(&of_round).expect("they have the same bounds");
+    /// Measures a row.
+    fn row(&mut self, bench: &Bench<'_>, packets: u64, row: usize) -> Result<(), Failure> {
+        let (_, reception, keep_warm) = ROWS[row];
+        let outcome = bench.case(Case {
+            packets,
+            every: self.every,
+            consumed: false,
+            reception,
+            keep_warm,
+        })?;
+        let latencies = &mut self.rows[row];
+        latencies.lost += outcome.lost();
+        for (all, of_round) in [
+            (&mut latencies.polled_ns, "wire_to_polled_ns"),
+            (&mut latencies.network_ns, "wire_to_published_ns"),
+            (&mut latencies.application_ns, "packet_ns"),
+        ] {
+            add(all, &outcome.histogram(of_round));
+        }
+        add(&mut latencies.stamped_ns, &outcome.of_gateway.stamped_ns);
+        for (place, of_round) in outcome.of_gateway.places.iter().enumerate() {
+            if place == latencies.places.len() {
+                latencies.places.push(latency_histogram());
+            }
+            add(&mut latencies.places[place], of_round);
+        }
+        let run_queues = [outcome.of_gateway.run_queue, outcome.sent.run_queue];
+        for (all, of_round) in latencies.run_queues.iter_mut().zip(run_queues) {
+            if let Some(of_round) = of_round {
+                all.get_or_insert_default().add(of_round);
             }
         }
         Ok(())
@@ -118,11 +163,11 @@ impl Tables {
         let clock = Clock::calibrated();
         let paused = plan.paused((&mut source, BARE), packets, self.every, &clock);
         let sent_ns = paused.map_err(failure)?.sent_ns;
-        self.bare_ns.add(&sent_ns).expect("values are in range");
+        add(&mut self.bare_ns, &sent_ns);
         Ok(())
     }
 
-    fn print(self, report: &mut Report) {
+    fn print(&self, report: &mut Report) {
         report.table("application", "polled -> published", self.every);
         for ((name, ..), latencies) in ROWS.iter().zip(&self.rows) {
             let title = match latencies.lost {
@@ -136,9 +181,13 @@ impl Tables {
             );
             report.lost(name, latencies.lost);
         }
+        report.causes_head();
+        for ((name, ..), latencies) in ROWS.iter().zip(&self.rows) {
+            report.causes(name, name, &latencies.places, latencies.run_queues);
+        }
         report.table("network", "the sender's clock -> published", self.every);
         report.measured("recvmsg", "recvmsg alone: sent -> bytes", &self.bare_ns);
-        for ((name, ..), latencies) in ROWS.iter().zip(self.rows) {
+        for ((name, ..), latencies) in ROWS.iter().zip(&self.rows) {
             report.measured(
                 &format!("stamped-{name}"),
                 &format!("{name}: sent -> kernel's stamp"),
@@ -156,4 +205,8 @@ impl Tables {
             );
         }
     }
+}
+
+fn add(all: &mut Histogram<u64>, of_round: &Histogram<u64>) {
+    all.add(of_round).expect("they have the same bounds");
 }

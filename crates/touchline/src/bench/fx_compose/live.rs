@@ -4,6 +4,7 @@ use super::bars::bars;
 use super::kernel::Role;
 use super::{Arguments, row};
 use crate::bench::feed::histogram;
+use crate::bench::progress::{Progress, SECONDS};
 use crate::bench::run::Run;
 use crate::demo::folder::Folder;
 use crate::demo::fx::Cast;
@@ -203,7 +204,14 @@ fn consume(
     let begin_ns = now_ns() + WARM_UP.as_nanos() as u64;
     let mut newest = None;
     let mut quoted = begin;
-    while begin.elapsed() < duration + WARM_UP {
+    let whole = duration + WARM_UP;
+    let mut progress = Progress::new(whole.as_secs(), SECONDS);
+    loop {
+        let elapsed = begin.elapsed();
+        if elapsed >= whole {
+            break;
+        }
+        progress.at(elapsed.as_secs());
         let polled = subscriber.poll(|item| match item {
             Item::Update(received) => {
                 newest = (!received.is_image).then_some(received.timestamps);

@@ -39,6 +39,8 @@ pub struct Plan<'a> {
     pub is_disk: bool,
     /// Bytes of the journal's ring: half of it may wait for the disk.
     pub tail_bytes: u64,
+    /// The engine spins: it keeps its send path warm.
+    pub spin: bool,
 }
 
 /// The engine, with the banks, dealing desks and client that it works with.
@@ -213,7 +215,7 @@ fn config(plan: &Plan<'_>, banks: &[String], dealers: &Dealers) -> String {
     let mut text = format!(
         "date = \"20260105\"\nprefix = \"T\"\naccount = \"DESK\"\n\
          [run]\njournal = \"{}\"\ndirectory = \"{}\"\nsync = \"{}\"\nsync_wait_ms = 5000\npause_max_ms = 60000\n\
-         segment_bytes = 16777216\ntail_bytes = {}\n\
+         segment_bytes = 16777216\ntail_bytes = {}\nspin = {}\n\
          [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\nsizes = [1000000, 5000000]\n\
          {pair}[risk]\n{risk}\
          [[clients]]\nname = \"desk\"\nmay = [\"send\", \"kill\"]\n",
@@ -221,6 +223,7 @@ fn config(plan: &Plan<'_>, banks: &[String], dealers: &Dealers) -> String {
         plan.buses.display(),
         if plan.is_disk { "disk" } else { "host" },
         plan.tail_bytes,
+        plan.spin,
     );
     for (bank, address) in banks.iter().zip(dealers.addresses()) {
         let _ = write!(

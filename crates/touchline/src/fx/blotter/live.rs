@@ -1,5 +1,6 @@
 //! State of an engine from its counters: whether orders leave, and which order sessions are up.
 
+use crate::format;
 use crate::paint::Paint;
 use std::collections::BTreeMap;
 use touchline_transport::bus::Root;
@@ -14,6 +15,8 @@ pub struct Live {
     is_held: bool,
     /// Whether the order session of each bank is logged on.
     pub sessions: BTreeMap<String, bool>,
+    /// Start of the next session of each bank whose order session is closed by its hours, nanoseconds since 1970.
+    closed: BTreeMap<String, u64>,
 }
 
 impl Live {
@@ -43,6 +46,10 @@ impl Live {
                     if let Some(bank) = name.strip_prefix("fx_bank_session:") {
                         live.sessions.insert(bank.to_owned(), value > 0);
                     }
+                    let closed = name.strip_prefix("fx_bank_closed_until:");
+                    if let Some(bank) = closed.filter(|_| value > 0) {
+                        live.closed.insert(bank.to_owned(), value);
+                    }
                 }
             }
         }
@@ -65,18 +72,48 @@ impl Live {
             self.is_held,
         ) {
             (true, ..) => paint.red("JOURNAL FAILED").to_string(),
-            (_, false, ..) if !self.sessions.is_empty() => {
-                paint.red("NO ORDER SESSION").to_string()
+            (_, false, ..) if self.sessions.keys().all(|bank| self.is_closed(bank)) => {
+                match self.closed.values().min() {
+                    Some(until) => paint
+                        .yellow(format!("closed until {}", format::until(*until)))
+                        .to_string(),
+                    // The counters name no session.
+                    None => paint.green("trading").to_string(),
+                }
             }
+            (_, false, ..) => paint.red("NO ORDER SESSION").to_string(),
             (_, _, true, _) => paint.yellow("asks banks for orders").to_string(),
             (_, _, _, true) => paint.yellow("held: reads all quotes").to_string(),
             _ => paint.green("trading").to_string(),
         }
     }
 
-    /// The line of the order sessions that are down; none if all are up.
+    /// Whether the order session of a bank is closed by its hours.
+    pub fn is_closed(&self, bank: &str) -> bool {
+        self.closed.contains_key(bank)
+    }
+
+    /// Lines of the order sessions that are closed by their hours, those that open first before the others.
+    pub fn closed(&self) -> Vec<String> {
+        let mut banks: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+        for (bank, until_ns) in &self.closed {
+            banks.entry(*until_ns).or_default().push(bank);
+        }
+        let lines = banks.into_iter();
+        let line = |(until_ns, banks): (u64, Vec<&str>)| {
+            format!(
+                "closed until {}: {}",
+                format::until(until_ns),
+                banks.join(" ")
+            )
+        };
+        lines.map(line).collect()
+    }
+
+    /// The line of the order sessions that are down; none if all are up or closed.
     pub fn down(&self) -> Option<String> {
-        let down = self.sessions.iter().filter(|(_, is_up)| !**is_up);
+        let sessions = self.sessions.iter();
+        let down = sessions.filter(|(bank, is_up)| !**is_up && !self.is_closed(bank));
         let down: Vec<&str> = down.map(|(bank, _)| bank.as_str()).collect();
         (!down.is_empty()).then(|| {
             format!(

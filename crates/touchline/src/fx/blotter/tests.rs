@@ -107,6 +107,7 @@ fn position() -> Event {
             short: -2 * QUANTITY,
         },
         mid2: Some(300_000),
+        dates: None,
     }
 }
 
@@ -204,4 +205,31 @@ fn a_small_terminal_has_a_row_of_each_table() {
     assert!(text.lines().count() + 4 < 24, "{text}");
     let tall = Room::of(60, &ledger, &live, 4);
     assert_eq!((tall.is_dense, tall.rows), (false, ROWS_MAX));
+}
+
+/// A bank that is closed by its hours is not down.
+#[test]
+fn a_closed_session_is_no_session_that_is_down() {
+    let until_ns = 1_767_650_640_000_000_000;
+    let of = |counters: &[(&str, u64)]| {
+        let counters = counters.iter();
+        Live::of(counters.map(|(name, value)| ((*name).to_owned(), *value)))
+    };
+    let some = of(&[
+        ("fx_bank_session:LP01", 1),
+        ("fx_bank_closed_until:LP01", 0),
+        ("fx_bank_session:LP02", 0),
+        ("fx_bank_closed_until:LP02", until_ns),
+    ]);
+    assert_eq!(some.down(), None);
+    assert_eq!(some.closed(), ["closed until 2026-01-05 22:04 UTC: LP02"]);
+    assert_eq!(some.state(None, Paint::plain()), "trading");
+    let all = of(&[
+        ("fx_bank_session:LP02", 0),
+        ("fx_bank_closed_until:LP02", until_ns),
+    ]);
+    let state = all.state(None, Paint::plain());
+    assert_eq!(state, "closed until 2026-01-05 22:04 UTC");
+    let text = draw(&ledger(), &all, Room::default(), Paint::plain());
+    assert!(text.contains("LP02     closed "), "{text}");
 }

@@ -1,8 +1,17 @@
-//! Files of the report: written as a whole when they changed, but fills, which are appended.
+//! Files of the report: a folder of each trade date, and the whole period. Files are written as a whole when they changed, but fills,
+//! which are appended.
 
-use super::page::page;
+use super::about::{Origin, about, digest, digits};
+use super::account::{Account, Day};
+use super::page::{Parts, page};
+use super::period::Period;
+use super::quality::qualities;
+use super::tables::{self, cell};
+use super::{scores, value_dates};
 use crate::output::{Failure, Output};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -36,22 +45,56 @@ const COLUMNS: [&str; 16] = [
 /// State of an engine, and the files that show it.
 pub struct Files {
     ledger: Ledger,
+    account: Account,
     folder: Option<PathBuf>,
-    /// Rows of fills that are not in the file yet.
-    fills: String,
-    /// The file of fills, after it was written once.
-    appended: Option<File>,
+    origin: Origin,
+    period: Period,
+    /// Fills of the whole period, and of each trade date.
+    fills: BTreeMap<Option<Day>, Fills>,
+    /// Trade dates whose files are out of date.
+    changed: BTreeSet<Day>,
     is_changed: bool,
 }
 
+/// Rows of a file of fills, which is appended to.
+struct Fills {
+    /// Rows that are not in the file yet.
+    rows: String,
+    /// The file, after it was written once.
+    file: Option<File>,
+    /// Digest of the whole file.
+    sha256: Sha256,
+}
+
+impl Fills {
+    fn new() -> Fills {
+        Fills {
+            rows: COLUMNS.join(",") + "\n",
+            file: None,
+            sha256: Sha256::new(),
+        }
+    }
+
+    /// Appends the rows; returns the digest of the file.
+    fn write(&mut self, path: &Path) -> Result<String, Failure> {
+        append(path, &mut self.file, &self.rows)?;
+        self.sha256.update(&self.rows);
+        self.rows.clear();
+        Ok(digits(&self.sha256.clone().finalize()))
+    }
+}
+
 impl Files {
-    /// Files of an empty ledger in a folder, or none.
-    pub fn new(folder: Option<&Path>, ledger: Ledger) -> Files {
+    /// Files of an empty ledger in a folder, or none; the ledger keeps every order.
+    pub fn new(folder: Option<&Path>, origin: Origin, period: Period) -> Files {
         Files {
-            ledger,
+            ledger: Ledger::of_all_orders(),
+            account: Account::default(),
             folder: folder.map(Path::to_owned),
-            fills: COLUMNS.join(",") + "\n",
-            appended: None,
+            origin,
+            period,
+            fills: BTreeMap::from([(None, Fills::new())]),
+            changed: BTreeSet::new(),
             is_changed: true,
         }
     }
@@ -61,58 +104,121 @@ impl Files {
         &self.ledger
     }
 
+    /// Origin of the report, which learns of the journal later.
+    pub fn origin_mut(&mut self) -> &mut Origin {
+        self.is_changed = true;
+        &mut self.origin
+    }
+
     /// Takes an entry of the engine.
     pub fn take(&mut self, told: &PublishedEntry<'_>) {
         self.ledger.take(told);
-        let Entry::Event(event, _) = &told.entry else {
+        if self.folder.is_none() {
+            return;
+        }
+        let day = self.account.take(&self.ledger, told);
+        self.is_changed = true;
+        let Some(day) = day.filter(|day| self.period.has(*day)) else {
             return;
         };
-        self.is_changed |= !matches!(event, Event::Composite { .. });
-        if matches!(event, Event::Fill(_)) && self.folder.is_some() {
+        self.changed.insert(day);
+        if matches!(&told.entry, Entry::Event(Event::Fill(_), _)) {
             told.lines(&mut String::new(), |kind, text| {
                 assert_eq!(kind, LineKind::Fill, "a fill is one line");
-                self.row(text);
+                self.row(day, text);
             });
         }
     }
 
     /// Adds the row of a fill's line.
-    fn row(&mut self, line: &str) {
+    fn row(&mut self, day: Day, line: &str) {
         let line: Map<String, Value> = serde_json::from_str(line).expect("a line is JSON");
         let cells = COLUMNS.map(|column| match line.get(column) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => cell(text),
             Some(other) => other.to_string(),
         });
-        self.fills.push_str(&cells.join(","));
-        self.fills.push('\n');
+        for of in [None, Some(day)] {
+            let fills = self.fills.entry(of).or_insert_with(Fills::new);
+            fills.rows.push_str(&cells.join(","));
+            fills.rows.push('\n');
+        }
     }
 
     /// Writes what changed since the last call.
     pub fn write(&mut self) -> Result<(), Failure> {
-        let Some(folder) = &self.folder else {
+        let Some(folder) = self.folder.clone() else {
             return Ok(());
         };
         if !std::mem::take(&mut self.is_changed) {
             return Ok(());
         }
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::run(format!("{}: cannot be made ({error})", folder.display()))
-        })?;
-        append(&folder.join("fills.csv"), &mut self.appended, &self.fills)?;
-        self.fills.clear();
+        self.changed.append(&mut self.account.changed);
+        for day in std::mem::take(&mut self.changed) {
+            if self.period.has(day) {
+                self.period(&folder.join(day.to_string()), Period::of(day), Some(day))?;
+            }
+        }
+        self.period(&folder, self.period, None)?;
         for (name, text) in [
             ("positions.jsonl", &positions(&self.ledger)),
             ("positions.csv", &position_rows(&self.ledger)),
             ("scorecard.jsonl", &scorecard(&self.ledger)),
-            ("report.html", &page(&self.ledger)),
         ] {
-            let mut output = Output::private(&folder.join(name))?;
-            output.text(text)?;
-            output.finish()?;
+            private(&folder.join(name), text)?;
         }
         Ok(())
     }
+
+    /// Writes the files of a period.
+    fn period(&mut self, folder: &Path, period: Period, of: Option<Day>) -> Result<(), Failure> {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::run(format!("{}: cannot be made ({error})", folder.display()))
+        })?;
+        let fills = self.fills.entry(of).or_insert_with(Fills::new);
+        let fills = fills.write(&folder.join("fills.csv"))?;
+        let (account, currency) = (&self.account, &self.origin.currency);
+        let positions = value_dates::positions(account, period, currency);
+        let qualities = qualities(account, period);
+        let parts = Parts {
+            positions: &positions,
+            qualities: &qualities,
+            ledger: Some(&self.ledger).filter(|_| of.is_none() && period == Period::ALL),
+        };
+        let mut digests = vec![("fills.csv", fills)];
+        for (name, text) in [
+            ("parents.csv", tables::parents(account, period)),
+            ("orders.csv", tables::orders(account, period)),
+            ("commands.csv", tables::commands(account, period)),
+            ("alarms.csv", tables::alarms(account, period)),
+            (
+                "value_dates.csv",
+                tables::value_dates(account, &positions, currency),
+            ),
+            ("scorecard.csv", scores::scorecard(account, &qualities)),
+            ("means.csv", scores::means(account, &qualities)),
+            ("prices.csv", scores::prices(account, &qualities)),
+            ("report.html", page(account, period, &self.origin, &parts)),
+        ] {
+            private(&folder.join(name), &text)?;
+            digests.push((name, digest(text.as_bytes())));
+        }
+        // A trade date has it as its scorecard.
+        if of.is_none() {
+            let text = scores::scorecard_days(account, period);
+            private(&folder.join("scorecard_days.csv"), &text)?;
+            digests.push(("scorecard_days.csv", digest(text.as_bytes())));
+        }
+        let parts = (&*positions, &*qualities);
+        let about = about(account, period, &self.origin, parts, &digests);
+        private(&folder.join("about.json"), &about)
+    }
+}
+
+fn private(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut output = Output::private(path)?;
+    output.text(text)?;
+    output.finish()
 }
 
 /// The first call replaces the file; later calls append, so that a reader may follow the file.
@@ -166,53 +272,5 @@ fn position_rows(ledger: &Ledger) -> String {
     text
 }
 
-/// A cell that a bank named: quoted if it has a character of the format, and never a formula of a spreadsheet.
-fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t']);
-    match text.contains([',', '"', '\n', '\r']) || is_formula {
-        true => {
-            let mark = if is_formula { "'" } else { "" };
-            format!("\"{mark}{}\"", text.replace('"', "\"\""))
-        }
-        false => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::PermissionsExt;
-    use touchline_testing::Folder;
-
-    /// A bank chooses its ExecIDs: none of them is a formula where the file is opened, and none breaks a row.
-    #[test]
-    fn a_cell_is_never_a_formula_of_a_spreadsheet() {
-        for (text, expected) in [
-            ("LP01-X1", "LP01-X1"),
-            ("=1+1", "\"'=1+1\""),
-            ("+1", "\"'+1\""),
-            ("-2+3", "\"'-2+3\""),
-            ("@a", "\"'@a\""),
-            ("\ta", "\"'\ta\""),
-            ("a,\"b", "\"a,\"\"b\""),
-        ] {
-            assert_eq!(cell(text), expected);
-        }
-    }
-
-    /// Positions and fills are read by their owner alone; numbers stay numbers.
-    #[test]
-    fn files_of_the_report_are_private() {
-        let folder = Folder::new("report");
-        let mut files = Files::new(Some(&folder), Ledger::default());
-        files.row("{\"t\":1,\"exec_id\":\"-1\",\"improve\":-5}");
-        files.write().expect("our folder");
-        let fills = std::fs::read_to_string(folder.join("fills.csv")).expect("a file");
-        assert!(fills.ends_with("1,,,,\"'-1\",,,,,,-5,,,,,\n"), "{fills}");
-        for entry in std::fs::read_dir(&folder).expect("our folder") {
-            let entry = entry.expect("an entry");
-            let mode = entry.metadata().expect("a file").permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{:?}", entry.path());
-        }
-    }
-}
+mod tests;

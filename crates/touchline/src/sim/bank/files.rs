@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 use touchline_credentials::ServerTls;
 use touchline_fx::preset::{self, Preset};
-use touchline_lab::bank::{Dialect, Kind, Profile, TlsConfig};
+use touchline_lab::bank::{DayConfig, Dialect, Kind, NumbersAtEnd, PairConfig, Profile, TlsConfig};
 use touchline_net::tls::Server;
 
 /// Reads and checks a configuration.
@@ -131,19 +131,41 @@ fn gateway(banks: &Banks, at: usize) -> String {
     for pair in about.pairs.iter().filter_map(pair) {
         let _ = writeln!(
             text,
-            "  {{ symbol = \"{}\", precision = {}, spot_date = \"{}\" }},",
-            pair.symbol, pair.precision, pair.spot_date
+            "  {{ symbol = \"{}\", precision = {}{} }},",
+            pair.symbol,
+            pair.precision,
+            spot_date(", ", pair)
         );
     }
     text.push_str("]\n");
     if let Some(tls) = &config.tls {
         text.push_str(&tls_client("venue.tls", tls));
     }
+    if let Some(day) = &about.day {
+        text.push_str(&day.schedule("venue.schedule"));
+    }
     text.push_str(
         "\n[limits]\ninstruments_max = 64\n\n[gateway]\nheartbeat_ms = 500\nloop_sleep = \"100us\"\n\n\
          [publication]\nring_bytes = 1048576\n",
     );
+    text.push_str(calendars(config));
     text
+}
+
+/// The stated spot date of a pair; empty if the calendars give it.
+fn spot_date(before: &str, pair: &PairConfig) -> String {
+    match pair.spot_date.as_str() {
+        "" => String::new(),
+        date => format!("{before}spot_date = \"{date}\""),
+    }
+}
+
+/// The table of the calendars, if they give spot dates.
+fn calendars(config: &Config) -> &'static str {
+    match config.rolls {
+        Some(_) => "\n[calendars]\n",
+        None => "",
+    }
 }
 
 fn compose(config: &Config) -> String {
@@ -151,8 +173,10 @@ fn compose(config: &Config) -> String {
     for pair in &config.pairs {
         let _ = writeln!(
             text,
-            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}\nspot_date = \"{}\"\nsizes = [1000000, 5000000]",
-            pair.symbol, pair.precision, pair.spot_date
+            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}{}\nsizes = [1000000, 5000000]",
+            pair.symbol,
+            pair.precision,
+            spot_date("\n", pair)
         );
     }
     for bank in &config.banks {
@@ -166,6 +190,7 @@ fn compose(config: &Config) -> String {
             stale_ms(config),
         );
     }
+    text.push_str(calendars(config));
     text
 }
 
@@ -203,11 +228,11 @@ fn run(banks: &Banks) -> Option<String> {
         let [collar, crossed, off_market] = Preset::around(pair.mid_ticks);
         let _ = writeln!(
             text,
-            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}\nspot_date = \"{}\"\ncollar_ticks = {collar}\ncrossed_max_ticks = {crossed}\n\
+            "\n[[pairs]]\nsymbol = \"{}\"\nprecision = {}{}\ncollar_ticks = {collar}\ncrossed_max_ticks = {crossed}\n\
              off_market_ticks = {off_market}\nmax_order = {}\nmax_net = {}",
             pair.symbol,
             pair.precision,
-            pair.spot_date,
+            spot_date("\n", pair),
             preset::MAX_ORDER,
             preset::MAX_NET,
         );
@@ -234,8 +259,25 @@ fn run(banks: &Banks) -> Option<String> {
         if let Some(tls) = &config.tls {
             text.push_str(&tls_client("sessions.tls", tls));
         }
+        if let Some(day) = &about.day {
+            text.push_str(&order_schedule(day));
+        }
     }
-    is_any.then_some(text)
+    is_any.then(|| text + calendars(config))
+}
+
+/// The schedule of the order session with a bank that has a day.
+fn order_schedule(day: &DayConfig) -> String {
+    let reset = match day.numbers {
+        NumbersAtEnd::Keep => "never",
+        NumbersAtEnd::Begin => "session",
+    };
+    let after_loss = match day.drops_orders {
+        true => "canceled",
+        false => "ask",
+    };
+    let hours = day.schedule("sessions.schedule");
+    format!("{hours}reset = \"{reset}\"\nafter_loss = \"{after_loss}\"\n")
 }
 
 /// Age at which quotes are unusable: a bank of a sparse profile quotes once a minute.

@@ -66,7 +66,7 @@ impl Addresses {
     pub fn claim(&self, arguments: &Arguments) -> Result<Claim, Failure> {
         let mut claim = Claim::default();
         // Captures without a channel keep their destinations: each group is claimed at its first packet.
-        if !arguments.pcap.is_empty() && self.config.is_none() {
+        if !arguments.play.is_empty() && self.config.is_none() {
             return Ok(claim);
         }
         let addresses = self.table.iter().flatten().flatten().copied();

@@ -16,7 +16,7 @@ use touchline_lab::fault::forger::Injected;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Seed of the generated market.
+    /// Seed of the generated market, and of the faults.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// Seed of the events, for another sequence of events with the instruments of --seed.
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) seconds: Option<u64>,
     /// Stop after N events.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "pcap")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "play")]
     pub(super) events: Option<u64>,
     /// Send to the groups of a channel of CME's config.xml instead of the built-in channel 998; an address in
     /// it may also be a unicast address.
@@ -65,19 +65,21 @@ pub struct Arguments {
     /// Write config.xml and gateway.toml for a gateway of this simulator into this folder, and continue.
     #[arg(long, value_name = "DIR")]
     pub(super) write: Option<PathBuf>,
-    /// Send the packets of these captures instead of a generated market.
+    /// Send the packets of these captures, and of the raw recordings in these directories, instead of a generated
+    /// market: both lines as recorded.
     #[arg(
         long,
-        value_name = "FILE",
+        alias = "pcap",
+        value_name = "FILE|DIR",
         num_args = 1..,
-        conflicts_with_all = ["seed", "instruments", "events_per_second", "schema_version"]
+        conflicts_with_all = ["course", "instruments", "events_per_second", "schema_version"]
     )]
-    pub(super) pcap: Vec<PathBuf>,
+    pub(super) play: Vec<PathBuf>,
     /// Speed relative to the capture.
-    #[arg(long, value_name = "X", default_value = "1", value_parser = speed, requires = "pcap")]
+    #[arg(long, value_name = "X", default_value = "1", value_parser = speed, requires = "play")]
     pub(super) speed: f64,
     /// Start the captures again at their end, without end.
-    #[arg(long = "loop", requires = "pcap")]
+    #[arg(long = "loop", requires = "play")]
     pub(super) again: bool,
     /// Inject a fault from the start, such as `drop a 0.01`; repeat it for several.
     #[arg(long, value_name = "FAULT", value_parser = fault)]
@@ -89,19 +91,19 @@ pub struct Arguments {
     #[arg(long, requires = "commands")]
     pub(super) until_eof: bool,
     /// Serve TCP replay on this address; port 0 is any free port.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "pcap")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "play")]
     pub(super) replay_listen: Option<SocketAddrV4>,
     /// Write the expected price books to this file at the end.
-    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    #[arg(long, value_name = "FILE", conflicts_with = "play")]
     pub(super) truth_books: Option<PathBuf>,
     /// Write the expected order books to this file at the end.
-    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    #[arg(long, value_name = "FILE", conflicts_with = "play")]
     pub(super) truth_orders: Option<PathBuf>,
     /// Write the state of each price book after each event to this file.
-    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    #[arg(long, value_name = "FILE", conflicts_with = "play")]
     pub(super) truth_log: Option<PathBuf>,
     /// Write the state of each order book after each event to this file.
-    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    #[arg(long, value_name = "FILE", conflicts_with = "play")]
     pub(super) truth_order_log: Option<PathBuf>,
     #[command(flatten)]
     pub(super) log: LogArguments,
@@ -113,7 +115,8 @@ Examples:
   touchline sim cme --seconds 60 --fault 'drop a 0.01' --fault 'both 0.001 5' \\
       --truth-books books.jsonl --truth-orders orders.jsonl
   touchline sim cme --groups 1 --write second      # a second simulator
-  touchline sim cme --pcap day.pcap --speed 10
+  touchline sim cme --play day.pcap --speed 10
+  touchline sim cme --play raw --config-xml config.xml --channel 340 --fault 'drop a 0.01' --seed 7
 
 Faults of --fault and --commands (LINE is a, b or ab; SHARE is the share of packets, 0 to 1;
 a feed may follow: i, n, s or smbo):

@@ -11,6 +11,7 @@ use touchline_lab::fault::command::Command;
 use touchline_lab::fault::stream::Fault;
 use touchline_lab::pacing::Pacer;
 use touchline_net::{Packet, PacketSource, PcapSource, Received};
+use touchline_tape::raw::packets;
 
 /// A running playback.
 struct Playback<'a> {
@@ -44,11 +45,11 @@ pub fn run(
     {
         return Err(Failure::usage(refused));
     }
-    let mut source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
+    let mut source = packets(&arguments.play).map_err(Failure::run)?;
     if let Some(folder) = &arguments.write {
         if arguments.config_xml.is_none() {
             return Err(Failure::usage(
-                "--write with --pcap needs the channel; give --config-xml FILE --channel N",
+                "--write with --play needs the channel; give --config-xml FILE --channel N",
             ));
         }
         transport
@@ -68,7 +69,7 @@ pub fn run(
             if playback.is_stopped || !arguments.again {
                 return playback.end();
             }
-            source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
+            source = packets(&arguments.play).map_err(Failure::run)?;
         }
     })
 }
@@ -201,7 +202,7 @@ fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
         | Command::Inject(_)
         | Command::Clock(_)
         | Command::Restart(_) => {
-            Some("not possible with captures; leave out --pcap for a generated market")
+            Some("not possible with captures; leave out --play for a generated market")
         }
         Command::Fault(setting) if matches!(setting.fault, Fault::Both { .. }) => Some(
             "not possible with captures, which have each line separately; use `drop` or `burst` on a line",
@@ -214,6 +215,6 @@ fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
 }
 
 fn files(arguments: &Arguments) -> String {
-    let names = arguments.pcap.iter().map(|path| path.display().to_string());
+    let names = arguments.play.iter().map(|path| path.display().to_string());
     names.collect::<Vec<_>>().join(", ")
 }

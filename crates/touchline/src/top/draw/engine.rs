@@ -5,7 +5,7 @@ use super::parts::{bad_style, count_rows, latency_rows, rate_rows};
 use super::style::{BAD, BOLD, CARE, DIM, GOOD};
 use super::table::{Column, Table};
 use super::{Around, Page, TWO_COLUMNS, WIDE, below, rows_of, wrapped};
-use crate::format::{age, bytes, count, counted, share};
+use crate::format::{age, bytes, count, counted, share, until};
 use crate::top::model::{CopySource, Engine, EngineBank, EngineState, Picture, Standby};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -51,7 +51,7 @@ pub fn draw_engine(
 pub fn engine_style(state: EngineState) -> Style {
     match state {
         EngineState::Trading | EngineState::Standby => GOOD,
-        EngineState::Asking | EngineState::Held => CARE,
+        EngineState::Asking | EngineState::Held | EngineState::Closed => CARE,
         EngineState::Ended
         | EngineState::Died
         | EngineState::Stalled
@@ -94,6 +94,10 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
         EngineState::Held => "No order is sent before all quotes are read.".to_owned(),
         EngineState::NoSession => {
             "No order session is logged on; the log lines fx_alarm have the reasons.".to_owned()
+        }
+        EngineState::Closed => {
+            let until = until(engine.closed_until_ns().unwrap_or(u64::MAX));
+            format!("Order sessions are closed by their hours until {until}.")
         }
         EngineState::Trading if up < all => {
             format!("Orders are sent to {up} of {all} banks; the log lines fx_alarm have the reasons.")
@@ -299,10 +303,11 @@ fn bank_rows(banks: &[EngineBank], state: EngineState, width: u16) -> Vec<Line<'
         Column::right("unknown", 3),
     ]);
     for bank in banks {
-        let (session, style) = match bank.is_up {
-            Some(true) => ("up", GOOD),
-            Some(false) => ("down", BAD.patch(BOLD)),
-            None => ("-", DIM),
+        let (session, style) = match (bank.is_up, bank.closed_until_ns) {
+            (Some(true), _) => ("up".to_owned(), GOOD),
+            (Some(false), Some(until_ns)) => (format!("closed until {}", until(until_ns)), DIM),
+            (Some(false), None) => ("down".to_owned(), BAD.patch(BOLD)),
+            (None, _) => ("-".to_owned(), DIM),
         };
         let rest = if state.is_current() {
             Style::new()

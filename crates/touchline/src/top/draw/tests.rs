@@ -1,6 +1,7 @@
 //! Golden frames, reviewed by a person, and properties of every frame.
 
 mod engine;
+mod recorder;
 
 use super::{Around, Page, draw};
 use crate::top::model::{

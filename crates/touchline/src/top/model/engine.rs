@@ -56,6 +56,8 @@ pub enum EngineState {
     Held,
     /// No order session is logged on.
     NoSession,
+    /// All order sessions are closed by their hours.
+    Closed,
     /// Orders are sent.
     Trading,
     /// A standby, which sends nothing.
@@ -69,6 +71,8 @@ pub struct EngineBank {
     pub name: String,
     /// Whether its order session is logged on; `None` if that is not known any more.
     pub is_up: Option<bool>,
+    /// Start of its next session while it is closed by its hours, nanoseconds since 1970.
+    pub closed_until_ns: Option<u64>,
     /// Orders sent.
     pub orders: u64,
     /// Fills.
@@ -143,10 +147,22 @@ impl Engine {
         }
     }
 
-    /// Order sessions that are logged on, and all.
+    /// Start of the first session of a bank that is closed by its hours, nanoseconds since 1970.
+    pub fn closed_until_ns(&self) -> Option<u64> {
+        self.banks
+            .iter()
+            .filter_map(|bank| bank.closed_until_ns)
+            .min()
+    }
+
+    /// Order sessions that are logged on, and all but those that are closed by their hours.
     pub fn sessions(&self) -> (usize, usize) {
         let up = self.banks.iter().filter(|bank| bank.is_up == Some(true));
-        (up.count(), self.banks.len())
+        let open = self
+            .banks
+            .iter()
+            .filter(|bank| bank.closed_until_ns.is_none());
+        (up.count(), open.count())
     }
 }
 
@@ -162,6 +178,7 @@ impl EngineState {
             EngineState::Asking => "asks banks",
             EngineState::Held => "held",
             EngineState::NoSession => "no session",
+            EngineState::Closed => "closed",
             EngineState::Trading => "trading",
             EngineState::Standby => "standby",
         }
@@ -187,7 +204,13 @@ fn state(sample: &Sample, freshness: Freshness, is_standby: bool) -> EngineState
         _ if is_set("fx_killed") => EngineState::Killed,
         _ if is_set("fx_asking") => EngineState::Asking,
         _ if is_set("fx_held") => EngineState::Held,
-        _ if !is_set("fx_sessions") => EngineState::NoSession,
+        _ if !is_set("fx_sessions") => match banks(sample, true) {
+            banks if banks.iter().any(|bank| bank.closed_until_ns.is_none()) => {
+                EngineState::NoSession
+            }
+            banks if banks.is_empty() => EngineState::NoSession,
+            _ => EngineState::Closed,
+        },
         _ => EngineState::Trading,
     }
 }
@@ -201,6 +224,8 @@ fn banks(sample: &Sample, is_current: bool) -> Vec<EngineBank> {
         EngineBank {
             name: name.to_owned(),
             is_up: is_current.then(|| of("session") > 0),
+            closed_until_ns: Some(of("closed_until"))
+                .filter(|until_ns| is_current && *until_ns > 0),
             orders: of("orders"),
             fills: of("fills"),
             rejects: of("rejects"),
@@ -209,6 +234,6 @@ fn banks(sample: &Sample, is_current: bool) -> Vec<EngineBank> {
     };
     let mut banks: Vec<EngineBank> = names.map(bank).collect();
     // By name, and those first that somebody must look at.
-    banks.sort_by_key(|bank| bank.is_up == Some(true));
+    banks.sort_by_key(|bank| bank.is_up == Some(true) || bank.closed_until_ns.is_some());
     banks
 }

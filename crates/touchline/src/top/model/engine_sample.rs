@@ -136,13 +136,13 @@ fn engine_of(monitor: &Monitor, bus: &str) -> (EngineState, Option<u64>) {
 }
 
 /// Whether a process lives, and its id.
-fn running(process: Option<&ProcessView>) -> (bool, u32) {
+pub(super) fn running(process: Option<&ProcessView>) -> (bool, u32) {
     let holder = process.and_then(|process| process.process.as_ref());
     (holder.is_some(), holder.map_or(0, |holder| holder.pid))
 }
 
 /// Time since then, nanoseconds.
-fn since(unix_ns: u64) -> u64 {
+pub(super) fn since(unix_ns: u64) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |now| (now.as_nanos() as u64).saturating_sub(unix_ns))
 }

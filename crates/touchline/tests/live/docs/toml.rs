@@ -4,13 +4,14 @@ use super::{markdown, pages};
 use std::collections::BTreeMap;
 use std::path::Path;
 use touchline_credentials::SecretSource;
+use touchline_fx_live::execution::config::ScheduleConfig;
 use touchline_gateway::venues::VENUES;
 use touchline_settings::{Manual, read};
 
 /// Kind of a file, and its parser.
 type Parser = (&'static str, fn(&str) -> Result<(), String>);
 
-const PARSERS: [Parser; 5] = [
+const PARSERS: [Parser; 7] = [
     ("gateway", |text| {
         let config = VENUES.from_text(Path::new("gateway.toml"), text);
         config.map(drop).map_err(|error| error.to_string())
@@ -27,6 +28,8 @@ const PARSERS: [Parser; 5] = [
         toml_of::<BTreeMap<String, SecretSource>>(text).map(drop)
     }),
     ("package", |text| toml_of::<Manifest>(text).map(drop)),
+    ("calendars", |text| toml_of::<WithCalendars>(text).map(drop)),
+    ("hours", |text| toml_of::<WithHours>(text).map(drop)),
 ];
 
 fn toml_of<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -41,6 +44,29 @@ struct Manifest {
     package: BTreeMap<String, String>,
     #[expect(dead_code, reason = "only its type is checked")]
     dependencies: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The part of a configuration that `fx spot --config` reads.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithCalendars {
+    #[expect(dead_code, reason = "only its type is checked")]
+    calendars: touchline_fx_days::CalendarsConfig,
+}
+
+/// The part of a session that has its hours.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WithHours {
+    #[expect(dead_code, reason = "only its type is checked")]
+    sessions: OfSession,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfSession {
+    #[expect(dead_code, reason = "only its type is checked")]
+    schedule: ScheduleConfig,
 }
 
 /// Whether a parser accepts a block, alone or at the end of an earlier block of its page.

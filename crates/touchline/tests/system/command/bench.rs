@@ -3,6 +3,7 @@
 use super::Desk;
 use serde_json::Value;
 use std::process::Command;
+use touchline_testing::Folder;
 
 /// JSON lines of a benchmark, each with time, build, arguments and host.
 fn lines(name: &str, arguments: &str) -> Vec<Value> {
@@ -127,8 +128,15 @@ fn bench_feed_prints_the_tables_of_all_ways_of_receiving() {
     if !makes_namespaces("table") {
         return;
     }
-    let arguments = "--table --packets 20 --stream-packets 600 --rounds 1 --json";
+    let folder = Folder::new("feed-picture");
+    let picture = folder.join("feed.svg");
+    let arguments = format!(
+        "--table --packets 20 --stream-packets 600 --rounds 1 --picture {} --json",
+        picture.display()
+    );
     let lines = lines("feed-table", &format!("bench feed {arguments}"));
+    let picture = std::fs::read_to_string(picture).expect("it was written");
+    assert_eq!(picture.matches(">xdp-generic<").count(), 4, "{picture}");
     for (schedule, packets) in [("pause5000us", 20), ("stream", 600)] {
         let count = |row: &str| {
             let count = of(&lines, &format!("touchline-{row}-{schedule}"), "count");
@@ -142,8 +150,45 @@ fn bench_feed_prints_the_tables_of_all_ways_of_receiving() {
                 let count = count(&format!("{level}-{way}"));
                 assert_eq!(count + lost, packets, "{level} {way} {schedule}");
             }
+            let causes = |what: &str, figure: &str| {
+                let subject = format!("touchline-{what}-{way}-{schedule}");
+                of(&lines, &subject, figure).clone()
+            };
+            // One packet in seven is measured, and not every packet causes an update.
+            let floor = causes("places", "floor").as_u64();
+            assert!(floor > Some(0), "{floor:?}");
+            assert_eq!(causes("places", "p50")[0].as_u64(), floor);
+            assert!(causes("places", "slope").is_f64());
+            let first = causes("places", "count")[0].as_u64();
+            assert!((1..=packets / 7).contains(&first.unwrap_or(0)), "{first:?}");
+            let row = |figure: &str| causes("application", figure).as_u64();
+            assert!(row("p1") <= row("p25") && row("p75") <= row("p99_9"));
+            // Not every kernel counts it.
+            if std::path::Path::new("/proc/thread-self/schedstat").exists() {
+                for process in ["gateway", "sender"] {
+                    let waited = causes(&format!("run-queue-{process}"), "per_s");
+                    assert!(waited.as_f64() >= Some(0.0), "{waited}");
+                }
+            }
         }
     }
+}
+
+/// A line of causes: floor, slope, and the run queues of gateway and sender.
+#[test]
+fn bench_feed_says_where_the_time_of_a_row_is() {
+    let run = Desk::bare("feed-text").run("bench feed --packets 300 --rate 1000 --cpus 1,0,1");
+    let text = run.done().stdout;
+    let (_, causes) = text.split_once("\ncauses ").expect("a table");
+    let row = causes.lines().nth(1).unwrap_or_default();
+    let columns: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(columns.len(), 7, "{row}");
+    assert_eq!(columns[0], "application");
+    assert!(
+        columns[1].parse::<u64>().is_ok_and(|floor| floor > 0),
+        "{row}"
+    );
+    assert!(columns[2].parse::<f64>().is_ok(), "{row}");
 }
 
 #[test]
@@ -316,10 +361,11 @@ fn bench_fx_trade_measures_each_stage_of_an_order_and_a_kill() {
 }
 
 /// Every benchmark with a table of subjects, and arguments for a short run. The table of `feed` has rows of another form.
-const SMALL: [(&str, &str); 13] = [
+const SMALL: [(&str, &str); 16] = [
     ("book", "--samples 50 --rounds 1"),
     ("decode-fix", "--samples 50 --rounds 1"),
     ("event", "--rounds 1"),
+    ("export", "--events 100000 --segment-mb 16 --rounds 1"),
     ("fx-compose", "--banks 3 --samples 50 --rounds 1"),
     (
         "fx-trade",
@@ -334,8 +380,13 @@ const SMALL: [(&str, &str); 13] = [
         "receive",
         "--packets 5 --stream-packets 500 --pause-us 500 --rounds 1",
     ),
+    ("record", "--messages 50 --rounds 1"),
     ("relay", "--messages 50 --rounds 1"),
     ("relay-path", "--samples 20 --rounds 1"),
+    (
+        "tape",
+        "--events 100000 --segment-mb 16 --samples 3 --rounds 1",
+    ),
 ];
 
 #[test]

@@ -150,7 +150,7 @@ impl Trial {
         let command = self.desk.command(&self.arguments());
         let mut limited = Command::new("sh");
         limited
-            .args(["-c", "trap '' XFSZ; ulimit -f $0; exec \"$@\""])
+            .args(["-c", "ulimit -f $0; exec \"$@\""])
             .arg(blocks.to_string())
             .arg(command.get_program())
             .args(command.get_args())

@@ -64,6 +64,10 @@ fn systemd_units_are_valid() {
             unit("touchline-relay@.service"),
         ),
         (
+            "touchline-record@cme-340.service",
+            unit("touchline-record@.service"),
+        ),
+        (
             "wrong.service",
             metrics.replace("NoNewPrivileges=yes", "NoNewPrivilege=yes"),
         ),

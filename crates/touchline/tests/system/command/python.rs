@@ -1,7 +1,7 @@
 //! The tests of the Python package, on the bus of a replayed session, in an environment with numpy and pytest; the Python
 //! of the documents, in one with the packages that these use.
 
-use super::examples::published;
+use super::examples::PUBLISH;
 use super::{Desk, demo};
 use crate::sessions::recovery::everything_at_once;
 use crate::sessions::seeds;
@@ -61,25 +61,68 @@ fn faulty_sessions(desk: &Desk) {
     }
 }
 
+/// The bus of the session, and the tape of it.
+fn recorded(name: &str) -> Desk {
+    let desk = Desk::bare(name);
+    desk.run("demo --save demo");
+    let mut recorder =
+        desk.start_with_input("record demo --journal tape --segment-mb 16 --until-eof");
+    recorder.wait_for_line("record_waiting");
+    desk.run(&format!("{PUBLISH} --speed 2")).done();
+    recorder.wait_for_line("record_source_down");
+    recorder.close();
+    assert!(recorder.wait().success(), "{}", recorder.err());
+    desk
+}
+
 #[test]
 fn the_python_package_keeps_its_promises() {
     let Some(python) = built::python("python-tests", &["numpy", "pytest"]) else {
         return;
     };
-    let desk = published("python");
+    let desk = recorded("python");
     faulty_sessions(&desk);
-    let tests = built::root().join("crates/python/tests");
-    let output = command(&desk, &python, ".")
+    // The environment is without the packages of the tables.
+    let tables = built::root().join("crates/python/tests/test_frames.py");
+    pytest(
+        &desk,
+        &python,
+        &[&format!("--ignore={}", tables.display())],
+        "",
+    );
+}
+
+/// Tables of a replay and of a tape are the series and books of the command, in an environment with pyarrow, pandas and Polars.
+#[test]
+fn the_tables_of_the_python_package_are_those_of_the_command() {
+    let packages = ["numpy", "pytest", "pandas", "polars", "pyarrow"];
+    let Some(python) = built::python("python-frames", &packages) else {
+        return;
+    };
+    let desk = recorded("python-frames");
+    let outputs = "--quotes demo/quotes.csv --trades demo/trades.csv --books demo/books.jsonl";
+    desk.run(&format!(
+        "replay --config demo/cme.toml --pcap demo/session.pcap --quiet --display {outputs}"
+    ))
+    .done();
+    pytest(&desk, &python, &[], "test_frames.py");
+}
+
+/// Runs tests of the package.
+fn pytest(desk: &Desk, python: &Path, options: &[&str], file: &str) {
+    let output = command(desk, python, ".")
         .args(["-m", "pytest", "--quiet", "-p", "no:cacheprovider"])
+        .args(options)
         .env("TOUCHLINE_FAULTY", desk.path("faulty"))
-        .arg(tests)
+        .env("TOUCHLINE_TAPE", desk.path("tape"))
+        .arg(built::root().join("crates/python/tests").join(file))
         .output()
         .expect("the environment has an interpreter");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}");
 }
 
-/// The blocks of the page print what it shows; the notebook draws its pictures from a capture, and from a live bus.
+/// The blocks of the page print what it shows; the notebook draws its pictures from a tape, a capture and a live bus.
 #[test]
 fn the_python_of_the_documents_runs() {
     let packages = [
@@ -94,17 +137,20 @@ fn the_python_of_the_documents_runs() {
     let Some(python) = built::python("python-documents", &packages) else {
         return;
     };
-    let desk = published("documents");
+    let desk = recorded("documents");
     run(&desk, &python, ".", ["page.py", "languages.md"]);
-    // The publisher of the bus has ended, so the notebook takes the capture.
+    // The publisher of the bus has ended, so the notebook takes the tape, and without one the capture.
     let notebook = ["notebook.py", "book.ipynb"];
     let said = run(&desk, &python, ".", notebook);
-    assert!(said.contains("is not ready"), "{said}");
+    assert!(said.contains("source: Journal"), "{said}");
+    std::fs::remove_dir_all(desk.path("tape")).expect("its tape");
+    let said = run(&desk, &python, ".", notebook);
+    assert!(said.contains("source: Replay"), "{said}");
 
     let _alone = demo::alone();
     let desk = Desk::bare("notebook");
     let mut child = demo::running(&desk, "demo --seconds 120");
     let said = run(&desk, &python, ".", notebook);
-    assert!(!said.contains("is not ready"), "{said}");
+    assert!(said.contains("source: Bus"), "{said}");
     child.end("INT");
 }

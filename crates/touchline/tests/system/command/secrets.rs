@@ -59,6 +59,27 @@ fn gateway(desk: &Desk, bus: &str, venue: &str) -> Process {
     Process::with_streams(command.stderr(log()))
 }
 
+/// A raw recorder of the session of a gateway, which says that it has connected.
+fn recorder(desk: &Desk, bus: &str) -> Process {
+    let line =
+        format!("record --raw --config {bus}.toml --journal {bus}-raw --segment-mb 16 --until-eof");
+    let mut recorder = desk.start_with_input(&line);
+    recorder.wait_for_line("record_connected");
+    recorder
+}
+
+/// Bytes of the records of a raw journal.
+fn recorded_bytes(directory: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    touchline_journal::read(directory, false, |entry| {
+        if entry.head.kind == touchline_journal::format::kind::BYTES {
+            bytes.extend_from_slice(entry.body);
+        }
+    })
+    .expect("a journal");
+    bytes
+}
+
 /// A password proof for Deribit, a wrong one, and a plain password.
 #[test]
 fn no_output_of_a_run_contains_the_secret() {
@@ -93,6 +114,7 @@ fn no_output_of_a_run_contains_the_secret() {
     let wrong = gateway(&desk, "wrong", &venue("deribit", &exchange, env));
     let more = format!("target = \"ISLD\"\nsymbols = [\"EUR/USD\"]\n{file}");
     let plain = gateway(&desk, "plain", &venue("fix", &bank, &more));
+    let recorders = ["right", "plain"].map(|bus| recorder(&desk, bus));
 
     until("a live book", || {
         desk.read("right.log").contains("INFO ready ")
@@ -119,6 +141,22 @@ fn no_output_of_a_run_contains_the_secret() {
         let line = fs::read(format!("/proc/{}/cmdline", running.id())).expect("it runs");
         desk.write(&format!("cmdline-{}", running.id()), line);
     }
+    for (mut recorder, bus) in recorders.into_iter().zip(["right", "plain"]) {
+        recorder.close();
+        assert!(recorder.wait().success(), "{}", recorder.err());
+        let bytes = recorded_bytes(&desk.path(&format!("{bus}-raw")));
+        assert!(
+            bytes.windows(5).any(|word| word == b"\x0135=A"),
+            "{bus}: no Logon was recorded"
+        );
+    }
+    let packets_alone = ["a recording of a session's bytes", "--pcapng --out OUT"];
+    for command in ["replay", "export --csv all --out rows"] {
+        let run = desk.run(&format!("{command} --journal plain-raw"));
+        run.refused(1, &packets_alone);
+    }
+    desk.run("export --journal plain-raw --pcapng --out packets")
+        .done();
     drop((right, wrong, plain));
     let (_, said) = exchange.end();
     desk.write("exchange.out", said);

@@ -319,7 +319,7 @@ fn captures_are_sent_in_order_and_never_early() {
         let started_ns = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .expect("after 1970");
-        let exchange = Exchange::start(&desk, &format!("--pcap burst.pcap --speed {speed}"));
+        let exchange = Exchange::start(&desk, &format!("--play burst.pcap --speed {speed}"));
         assert_eq!(
             exchange.up,
             format!("sending burst.pcap at speed {speed}, interface 127.0.0.1")
@@ -343,7 +343,7 @@ fn captures_are_sent_in_order_and_never_early() {
         assert!(summary.contains("late: "), "{summary}");
     }
     ears.arrivals.clear();
-    let exchange = Exchange::start(&desk, "--pcap burst.pcap --fault drop~a~1");
+    let exchange = Exchange::start(&desk, "--play burst.pcap --fault drop~a~1");
     exchange.end(&mut ears);
     assert_eq!(
         (
@@ -352,7 +352,7 @@ fn captures_are_sent_in_order_and_never_early() {
         ),
         (0, 4)
     );
-    let exchange = Exchange::start(&desk, "--pcap burst.pcap --speed 100 --loop");
+    let exchange = Exchange::start(&desk, "--play burst.pcap --speed 100 --loop");
     ears.hear_until(|arrivals| count(arrivals, Feed::Incremental, Line::B) >= 4 + 6);
     exchange.process.signal("INT");
     exchange.end(&mut ears);
@@ -404,7 +404,7 @@ fn invalid_arguments_are_refused_in_one_line() {
             &["SECONDS is missing; write `forge LINE NUMBER SECONDS`"],
         ),
         (
-            "--pcap session.pcap --fault clock~-60",
+            "--play session.pcap --fault clock~-60",
             2,
             &["not possible with captures"],
         ),
@@ -416,12 +416,16 @@ fn invalid_arguments_are_refused_in_one_line() {
             2,
             &["a number from 0 to 1000000"],
         ),
-        ("--speed 2", 2, &["--pcap"]),
-        ("--pcap session.pcap --seed 1", 2, &["cannot be used with"]),
-        ("--pcap nowhere.pcap", 1, &["nowhere.pcap"]),
-        ("--pcap ears.xml", 1, &["ears.xml"]),
+        ("--speed 2", 2, &["--play"]),
         (
-            "--pcap session.pcap --fault both~0.1~2",
+            "--play session.pcap --course 1",
+            2,
+            &["cannot be used with"],
+        ),
+        ("--play nowhere.pcap", 1, &["nowhere.pcap"]),
+        ("--play ears.xml", 1, &["ears.xml"]),
+        (
+            "--play session.pcap --fault both~0.1~2",
             2,
             &["use `drop` or `burst` on a line"],
         ),
@@ -446,7 +450,7 @@ fn invalid_arguments_are_refused_in_one_line() {
         .refused(2, &["--channel"]);
     desk.run("sim cme --config-xml ears.xml --channel 8")
         .refused(2, &["no channel 8"]);
-    desk.run("sim cme --pcap session.pcap --write w")
+    desk.run("sim cme --play session.pcap --write w")
         .refused(2, &["give --config-xml"]);
     drop(ears);
 }
@@ -457,7 +461,7 @@ fn an_exchange_ends_when_its_standard_input_is_closed() {
     let mut ears = Ears::open(&desk);
     for arguments in [
         "--commands --until-eof",
-        "--commands --until-eof --pcap session.pcap --loop --speed 0.001",
+        "--commands --until-eof --play session.pcap --loop --speed 0.001",
     ] {
         let mut exchange = Exchange::start(&desk, arguments);
         exchange.process.close();
@@ -532,7 +536,7 @@ fn captures_are_not_sent_to_the_groups_of_another_exchange() {
     writer.write(1, &bytes).expect("memory");
     desk.write("one.pcap", writer.finish().expect("memory"));
     let exchange = on_groups(&desk, set);
-    let refused = desk.run("sim cme --pcap one.pcap");
+    let refused = desk.run("sim cme --play one.pcap");
     let words = format!(
         "touchline: {group} is in use by another simulator, process {}; stop one of the two\n",
         exchange.id()
@@ -541,7 +545,7 @@ fn captures_are_not_sent_to_the_groups_of_another_exchange() {
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.ends_with(&words), "{refused:?}");
     drop(exchange);
-    assert_eq!(desk.run("sim cme --pcap one.pcap").status, 0);
+    assert_eq!(desk.run("sim cme --play one.pcap").status, 0);
 }
 
 /// An address that its source cannot reach is a wrong setting, and no interface that may come back: the run ends, although packets for the

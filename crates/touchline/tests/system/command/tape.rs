@@ -13,7 +13,7 @@ use touchline_types::Instrument;
 const INSTRUMENTS: u32 = 64;
 
 /// A recorder that waits for the bus of the session.
-fn recorder(desk: &Desk, more: &str) -> Process {
+pub fn recorder(desk: &Desk, more: &str) -> Process {
     let mut recorder = desk.start_with_input(&format!(
         "record lab --journal tape --segment-mb 16 --until-eof {more}"
     ));
@@ -22,10 +22,10 @@ fn recorder(desk: &Desk, more: &str) -> Process {
 }
 
 /// Records the session, played slowly enough that the recorder joins in it.
-fn recorded(name: &str) -> Desk {
+pub fn recorded(name: &str) -> Desk {
     let desk = Desk::new(name);
     let mut recorder = recorder(&desk, "");
-    desk.publish("--speed 0.05").done();
+    desk.publish("--speed 0.25").done();
     recorder.wait_for_line("record_source_down");
     recorder.close();
     assert!(recorder.wait().success(), "{}", recorder.err());
@@ -210,4 +210,67 @@ fn a_full_disk_is_said_and_survived() {
     });
     recorder.close();
     assert!(recorder.wait().success(), "{}", recorder.err());
+}
+
+/// Standard error is a full pipe without a reader: the recorder goes on, and ends when it is asked to.
+#[test]
+fn a_recorder_whose_log_nobody_reads_goes_on() {
+    let desk = Desk::new("tape-unread");
+    let (_unread, mut pipe) = std::io::pipe().expect("a pipe");
+    std::io::Write::write_all(&mut pipe, &[b'x'; 64 << 10]).expect("its capacity");
+    let mut command =
+        desk.command("record lab --journal tape --segment-mb 16 --until-eof --name unread");
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(pipe);
+    let mut recorder = Process::with_streams(&mut command);
+    let counter = |name: &str| {
+        let run = desk.run("stat unread --json");
+        let value = serde_json::from_str::<Value>(&run.stdout).ok()?;
+        value["counters"][name].as_u64()
+    };
+    until("the recorder runs", || counter("record_position").is_some());
+    let mut publisher =
+        desk.start("replay --config bus.toml --pcap session.pcap --quiet --publish --speed 0.05");
+    until("it records", || {
+        counter("record_messages").is_some_and(|messages| messages > 10)
+    });
+    recorder.close();
+    assert!(recorder.wait().success());
+    publisher.kill();
+    let verified = desk.run("journal verify tape").done();
+    assert!(verified.stdout.starts_with("clean"), "{verified:?}");
+}
+
+/// A running recorder in the tools of an operator; a second one of its name is refused.
+#[test]
+fn a_recorder_is_shown_and_its_name_is_its_own() {
+    let desk = Desk::new("tape-shown");
+    let mut recorder =
+        desk.start_with_input("record lab --journal tape --segment-mb 16 --until-eof --name shown");
+    recorder.wait_for_line("record_waiting");
+    let shown = desk.run("top shown --once --interval-ms 50").done().stdout;
+    for words in ["shown", "waits for a bus", "segment 1", "free "] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let listed = desk.run("stat").stdout;
+    assert!(listed.contains("shown"), "{listed}");
+    let checked = desk.run("doctor --tape tape --json");
+    let line = |name: &str| {
+        let mut lines = rows(&checked.stdout).into_iter();
+        lines.find(|line| line["check"] == name).expect(name)
+    };
+    assert_eq!(line("tape_directory")["status"], "ok", "{checked:?}");
+    let seen = line("tape_directory")["seen"].to_string();
+    assert!(
+        seen.contains(&format!("process {} writes it", recorder.id())),
+        "{seen}"
+    );
+    assert_ne!(line("tape_space")["status"], "unknown", "{checked:?}");
+    let second = "record lab --journal other --name shown --seconds 1";
+    desk.run(second).refused(1, &["shown", "process"]);
+    recorder.close();
+    assert!(recorder.wait().success(), "{}", recorder.err());
+    desk.run("top shown --once").refused(1, &["shown"]);
 }

@@ -12,7 +12,7 @@ use crate::sessions::same;
 use std::ops::ControlFlow;
 use std::path::Path;
 use touchline_feed::cme::{FeedType, Join, Line};
-use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::replay::{Pace, Speed, replay};
 use touchline_gateway::venues::cme::ChannelConfig;
 use touchline_gateway::venues::cme::CmeConfig;
 use touchline_gateway::venues::cme::CmeReport;
@@ -39,7 +39,7 @@ fn replayed<S: Subscribe>(
         &mut source,
         channel.routes(),
         &mut path,
-        Speed::Max,
+        Pace::new(Speed::Max),
         &mut None,
         |_, _| ControlFlow::Continue(()),
     )

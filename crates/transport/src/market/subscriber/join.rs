@@ -19,6 +19,9 @@ pub struct Join {
     /// After a loss, take every book from its slot at once. Otherwise each book is taken from its
     /// slot at its next change.
     pub resync: bool,
+    /// After an overrun, keep the books and the place: the receiver gives the lost messages from a tape, as
+    /// [`Subscriber::backlog`](super::Subscriber::backlog) says.
+    pub has_tape: bool,
     /// Hand out last trades, statistics and statuses with the books while joining, as snapshots; a trade is handed out
     /// again if the ring contains it.
     pub last_values: bool,
@@ -76,6 +79,7 @@ impl Default for Join {
             registered: false,
             live_only: false,
             resync: true,
+            has_tape: false,
             last_values: false,
             filter: None,
             kinds: Kinds::ALL,

@@ -3,7 +3,7 @@
 use super::super::reading::{self, MarketReading};
 use super::{Item, Join, Subscriber};
 use crate::SubscriptionEvent;
-use crate::bus::{Error, Place, Polled};
+use crate::bus::{Error, Holder, Liveness, Place, Polled};
 use crate::memory::has_room;
 use crate::stats::{ReaderCounters, ReaderStats};
 use touchline_shm::Process;
@@ -26,6 +26,33 @@ pub(super) fn check_memory(
 }
 
 impl Subscriber {
+    /// Process that publishes; `None` if there is none. A few system calls.
+    ///
+    /// # Errors
+    /// A system call failed.
+    pub fn publisher(&self) -> Result<Option<Holder>, Error> {
+        self.reading.publisher()
+    }
+
+    /// Whether a process publishes, without allocating. [`publisher`](Subscriber::publisher)
+    /// identifies it.
+    ///
+    /// # Errors
+    /// A system call failed.
+    pub fn is_published(&self) -> Result<bool, Error> {
+        self.reading.is_published()
+    }
+
+    /// Whether the bus was created again in other files, to which the next poll without a message moves.
+    pub fn is_replaced(&self) -> bool {
+        self.reading.is_replaced()
+    }
+
+    /// Present liveness of the publisher; `None` if it states no activity.
+    pub fn liveness(&self) -> Option<Liveness> {
+        self.reading.liveness()
+    }
+
     /// Statistics of this reader, if it is named.
     pub fn reader_stats(&self) -> Option<&ReaderStats> {
         self.settings.reader_stats.as_ref()

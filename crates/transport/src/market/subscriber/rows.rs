@@ -182,6 +182,11 @@ impl Rows {
         self.channel_unknown |= channel.is_none();
     }
 
+    /// The next state of the channel is handed out at any position.
+    pub fn forget_told_state(&mut self) {
+        self.channel.state = None;
+    }
+
     /// Visible validity of a price book with this own validity.
     pub fn seen(&self, own: Validity) -> Validity {
         self.state.price_of(self.unless_away(own))

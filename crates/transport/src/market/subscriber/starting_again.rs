@@ -99,7 +99,7 @@ impl Subscriber {
     /// Unread messages and bytes as of the publisher's last join point: exact to some tens of KiB.
     pub fn lag(&self) -> (u64, u64) {
         let join_point = self.reading.ring.join_point().unwrap_or_default();
-        let next = self.reading.ring.next();
+        let next = self.next();
         let behind =
             |published: u64, read: u64| (published.wrapping_sub(read) as i64).max(0) as u64;
         (
@@ -108,16 +108,21 @@ impl Subscriber {
         )
     }
 
-    /// Number of the file of the ring in its file system, which another bus of this name does not have; `None` if the file is gone.
-    pub fn ring_inode(&self) -> Option<u64> {
+    /// Number of the file of the ring, which another bus of this name does not have; `None` if the file is gone. It is made of the inode,
+    /// which a file system may give again, and the time at which it was made, where the file system states that.
+    pub fn ring_file(&self) -> Option<u64> {
         use std::os::unix::fs::MetadataExt;
         let ring = self.root.path().join(&self.bus).join(RING);
-        Some(std::fs::metadata(ring).ok()?.ino())
+        let file = std::fs::metadata(ring).ok()?;
+        let made = file.created().ok();
+        let since = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+        let made_ns = since.map_or(0, |since| since.as_nanos() as u64);
+        Some(file.ino().rotate_left(32) ^ made_ns)
     }
 
     /// Number of the next message.
     pub fn next_sequence(&self) -> u64 {
-        self.reading.ring.next().sequence
+        self.next().sequence
     }
 
     /// Number of the present publisher, from 1.

@@ -36,7 +36,7 @@ final class AeronIpc {
                 request.choose("term-mib", 16, 4);
                 request.choose("publish", "offer", "claim");
                 request.choose("driver-pause-us", 1000, 50);
-                request.choose("gather", 1, request.readers == 1 ? 1000 : 1);
+                request.choose("gather", 1, request.readers == 1 && request.rate == 0 ? 1000 : 1);
                 request.choose("driver-cpu", request.cpus[1], request.cpus[1]);
                 try (Harness.Peer driver = request.new Peer("driver", 0)) {
                     if (request.rtt) {
@@ -181,7 +181,9 @@ final class AeronIpc {
             final UnsafeBuffer message = new UnsafeBuffer(request.message());
             request.pin();
             final long total = request.total();
+            final long startNs = System.nanoTime();
             for (long number = 0; number < total; number++) {
+                request.awaitTime(startNs, number);
                 message.putLong(0, number, ByteOrder.LITTLE_ENDIAN);
                 message.putLong(request.payload - 8, number, ByteOrder.LITTLE_ENDIAN);
                 stream.send(message, 0, request.payload);

@@ -145,7 +145,9 @@ final class ChronicleQueueRival {
             final Bytes<ByteBuffer> message = message(request);
             request.pin();
             final long total = request.total();
+            final long startNs = System.nanoTime();
             for (long number = 0; number < total; number++) {
+                request.awaitTime(startNs, number);
                 stamp(message, number);
                 writer.write(message);
             }

@@ -46,6 +46,8 @@ final class Harness {
     final long warmup;
     final int[] cpus;
     final int readers;
+    /** Messages a second of the throughput measurement; 0: as fast as the subject can. */
+    final long rate;
     final String role;
     final int index;
     final Path session;
@@ -68,6 +70,7 @@ final class Harness {
         check(pair.length == 2, "--cpus takes two CPUs: A,B");
         cpus = new int[] {(int) number("cpus", pair[0]), (int) number("cpus", pair[1])};
         readers = (int) number("readers", take(given, "readers", "1"));
+        rate = number("rate", take(given, "rate", "0"));
         role = take(given, "role", "");
         index = (int) number("index", take(given, "index", "0"));
         final String folder = take(given, "session", "");
@@ -76,6 +79,7 @@ final class Harness {
         check(payload >= 16 && payload <= 1024, "--payload must be 16 to 1024 bytes");
         check(messages > 1, "--messages must be at least 2");
         check(readers >= 1 && readers <= 8, "--readers must be 1 to 8");
+        check(rate >= 0, "--rate must be a number of messages a second, or 0");
         if (role.isEmpty()) {
             removeSessionsOfTheDead();
             session = Files.createDirectory(SHARED.resolve(PREFIX + ProcessHandle.current().pid()));
@@ -136,6 +140,16 @@ final class Harness {
         }
     }
 
+    /** Waits for the time of a message of the throughput measurement, numbered from 0, in a schedule from this time on. */
+    void awaitTime(final long startNs, final long number) {
+        if (rate > 0) {
+            final long dueNs = (long) (number * 1e9 / rate);
+            while (System.nanoTime() - startNs < dueNs) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
     /** Keeps the calling thread on the CPU of its role; the other threads of the virtual machine run where there is room. */
     void pin() throws IOException, InterruptedException {
         pin(role.isEmpty() ? cpus[0] : cpus[(index + 1) % 2]);
@@ -168,7 +182,7 @@ final class Harness {
             final Map<String, Object> arguments = new TreeMap<>(options);
             arguments.putAll(Map.of("payload", payload, "messages", messages, "warmup", warmup,
                 "cpus", cpus[0] + "," + cpus[1], "readers", readers, "role", peerRole, "index", peerIndex,
-                "session", session));
+                "session", session, "rate", rate));
             arguments.forEach((name, value) -> command.addAll(List.of("--" + name, value.toString())));
             process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
             lines = new BufferedReader(new InputStreamReader(process.getInputStream()));

@@ -11,6 +11,7 @@ impl fmt::Display for Incident {
         match self {
             Incident::SessionUp { .. }
             | Incident::SessionDown { .. }
+            | Incident::SessionClosed { .. }
             | Incident::NotConnected { .. }
             | Incident::Rejected { .. } => self.write_session(f),
             Incident::Gap { .. }
@@ -38,6 +39,11 @@ impl fmt::Display for Incident {
                 f,
                 "the spot date {spot_date} of {pair} has passed by New York's date, which turns at 17:00: the pair gets no orders; give \
                  the new spot_date (with simulated banks rehearsal = true), and start the engine again"
+            ),
+            Incident::CalendarEnds { pair, trade_date } => write!(
+                f,
+                "{pair} has no spot date on trade date {trade_date}, because a calendar ends before it: the pair gets no orders; give a \
+                 later calendar in files of [calendars], and start the engine again"
             ),
             Incident::ClockStepped { ms } => write!(
                 f,
@@ -81,6 +87,13 @@ impl Incident {
                     f,
                     "order session of {bank} was lost: {why}; its orders are unknown until it is up{}",
                     numbers_cure(*numbers)
+                )
+            }
+            Incident::SessionClosed { bank, until_ns } => {
+                let until = touchline_fx_days::utc(*until_ns);
+                write!(
+                    f,
+                    "order session of {bank} is closed until {until} by its hours"
                 )
             }
             Incident::NotConnected {

@@ -46,11 +46,15 @@ impl Bank {
         place: usize,
         config: &Config,
         line: Rc<RefCell<Line>>,
+        last_look_ns: Option<u64>,
         random: &mut Random,
     ) -> Bank {
         let about = &config.banks[place];
         let orders = about.orders.as_ref().expect("a bank with a desk");
-        let desk = Desk::new(&about.name, orders, config.pairs.len(), random.split());
+        let mut desk = Desk::new(&about.name, orders, config.pairs.len(), random.split());
+        if let Some(last_look_ns) = last_look_ns {
+            desk = desk.with_last_look(last_look_ns);
+        }
         Bank {
             desk: desk.with_kept(1_024, 256 << 10),
             line,

@@ -1,7 +1,9 @@
 //! Checks of a settled simulation: the engine and the banks agree, and no order was traded twice. Limits are checked
 //! before as well.
 
+use super::rules::others;
 use super::watch::parent_of;
+use super::weeks;
 use super::world::World;
 use crate::execution::recovery::recover_from;
 use std::collections::HashMap;
@@ -14,6 +16,9 @@ use touchline_types::Id;
 /// Checks a settled world.
 pub fn check(world: &mut World) -> Result<(), String> {
     agree(world, world.engine())?;
+    if world.weeks.is_some() {
+        weeks::agree(world)?;
+    }
     never_twice(world)?;
     again(world)
 }
@@ -165,10 +170,38 @@ fn again(world: &mut World) -> Result<(), String> {
     let recovered = recovered.map_err(|error| format!("no last recovery: {error}"))?;
     agree(world, &recovered.engine)?;
     same_orders(world, &before, &recovered.engine)?;
+    by_other_rules(world, &recovered.engine)?;
     match world.counts.power_losses + world.counts.journal_failures {
         0 => readers(world, &parts),
         // Published events are lost with the end of the journal.
         _ => Ok(()),
+    }
+}
+
+/// The rules of the configuration do not change the past: with others the records give the same orders and parents.
+fn by_other_rules(world: &World, found: &Engine) -> Result<(), String> {
+    let journal = &mut world.machine.borrow_mut().journal;
+    let other = recover_from(&others(&world.setup), |each| {
+        journal.read(|entry| each(entry))
+    });
+    let other = other.map_err(|error| format!("no recovery by other rules: {error}"))?;
+    let [orders, others] = [found, &other.engine].map(|engine| {
+        let orders = engine.trading().orders().iter();
+        orders
+            .map(|order| (order.state(), order.cum()))
+            .collect::<Vec<_>>()
+    });
+    let [parents, other_parents] = [found, &other.engine].map(|engine| {
+        let parents = engine.trading().parents();
+        let of = |at| {
+            let parent = parents.get(at);
+            (parent.is_working(), parent.open(), parent.exposure().done())
+        };
+        (0..parents.count()).map(of).collect::<Vec<_>>()
+    });
+    match orders == others && parents == other_parents {
+        true => Ok(()),
+        false => Err("other rules of banks and rolls change the past".to_owned()),
     }
 }
 

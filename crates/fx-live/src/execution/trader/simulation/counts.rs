@@ -47,6 +47,8 @@ counts! {
     starts_after_failure,
     deaths_before_kill_recorded,
     cuts,
+    /// Last looks that went on behind a loss of their connection.
+    last_looks,
     resolved,
     freezes,
     promotions,
@@ -74,4 +76,6 @@ counts! {
     silences,
     stale_pairs,
     simulated_ms,
+    /// Days of pairs that began.
+    days,
 }

@@ -1,7 +1,9 @@
 //! The observer outside the engine: the orders on the wire, the lines for readers, and the wishes of the desk.
 
 use super::machine::BEGIN_NS;
+use super::weeks::Weeks;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 use touchline_fx_events::encoding::Place;
 use touchline_transport::clock::STEP_NS;
 use touchline_types::Id;
@@ -47,6 +49,10 @@ pub struct Watch {
     pub failure: Option<String>,
     pub orders: u64,
     sent: HashSet<String>,
+    /// Value date (64) of each order.
+    pub dates: HashMap<String, u32>,
+    /// The days of the run.
+    pub weeks: Option<Rc<Weeks>>,
     /// Orders for which a cancel was sent on the present connection, by bank.
     canceled: Vec<HashSet<String>>,
     /// Bytes of an incomplete message, by bank.
@@ -80,6 +86,8 @@ impl Watch {
             failure: None,
             orders: 0,
             sent: HashSet::new(),
+            dates: HashMap::new(),
+            weeks: None,
             canceled: vec![HashSet::new(); rates.len()],
             rest: vec![Vec::new(); rates.len()],
             rates,
@@ -218,6 +226,15 @@ impl Watch {
         }
         if !self.sent.insert(id.to_owned()) {
             self.fail(format!("order {id} is sent twice"));
+        }
+        let date = field(64).parse().unwrap_or(0);
+        self.dates.insert(id.to_owned(), date);
+        let pair = parent_of(id).and_then(|name| self.parents.get(name));
+        if let (Some(weeks), Some(pair), Ok(made_ns)) =
+            (&self.weeks, pair, timestamp(field(60).as_bytes()))
+            && !weeks.may_have(pair.pair, date, made_ns)
+        {
+            self.fail(format!("order {id} has the value date {date}"));
         }
         let (recent, most) = &mut self.rates[bank];
         let made = field(60);

@@ -8,16 +8,19 @@ use super::banks::Bank;
 use super::counts::Counts;
 use super::machine::{BEGIN_NS, Machine, PACE, SimulatedHost};
 use super::network::{Line, Wire};
+use super::rules::Rules;
 use super::scenario::Scenario;
 use super::standby::Standby;
 use super::traders::Traders;
 use super::watch::Watch;
+use super::weeks::Weeks;
 use crate::compose::InputTime;
 use crate::execution::config::SyncMode;
 use crate::execution::desk::Gate;
 use crate::execution::recovery::{Recovered, recover_from};
 use crate::execution::trader::Incident;
 use crate::execution::trader::carry::Core;
+use faults::arm_start;
 use silence::{Given, Silences};
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -79,6 +82,8 @@ pub struct World {
     rival: Option<Process>,
     traders: Traders,
     silences: Silences,
+    /// The days of the run, if it has any.
+    pub weeks: Option<Rc<Weeks>>,
     /// Commands that enable a bank which the desk has asked for its orders: number and epoch.
     asked: HashSet<(u64, u64)>,
     mids: Vec<i64>,
@@ -97,16 +102,19 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(seed: u64, traces: bool) -> World {
+    pub fn new(seed: u64, traces: bool, has_weeks: bool) -> World {
         let mut random = Random::from_seed(seed);
         let mut scenario = Scenario::new(&mut random);
         let silences = Silences::new(seed, &mut scenario.engine);
+        let rules = Rules::new(seed, &mut scenario);
+        let weeks = has_weeks.then(|| Rc::new(Weeks::new(seed, &mut scenario)));
         let setup = scenario.engine.setup().expect("a configuration");
         let pairs = setup.pairs.iter();
         let pairs = pairs.map(|pair| (pair.config.symbol.clone(), pair.config.precision));
         let rates = scenario.engine.banks.iter();
         let rates = rates.map(|bank| bank.max_orders_per_s);
-        let watch = Watch::new(pairs.collect(), rates, traces);
+        let mut watch = Watch::new(pairs.collect(), rates, traces);
+        watch.weeks.clone_from(&weeks);
         let mode = match scenario.engine.run.sync {
             SyncMode::Disk => Mode::Disk,
             SyncMode::Host => Mode::Host,
@@ -119,7 +127,8 @@ impl World {
         let banks = 0..scenario.engine.banks.len();
         let banks = banks.map(|bank| {
             let line = Rc::new(RefCell::new(Line::new(random.split(), traces)));
-            Bank::new(bank, &scenario.banks, line, &mut random)
+            let last_look_ns = rules.last_look_ns(bank);
+            Bank::new(bank, &scenario.banks, line, last_look_ns, &mut random)
         });
         World {
             banks: banks.collect(),
@@ -138,6 +147,7 @@ impl World {
             rival: None,
             traders: Traders::new(random.split()),
             silences,
+            weeks,
             asked: HashSet::new(),
             now_ns: MS,
             start_ns: 0,
@@ -156,6 +166,9 @@ impl World {
     /// Runs with faults, then without, until everything is settled.
     pub fn run(&mut self) -> Result<(), String> {
         self.end_ns = (300 + self.random.below(900)) * MS;
+        if self.weeks.as_ref().is_some_and(|weeks| weeks.are_ten) {
+            self.end_ns += 14_000 * MS;
+        }
         while self.now_ns < self.end_ns {
             self.step()?;
         }
@@ -216,6 +229,7 @@ impl World {
         Counts {
             orders: self.machine.borrow().watch.orders,
             fills: books.map(|books| books.fills).sum(),
+            last_looks: self.banks.iter().map(|bank| bank.desk.last_looks()).sum(),
             contradictions: CONTRADICTED.map(|tag| self.contradictions(tag)),
             cuts: lines.sum(),
             ..self.counts
@@ -405,6 +419,9 @@ impl World {
         let clock = InputTime::start(watch, self.now_ns, recovered.last_ns);
         let mut core = Core::new(&self.scenario.engine, host, links, recovered, epoch);
         core.wall_ahead_ns = clock.wall_ahead_ns();
+        if let Some(weeks) = &self.weeks {
+            core.set_days(Some(weeks.rolls.clone()), &self.setup);
+        }
         let given = Given::new(self.banks.len(), &core);
         Process {
             core,
@@ -457,6 +474,7 @@ impl World {
         watch(&self.machine, core);
         self.check_silence(&mut process, time);
         let core = &mut process.core;
+        self.counts.days += std::mem::take(&mut core.begun).len() as u64;
         self.counts.own_kills += u64::from(!was_killed && core.engine.trading().is_killed());
         for incident in core.incidents.drain(..) {
             let watch = &mut self.machine.borrow_mut().watch;
@@ -577,16 +595,4 @@ fn watch(machine: &Rc<RefCell<Machine>>, core: &Engine) {
         (machine.watch.is_killed, machine.watch.is_killing) =
             (core.engine.trading().is_killed(), false);
     }
-}
-
-/// The process of a start dies, or its journal fails, after some calls.
-fn arm_start(machine: &mut Machine, random: &mut Random, is_failure_open: bool) {
-    let death = random.chance(0.3).then(|| 1 + random.index(60));
-    let failed_sync = random.chance(0.05).then(|| 1 + random.index(40));
-    machine.journal.arm(death, failed_sync);
-    let calls = match is_failure_open && random.chance(0.6) {
-        true => 30,
-        false => 400,
-    };
-    machine.arm(random.chance(0.7).then(|| 1 + random.below(calls)));
 }

@@ -9,7 +9,7 @@ use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use std::time::Duration;
 
-const STATES: [EngineState; 9] = [
+const STATES: [EngineState; 10] = [
     EngineState::Ended,
     EngineState::Died,
     EngineState::Stalled,
@@ -18,6 +18,7 @@ const STATES: [EngineState; 9] = [
     EngineState::Asking,
     EngineState::Held,
     EngineState::NoSession,
+    EngineState::Closed,
     EngineState::Trading,
 ];
 
@@ -25,6 +26,7 @@ fn bank(number: usize, is_up: Option<bool>) -> EngineBank {
     EngineBank {
         name: format!("LP{number:02}"),
         is_up,
+        closed_until_ns: None,
         orders: 1_234_567,
         fills: 900_000,
         rejects: 100_000 + number as u64,

@@ -37,13 +37,13 @@ impl Running {
     }
 
     /// Shows these counters; of each bank session, orders, reports, fills, rejects and unknown.
-    fn show(&mut self, counters: &Counters, banks: [[u64; 6]; 2]) {
+    fn show(&mut self, counters: &Counters, banks: [[u64; 7]; 2]) {
         let all = counters.counts().chain(banks.into_iter().flatten());
         self.stats.counters_file().show(all);
     }
 }
 
-const UP: [[u64; 6]; 2] = [[1, 10, 20, 7, 2, 1], [1, 4, 8, 4, 0, 0]];
+const UP: [[u64; 7]; 2] = [[1, 0, 10, 20, 7, 2, 1], [1, 0, 4, 8, 4, 0, 0]];
 
 fn trading() -> Counters {
     Counters {
@@ -96,7 +96,7 @@ fn the_state_of_an_engine_follows_from_its_counters() {
         ),
         ("LP01", Some(true), 10, 7, 2, 1)
     );
-    let one_down = [[1, 10, 20, 7, 2, 1], [0, 4, 8, 4, 0, 0]];
+    let one_down = [[1, 0, 10, 20, 7, 2, 1], [0, 0, 4, 8, 4, 0, 0]];
     running.show(
         &Counters {
             fx_sessions: 1,
@@ -132,6 +132,18 @@ fn the_state_of_an_engine_follows_from_its_counters() {
         let engine = looked(&mut model).engine.as_ref().expect("an engine");
         assert_eq!(engine.state, state);
     }
+    let until_ns = 1_767_650_640_000_000_000;
+    let closed = [0, 1].map(|_| [0, until_ns, 4, 8, 4, 0, 0]);
+    let no_session = Counters {
+        fx_sessions: 0,
+        ..trading()
+    };
+    running.show(&no_session, closed);
+    let engine = looked(&mut model).engine.as_ref().expect("an engine");
+    assert_eq!(
+        (engine.state, engine.sessions(), engine.closed_until_ns()),
+        (EngineState::Closed, (0, 0), Some(until_ns))
+    );
     drop(running.stats);
     let engine = looked(&mut model).engine.as_ref().expect("an engine");
     assert_eq!(

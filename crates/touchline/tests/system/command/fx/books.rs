@@ -94,6 +94,40 @@ impl Books {
     }
 }
 
+/// Positions by value date and pair: the last line of each pair of an engine.
+#[derive(Debug, Clone, Default)]
+pub struct ByDate(BTreeMap<String, Positions>);
+
+impl ByDate {
+    /// Takes a line of the engine.
+    pub fn take(&mut self, kind: LineKind, text: &str) {
+        if kind != LineKind::Position {
+            return;
+        }
+        let line: Value = serde_json::from_str(text).expect("a line is JSON");
+        let pair = line["pair"].as_str().expect("a pair");
+        let mut positions = Positions::default();
+        for part in line["dates"].as_array().expect("dates") {
+            let date = part[0].as_str().expect("a date");
+            positions.book(format!("{date} {pair}"), units(&part[1]), cash(&part[2]));
+        }
+        self.0.insert(pair.to_owned(), positions);
+    }
+
+    pub fn positions(&self) -> Positions {
+        let all = self.0.values().flat_map(|of| of.0.clone());
+        Positions(all.collect())
+    }
+}
+
+fn units(value: &Value) -> i64 {
+    value.as_i64().expect("units")
+}
+
+fn cash(value: &Value) -> i128 {
+    nanos(value.as_str().expect("cash"))
+}
+
 /// A decimal in 1e-9.
 pub fn nanos(text: &str) -> i128 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -157,14 +191,47 @@ impl Ledgers {
         self.positions(|bank, pair| format!("{bank} {pair}"))
     }
 
+    /// By value date and pair.
+    pub fn by_date(&self) -> Positions {
+        let mut positions = Positions::default();
+        for ledger in &self.0 {
+            for (date, pairs) in ledger["dates"].as_object().expect("dates") {
+                for (pair, book) in pairs.as_object().expect("a book") {
+                    positions.book(format!("{date} {pair}"), units(&book[0]), cash(&book[1]));
+                }
+            }
+        }
+        positions
+    }
+
+    /// Value dates of all trades.
+    pub fn value_dates(&self) -> BTreeSet<&str> {
+        let dates = self.0.iter().filter_map(|of| of["dates"].as_object());
+        dates
+            .flat_map(|dates| dates.keys().map(String::as_str))
+            .collect()
+    }
+
+    /// Ledgers that are wrong: a trade of one value date has another one.
+    pub fn of_another_date(&self) -> Ledgers {
+        let mut other = self.clone();
+        let dates = other.0[0]["dates"].as_object_mut().expect("dates");
+        let (first, moved) = dates
+            .iter()
+            .next()
+            .map(|(date, of)| (date.clone(), of.clone()))
+            .expect("a trade");
+        dates.remove(&first);
+        dates.insert("20991231".to_owned(), moved);
+        other
+    }
+
     fn positions(&self, key: impl Fn(&str, &str) -> String) -> Positions {
         let mut positions = Positions::default();
         for ledger in &self.0 {
             let bank = ledger["bank"].as_str().expect("a bank");
             for (pair, book) in ledger["positions"].as_object().expect("a book") {
-                let cash = nanos(book[1].as_str().expect("cash"));
-                let units = book[0].as_i64().expect("units");
-                positions.book(key(bank, pair), units, cash);
+                positions.book(key(bank, pair), units(&book[0]), cash(&book[1]));
             }
         }
         positions

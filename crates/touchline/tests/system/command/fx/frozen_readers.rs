@@ -193,7 +193,8 @@ fn frozen_readers_neither_stop_the_engine_nor_miss_a_line() {
     desk.run("fx report --config fx/run.toml --out fresh")
         .done();
     until("the last lines in the report", || {
-        different(desk).is_empty()
+        // The page names the head of the journal's hash chain, which a report that follows reads at its end.
+        matches!(different(desk)[..], [] | ["report.html"])
     });
     readers.end();
     assert_eq!(different(desk), Vec::<&str>::new());

@@ -5,22 +5,22 @@
 //! end of a session no order has come twice, of no parent more was traded than the desk wanted, each fill is a line once, and
 //! the positions of the engine, of its lines and of `fx report` are those of the ledgers, by bank and pair.
 
-mod desk;
-mod outcomes;
+pub(super) mod account;
+pub(super) mod desk;
+pub(super) mod outcomes;
 
 use super::PAIRS;
 use super::books::{self, Books, Ledgers};
 use super::deals::{Traded, deals};
 use super::trade::unguarded;
 use crate::command::{Desk, until};
+use account::{Account, settle};
 use desk::Load;
 use outcomes::Outcomes;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use touchline_fx_desk::Follower;
-use touchline_fx_desk::ledger::Ledger;
 use touchline_lab::random::{Random, amount};
 use touchline_testing::Process;
 use touchline_transport::bus::Root;
@@ -111,10 +111,7 @@ struct Session {
     standby: (Process, String),
     report: Process,
     load: Load,
-    follower: Follower,
-    ledger: Ledger,
-    books: Books,
-    outcomes: Outcomes,
+    account: Account,
     starts: u32,
 }
 
@@ -145,11 +142,8 @@ impl Session {
             engine,
             standby,
             report,
-            load: Load::open(&root, seed),
-            follower: Follower::new(&desk.path("fx/journal"), &root, "fx-run"),
-            ledger: Ledger::default(),
-            books: Books::default(),
-            outcomes: Outcomes::default(),
+            load: Load::open(&root, seed, &["EUR/USD", "USD/JPY"]),
+            account: Account::of(&desk, &root),
             desk,
             starts: 0,
         }
@@ -157,26 +151,14 @@ impl Session {
 
     /// Reads the lines of the engine.
     fn follow(&mut self) -> Result<(), String> {
-        let (ledger, books, outcomes) = (&mut self.ledger, &mut self.books, &mut self.outcomes);
-        let (mut failed, mut line) = (None, String::new());
-        let polled = self.follower.poll(&mut |told| {
-            ledger.take(told);
-            told.lines(&mut line, |kind, text| {
-                outcomes.take(kind, text);
-                if let Err(what) = books.take(kind, text) {
-                    failed.get_or_insert(what);
-                }
-            });
-        });
-        polled.map_err(|error| format!("its journal: {error}"))?;
-        failed.map_or(Ok(()), Err)
+        self.account.follow(|_, _| ())
     }
 
     /// Sends parents and other commands for a time.
     fn trade(&mut self, time: Duration) -> Result<(), String> {
         let until = Instant::now() + time;
         while Instant::now() < until {
-            self.load.act(&self.ledger);
+            self.load.act(&self.account.ledger);
             self.follow()?;
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -185,8 +167,8 @@ impl Session {
 
     /// Trades until the engine has booked a fill since now.
     fn trade_until_filled(&mut self) -> Result<(), String> {
-        let (start, fills) = (Instant::now(), self.books.fills);
-        while self.books.fills == fills {
+        let (start, fills) = (Instant::now(), self.account.books.fills);
+        while self.account.books.fills == fills {
             self.is_alive()?;
             if start.elapsed() > HANGS {
                 return Err("the engine trades no more".to_owned());
@@ -210,7 +192,7 @@ impl Session {
         *tally.kills.entry(victim).or_default() += 1;
         match victim {
             Victim::Engine | Victim::StartingEngine => {
-                tally.with_orders_out += u64::from(self.ledger.out() > 0);
+                tally.with_orders_out += u64::from(self.account.ledger.out() > 0);
                 self.engine.0.kill();
                 self.start_engine();
             }
@@ -223,7 +205,7 @@ impl Session {
                 self.start_standby();
             }
             Victim::Promotion | Victim::PromotingStandby => {
-                tally.with_orders_out += u64::from(self.ledger.out() > 0);
+                tally.with_orders_out += u64::from(self.account.ledger.out() > 0);
                 self.engine.0.kill();
                 self.promote(victim == Victim::PromotingStandby)?;
             }
@@ -324,49 +306,21 @@ impl Session {
     fn settle(&mut self) -> Result<(), String> {
         self.trade_until_filled()?;
         self.banks.tell("heal");
-        let (start, mut quiet) = (Instant::now(), Instant::now());
-        // Answers of banks that are late, and fills after the end, come within a second.
-        while quiet.elapsed() < Duration::from_millis(1_500) {
+        settle(HANGS, || {
             self.is_alive()?;
-            let before = self.books.fills;
+            let before = self.account.books.fills;
             self.follow()?;
-            if self.ledger.out() > 0 || self.outcomes.open() > 0 || self.books.fills > before {
-                quiet = Instant::now();
-            }
-            if start.elapsed() > HANGS {
-                return Err(format!(
-                    "orders are out at the end: {:?}, unknown: {:?}",
-                    self.ledger.open().collect::<Vec<_>>(),
-                    self.outcomes.ids()
-                ));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
-    }
-
-    /// Copies the files, to look at a failure.
-    fn keep(&self) {
-        if let Some(to) = std::env::var_os("KEEP") {
-            let copied = Command::new("cp")
-                .arg("-r")
-                .arg(&*self.desk.folder)
-                .arg(to)
-                .status();
-            assert!(
-                copied.expect("there is cp").success(),
-                "KEEP: no such directory"
-            );
-        }
+            Ok(self.account.unsettled(before))
+        })
     }
 
     /// Ends everything, and compares.
     fn close(mut self, tally: &mut Tally) -> Result<Compared, String> {
         let compared = self.compare(tally);
         compared
-            .inspect_err(|_| self.keep())
+            .inspect_err(|_| keep(&self.desk))
             .map(|(ledgers, traded)| Compared {
-                books: self.books,
+                books: self.account.books,
                 ledgers,
                 traded,
             })
@@ -392,14 +346,14 @@ impl Session {
         books::is_equal("fx report", &by_report.units(), &by_pair.units())?;
         let csv = Books::of_csv(&self.desk.read("report/fills.csv"))?;
         books::is_equal("fills.csv", csv.positions(), &ledgers.by_bank())?;
-        books::judge(&self.books, &ledgers)?;
+        books::judge(&self.account.books, &ledgers)?;
         let traded = self.traded();
         traded.judge()?;
         tally.parents += self.load.wanted.len() as u64;
         tally.orders += ledgers.count("orders");
-        tally.fills += self.books.fills;
+        tally.fills += self.account.books.fills;
         tally.questions += ledgers.count("questions");
-        tally.outcomes.add(&self.outcomes);
+        tally.outcomes.add(&self.account.outcomes);
         Ok((ledgers, traded))
     }
 
@@ -424,19 +378,38 @@ fn gateway(desk: &Desk, bank: usize) -> Process {
 
 /// A process whose output is in files of this name.
 fn spawn(desk: &Desk, line: &str, name: &str) -> Process {
+    with_files(desk, desk.command(line), name)
+}
+
+/// Starts a command whose output is in files of this name.
+pub(super) fn with_files(desk: &Desk, mut command: Command, name: &str) -> Process {
     let file = |end: &str| File::create(desk.path(&format!("{name}.{end}"))).expect("our folder");
-    let mut command = desk.command(line);
     command.stdin(Stdio::piped()).stdout(file("out"));
     command.stderr(file("err"));
     Process::with_streams(&mut command)
 }
 
-fn end(process: &mut Process) -> Result<(), String> {
+pub(super) fn end(process: &mut Process) -> Result<(), String> {
     process.close();
     let status = process.wait();
     match status.success() {
         true => Ok(()),
         false => Err(format!("a process ended with {status}")),
+    }
+}
+
+/// Copies the files, to look at a failure.
+pub(super) fn keep(desk: &Desk) {
+    if let Some(to) = std::env::var_os("KEEP") {
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(&*desk.folder)
+            .arg(to)
+            .status();
+        assert!(
+            copied.expect("there is cp").success(),
+            "KEEP: no such directory"
+        );
     }
 }
 
@@ -446,7 +419,7 @@ fn session(seed: u64, kills: u64, tally: &mut Tally) -> Result<Compared, String>
     for number in 0..kills {
         let victim = *session.random.pick(&VICTIMS);
         session.kill(victim, tally).map_err(|what| {
-            session.keep();
+            keep(&session.desk);
             format!("kill {number} ({victim:?}): {what}")
         })?;
     }

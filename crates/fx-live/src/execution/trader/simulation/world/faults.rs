@@ -1,8 +1,10 @@
 //! Faults of the engine's process and its host.
 
 use super::{BOOT_NS, MS, Process, Standby, World};
+use crate::execution::trader::simulation::machine::Machine;
 use touchline_fx::input::Session;
 use touchline_journal::State;
+use touchline_lab::random::Random;
 
 impl World {
     pub(super) fn fault(&mut self) {
@@ -13,7 +15,8 @@ impl World {
                 self.counts.quote_stalls += 1;
                 self.banks[bank].quiet_ns = self.now_ns + self.random.below(300 * MS);
             }
-            9 | 10 => self.set_wall(bank),
+            // Days are short: a step of the clock would be years.
+            9 | 10 if self.weeks.is_none() => self.set_wall(bank),
             8 => self.freeze(),
             0..=2 => {
                 self.note(|| format!("the connection to bank {bank} is cut"));
@@ -162,4 +165,16 @@ impl World {
             self.traders.host_lost(self.now_ns, self.start_ns);
         }
     }
+}
+
+/// The process of a start dies, or its journal fails, after some calls.
+pub(super) fn arm_start(machine: &mut Machine, random: &mut Random, is_failure_open: bool) {
+    let death = random.chance(0.3).then(|| 1 + random.index(60));
+    let failed_sync = random.chance(0.05).then(|| 1 + random.index(40));
+    machine.journal.arm(death, failed_sync);
+    let calls = match is_failure_open && random.chance(0.6) {
+        true => 30,
+        false => 400,
+    };
+    machine.arm(random.chance(0.7).then(|| 1 + random.below(calls)));
 }

@@ -212,11 +212,15 @@ impl World {
                     Priced::Down => core.quotes(time, place, Session::Down),
                     Priced::Heard => core.quotes(time, place, Session::Heard),
                     Priced::Quotes(pair, quotes) => {
+                        let setup = core.engine.setup();
+                        let is_usable = (self.weeks.as_ref())
+                            .is_none_or(|weeks| weeks.is_usable(setup, place, pair, time.wall_ns));
                         let quotes = BusQuotes {
                             pair,
                             receive_ns: time.wall_ns,
-                            is_unquoted: false,
-                            quoted: Quoted::All(&quotes),
+                            bank_ns: [0; 2],
+                            is_unquoted: !is_usable,
+                            quoted: Quoted::All(if is_usable { &quotes } else { &[] }),
                         };
                         core.quotes(time, place, Session::Quotes(quotes));
                     }

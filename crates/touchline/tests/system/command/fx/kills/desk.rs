@@ -19,6 +19,7 @@ const LIFT: Duration = Duration::from_millis(200);
 pub struct Load {
     desk: DeskClient,
     chief: DeskClient,
+    pairs: &'static [&'static str],
     random: Random,
     request: u64,
     lifted: Instant,
@@ -27,11 +28,12 @@ pub struct Load {
 }
 
 impl Load {
-    pub fn open(root: &Root, seed: u64) -> Load {
+    pub fn open(root: &Root, seed: u64, pairs: &'static [&'static str]) -> Load {
         let client = |name: &str| DeskClient::open(root, "fx-run", name).expect("a ring of ours");
         Load {
             desk: client("desk"),
             chief: client("chief"),
+            pairs,
             random: Random::from_seed(seed ^ 0x10AD),
             request: 0,
             lifted: Instant::now(),
@@ -55,6 +57,12 @@ impl Load {
         }
     }
 
+    /// The desk has asked this bank which orders it has.
+    pub fn enable(&mut self, bank: &str, pair: &str) {
+        let [bank, pair] = [bank, pair].map(|name| Id::lossy(name.as_bytes()));
+        self.send(Command::Enable { bank, pair });
+    }
+
     fn cancel(&mut self, ledger: &Ledger) {
         let mut working = ledger.parents.iter().rev();
         if let Some(parent) = working.find(|parent| !parent.is_ended) {
@@ -73,7 +81,7 @@ impl Load {
             Lifetime::AllOrNothing,
         ]);
         let quantity = random.between(1, 6_000) * 1_000;
-        let pair = Id::lossy(random.pick(&["EUR/USD", "USD/JPY"]).as_bytes());
+        let pair = Id::lossy(random.pick(self.pairs).as_bytes());
         let side = *random.pick(&[Side::Bid, Side::Ask]);
         let urgency = random.below(3) as u8;
         let style = *random.pick(&[Style::Best, Style::Best, Style::Full, Style::Sweep]);

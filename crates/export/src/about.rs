@@ -1,0 +1,120 @@
+//! Content of `NAME.json` beside each file: source, counts and gaps.
+
+use crate::message::Message;
+use crate::tables::{CAUSES, Cause};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Gaps that are listed one by one; further ones are counted.
+const GAPS_MAX: usize = 10_000;
+
+/// Source of the messages of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Bus, or channel of a capture.
+    pub bus: String,
+    /// Id of the journal in hexadecimal digits; empty for captures.
+    pub journal: String,
+    /// Positions in the journal between which the messages are.
+    pub positions: Option<(u64, u64)>,
+    /// Captures.
+    pub captures: Vec<String>,
+}
+
+/// A loss in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Cause.
+    pub cause: Cause,
+    /// First lost number, of packets or messages; 0 if unknown.
+    pub first: u64,
+    /// Last lost number.
+    pub last: u64,
+    /// Lost packets or messages; `None` if unknown.
+    pub count: Option<u64>,
+    /// Number of the last message before it.
+    pub after: u64,
+}
+
+/// Counts of the messages since the file began.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    messages: BTreeMap<&'static str, u64>,
+    images: u64,
+    sequences: Option<(u64, u64)>,
+    gaps: Vec<Loss>,
+    gaps_count: u64,
+}
+
+impl Counts {
+    /// Counts a message.
+    pub fn message(&mut self, message: &Message<'_>) {
+        if message.is_image {
+            self.images += 1;
+            return;
+        }
+        *self.messages.entry(message.name()).or_default() += 1;
+        // Messages of a recorder have the number 0.
+        if message.sequence != 0 {
+            let first = self.sequences.map_or(message.sequence, |(first, _)| first);
+            self.sequences = Some((first, message.sequence));
+        }
+    }
+
+    /// Notes a loss.
+    pub fn gap(&mut self, loss: Loss) {
+        self.gaps_count += 1;
+        if self.gaps.len() < GAPS_MAX {
+            self.gaps.push(loss);
+        }
+    }
+
+    /// Messages, states left out.
+    pub fn total(&self) -> u64 {
+        self.messages.values().sum()
+    }
+
+    /// Losses.
+    pub fn gaps(&self) -> u64 {
+        self.gaps_count
+    }
+
+    /// First and last number of the messages.
+    pub fn sequences(&self) -> Option<(u64, u64)> {
+        self.sequences
+    }
+
+    /// Number of the last message; 0 before the first.
+    pub fn last(&self) -> u64 {
+        self.sequences.map_or(0, |(_, last)| last)
+    }
+
+    /// Content of `NAME.json`.
+    pub fn json(&self, origin: &Origin) -> Value {
+        let gaps: Vec<Value> = self.gaps.iter().map(Loss::json).collect();
+        let pair = |pair: Option<(u64, u64)>| pair.map(|(first, last)| json!([first, last]));
+        json!({
+            "bus": origin.bus,
+            "journal": origin.journal,
+            "positions": pair(origin.positions),
+            "captures": origin.captures,
+            "sequences": pair(self.sequences),
+            "messages": self.messages,
+            "messages_in_states": self.images,
+            "gaps": self.gaps_count,
+            "gaps_listed": gaps,
+        })
+    }
+}
+
+impl Loss {
+    fn json(&self) -> Value {
+        json!({
+            "cause": CAUSES[self.cause as usize],
+            "after": self.after,
+            "first": self.first,
+            "last": self.last,
+            "count": self.count,
+        })
+    }
+}

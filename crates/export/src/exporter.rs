@@ -1,0 +1,295 @@
+//! The messages of a publication on their way to the files.
+
+use crate::about::{Counts, Loss, Origin};
+use crate::complete::{Complete, Written};
+use crate::dbn::Dbn;
+use crate::error::Error;
+use crate::files::Files;
+use crate::message::{Message, Stamp};
+use crate::state::State;
+use crate::tables::{Cause, GapRow, Table};
+use crate::tabulate::Tabulate;
+use crate::{column::NULL, tabulate::common};
+use touchline_transport::{Envelope, Subscribe, SubscriptionEvent};
+use touchline_types::{
+    BookKind, BookUpdate, Level, LevelAction, LevelChange, OrdersUpdate, Timestamps, Update,
+};
+
+/// Takes messages and writes the wanted files.
+pub struct Exporter {
+    state: State,
+    counts: Counts,
+    tabulate: Tabulate,
+    tables: Vec<Files>,
+    /// Messages of the present unit of the source.
+    unit_counts: Counts,
+    /// No message of the unit was an event so far.
+    is_unit_new: bool,
+    dbn: Option<Dbn>,
+    last: u64,
+    timestamps: Timestamps,
+    failure: Option<Error>,
+}
+
+impl Exporter {
+    /// Writes these files.
+    pub fn new(tables: Vec<Files>, dbn: Option<Dbn>) -> Exporter {
+        Exporter {
+            state: State::new(),
+            counts: Counts::default(),
+            unit_counts: Counts::default(),
+            is_unit_new: true,
+            tabulate: Tabulate::default(),
+            tables,
+            dbn,
+            last: 0,
+            timestamps: Timestamps::default(),
+            failure: None,
+        }
+    }
+
+    /// A publication begins, with room for these: its instruments have numbers of their own.
+    pub fn begin(&mut self, instruments_max: usize, orders_max: usize) {
+        self.tabulate.restart();
+        if let Some(dbn) = &mut self.dbn {
+            // The order books of the publication before are void.
+            dbn.lost(&self.state);
+            dbn.restart();
+        }
+        self.state.begin(instruments_max, orders_max);
+    }
+
+    /// Messages and losses so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Whether every file is of a unit.
+    pub fn has_units_alone(&self) -> bool {
+        self.dbn.is_none() && self.tables.iter().all(Files::has_units)
+    }
+
+    /// A unit of the source begins: a segment of a tape, or all captures. Files with units have its name.
+    pub fn begin_unit(&mut self, name: &str) {
+        self.unit_counts = Counts::default();
+        self.is_unit_new = true;
+        self.tables
+            .iter_mut()
+            .for_each(|files| files.begin_unit(name));
+    }
+
+    /// A unit of the source ends: its files are completed.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn end_unit(&mut self, origin: &Origin) -> Result<Vec<Written>, Error> {
+        let mut all = Vec::new();
+        let texts = &self.state.texts;
+        for files in self.tables.iter_mut().filter(|files| files.has_units()) {
+            all.extend(files.end_unit(texts, &self.unit_counts, origin)?);
+        }
+        all.into_iter().map(Complete::publish).collect()
+    }
+
+    /// Takes a message.
+    pub fn message(&mut self, message: &Message<'_>) {
+        self.counts.message(message);
+        self.unit_counts.message(message);
+        if self.is_unit_new && !message.is_image {
+            self.is_unit_new = false;
+            for files in &mut self.tables {
+                self.tabulate.state(message, &mut self.state, files);
+            }
+        }
+        self.last = message.sequence;
+        self.timestamps = *message.timestamps;
+        match message.update {
+            Update::Definition(definition) => self.state.define(definition),
+            Update::Gap(gap) => self.gap(Loss {
+                cause: Cause::Packets,
+                first: gap.first,
+                last: gap.last,
+                count: Some(gap.last.saturating_sub(gap.first) + 1),
+                after: message.sequence,
+            }),
+            _ => {}
+        }
+        if let Some(dbn) = &mut self.dbn {
+            dbn.begin(message);
+        }
+        self.apply(message);
+        // The state at the begin of a unit has its own rows.
+        if !self.is_unit_new {
+            self.tabulate
+                .message(message, &mut self.state, &mut self.tables);
+            let mut files = self.tables.iter_mut();
+            let written = files.try_for_each(|files| files.check_room(&self.state.texts));
+            self.note(written);
+        }
+        if let Some(dbn) = &mut self.dbn {
+            dbn.message(message, &self.state);
+            let checked = dbn.check();
+            self.note(checked);
+        }
+    }
+
+    /// Applies a message to the state, step by step if the steps are wanted.
+    fn apply(&mut self, message: &Message<'_>) {
+        let dbn = self.dbn.as_mut().filter(|dbn| dbn.wants_steps());
+        match (message.update, dbn) {
+            (Update::Book(update), Some(dbn)) => {
+                for change in update.changes {
+                    let before = level(&self.state, update, change);
+                    let step = Update::Book(BookUpdate {
+                        changes: std::slice::from_ref(change),
+                        ..*update
+                    });
+                    self.state.apply(&message.with(&step));
+                    dbn.level(message, change, before, &self.state);
+                }
+                // An update without changes has a validity.
+                if update.changes.is_empty() {
+                    self.state.apply(message);
+                }
+            }
+            (Update::Orders(update), Some(dbn)) => {
+                for change in update.changes {
+                    let orders = self.state.books().orders();
+                    let before = orders.get(update.instrument, change.order_id);
+                    let before = before.map(|order| order.quantity);
+                    let step = Update::Orders(OrdersUpdate {
+                        changes: std::slice::from_ref(change),
+                        ..*update
+                    });
+                    self.state.apply(&message.with(&step));
+                    dbn.order(message, change, before, &self.state);
+                }
+                if update.changes.is_empty() {
+                    self.state.apply(message);
+                }
+            }
+            _ => self.state.apply(message),
+        }
+    }
+
+    /// Messages of the source are missing here.
+    pub fn loss(&mut self, loss: Loss) {
+        let loss = Loss {
+            after: self.counts.last(),
+            ..loss
+        };
+        self.gap(loss);
+        let message = between(self.last, &self.timestamps);
+        let row = GapRow {
+            cause: loss.cause as i64,
+            first: loss.first as i64,
+            last: loss.last as i64,
+            count: loss.count.map_or(NULL, |count| count as i64),
+        };
+        let common = common(&message, None, &self.state);
+        for files in &mut self.tables {
+            files.row(Table::Gaps, &common, &row.cells());
+        }
+        if let Some(dbn) = &mut self.dbn {
+            dbn.lost(&self.state);
+        }
+    }
+
+    /// The first failure.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the data have no form in a schema.
+    pub fn check(&mut self) -> Result<(), Error> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Lines for the user since the last call.
+    pub fn take_notices(&mut self) -> Vec<String> {
+        self.dbn.as_mut().map_or_else(Vec::new, Dbn::take_notices)
+    }
+
+    /// Completes all files, each with its `NAME.json`; when all are on the disk, they get their names.
+    ///
+    /// # Errors
+    /// A file cannot be written, or the data have no form in a schema.
+    pub fn finish(mut self, origin: &Origin) -> Result<Vec<Written>, Error> {
+        self.check()?;
+        let mut all = Vec::new();
+        for mut files in self.tables {
+            let counts = match files.has_units() {
+                true => &self.unit_counts,
+                false => &self.counts,
+            };
+            all.extend(files.end_unit(&self.state.texts, counts, origin)?);
+        }
+        if let Some(dbn) = self.dbn {
+            all.extend(dbn.finish(&self.counts, origin)?);
+        }
+        all.into_iter().map(Complete::publish).collect()
+    }
+
+    fn gap(&mut self, loss: Loss) {
+        self.counts.gap(loss);
+        self.unit_counts.gap(loss);
+    }
+
+    fn note(&mut self, result: Result<(), Error>) {
+        if let Err(failure) = result {
+            self.failure.get_or_insert(failure);
+        }
+    }
+}
+
+/// The place behind the last message, as a message.
+fn between(sequence: u64, timestamps: &Timestamps) -> Message<'_> {
+    Message {
+        sequence,
+        timestamps,
+        update: &Update::Reset,
+        stamp: Stamp::Poll,
+        is_image: false,
+    }
+}
+
+/// The level that a change removes.
+fn level(state: &State, update: &BookUpdate<'_>, change: &LevelChange) -> Option<Level> {
+    if change.action != LevelAction::Remove || change.book == BookKind::Implied {
+        return None;
+    }
+    let list = state
+        .book(update.instrument)?
+        .levels(BookKind::Direct, change.side);
+    list.iter().nth(change.index.into()).copied()
+}
+
+impl Subscribe for Exporter {
+    /// A message of a capture.
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        self.message(&Message {
+            sequence: envelope.sequence,
+            timestamps: envelope.timestamps,
+            update: envelope.update,
+            stamp: Stamp::Capture,
+            is_image: false,
+        });
+    }
+
+    fn batch_end(&mut self) {
+        let mut files = self.tables.iter_mut();
+        let written = files.try_for_each(|files| files.batch_end(self.last, &self.state.texts));
+        self.note(written);
+        if let Some(dbn) = &mut self.dbn {
+            let written = dbn.batch_end();
+            self.note(written);
+        }
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.state.event(event);
+        // A state is of no packet: its records end with it.
+        if let (SubscriptionEvent::CaughtUp, Some(dbn)) = (event, &mut self.dbn) {
+            let written = dbn.batch_end();
+            self.note(written);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Tests of banks' days: the credit of a bank, the days that a stopped process has missed, and orders near the end of a session.
+
+use super::carry::Core;
+use super::rig::{Host, Nothing, SECOND_NS, engine, order, show};
+use crate::execution::config::Config;
+use crate::execution::config::tests::text;
+use crate::execution::order_session::{Said, Turn};
+use touchline_fx::commands;
+use touchline_fx::config::Credit;
+use touchline_fx::input::{Input, Session};
+use touchline_fx_events::command::Command;
+use touchline_fx_events::desk::Desk;
+use touchline_fx_events::event::Event;
+use touchline_types::{Id, ReceiveTime};
+
+/// The week of New York, whose sessions end four minutes before the next one starts.
+const HOURS: &str = "[sessions.schedule]\nzone = \"America/New_York\"\nstart = \"17:04\"\nend = \"17:00\"\n\
+                     days = [\"SUN\", \"MON\", \"TUE\", \"WED\", \"THU\"]\n";
+/// Monday, 5 January 2026, 22:00 UTC: the end of Sunday's session, and New York's roll.
+const END_NS: u64 = 1_767_650_400 * SECOND_NS;
+const START_NS: u64 = END_NS + 240 * SECOND_NS;
+const DAY_NS: u64 = 86_400 * SECOND_NS;
+
+type Engine = Core<Host, Nothing>;
+
+/// An engine with calendars whose bank has these settings of its session, at noon of that Monday.
+fn with_days(session: &str) -> Engine {
+    let text = format!("{}{session}[calendars]\n", text());
+    let noon_ns = END_NS - 10 * 3_600 * SECOND_NS;
+    let mut core = engine(&text, [Nothing]);
+    let config = Config::parse(&text).expect("a configuration");
+    let rolls = config.rolls(noon_ns).expect("calendars");
+    let setup = config.setup().expect("a setup");
+    core.set_days(rolls, &setup);
+    core.engine.hold(false);
+    go_to(&mut core, noon_ns);
+    core
+}
+
+/// A round at a time without input.
+fn go_to(core: &mut Engine, now_ns: u64) -> ReceiveTime {
+    let time = core.time(now_ns, now_ns);
+    core.wake(time);
+    let wall = core.wall(time);
+    while let Some(turn) = core.banks[0].session.turn(wall) {
+        core.turned(0, turn, time);
+    }
+    time
+}
+
+fn buy(core: &mut Engine, id: &str, time: ReceiveTime) {
+    let parent = commands::desk(core.engine.setup(), &Command::Parent(order(id, 1_000)));
+    let parent = parent.expect("no command for a standby");
+    core.handle(time, &Input::Desk(parent));
+}
+
+/// Number of orders that were made.
+fn orders(core: &Engine) -> usize {
+    core.engine.trading().orders().iter().count()
+}
+
+/// The credit of a bank with hours begins with its session, that of another bank with New York's trade date.
+#[test]
+fn the_credit_of_a_bank_begins_with_its_own_day() {
+    for (session, before, at_roll, at_start) in [
+        ("", 20_260_105, 20_260_106, 20_260_106),
+        (HOURS, 20_260_105, 20_260_105, 20_260_106),
+    ] {
+        let mut core = with_days(session);
+        let day = |core: &Engine| core.engine.trading().bank_day(0);
+        assert_eq!(day(&core), before, "{session}");
+        go_to(&mut core, END_NS);
+        assert_eq!(day(&core), at_roll, "{session}");
+        go_to(&mut core, START_NS - 1);
+        assert_eq!(day(&core), at_roll, "{session}");
+        go_to(&mut core, START_NS);
+        assert_eq!(day(&core), at_start, "{session}");
+    }
+    // A session of a week has no days: those of New York.
+    let week = HOURS.replace(
+        "[\"SUN\", \"MON\", \"TUE\", \"WED\", \"THU\"]",
+        "\"week\"\nstart_day = \"SUN\"\nend_day = \"FRI\"",
+    );
+    let mut core = with_days(&week);
+    go_to(&mut core, END_NS);
+    assert_eq!(core.engine.trading().bank_day(0), 20_260_106);
+}
+
+/// A clock that is set back over a roll, and comes to it again, frees no credit a second time.
+#[test]
+fn a_clock_that_is_set_back_frees_no_credit() {
+    for session in ["", HOURS] {
+        let mut core = with_days(session);
+        let time = go_to(&mut core, START_NS);
+        core.said(0, Said::Up(false), time);
+        core.quotes(time, 0, Session::Up);
+        show(&mut core, time, 1_100_000_000);
+        buy(&mut core, "P1", time);
+        assert_eq!(orders(&core), 1, "{session}");
+        // It has ended, and uses credit all the same.
+        let id = core.engine.trading().orders().get(0).terms.id;
+        let resolve = Desk::Resolve {
+            id: Some(id),
+            cum: Some(1_000),
+            price: Some(Id::lossy(b"1.1")),
+        };
+        core.said(0, Said::cut(), time);
+        core.handle(time, &Input::Desk(resolve));
+        let used = |core: &Engine| core.engine.trading().orders().used(0, 0).of(Credit::Gross);
+        assert_eq!(used(&core), 1_000, "{session}");
+        let day = core.engine.trading().bank_day(0);
+        for ahead_s in [-3_600, 0, -90_000, 0] {
+            core.wall_ahead_ns = ahead_s * SECOND_NS as i64;
+            go_to(&mut core, START_NS + 60 * SECOND_NS);
+            assert_eq!(used(&core), 1_000, "{session} {ahead_s}");
+            assert_eq!(
+                core.engine.trading().bank_day(0),
+                day,
+                "{session} {ahead_s}"
+            );
+        }
+        core.wall_ahead_ns = 0;
+        go_to(&mut core, START_NS + DAY_NS);
+        assert_eq!(used(&core), 0, "{session}");
+    }
+}
+
+/// A journal of an earlier release, which began the day of a bank with hours with New York's, within the session: the credit is free again
+/// with the next session.
+#[test]
+fn an_update_within_a_session_frees_no_credit() {
+    let mut core = with_days(HOURS);
+    core.bank_days_ns[0] = START_NS + SECOND_NS;
+    go_to(&mut core, START_NS + 60 * SECOND_NS);
+    assert_eq!(core.engine.trading().bank_day(0), 20_260_105);
+    go_to(&mut core, START_NS + DAY_NS);
+    assert_eq!(core.engine.trading().bank_day(0), 20_260_107);
+}
+
+/// A process that was stopped over several rolls gives each day once, in their order, and then goes on.
+#[test]
+fn each_missed_day_is_given_once() {
+    let mut core = with_days("");
+    core.begun.clear();
+    let trades = |core: &mut Engine| -> Vec<u32> {
+        let begun = std::mem::take(&mut core.begun);
+        begun.iter().map(|(day, _)| day.trade).collect()
+    };
+    go_to(&mut core, END_NS + 2 * DAY_NS + SECOND_NS);
+    assert_eq!(trades(&mut core), [20_260_106, 20_260_107, 20_260_108]);
+    go_to(&mut core, END_NS + 2 * DAY_NS + 2 * SECOND_NS);
+    assert_eq!(trades(&mut core), [0; 0]);
+    // Friday, and the weekend, which has no day.
+    go_to(&mut core, END_NS + 6 * DAY_NS);
+    assert_eq!(trades(&mut core), [20_260_109, 20_260_112]);
+    core.engine.finish(&mut core.batch);
+    let is_day = |(_, event): &(u64, Event)| matches!(event, Event::Day(_));
+    assert!(!core.batch.events.iter().any(is_day));
+}
+
+/// A session that was lost in the seconds before its end, in which its orders are asked for, comes up without an order; the next
+/// session has orders again.
+#[test]
+fn no_order_is_sent_in_the_last_seconds_of_a_session_that_came_up_in_them() {
+    for is_down_before in [false, true] {
+        let mut core = with_days(&format!("{HOURS}reset = \"session\"\n"));
+        let time = go_to(&mut core, END_NS - 3_600 * SECOND_NS);
+        core.said(0, Said::Up(false), time);
+        core.quotes(time, 0, Session::Up);
+        if is_down_before {
+            core.said(0, Said::cut(), time);
+        }
+        let time = go_to(&mut core, END_NS - 9 * SECOND_NS);
+        if !is_down_before {
+            core.said(0, Said::cut(), time);
+        }
+        let time = go_to(&mut core, END_NS - 5 * SECOND_NS);
+        core.said(0, Said::Up(false), time);
+        show(&mut core, time, 1_100_000_000);
+        buy(&mut core, "P1", time);
+        let time = go_to(&mut core, END_NS - SECOND_NS);
+        show(&mut core, time, 1_100_000_000);
+        assert_eq!(orders(&core), 0, "before the end");
+        next_session(&mut core);
+    }
+}
+
+/// From our Logout at the end of the hours on the bank gets no order, also before its own Logout.
+#[test]
+fn no_order_is_planned_between_the_logouts() {
+    for reset in ["never", "session"] {
+        let mut core = with_days(&format!("{HOURS}reset = \"{reset}\"\nask_before_s = 0\n"));
+        let time = go_to(&mut core, END_NS - SECOND_NS);
+        core.said(0, Said::Up(false), time);
+        core.quotes(time, 0, Session::Up);
+        let time = core.time(END_NS, END_NS);
+        let turn = core.banks[0].session.turn(time);
+        assert_eq!(turn, Some(Turn::Closed(START_NS)));
+        core.turned(0, Turn::Closed(START_NS), time);
+        show(&mut core, time, 1_100_000_000);
+        buy(&mut core, "P1", time);
+        // As messages that the bank skips behind our Logout.
+        core.said(0, Said::cut(), time);
+        core.said(0, Said::Up(false), time);
+        show(&mut core, time, 1_100_000_000);
+        assert_eq!(orders(&core), 0, "{reset}");
+        next_session(&mut core);
+    }
+}
+
+/// The session ends, and in the next one an order is sent.
+fn next_session(core: &mut Engine) {
+    let time = go_to(core, END_NS + SECOND_NS);
+    let end = Said::Down {
+        why: "it has ended".to_owned(),
+        numbers: None,
+        retry_ms: None,
+    };
+    core.said(0, end, time);
+    let time = go_to(core, START_NS);
+    core.said(0, Said::Up(false), time);
+    show(core, time, 1_100_000_000);
+    buy(core, "P2", time);
+    assert_eq!(orders(core), 1, "in the next session");
+}
