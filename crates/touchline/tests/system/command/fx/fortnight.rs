@@ -7,6 +7,7 @@
 //! `KILLS=200 BANKS=20 DAYS=10 cargo test -p touchline --test system -- fortnight --nocapture`.
 
 mod clock;
+mod day;
 mod stops;
 
 use super::books::{self, ByDate, Ledgers};

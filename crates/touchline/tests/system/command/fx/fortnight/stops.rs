@@ -15,6 +15,9 @@ pub struct Stop {
 /// First day, Friday. The change of time in New York is on the Sunday behind it, 3 November is a holiday in Tokyo, 11 November in New
 /// York.
 const FIRST: &str = "2026-10-30";
+/// The day whose hours are traded begins in this evening, a Monday.
+const FIRST_HOURS: &str = "2026-11-02";
+const HOUR_NS: u64 = 3_600_000_000_000;
 /// Days of a fortnight with trading.
 pub const DAYS: usize = 10;
 
@@ -38,6 +41,24 @@ pub fn stops(days: usize) -> Vec<Stop> {
     }
     stops.push(begin(evening));
     stops
+}
+
+/// The full hours of a day, and the one that ends it: sessions and New York's day end in the first and in the last, Auckland's day begins
+/// in between.
+pub fn hours(count: usize, trade_s: u64) -> Vec<Stop> {
+    let first = instant(
+        "America/New_York",
+        FIRST_HOURS.parse().expect("a date"),
+        [17, 0],
+    );
+    let hour = |number| {
+        around(
+            "hour",
+            first + number * HOUR_NS,
+            [trade_s / 2, trade_s - trade_s / 2],
+        )
+    };
+    (0..=count as u64).map(hour).collect()
 }
 
 /// Sessions begin at 17:04.
