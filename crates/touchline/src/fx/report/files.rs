@@ -54,6 +54,8 @@ pub struct Files {
     /// Trade dates whose files are out of date.
     changed: BTreeSet<Day>,
     is_changed: bool,
+    /// Rows of each trade date in `scorecard_days.csv`, as its own files were written last.
+    day_scores: BTreeMap<Day, Vec<Vec<String>>>,
 }
 
 /// Rows of a file of fills, which is appended to.
@@ -96,6 +98,7 @@ impl Files {
             fills: BTreeMap::from([(None, Fills::new())]),
             changed: BTreeSet::new(),
             is_changed: true,
+            day_scores: BTreeMap::new(),
         }
     }
 
@@ -203,11 +206,17 @@ impl Files {
             private(&folder.join(name), &text)?;
             digests.push((name, digest(text.as_bytes())));
         }
-        // A trade date has it as its scorecard.
-        if of.is_none() {
-            let text = scores::scorecard_days(account, period);
-            private(&folder.join("scorecard_days.csv"), &text)?;
-            digests.push(("scorecard_days.csv", digest(text.as_bytes())));
+        match of {
+            Some(day) => {
+                let rows = scores::day_rows(account, day, &qualities);
+                self.day_scores.insert(day, rows);
+            }
+            // The files of its trade dates are written before.
+            None => {
+                let text = scores::scorecard_days(self.day_scores.values().flatten());
+                private(&folder.join("scorecard_days.csv"), &text)?;
+                digests.push(("scorecard_days.csv", digest(text.as_bytes())));
+            }
         }
         let parts = (&*positions, &*qualities);
         let about = about(account, period, &self.origin, parts, &digests);

@@ -1,11 +1,8 @@
 //! `scorecard.csv`, `scorecard_days.csv` and `prices.csv`: quality of the banks, with a count and an interval beside each mean and rate.
 
-use super::account::Account;
+use super::account::{Account, Day};
 use super::exact::{known, quotient};
-use super::period::Period;
-use super::quality::{
-    AllIn, Quality, is_accused, mean, per_million, probability, qualities, tests,
-};
+use super::quality::{AllIn, Quality, is_accused, mean, per_million, probability, tests};
 use super::statistics::{Interval, wilson};
 use super::tables::{Table, cell};
 use touchline_fx_events::ticks;
@@ -95,20 +92,23 @@ pub fn scorecard(account: &Account, qualities: &[Quality]) -> String {
     table.finish()
 }
 
-/// `scorecard_days.csv`: the same of each trade date of a period.
-pub fn scorecard_days(account: &Account, period: Period) -> String {
+/// Rows of `scorecard_days.csv` of one trade date: the same, behind the date.
+pub fn day_rows(account: &Account, day: Day, qualities: &[Quality]) -> Vec<Vec<String>> {
+    let tests = tests(qualities);
+    let row = |quality| {
+        let mut row = vec![day.to_string()];
+        row.extend(score(account, quality, tests));
+        row
+    };
+    qualities.iter().map(row).collect()
+}
+
+/// `scorecard_days.csv` of the rows of its trade dates.
+pub fn scorecard_days<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> String {
     let mut columns = vec!["trade_date"];
     columns.extend(SCORES);
     let mut table = Table::new(&columns);
-    for day in period.days(account) {
-        let qualities = qualities(account, Period::of(day));
-        let tests = tests(&qualities);
-        for quality in &qualities {
-            let mut row = vec![day.to_string()];
-            row.extend(score(account, quality, tests));
-            table.row(&row);
-        }
-    }
+    rows.for_each(|row| table.row(row));
     table.finish()
 }
 

@@ -299,11 +299,14 @@ fn days_add_up_to_the_whole() {
     assert_eq!(column(&monday, "value_dates.csv", "open_report"), ["-20"]);
     let dates = column(&folder, "scorecard_days.csv", "trade_date");
     assert_eq!(dates, ["20260105", "20260106"]);
-    for name in ["bank", "orders", "filled", "fill_rate_low", "tests"] {
-        let whole = column(&folder, "scorecard_days.csv", name);
-        let days = [&monday, &tuesday].map(|day| column(day, "scorecard.csv", name));
-        assert_eq!(whole, days.concat(), "{name}");
-    }
+    let is_of_days = || {
+        for name in ["bank", "orders", "filled", "fill_rate_low", "tests"] {
+            let whole = column(&folder, "scorecard_days.csv", name);
+            let days = [&monday, &tuesday].map(|day| column(day, "scorecard.csv", name));
+            assert_eq!(whole, days.concat(), "{name}");
+        }
+    };
+    is_of_days();
     assert_eq!(about_of(&folder)["profit"]["open"], "-40");
     assert_eq!(about_of(&folder)["not_known"], serde_json::json!([]));
     let page = std::fs::read_to_string(folder.join("report.html")).expect("a page");
@@ -324,6 +327,7 @@ fn days_add_up_to_the_whole() {
     event(&mut files, TUESDAY_NS + 50, position(1));
     files.write().expect("our folder");
     assert_eq!(filled(&monday), ["0"]);
+    is_of_days();
     assert_eq!(
         column(&monday, "parents.csv", "average"),
         [""],
