@@ -279,6 +279,27 @@ pub fn say(text: &str) -> Result<(), Failure> {
     output.finish()
 }
 
+/// Prints a formatted line on standard output while a command goes on; see [`print_text`].
+macro_rules! print_line {
+    ($($text:tt)+) => {
+        $crate::output::print_text(format_args!("{}\n", format_args!($($text)+)))
+    };
+}
+pub(crate) use print_line;
+
+/// Writes to standard output while a command goes on. A closed reader is not an error; another one ends the process with a line, as
+/// nothing measured from here on could be told.
+pub fn print_text(text: std::fmt::Arguments<'_>) {
+    let written = std::io::stdout().lock().write_fmt(text);
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            unwritable(Path::new("standard output"), &error).report();
+            std::process::exit(1);
+        }
+        _ => {}
+    }
+}
+
 const PARTIAL: &str = ".partial";
 
 /// Removes partial files that killed runs left beside this file.

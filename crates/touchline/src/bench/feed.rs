@@ -17,7 +17,7 @@ pub use gateway::GatewayArguments;
 use super::market::MarketName;
 use super::progress::Progress;
 use super::run::{Run, failure};
-use crate::output::Failure;
+use crate::output::{Failure, print_line};
 use arguments::PAUSED;
 use case::{Case, Outcome};
 use clap::ValueEnum;
@@ -291,7 +291,7 @@ pub fn run_sender(arguments: &SenderArguments) -> Result<(), Failure> {
         every: Duration::from_nanos(arguments.every_ns),
     };
     let sent = send(&sending, say_ready).map_err(failure)?;
-    println!("{sent}");
+    print_line!("{sent}");
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::ipc::{Field, Group, start};
 use super::run::{Run, failure};
 use crate::bench::progress::with_progress;
 use crate::format::counted;
-use crate::output::Failure;
+use crate::output::{Failure, print_line};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use touchline_lab::bench::Statistics;
@@ -219,9 +219,14 @@ impl Arguments {
                 self.field.cpus.0,
                 self.field.cpus.1
             ));
-            println!(
+            print_line!(
                 "{:<28} {:>9} {:>9} {:>9} {:>13} {:>9}",
-                "subject", "min", "median", "max", "lost", "to ours"
+                "subject",
+                "min",
+                "median",
+                "max",
+                "lost",
+                "to ours"
             );
         }
         for group in Group::all(floors) {
@@ -278,7 +283,7 @@ impl Arguments {
                 continue;
             }
             let million = |rate: f64| rate / 1e6;
-            println!(
+            print_line!(
                 "{subject:<28} {:>9.1} {:>9.1} {:>9.1} {lost:>13} {:>9.2}",
                 million(min),
                 million(median),

@@ -4,7 +4,7 @@ use super::ipc::cpus;
 use super::run::{Common, Run, failure};
 use crate::bench::progress::with_progress;
 use crate::format::counted;
-use crate::output::{Failure, notice};
+use crate::output::{Failure, notice, print_line};
 use serde_json::json;
 use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
@@ -224,24 +224,29 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
         arguments.cpus.1,
         counted(arguments.rounds.into(), "round"),
     ));
-    println!("\none packet each {} us:", arguments.pause_us);
-    println!("{}", Statistics::HEAD);
+    print_line!("\none packet each {} us:", arguments.pause_us);
+    print_line!("{}", Statistics::HEAD);
     for way in ways {
-        println!("{}\n{}\n{}", way.call, way.network, way.sent);
+        print_line!("{}\n{}\n{}", way.call, way.network, way.sent);
     }
-    println!("\nwithout pauses, the best round of each:");
-    println!(
+    print_line!("\nwithout pauses, the best round of each:");
+    print_line!(
         "{:<28} {:>11} {:>8} {:>11} {:>11} {:>11}",
-        "subject", "packets/s", "lost", "call", "backlog", "empty"
+        "subject",
+        "packets/s",
+        "lost",
+        "call",
+        "backlog",
+        "empty"
     );
     for way in ways {
         let [rate, lost, call, backlog, empty] = way.best();
-        println!(
+        print_line!(
             "{:<28} {rate:>11.0} {lost:>8.0} {call:>11.0} {backlog:>11.0} {empty:>11.0}",
             way.name
         );
     }
-    println!(
+    print_line!(
         "call: the call that brought the packet; network: from its timestamp (of AF_XDP: the poll) to the packet handed over; sent: from the sender's clock to it; backlog: a \
          packet of {BACKLOG_PACKETS} that are queued already; empty: a poll of all groups without a packet"
     );

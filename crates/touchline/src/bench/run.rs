@@ -3,7 +3,7 @@
 use super::progress::rows_with_progress;
 use crate::doctor::cpu_list::CpuList;
 use crate::format::utc;
-use crate::output::Failure;
+use crate::output::{Failure, print_line};
 use crate::version;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
@@ -140,9 +140,9 @@ impl Run {
             resolution,
             ..
         } = self;
-        println!("{host}; touchline {}, {begun}", version::LONG);
-        println!("{what}");
-        println!("times in nanoseconds; {resolution}");
+        print_line!("{host}; touchline {}, {begun}", version::LONG);
+        print_line!("{what}");
+        print_line!("times in nanoseconds; {resolution}");
     }
 
     /// Sets the processors of the busy processes; `what` says which process runs where. JSON lines have both from now on.
@@ -156,18 +156,18 @@ impl Run {
     /// Prints a warning for each two busy processes that share a processor, or a core as Linux knows it.
     pub fn print_shared(&self) {
         let sentences = self.placement.iter().flat_map(|placed| &placed.shared);
-        sentences.for_each(|sentence| println!("SHARED: {sentence}"));
+        sentences.for_each(|sentence| print_line!("SHARED: {sentence}"));
     }
 
     /// Prints below a table why its figures are not to be quoted, if so: disturbances of the run, and a build that is not
     /// optimised.
     pub fn print_caveats(&self) {
         if !version::IS_OPTIMISED {
-            println!("{}", version::NOT_OPTIMISED);
+            print_line!("{}", version::NOT_OPTIMISED);
         }
         let disturbed = self.disturbed();
         if !disturbed.is_empty() {
-            println!(
+            print_line!(
                 "DISTURBED: {}; measure again on a quiet host",
                 disturbed.join("; ")
             );
@@ -191,7 +191,7 @@ impl Run {
             line["shared"] = json!(!shared.is_empty());
         }
         line["host"] = self.host.to_json();
-        println!("{line}");
+        print_line!("{line}");
     }
 
     /// Prints figures as JSON lines or as a table with a header, and writes their distributions if requested.
@@ -216,11 +216,11 @@ impl Run {
             return Ok(());
         }
         self.print_head(what);
-        println!("{}{head}", Statistics::HEAD);
+        print_line!("{}{head}", Statistics::HEAD);
         for (number, line) in statistics.iter().enumerate() {
-            println!("{line}{}", more(number));
+            print_line!("{line}{}", more(number));
         }
-        notes.iter().for_each(|note| println!("{note}"));
+        notes.iter().for_each(|note| print_line!("{note}"));
         self.print_caveats();
         Ok(())
     }

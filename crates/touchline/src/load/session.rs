@@ -4,7 +4,7 @@ use super::metrics::Metrics;
 use crate::bench::ipc::start;
 use crate::format::utc;
 use crate::interrupt::Interrupt;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, print_line};
 use crate::version;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
@@ -69,9 +69,9 @@ impl Session {
         };
         if !is_json {
             for (name, value) in &facts.rows {
-                println!("{name}: {value}");
+                print_line!("{name}: {value}");
             }
-            println!("{HEAD}");
+            print_line!("{HEAD}");
         }
         Ok(session)
     }
@@ -88,7 +88,7 @@ impl Session {
         if self.is_json {
             return Ok(());
         }
-        println!(
+        print_line!(
             "\n{} in each round, messages/s",
             highest(rows).to_lowercase()
         );
@@ -99,7 +99,7 @@ impl Session {
         for name in &names {
             let knees = knees(rows, name);
             let knees: Vec<String> = knees.iter().map(Knee::to_string).collect();
-            println!("{name:<24} {}", knees.join(", "));
+            print_line!("{name:<24} {}", knees.join(", "));
         }
         for name in names
             .iter()
@@ -115,17 +115,17 @@ impl Session {
                 .map(|(rate, ratio)| format!("{ratio:.2} at {}/s", si(*rate as f64)))
                 .collect();
             if !texts.is_empty() {
-                println!(
+                print_line!(
                     "median of {name} as multiple of {base}: {}",
                     texts.join(", ")
                 );
             }
         }
         for warning in ramp::warnings(rows) {
-            println!("DISTURBED: {warning}");
+            print_line!("DISTURBED: {warning}");
         }
         if !version::IS_OPTIMISED {
-            println!("{}", version::NOT_OPTIMISED);
+            print_line!("{}", version::NOT_OPTIMISED);
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Bench for Session {
             return;
         }
         let quantile = |name| time(row.quantile_ns(name) as f64);
-        println!(
+        print_line!(
             "{:>5} {:<24} {:>8} {:>10} {:>10} {:>10} {:>10} {:>5.2} {:>5.1} %  {}{}",
             row.round,
             row.subject,
@@ -190,7 +190,7 @@ impl Bench for Session {
         for row in rows {
             let line = self.json(row).to_string();
             if self.is_json {
-                println!("{line}");
+                print_line!("{line}");
             }
             if let Some(output) = &mut self.output {
                 output

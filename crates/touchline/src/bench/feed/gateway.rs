@@ -6,7 +6,7 @@ use super::places::Places;
 use super::reception::Reception;
 use super::sent::{Sent, Stamped};
 use super::text::OfGateway;
-use crate::output::{Failure, notice};
+use crate::output::{Failure, notice, print_text};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::CmeFeed;
@@ -95,7 +95,7 @@ pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
         places: places.histograms(),
         run_queue,
     };
-    print!("{measured}");
+    print_text(format_args!("{measured}"));
     Ok(())
 }
 

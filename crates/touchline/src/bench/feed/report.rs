@@ -5,7 +5,7 @@ use super::arguments::Arguments;
 use super::case::Outcome;
 use super::places::FloorAndSlope;
 use crate::format::counted;
-use crate::output::Failure;
+use crate::output::{Failure, print_line, print_text};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -98,9 +98,10 @@ impl Report {
         if !self.run.is_json() {
             self.run.print_head(&placement);
             self.run.print_shared();
-            println!(
+            print_line!(
                 "packets of {} bytes and {:.1} messages on average; latencies of whole packets\n\n{HEAD}",
-                self.packet_bytes, self.messages_per_packet
+                self.packet_bytes,
+                self.messages_per_packet
             );
         }
         self.row(
@@ -121,7 +122,7 @@ impl Report {
             false => (schedule, "stamp"),
         };
         if !self.run.is_json() {
-            println!(
+            print_line!(
                 "\n{} packets, {}",
                 outcome.sent.packets,
                 case_title(outcome.case.every)
@@ -164,7 +165,7 @@ impl Report {
     pub fn table(&mut self, level: &str, what: &str, every: Duration) {
         self.schedule = case_name(every);
         if !self.run.is_json() {
-            println!(
+            print_line!(
                 "\n{level} level: {what}; packets {}\n{HEAD}",
                 case_title(every)
             );
@@ -182,7 +183,7 @@ impl Report {
     /// Header of [`Report::causes`].
     pub fn causes_head(&self) {
         if !self.run.is_json() {
-            println!("\n{CAUSES_HEAD}");
+            print_line!("\n{CAUSES_HEAD}");
         }
     }
 
@@ -196,7 +197,7 @@ impl Report {
     ) {
         let line = FloorAndSlope::of(places);
         if !self.run.is_json() {
-            println!("{}", causes_line(title, line, run_queues));
+            print_line!("{}", causes_line(title, line, run_queues));
             return;
         }
         let dash = if subject.is_empty() { "" } else { "-" };
@@ -238,7 +239,7 @@ impl Report {
             let ratio = json!({"unit": "ratio", "p50": p50, "p95": p95});
             self.line(&format!("quiet-{subject}"), ratio);
         } else {
-            println!(
+            print_line!(
                 "{subject}: application level after 5 ms of quiet is {p50:.1} times that without pauses at p50, {p95:.1} at p95"
             );
         }
@@ -253,11 +254,13 @@ impl Report {
     /// One step of the search for the highest rate.
     pub fn rate(&mut self, rate: f64, outcome: &Outcome) {
         if !self.run.is_json() && !std::mem::replace(&mut self.rates, true) {
-            println!("\nthe highest rate at which nothing is lost, without a consumer:");
+            print_line!("\nthe highest rate at which nothing is lost, without a consumer:");
         }
         if !self.run.is_json() {
             let median = outcome.histogram("packet_ns").value_at_quantile(0.5);
-            print!("asked for {rate:>9.0}/s, application median {median:>5} ns: ");
+            print_text(format_args!(
+                "asked for {rate:>9.0}/s, application median {median:>5} ns: "
+            ));
         }
         self.account(outcome);
     }
@@ -265,7 +268,7 @@ impl Report {
     /// Result of the search.
     pub fn highest(&mut self, rate: f64, is_senders_end: bool) {
         if !self.run.is_json() {
-            println!(
+            print_line!(
                 "highest rate without loss: {rate:.0} packets/s{}",
                 match is_senders_end {
                     true => ", the highest rate that the sender reached",
@@ -285,13 +288,13 @@ impl Report {
             outcome.counter("packets_received"),
             outcome.counter("packets_dropped_kernel"),
         );
-        print!(
+        print_text(format_args!(
             "sent {} at {:.0}/s, received {received}, lost {} ({dropped} dropped by a full receive buffer)",
             outcome.sent.packets,
             outcome.sent.per_s,
             outcome.lost(),
-        );
-        println!(
+        ));
+        print_line!(
             "; the feed processed {}, declared {} lost in {}; the sender met a full queue {}{}",
             outcome
                 .counter("packets_delivered")
@@ -315,7 +318,7 @@ impl Report {
         if self.run.is_json() {
             self.run.print_json(statistics.to_json());
         } else {
-            println!("{}", line(title, &statistics.histogram));
+            print_line!("{}", line(title, &statistics.histogram));
         }
         self.statistics.push(statistics);
     }

@@ -2,8 +2,8 @@
 
 use super::Desk;
 use serde_json::Value;
-use std::process::Command;
-use touchline_testing::Folder;
+use std::process::{Command, Stdio};
+use touchline_testing::{Folder, Process};
 
 /// JSON lines of a benchmark, each with time, build, arguments and host.
 fn lines(name: &str, arguments: &str) -> Vec<Value> {
@@ -441,5 +441,29 @@ fn tables_have_units_clock_and_separated_columns() {
         for row in rows {
             assert_eq!(row.split_whitespace().count(), columns, "{name}: {row}");
         }
+    }
+}
+
+/// A reader that closes the pipe ends the printing; a disk without space is named.
+#[test]
+fn figures_without_a_reader_are_no_failure() {
+    let desk = Desk::bare("bench-without-reader");
+    for arguments in ["", " --json"] {
+        let line = format!("bench hash --orders 100 --samples 10 --rounds 1{arguments}");
+        let mut command = desk.command(&line);
+        let mut closed = Process::with_streams(command.stdout(Stdio::piped()));
+        drop(closed.pipe());
+        assert!(closed.wait().success(), "{line}");
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = desk.command(&line);
+        let ended = command.stdout(full.expect("a device of Linux")).output();
+        let ended = ended.expect("our command");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(
+            said.starts_with("touchline: standard output: cannot be written (")
+                && said.lines().count() == 1,
+            "{said}"
+        );
     }
 }
