@@ -29,6 +29,18 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib a_reader_that_creeps_is_waited_for_no_longer_than_one_that_stops",
     },
     Mutant {
+        name: "places: a reader that was too slow once is never waited for again",
+        find: "true => at,",
+        replace: "true => at.filter(|_| false),",
+        test: "-p touchline-transport --lib a_reader_that_was_left_behind_without_a_loss",
+    },
+    Mutant {
+        name: "bus: a reader that moved while the publisher was stopped is too slow",
+        find: "match is_over && std::mem::replace(&mut waiting.tried_again, true) {",
+        replace: "match is_over {",
+        test: "-p touchline-transport --lib after_a_wait_each_reader_is_tried_once_more",
+    },
+    Mutant {
         name: "places: readers that take turns are waited for without end",
         find: "since: waiting.since,",
         replace: "since: now,",

@@ -145,7 +145,7 @@ impl<M: Words> Reader<M> {
         if word == 0 {
             return self.nothing();
         }
-        let Some(frame) = frame(data, geometry.index(next.position), word, next) else {
+        let Some(frame) = frame(geometry, data, word, next) else {
             self.control(word)?;
             // Behind padding, which is never at the start of the data, so the recursion ends.
             return self.read(take);
@@ -236,7 +236,9 @@ impl<M: Words> Reader<M> {
     fn advance(&mut self, position: u64, sequence: u64) {
         self.next = JoinPoint { position, sequence };
         if let Some(cursor) = &self.cursor {
-            let step = self.geometry.capacity() / 32;
+            // The writer waits for the room of a block: a reader that has left one says so.
+            // mutant: ring: a reader states its position too late for a writer that waits
+            let step = (self.geometry.capacity() / 32).min(self.geometry.block());
             if position.wrapping_sub(cursor.reported) >= step {
                 self.tell();
             }
@@ -268,11 +270,19 @@ impl<M: Words> Reader<M> {
 
     #[inline(never)]
     fn tell(&mut self) {
-        if let Some(cursor) = own(&mut self.cursor) {
-            // mutant: ring: a cursor is ahead of the reader
-            cursor.reported = self.next.position;
-            cursor.cursors.advance(cursor.slot, cursor.reported);
+        let Some(cursor) = own(&mut self.cursor) else {
+            return;
+        };
+        // mutant: ring: a cursor is ahead of the reader
+        cursor.reported = self.next.position;
+        // The writer waited too long for this reader, which went on before it was overrun: the writer waits for it again. What it
+        // overwrites before it sees that is found when it is read.
+        // mutant: ring: a reader that was too slow once is never waited for again
+        if cursor.cursors.lease(cursor.slot) != cursor.lease {
+            cursor.lease = Some(cursor.cursors.take(cursor.slot, cursor.reported));
+            return;
         }
+        cursor.cursors.advance(cursor.slot, cursor.reported);
     }
 
     /// Handles a zero header: the end of the stream, unless a writer a lap ahead wrote the zero.
@@ -332,10 +342,15 @@ fn own<M: Words>(cursor: &mut Option<Cursor<M>>) -> Option<&mut Cursor<M>> {
     cursor.as_mut().filter(|cursor| cursor.owner.is_this())
 }
 
-/// The next message, if the word is its header and it lies within the data.
+/// The next message, if the word is its header, and it is no longer than a message and lies within the data.
 #[inline(always)]
-fn frame(data: &[AtomicU64], begin: usize, word: u64, next: JoinPoint) -> Option<Frame<'_>> {
+fn frame(geometry: Geometry, data: &[AtomicU64], word: u64, next: JoinPoint) -> Option<Frame<'_>> {
     let length = Head::message_length(word, next.sequence)?;
+    // mutant: ring: a header may state a message that is too long
+    if length > geometry.message_max() {
+        return None;
+    }
+    let begin = geometry.index(next.position);
     let bytes = frame_bytes(length as u64);
     let words = data.get(begin + 1..begin + (bytes / WORD) as usize)?;
     Some(Frame {

@@ -297,6 +297,11 @@ impl<M: Words> Writer<M> {
         self.join_point_at
     }
 
+    /// The lowest position whose data is not announced for overwriting.
+    pub fn oldest(&self) -> u64 {
+        self.watermark.wrapping_sub(self.geometry.capacity())
+    }
+
     /// Number of writers that this ring has had, this one included.
     pub fn generation(&self) -> u64 {
         self.generation

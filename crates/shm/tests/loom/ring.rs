@@ -270,3 +270,35 @@ fn a_lossless_publication() {
         judge.finish_without_loss(published);
     });
 }
+
+/// The writer gives up a reader that goes on: either it is overrun and told so, or it has its slot again.
+#[test]
+fn a_lossless_publication_that_gives_up_its_reader() {
+    check("a reader that is given up", || {
+        let (memory, writer) = ring();
+        let cursors = zeroed(Cursors::<Memory>::words_for(1));
+        let mut writer = writer.lossless(Cursors::new(cursors.clone()));
+        let reader = Reader::attach(memory)
+            .unwrap()
+            .registered(Cursors::new(cursors), 0);
+        let mut judge = Judge::new(reader);
+        publish(&mut writer, 2);
+        let thread = thread::spawn(move || {
+            let mut published = 2;
+            for _ in 0..3 {
+                if try_publish(&mut writer).is_err() {
+                    let cursors = writer.registered().unwrap();
+                    if let Some(lease) = cursors.lease(0) {
+                        cursors.free(0, lease);
+                    }
+                    continue;
+                }
+                published += 1;
+            }
+            published
+        });
+        judge.polls(2);
+        let published = thread.join().unwrap();
+        judge.finish(published);
+    });
+}

@@ -95,10 +95,13 @@ impl SlowReaderPolicy {
                 return Verdict::Dead;
             }
         }
-        if now.duration_since(waiting.since) >= self.wait_max {
-            return Verdict::TooSlow;
+        // The publisher may have been stopped longer than the wait, behind its last look at the slot: it looks once more.
+        // mutant: bus: a reader that moved while the publisher was stopped is too slow
+        let is_over = now.duration_since(waiting.since) >= self.wait_max;
+        match is_over && std::mem::replace(&mut waiting.tried_again, true) {
+            true => Verdict::TooSlow,
+            false => Verdict::Wait,
         }
-        Verdict::Wait
     }
 
     /// Whether the wait for one message is over also for a reader in `slot` that moves; begins it otherwise. After its end one more

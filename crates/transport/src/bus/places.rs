@@ -158,6 +158,24 @@ struct Held {
     lease: Option<SlotLease>,
 }
 
+/// Positions of the publisher's ring.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    /// Nothing from here on is announced for overwriting.
+    pub oldest: u64,
+    /// The last join point.
+    pub join_point: u64,
+    /// The next message.
+    pub next: u64,
+}
+
+impl Stream {
+    /// Whether a reader at this position has lost nothing.
+    fn has(&self, position: u64) -> bool {
+        !is_ahead(self.oldest, position) && !is_ahead(position, self.next)
+    }
+}
+
 /// Result of a look at the file of a reader that blocks the publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
@@ -220,9 +238,9 @@ impl HeldPlaces {
     }
 
     /// Follows all readers: frees the slots of those that left, and gives new ones theirs, from the last join point on.
-    pub fn follow(&mut self, cursors: &Cursors<Mapping>, join_point: u64, next: u64) {
+    pub fn follow(&mut self, cursors: &Cursors<Mapping>, ring: Stream) {
         self.held.retain_mut(|held| {
-            held.refresh(cursors, Some(next));
+            held.refresh(cursors, Some(ring.next));
             let stays = held.lives() && held.file.lease(OWN).is_some();
             if let (Some(lease), false) = (held.lease, stays) {
                 cursors.free(held.slot(), lease);
@@ -230,17 +248,17 @@ impl HeldPlaces {
             stays
         });
         for held in &mut self.held {
-            held.take_again(cursors, join_point);
+            held.take_again(cursors, ring);
         }
-        self.admit(cursors, Some(join_point), ENTRIES_MAX);
+        self.admit(cursors, Some(ring.join_point), ENTRIES_MAX);
     }
 
     /// Takes all slots in other cursors.
-    pub fn move_to(&mut self, cursors: &Cursors<Mapping>, join_point: u64, next: u64) {
+    pub fn move_to(&mut self, cursors: &Cursors<Mapping>, ring: Stream) {
         for held in self.held.iter_mut().filter(|held| held.lease.is_some()) {
             let stated = held.file.position(OWN);
-            let position = stated.filter(|stated| !is_ahead(*stated, next));
-            let position = position.unwrap_or(join_point);
+            let position = stated.filter(|stated| !is_ahead(*stated, ring.next));
+            let position = position.unwrap_or(ring.join_point);
             held.lease = Some(cursors.take_for(held.holder(), held.slot(), position));
         }
     }
@@ -360,13 +378,20 @@ impl Held {
         Seen::Moved
     }
 
-    /// A reader that was overrun takes its place again: another lease.
-    fn take_again(&mut self, cursors: &Cursors<Mapping>, join_point: u64) {
+    /// A reader whose slot was freed has it again: from the last join point on if it was overrun, which it states by another lease, else
+    /// from its own position.
+    fn take_again(&mut self, cursors: &Cursors<Mapping>, ring: Stream) {
         let Some(stated) = self.file.lease(OWN) else {
             return;
         };
-        if self.lease.is_none() && stated != self.stated {
-            self.lease = Some(cursors.take_for(self.holder(), self.slot(), join_point));
+        if self.lease.is_none() {
+            let at = self.file.position(OWN).filter(|at| ring.has(*at));
+            // mutant: places: a reader that was too slow once is never waited for again
+            let position = match stated == self.stated {
+                true => at,
+                false => Some(ring.join_point),
+            };
+            self.lease = position.map(|at| cursors.take_for(self.holder(), self.slot(), at));
         }
         self.stated = stated;
     }

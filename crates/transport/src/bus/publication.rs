@@ -5,7 +5,7 @@ use super::damage::Damage;
 use super::error::Error;
 use super::files::{TableWriter, Writing};
 use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
-use super::places::{ENTRIES_MAX, HeldPlaces};
+use super::places::{ENTRIES_MAX, HeldPlaces, Stream};
 use super::registered::judge;
 use super::{Activity, Flags, Frame, Layout, Root, Warning};
 use std::hint::spin_loop;
@@ -175,17 +175,25 @@ impl Publication {
         if let Some(guests) = &self.guests {
             guests.sweep_strangers(&mut self.guests_pass, ENTRIES_MAX);
         }
-        let (join_point, next) = (self.ring.join_point(), self.ring.next().position);
+        let stream = self.stream();
         if let (Some(places), Some(registered)) = (&mut self.places, self.ring.registered()) {
-            places.follow(registered, join_point, next);
+            places.follow(registered, stream);
         }
         Ok(())
     }
 
     fn move_places(&mut self) {
-        let (join_point, next) = (self.ring.join_point(), self.ring.next().position);
+        let stream = self.stream();
         if let (Some(places), Some(registered)) = (&mut self.places, self.ring.registered()) {
-            places.move_to(registered, join_point, next);
+            places.move_to(registered, stream);
+        }
+    }
+
+    fn stream(&self) -> Stream {
+        Stream {
+            oldest: self.ring.oldest(),
+            join_point: self.ring.join_point(),
+            next: self.ring.next().position,
         }
     }
 

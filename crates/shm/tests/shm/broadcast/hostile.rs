@@ -44,11 +44,11 @@ fn scribble(memory: &Memory, random: &mut Random) {
 fn read_some(reader: &mut Reader<Memory>, steps: usize) -> u64 {
     let mut corrupt = 0;
     for _ in 0..steps {
-        let length_max = reader.memory().len() * 8;
+        let length_max = reader.geometry().message_max();
         let taken = reader.read(|frame| {
             let mut room = vec![0; frame.len().div_ceil(8)];
             frame.copy_to(&mut room);
-            assert!(frame.len() <= length_max, "longer than the memory");
+            assert!(frame.len() <= length_max, "longer than a message");
             room.iter()
                 .fold(0, |sum: u64, word| sum.wrapping_add(*word))
         });
@@ -103,6 +103,27 @@ fn session(seed: u64, flips: u64) -> (u64, u64) {
         }
     }
     (corrupt, refused)
+}
+
+/// Readers have room for the longest message of the ring.
+#[test]
+fn a_header_with_the_length_of_no_message_is_corrupt() {
+    let (memory, mut writer) = ring(1 << 12, BEGINNING);
+    let mut reader = Reader::attach(memory.clone()).unwrap();
+    let message_max = writer.geometry().message_max();
+    writer
+        .publish(&vec![1; message_max], Flags::default())
+        .unwrap();
+    let position = reader.next().position;
+    let head = &memory[512 + position as usize / 8];
+    let longer = head.load(Ordering::Relaxed) + 1;
+    head.store(longer, Ordering::Relaxed);
+    assert_eq!(
+        reader.read(|frame| frame.len()),
+        Err(RingEvent::Corrupt { position })
+    );
+    head.store(longer - 1, Ordering::Relaxed);
+    assert_eq!(reader.read(|frame| frame.len()), Ok(Some(message_max)));
 }
 
 #[test]

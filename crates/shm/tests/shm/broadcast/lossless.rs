@@ -65,6 +65,41 @@ fn the_writer_waits_for_the_slowest_and_not_for_readers_that_left() {
     }
 }
 
+/// A reader that made room just when the writer gave it up was not overrun, and notices nothing: the writer waits for it again.
+#[test]
+fn a_reader_that_went_on_before_it_was_overrun_is_waited_for_again() {
+    let (memory, writer) = ring(1024, BEGINNING);
+    let registered = cursors(1);
+    let mut writer = writer.lossless(registered());
+    let mut reader = Reader::attach(memory).unwrap().registered(registered(), 0);
+    for round in 0..5 {
+        assert_eq!(fill(&mut writer).1, NoRoom::Full { slot: 0 }, "{round}");
+        let given_up = registered().lease(0).unwrap();
+        while reader.next().position < writer.oldest() + 3 * writer.geometry().block() {
+            assert!(reader.read(|_| ()).unwrap().is_some());
+        }
+        registered().free(0, given_up);
+        writer.publish(&[5; 20], Flags::default()).unwrap();
+        while reader.read(|_| ()).unwrap().is_some() {}
+        assert_eq!(reader.next(), writer.next(), "nothing was lost");
+    }
+}
+
+/// The writer waits for the room of a block. In a large ring, too, a reader states soon that it has left one.
+#[test]
+fn a_reader_that_left_a_block_has_made_room_for_the_next_message() {
+    let (memory, writer) = ring(if cfg!(miri) { 1 << 10 } else { 2 << 20 }, BEGINNING);
+    let registered = cursors(1);
+    let mut writer = writer.lossless(registered());
+    let mut reader = Reader::attach(memory).unwrap().registered(registered(), 0);
+    assert_eq!(fill(&mut writer).1, NoRoom::Full { slot: 0 });
+    let block = writer.geometry().block();
+    while reader.next().position < writer.oldest() + 2 * block {
+        assert!(reader.read(|_| ()).unwrap().is_some());
+    }
+    assert!(fill(&mut writer).0 > 0);
+}
+
 /// Every length and every position: no loss, and no deadlock.
 #[test]
 fn no_message_is_lost_and_the_writer_always_continues() {

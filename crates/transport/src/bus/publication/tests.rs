@@ -119,22 +119,63 @@ fn a_position_ahead_of_the_stream_is_none() {
     assert_eq!(held(&shared), Some(next));
 }
 
-/// A reader that moved just before the end of a wait has room for the message then, even if another reader used up the time.
+/// A reader that moved just before the end of a wait has room for the message then, even if another reader used up the time. One that seems
+/// not to have moved may have done so while the publisher was stopped, behind its last look.
 #[test]
-fn after_a_wait_each_reader_that_moves_is_tried_once_more() {
-    let mut shared = Shared::new("once-more");
+fn after_a_wait_each_reader_is_tried_once_more() {
+    for (name, moves) in [("moves", true), ("stays", false)] {
+        let mut shared = Shared::new(name);
+        let (_place, reader) = shared.join();
+        shared.publication.stage(64, |_| ());
+        shared.publication.release(Flags::default());
+        let stated = reader.cursors().expect("it is registered");
+        let begin = stated.position(0).expect("it has a place");
+        shared.publication.wait(NoRoom::Full { slot: 0 });
+        std::thread::sleep(WAIT_MAX);
+        if moves {
+            stated.advance(0, begin + 8);
+        }
+        shared.publication.wait(NoRoom::Full { slot: 0 });
+        assert_eq!(shared.left_behind(), 0, "{name}");
+        shared.publication.wait(NoRoom::Full { slot: 0 });
+        assert_eq!(shared.left_behind(), 1, "{name}");
+    }
+}
+
+/// A reader that went on before anything was overwritten notices nothing, and is waited for again; one that was overrun takes its place
+/// again itself.
+#[test]
+fn a_reader_that_was_left_behind_without_a_loss_has_its_slot_again() {
+    let mut shared = Shared::new("went-on");
     let (_place, reader) = shared.join();
-    shared.publication.stage(64, |_| ());
-    shared.publication.release(Flags::default());
-    let stated = reader.cursors().expect("it is registered");
-    let begin = stated.position(0).expect("it has a place");
-    shared.publication.wait(NoRoom::Full { slot: 0 });
-    std::thread::sleep(WAIT_MAX);
-    stated.advance(0, begin + 8);
-    shared.publication.wait(NoRoom::Full { slot: 0 });
-    assert_eq!(shared.left_behind(), 0);
-    shared.publication.wait(NoRoom::Full { slot: 0 });
-    assert_eq!(shared.left_behind(), 1);
+    let publish = |shared: &mut Shared, count: u64| {
+        for _ in 0..count {
+            shared.publication.stage(1_000, |_| ());
+            shared.publication.release(Flags::default());
+        }
+    };
+    let leave_behind = |shared: &mut Shared| {
+        let before = shared.left_behind();
+        while shared.left_behind() == before {
+            shared.publication.wait(NoRoom::Full { slot: 0 });
+        }
+    };
+    let held = |shared: &Shared| {
+        let cursors = shared.publication.ring.registered().expect("lossless");
+        cursors.position(0)
+    };
+    publish(&mut shared, 10);
+    leave_behind(&mut shared);
+    assert_eq!(held(&shared), None);
+    let next = shared.publication.ring.next().position;
+    reader.cursors().expect("registered").advance(0, next);
+    shared.publication.check().expect("the bus is there");
+    assert_eq!(held(&shared), Some(next));
+
+    leave_behind(&mut shared);
+    publish(&mut shared, 2 * RING_BYTES / 1_000);
+    shared.publication.check().expect("the bus is there");
+    assert_eq!(held(&shared), None);
 }
 
 /// The time that a start waited is not counted to its first message.
