@@ -26,7 +26,9 @@ pub struct Role {
     pub cpu: usize,
     /// Bytes of a message.
     pub payload_bytes: usize,
-    /// Number of messages to expect.
+    /// Number of messages of a stream before those that are measured.
+    pub warmup: u64,
+    /// Number of messages to expect, behind those of the warm-up.
     pub messages: u64,
     /// Rounds of waiting when a stream is empty, so that several messages accumulate.
     pub gather: u32,

@@ -108,12 +108,13 @@ impl Bench<'_> {
             // The sender cannot send faster: no higher rate can be tried.
             let is_end = reached < 0.9 * rate;
             match outcome.lost() {
-                0 if is_end => {
+                0 if is_end && lost.is_none() => {
                     report.highest(reached, true);
                     return Ok(());
                 }
-                0 => kept = reached,
-                _ => lost = Some(reached.min(rate)),
+                0 => kept = f64::max(kept, reached),
+                // A loss below a rate without one is the host's.
+                _ => lost = Some(reached.min(rate).max(kept)),
             }
             halvings += u32::from(lost.is_some());
         }
@@ -140,6 +141,7 @@ impl Bench<'_> {
             cpu: other,
             payload_bytes: 8,
             messages: WARMUP + MESSAGES,
+            warmup: 0,
             gather: 1,
             shares_cpu: false,
         })?;

@@ -104,6 +104,8 @@ pub struct PeerArguments {
     #[arg(long)]
     payload: usize,
     #[arg(long)]
+    warmup: u64,
+    #[arg(long)]
     messages: u64,
     #[arg(long)]
     gather: u32,
@@ -118,6 +120,7 @@ pub fn peer(arguments: &PeerArguments) -> Result<(), Failure> {
         folder: arguments.folder.clone(),
         cpu: arguments.cpu,
         payload_bytes: arguments.payload,
+        warmup: arguments.warmup,
         messages: arguments.messages,
         gather: arguments.gather,
         shares_cpu: arguments.shares_cpu,
@@ -134,6 +137,7 @@ pub fn start(role: &Role) -> Result<Peer, Failure> {
     let numbers = [
         ("--cpu", role.cpu as u64),
         ("--payload", role.payload_bytes as u64),
+        ("--warmup", role.warmup),
         ("--messages", role.messages),
         ("--gather", u64::from(role.gather)),
     ];

@@ -1,7 +1,7 @@
 //! `touchline bench ipc-rtt`: round trip of a message between two processes.
 
 use super::ipc::{Field, Group, start};
-use super::run::{Run, failure, merged};
+use super::run::{Run, failure, merged, middle};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -101,6 +101,7 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages: warmup + messages,
+            warmup: 0,
             gather: 1,
             shares_cpu: false,
         };
@@ -188,9 +189,7 @@ fn middle_mean(histogram: &Histogram<u64>) -> f64 {
 }
 
 fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
-    let mut ratios: Vec<_> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
-    ratios.sort_by(f64::total_cmp);
-    ratios[ratios.len() / 2]
+    middle(ours.iter().zip(theirs).map(|(a, b)| a / b).collect())
 }
 
 impl Subject {

@@ -1,7 +1,7 @@
 //! `touchline bench ipc-throughput`: a message stream to one or several processes.
 
 use super::ipc::{Field, Group, start};
-use super::run::{Run, failure};
+use super::run::{Run, failure, middle};
 use crate::bench::progress::with_progress;
 use crate::format::counted;
 use crate::output::{Failure, print_line};
@@ -33,8 +33,8 @@ pub struct Arguments {
     /// Bytes of the ring: a power of two.
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     ring_bytes: u64,
-    /// Spins of a reader that finds the ring empty, so that many messages are ready at its next read; 1,000, 100 for
-    /// several readers, which yield, and 1 with a rate.
+    /// Rounds of waiting of a reader that finds the ring empty, so that many messages are ready at its next read: 1,000 for one reader
+    /// without a rate, else 1. If given, the competitors get it, too, and those without the option refuse it.
     #[arg(long, value_name = "N")]
     gather: Option<u32>,
     /// Messages a second, each at its time; the competitors, too [default: as fast as possible].
@@ -110,14 +110,23 @@ impl Arguments {
             folder: folder.path().to_owned(),
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
+            warmup: match part {
+                Part::LowerBoundEcho => 0,
+                _ => self.warmup(),
+            },
             messages,
+            // As the programs of others wait by default: where readers share a processor, each round lets another one run.
             gather: (self.gather).unwrap_or(match (self.rate, self.readers) {
-                (Some(_), _) => 1,
                 (None, 1) => 1_000,
-                (None, _) => 100,
+                _ => 1,
             }),
             shares_cpu: self.readers > 1,
         }
+    }
+
+    /// Messages of each round that are not measured, as of the programs of others.
+    fn warmup(&self) -> u64 {
+        self.messages / 10
     }
 
     /// Returns the median of this round.
@@ -140,13 +149,15 @@ impl Arguments {
         match subject {
             Subject::Ring { lossless } => self.measure_ring(*lossless, folder),
             Subject::Rival(rival) => {
-                let warmup = self.messages / 10;
-                let mut arguments = self
-                    .field
-                    .rival_arguments(self.payload, warmup, self.messages);
+                let mut arguments =
+                    self.field
+                        .rival_arguments(self.payload, self.warmup(), self.messages);
                 arguments.extend(["--readers".to_owned(), self.readers.to_string()]);
                 if let Some(rate) = self.rate {
                     arguments.extend(["--rate".to_owned(), rate.to_string()]);
+                }
+                if let Some(gather) = self.gather {
+                    arguments.extend(["--gather".to_owned(), gather.to_string()]);
                 }
                 let (rate, lost) = rival.stream(&arguments).map_err(failure)?;
                 Ok(Round { rate, lost })
@@ -191,7 +202,7 @@ impl Arguments {
         let between_ns = self.rate.map(|rate| 1e9 / f64::from(rate));
         let mut payload = Payload::new(self.payload);
         let start = ticks();
-        for number in 1..=self.messages {
+        for number in 1..=self.warmup() + self.messages {
             payload.set_number(number);
             if let Some(between_ns) = between_ns {
                 let due_ns = (number as f64 * between_ns) as u64;
@@ -259,17 +270,20 @@ impl Arguments {
         floors: &[u64],
         run: &Run,
     ) {
-        let mut floors: Vec<_> = group.rounds.iter().map(|round| floors[*round]).collect();
-        floors.sort_unstable();
-        let floor_ns = floors[floors.len() / 2];
+        let floors = group.rounds.iter().map(|round| floors[*round] as f64);
+        let floor_ns = middle(floors.collect()).round() as u64;
         let of_group = |all: &[Round]| -> Vec<Round> {
             group.rounds.iter().map(|round| all[*round]).collect()
         };
         let ours = median(&of_group(&measured[0].1));
         for (subject, rounds) in measured {
             let rounds = of_group(rounds);
-            let rates = sorted(&rounds);
-            let (min, median, max) = (rates[0], median(&rounds), rates[rates.len() - 1]);
+            let rates = rounds.iter().map(|round| round.rate);
+            let (min, max) = (
+                rates.clone().fold(f64::INFINITY, f64::min),
+                rates.fold(0.0, f64::max),
+            );
+            let median = median(&rounds);
             let lost: u64 = rounds.iter().map(|round| round.lost).sum();
             let subject = format!("{}{}", subject.name(), group.suffix);
             if run.is_json() {
@@ -278,7 +292,7 @@ impl Arguments {
                     "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
                     "count": self.messages, "value": median, "min": min, "max": max,
                     "lost": lost, "floor_ns_p50": floor_ns,
-                    "one_at_a_time": self.one_at_a_time, "offered": self.rate,
+                    "one_at_a_time": self.one_at_a_time, "offered": self.rate, "gather": self.gather,
                 }));
                 continue;
             }
@@ -304,15 +318,8 @@ impl Subject {
     }
 }
 
-fn sorted(rounds: &[Round]) -> Vec<f64> {
-    let mut rates: Vec<_> = rounds.iter().map(|round| round.rate).collect();
-    rates.sort_by(f64::total_cmp);
-    rates
-}
-
 fn median(rounds: &[Round]) -> f64 {
-    let rates = sorted(rounds);
-    rates[rates.len() / 2]
+    middle(rounds.iter().map(|round| round.rate).collect())
 }
 
 fn payload(text: &str) -> Result<usize, String> {

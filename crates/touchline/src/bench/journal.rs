@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bytes = u64::from(arguments.payload);
     let lines: Vec<_> = lines.into_iter().map(|line| line.of_bytes(bytes)).collect();
     let what = format!(
-        "records of {} bytes, {} bytes of the file each, one every {} us; in {}; appending on processor {}, journal \
+        "records of {} bytes, {} bytes of the file each, one {} us after the begin of the last, or behind its end; in {}; appending on processor {}, journal \
          thread on {}",
         arguments.payload,
         bench.frame_bytes()?,
@@ -213,19 +213,20 @@ impl Bench<'_> {
         let mut refused = 0;
         for number in 0..samples {
             number_body(&mut body, number);
-            let begin = loop {
-                let begin = ticks();
+            // A record that is refused waits, and its wait is a part of its time.
+            let begin = ticks();
+            loop {
                 match append(&mut journal, &body, number)? {
                     Some(at) => {
                         while !journal.is_safe(&at) {
                             std::hint::spin_loop();
                         }
-                        break begin;
+                        break;
                     }
                     None => refused += 1,
                 }
                 std::thread::sleep(Duration::from_micros(100));
-            };
+            }
             let end = ticks();
             into.saturating_record(run.clock().between_ns(begin, end));
             run.pause(begin, self.arguments.pause_us);

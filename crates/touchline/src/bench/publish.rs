@@ -89,6 +89,7 @@ impl Arguments {
             payload_bytes: self.payload,
             // Readers run until they are killed.
             messages: u64::MAX,
+            warmup: 0,
             gather: 1,
             shares_cpu: readers > 1,
         };

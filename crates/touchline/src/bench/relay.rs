@@ -1,6 +1,6 @@
 //! `touchline bench relay`: what a stopped receiver of a relay costs the publisher.
 
-use super::run::{Common, Run, failure, merged};
+use super::run::{Common, Run, failure, merged, middle};
 use crate::bench::progress::with_progress;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -149,7 +149,7 @@ impl Arguments {
         let note = format!(
             "p99.9 ratio by round, sorted: {}; median {:.2}",
             texts.join(" "),
-            of_rounds[of_rounds.len() / 2]
+            middle(of_rounds)
         );
         run.report_with(&what, &lines, &head, ratios, &[note])
     }

@@ -248,6 +248,19 @@ pub fn merged<'a>(rounds: impl Iterator<Item = &'a Histogram<u64>>) -> Histogram
     all
 }
 
+/// The median of some values; of an even number of them, the mean of the middle two.
+///
+/// # Panics
+/// There is none.
+pub fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let upper = values.len() / 2;
+    match values.len() % 2 {
+        0 => (values[upper - 1] + values[upper]) / 2.0,
+        _ => values[upper],
+    }
+}
+
 /// Threads of a processor's core, as Linux knows them.
 fn siblings(cpu: usize) -> CpuList {
     let list = format!("/sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list");
@@ -289,6 +302,13 @@ fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), F
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_median_of_two_is_between_them() {
+        assert_eq!(middle(vec![3.0, 1.0]), 2.0);
+        assert_eq!(middle(vec![9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(middle(vec![4.0]), 4.0);
+    }
 
     #[test]
     fn each_round_has_every_subject_and_a_sample_is_a_mean() {

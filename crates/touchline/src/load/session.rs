@@ -216,6 +216,7 @@ fn floor(measuring: usize, other: usize) -> Result<u64, Failed> {
         folder: folder.path().to_owned(),
         cpu: other,
         payload_bytes: 8,
+        warmup: 0,
         messages: ROUND_TRIPS,
         gather: 0,
         shares_cpu: false,
