@@ -1,7 +1,7 @@
 //! Compression of closed segments, by a tool beside the writer.
 
 use crate::closed::segment_numbers;
-use crate::compressed::{self, Compressed, SUFFIX};
+use crate::compressed::{self, Compressed, SUFFIX, unfinished_name};
 use crate::disk::{Disk, zeroed};
 use crate::error::Error;
 use crate::folder::Folder;
@@ -25,8 +25,8 @@ pub struct CompressedSegment {
     pub compressed_bytes: u64,
 }
 
-/// Compresses every closed segment that has a later used segment. The writer may be running. A kill leaves each segment
-/// in at least one form.
+/// Compresses every closed segment that has a later used segment. The writer may be running, and remove the oldest segments. A kill leaves each
+/// segment in at least one form.
 ///
 /// # Errors
 /// [`Error::Damaged`]: the files are unchanged. [`Error::Locked`]: another process compresses this journal. The
@@ -66,7 +66,7 @@ pub fn plain_segments(directory: &Path) -> Result<Vec<u64>, Error> {
 }
 
 /// Compresses a segment that is closed and on the disk, beside a running writer. It is verified alone, so that the time does not depend on the
-/// size of the journal. `None` if a copy of its header does not hold, which a repair writes again.
+/// size of the journal. `None` if a copy of its header does not hold, which a repair writes again, or if it was removed meanwhile.
 ///
 /// # Errors
 /// [`Error::Damaged`]: the file is unchanged. Otherwise as [`compress`].
@@ -93,18 +93,32 @@ fn is_whole(directory: &Path, index: u64) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Compresses a segment; `None` if a copy of its header does not hold, which a repair writes again.
+/// Compresses a segment; `None` if a copy of its header does not hold, which a repair writes again, or if it was removed meanwhile.
 fn compress_segment(
     folder: &mut Folder,
     directory: &Path,
     name: &str,
 ) -> Result<Option<CompressedSegment>, Error> {
-    let bytes = folder.read_all(name).map_err(Error::io("read", name))?;
+    match write_unfinished(folder, directory, name)? {
+        Some(segment) => replace_plain(folder, directory, name, segment),
+        None => Ok(None),
+    }
+}
+
+/// Writes the compressed form of a segment under its first name.
+fn write_unfinished(
+    folder: &mut Folder,
+    directory: &Path,
+    name: &str,
+) -> Result<Option<CompressedSegment>, Error> {
+    let bytes = match folder.read_all(name) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(Error::io("read", name))?,
+    };
     if !matches!(SegmentHeader::decode(&bytes), Ok((_, [true, true]))) {
         return Ok(None);
     }
-    let target = format!("{name}{SUFFIX}");
-    let unfinished = format!("{target}.new");
+    let unfinished = unfinished_name(name);
     let file = open_unfinished(directory, &unfinished)?;
     let written = write_all(&bytes, &file);
     let compressed_bytes = written.map_err(Error::io("write", &unfinished))?;
@@ -114,7 +128,33 @@ fn compress_segment(
         let other = std::io::Error::new(ErrorKind::InvalidData, "it reads otherwise than written");
         return Err(Error::io("compress", name)(other));
     }
-    std::fs::rename(directory.join(&unfinished), directory.join(&target))
+    Ok(Some(CompressedSegment {
+        name: format!("{name}{SUFFIX}"),
+        bytes: bytes.len() as u64,
+        compressed_bytes,
+    }))
+}
+
+/// Puts the compressed form of a segment in the place of the plain one. A segment without a plain form was removed since it was read: with its
+/// compressed form the journal would lack the segments between it and the oldest one.
+fn replace_plain(
+    folder: &mut Folder,
+    directory: &Path,
+    name: &str,
+    segment: CompressedSegment,
+) -> Result<Option<CompressedSegment>, Error> {
+    let unfinished = unfinished_name(name);
+    let held = folder.hold_plain(name).map_err(Error::io("lock", name))?;
+    // mutant: journal: a compression brings back a segment that was removed
+    if held.is_none() {
+        return match std::fs::remove_file(directory.join(&unfinished)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Error::io("remove", &unfinished)(error))
+            }
+            _ => Ok(None),
+        };
+    }
+    std::fs::rename(directory.join(&unfinished), directory.join(&segment.name))
         .map_err(Error::io("rename", &unfinished))?;
     folder
         .sync_names()
@@ -125,11 +165,7 @@ fn compress_segment(
     folder
         .sync_names()
         .map_err(Error::io("sync the directory of", name))?;
-    Ok(Some(CompressedSegment {
-        name: target,
-        bytes: bytes.len() as u64,
-        compressed_bytes,
-    }))
+    Ok(Some(segment))
 }
 
 /// Opens the file under its first name; its lock keeps a second process away, and ends with this one.
@@ -168,4 +204,101 @@ fn is_equal(bytes: &[u8], file: &File) -> std::io::Result<bool> {
     let mut read = zeroed(compressed.length() as usize)?;
     compressed.read(0, &mut read)?;
     Ok(read == bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Journal, Options, Record, Root, WriterLock, remove_oldest};
+    use std::time::Duration;
+    use touchline_testing::{Folder as TestFolder, PATIENCE, until};
+
+    /// A closed journal of more than eight segments.
+    fn written(folder: &TestFolder) -> std::path::PathBuf {
+        let tail = Root::at(folder.join("bus"))
+            .create("engine")
+            .expect("a bus");
+        let tail = WriterLock::acquire(tail).expect("its lock");
+        let options = Options {
+            segment_bytes: 64 << 10,
+            ring_bytes: 256 << 10,
+            ..Options::orders("test")
+        };
+        let directory = folder.join("journal");
+        let mut journal = Journal::open(&directory, &tail, &options, 1).expect("a journal");
+        let record = Record {
+            stream: 1,
+            kind: 48,
+            time_ns: 1,
+            body: &[7; 1_000],
+        };
+        while journal.segment() < 9 {
+            until("room", PATIENCE, || journal.append(&record).is_ok());
+        }
+        journal.close(2).expect("it closes");
+        directory
+    }
+
+    /// Names of the files of the segment 3.
+    fn files_of_third(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).expect("our folder").flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names
+            .filter(|name| name.starts_with("0000000003."))
+            .collect()
+    }
+
+    /// Retention removes a segment while it is compressed: neither form is there afterwards, and the journal is clean.
+    #[test]
+    fn a_segment_that_is_removed_while_it_is_compressed_stays_removed() {
+        let folder = TestFolder::in_memory("compress-removed");
+        let directory = written(&folder);
+        let name = segment_name(3);
+        let mut opened = Folder::open_for_writing(&directory).expect("our folder");
+        let segment = write_unfinished(&mut opened, &directory, &name).expect("room");
+        let segment = segment.expect("it is there");
+        let removed = remove_oldest(&directory, |segment| segment.index <= 5);
+        assert_eq!(removed.expect("our folder"), 5);
+        let done = replace_plain(&mut opened, &directory, &name, segment);
+        assert_eq!(done.expect("it was removed"), None);
+        assert_eq!(files_of_third(&directory), Vec::<String>::new());
+        let report = verify(&directory).expect("a journal");
+        assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+        assert_eq!(
+            compress_one(&directory, 6)
+                .expect("it is there")
+                .map(|of| of.name),
+            Some("0000000006.tlj.zst".to_owned())
+        );
+    }
+
+    /// Retention waits while a segment has both forms, and then removes the compressed one.
+    #[test]
+    fn retention_waits_for_a_segment_that_is_replaced_by_its_compressed_form() {
+        let folder = TestFolder::in_memory("compress-held");
+        let directory = written(&folder);
+        let name = segment_name(3);
+        let opened = Folder::open_for_writing(&directory).expect("our folder");
+        let held = opened
+            .hold_plain(&name)
+            .expect("our folder")
+            .expect("it is there");
+        std::thread::scope(|scope| {
+            let removal = scope.spawn(|| remove_oldest(&directory, |segment| segment.index <= 5));
+            until("the segments before", PATIENCE, || {
+                !directory.join(segment_name(2)).exists()
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(directory.join(&name).exists());
+            let plain = directory.join(&name);
+            std::fs::copy(&plain, directory.join(format!("{name}{SUFFIX}"))).expect("room");
+            std::fs::remove_file(&plain).expect("our folder");
+            drop(held);
+            let removed = removal.join().expect("it does not panic");
+            assert_eq!(removed.expect("our folder"), 5);
+        });
+        assert_eq!(files_of_third(&directory), Vec::<String>::new());
+        let report = verify(&directory).expect("a journal");
+        assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
+    }
 }

@@ -28,6 +28,11 @@ const FOOTER_BYTES: usize = 9;
 /// Bit of the descriptor: entries have a checksum.
 const HAS_CHECKSUMS: u8 = 0x80;
 
+/// Name of the compressed form of a segment before it is whole.
+pub(crate) fn unfinished_name(name: &str) -> String {
+    format!("{name}{SUFFIX}.new")
+}
+
 /// Writes the frames of a segment and their seek table.
 pub(crate) fn write(segment: &[u8], out: &mut impl Write) -> io::Result<()> {
     let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;

@@ -271,6 +271,24 @@ impl Folder {
         self.compressed.remove(name);
     }
 
+    /// Holds the plain form of a segment, so that no other process or thread replaces or removes the segment until the file is closed; waits for
+    /// one that does. `None`: there is no plain form, and no process makes the compressed one.
+    pub fn hold_plain(&self, name: &str) -> io::Result<Option<File>> {
+        let file = match self.open_file(name, false) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        // mutant: journal: a segment is replaced and removed at the same time
+        file.lock()?;
+        // Who held it before may have removed it.
+        match std::fs::symlink_metadata(self.path.join(name)) {
+            Ok(about) if FileId::of(&about) == FileId::of(&file.metadata()?) => Ok(Some(file)),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes the form of a segment that is not compressed.
     pub fn remove_plain(&mut self, name: &str) -> io::Result<()> {
         self.close(name);

@@ -1,7 +1,7 @@
 //! The oldest segments of a journal, removed by a limit of its size or age.
 
 use crate::closed::index_path;
-use crate::compressed::SUFFIX;
+use crate::compressed::{SUFFIX, unfinished_name};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::folder::Folder;
@@ -71,9 +71,14 @@ pub fn remove_oldest(
         if !is_over(&segment) {
             break;
         }
-        folder.close(&segment_name(index));
+        let name = segment_name(index);
+        folder.close(&name);
+        let held = folder.hold_plain(&name);
+        let _held = held.map_err(|error| Error::io("lock", &name)(error).within(directory))?;
         let [plain, compressed] = forms(directory, index);
-        for path in [index_path(directory, index), plain, compressed] {
+        // A killed compression may have left a part.
+        let part = directory.join(unfinished_name(&name));
+        for path in [index_path(directory, index), plain, compressed, part] {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(Error::io("remove", &path.display().to_string())(error));

@@ -70,4 +70,16 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "let is_there: Result<bool, Error> = Ok(true);",
         test: "-p touchline-journal --test journal a_jump_goes_to_a_record_or_nowhere",
     },
+    Mutant {
+        name: "journal: a compression brings back a segment that was removed",
+        find: "if held.is_none() {",
+        replace: "if held.is_none() && name.is_empty() {",
+        test: "-p touchline-journal --lib a_segment_that_is_removed_while_it_is_compressed",
+    },
+    Mutant {
+        name: "journal: a segment is replaced and removed at the same time",
+        find: "file.lock()?;",
+        replace: "let _ = File::lock;",
+        test: "-p touchline-journal --lib retention_waits_for_a_segment",
+    },
 ];
