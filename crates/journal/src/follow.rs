@@ -217,6 +217,15 @@ impl Follow {
         Ok(self.next.index > 0 && oldest > self.next.index)
     }
 
+    /// Whether the next record does not hold, and the segment behind it has a record: the next one is damaged, or a start sets it aside.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn is_passed(&mut self) -> Result<bool, Error> {
+        let is_passed = self.is_behind_the_next();
+        is_passed.map_err(|error| error.within(&self.directory))
+    }
+
     /// Id of the journal; `None` before its first segment was found.
     pub fn journal(&self) -> Option<[u8; 16]> {
         self.journal
@@ -423,28 +432,30 @@ impl Follow {
     /// A started segment shows that the missing records before it will not come.
     fn watch(&mut self) -> Result<(), Error> {
         self.polls_without += 1;
-        if !self.polls_without.is_multiple_of(POLLS_WITHOUT) {
+        let is_due = self.polls_without.is_multiple_of(POLLS_WITHOUT);
+        let Some(open) = self.open.as_ref().filter(|_| is_due) else {
+            return Ok(());
+        };
+        let (index, offset) = (open.header.index, open.cursor.offset);
+        if !self.is_behind_the_next()? {
             return Ok(());
         }
+        let (name, next) = (segment_name(index), segment_name(index + 1));
+        let position = self.position();
+        Err(damaged(format!(
+            "{name}: the frame at offset {offset}, position {position}, does not hold, and {next} is behind it"
+        )))
+    }
+
+    fn is_behind_the_next(&mut self) -> Result<bool, Error> {
         let (Some(open), Some(folder)) = (&self.open, &mut self.folder) else {
-            return Ok(());
+            return Ok(false);
         };
         let name = segment_name(open.header.index + 1);
         let mut begun = [0; 4];
         let is_read = folder.read(&name, HEADER_BYTES as u64, &mut begun).is_ok();
         folder.close(&name);
-        if !is_read || begun == [0; 4] || self.is_there()? {
-            return Ok(());
-        }
-        let position = self.position();
-        let (index, offset) = self
-            .open
-            .as_ref()
-            .map_or((0, 0), |open| (open.header.index, open.cursor.offset));
-        Err(damaged(format!(
-            "{}: the frame at offset {offset}, position {position}, does not hold, and {name} is behind it",
-            segment_name(index)
-        )))
+        Ok(is_read && begun != [0; 4] && !self.is_there()?)
     }
 
     /// Whether the next frame has come meanwhile.

@@ -7,6 +7,7 @@ mod error;
 mod item;
 mod lead;
 mod options;
+pub(crate) mod rest;
 mod resume;
 mod seek;
 

@@ -42,8 +42,8 @@ pub const TAPE: &[Mutant] = &[
     },
     Mutant {
         name: "tape: a reader passes over removed segments",
-        find: "Ok(true) => return Err(removed),",
-        replace: "Ok(true) => {}",
+        find: "Ok(true) => Err(removed(follow, path)),",
+        replace: "Ok(true) => Ok(()),",
         test: "-p touchline-tape --test tape a_limit_of_size_removes_the_oldest_segments",
     },
     Mutant {
@@ -183,5 +183,17 @@ pub const TAPE: &[Mutant] = &[
         find: "let Some(begun) = begun.or(first) else {",
         replace: "let Some(begun) = begun.filter(|_| first.is_some()) else {",
         test: "-p touchline-tape --lib records_that_the_disk_lacks_are_gaps",
+    },
+    Mutant {
+        name: "tape: a reader stops before damage as at the end",
+        find: "true => check_rest(follow, path),",
+        replace: "true => Ok(()),",
+        test: "-p touchline-tape --test tape a_damaged_record_ends_the_reading_of_a_tape_that_is_recorded",
+    },
+    Mutant {
+        name: "tape: a raw recording ends where segments were removed",
+        find: "check_overtaken(&mut self.follow, &self.path)?;",
+        replace: "let _ = check_overtaken;",
+        test: "-p touchline-tape --lib a_raw_recording_whose_segments_are_removed",
     },
 ];

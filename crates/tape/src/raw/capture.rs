@@ -2,9 +2,10 @@
 
 use super::blocks::RecordBlocks;
 use crate::reader::Error;
+use crate::reader::rest::{check_overtaken, check_passed, check_rest};
 use std::io;
 use std::path::{Path, PathBuf};
-use touchline_journal::{Follow, is_journal, read_from, writer};
+use touchline_journal::{Follow, is_journal, writer};
 use touchline_net::{PcapSource, pcap};
 
 /// Bytes of blocks that are made at once.
@@ -52,7 +53,7 @@ impl Capture {
     }
 
     /// Makes the next blocks; none at the end.
-    fn fill(&mut self) -> Result<(), touchline_journal::Error> {
+    fn fill(&mut self) -> Result<(), Error> {
         self.made.written();
         self.given = 0;
         while !self.is_ended && self.made.waiting().len() < BLOCKS_BYTES {
@@ -72,21 +73,24 @@ impl Capture {
         Ok(())
     }
 
-    fn take(&mut self) -> Result<usize, touchline_journal::Error> {
+    fn take(&mut self) -> Result<usize, Error> {
         let made = &mut self.made;
-        self.follow.poll(u64::MAX, RECORDS, |entry| {
+        let taken = self.follow.poll(u64::MAX, RECORDS, |entry| {
             let head = &entry.head;
             made.record(head.stream, head.kind, head.time_ns, entry.body);
-        })
+        })?;
+        Ok(taken)
     }
 
-    /// Bytes behind the last record may not be written yet; without a recorder they are the end that a crash left, or damage.
-    fn check_end(&mut self, is_recorded: bool) -> Result<(), touchline_journal::Error> {
-        if is_recorded {
-            return Ok(());
+    /// Refuses an end in the middle. Bytes behind the last record may not be written yet; without a recorder they are the end that a crash left,
+    /// or damage.
+    fn check_end(&mut self, is_recorded: bool) -> Result<(), Error> {
+        // mutant: tape: a raw recording ends where segments were removed
+        check_overtaken(&mut self.follow, &self.path)?;
+        match is_recorded {
+            true => check_passed(&mut self.follow, &self.path),
+            false => check_rest(&self.follow, &self.path),
         }
-        let next = self.follow.next_sequence();
-        read_from(&self.path, next, false, |_| {}).map(drop)
     }
 }
 

@@ -11,9 +11,9 @@ use std::io::ErrorKind;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::process::Command;
-use touchline_journal::format::kind;
+use touchline_journal::format::{kind, segment_name};
 use touchline_journal::records::Gap;
-use touchline_journal::{Journal, Options, WriterLock};
+use touchline_journal::{Journal, Options, WriterLock, remove_oldest};
 use touchline_net::pcap::{Frame, LinkType, Reader};
 use touchline_net::{Packet, PacketSource, PcapSource, Received, TimestampSource};
 use touchline_testing::random::{Random, seeds};
@@ -313,6 +313,47 @@ fn a_journal_and_files_of_the_same_packets_are_equal() {
         }
         assert!(found == expected, "seed {seed}");
         assert_eq!(source.skipped().total(), 0);
+    }
+}
+
+/// A reader that retention overtakes, and one that comes to damage, fail while the recorder goes on: what they have is not all.
+#[test]
+fn a_raw_recording_whose_segments_are_removed_has_no_end_there() {
+    for is_removed in [true, false] {
+        let folder = Folder::in_memory("raw-overtaken");
+        let now = Now {
+            wall_ns: START_NS,
+            ticks: 0,
+        };
+        let (opened, _tail) = journal(&folder);
+        let mut recorder = RawRecorder::new(Output::Journal(opened), &lines(), None, None, now);
+        record(&mut recorder, 1, PACKETS);
+        let raw = folder.join("raw");
+        let capture = Capture::open(&raw).expect("a raw journal");
+        let mut reader = capture.reader().expect("a capture");
+        assert!(reader.next().expect("the first segment").is_some());
+        if is_removed {
+            let removed = remove_oldest(&raw, |segment| segment.index <= 2);
+            assert_eq!(removed.expect("our folder"), 2);
+        } else {
+            let second = raw.join(segment_name(2));
+            let mut bytes = std::fs::read(&second).expect("the segment");
+            bytes[100_000] ^= 1;
+            std::fs::write(&second, bytes).expect("room");
+        }
+        let error = loop {
+            match reader.next() {
+                Ok(frame) => assert!(frame.is_some(), "it ends in the middle, {is_removed}"),
+                Err(error) => break error.to_string(),
+            }
+        };
+        let reason = if is_removed {
+            "segment 2 was removed before it was read"
+        } else {
+            "damaged"
+        };
+        assert!(error.contains(reason), "{error}");
+        close(recorder);
     }
 }
 

@@ -1,8 +1,9 @@
 //! The end of a tape: of one that is recorded more records follow.
 
+use super::rest::{check_overtaken, check_passed, check_rest};
 use super::{Error, Reader};
 use std::time::{Duration, Instant};
-use touchline_journal::{read_from, writer};
+use touchline_journal::writer;
 
 /// Polls without a record after which the tape's directory is looked at.
 const LOOKS: u64 = 256;
@@ -68,20 +69,13 @@ impl Reader {
         if !is_due {
             return Ok(false);
         }
-        let removed = Error::Removed {
-            path: self.path.clone(),
-            segment: self.follow.segment(),
-        };
-        // mutant: tape: a reader passes over removed segments
-        match self.follow.is_overtaken() {
-            Ok(false) => {}
-            Ok(true) => return Err(removed),
-            Err(error) if error.is_missing() => return Err(removed),
-            Err(error) => return Err(error.into()),
-        }
+        check_overtaken(&mut self.follow, &self.path)?;
         // A recorder that recovers its tape has it locked.
         let may_go_on = self.recorder.note(writer(&self.path).is_some());
         self.is_ended &= !may_go_on;
+        if may_go_on {
+            check_passed(&mut self.follow, &self.path)?;
+        }
         if may_go_on || self.is_ended {
             return Ok(false);
         }
@@ -90,16 +84,12 @@ impl Reader {
             self.polls_without = 0;
             return Ok(true);
         }
-        let next = self.follow.next_sequence();
-        match read_from(&self.path, next, false, |_| {}) {
-            Ok(report) if report.next_sequence < next => return Err(removed),
-            Ok(_) => {}
+        match check_rest(&self.follow, &self.path) {
+            Ok(()) => self.is_ended = true,
             // A recorder recovers the tape since then.
-            Err(_) if self.is_recorded() => return Ok(false),
-            Err(error) if error.is_missing() => return Err(removed),
-            Err(error) => return Err(error.into()),
+            Err(_) if self.is_recorded() => {}
+            Err(error) => return Err(error),
         }
-        self.is_ended = true;
         Ok(false)
     }
 }
