@@ -209,6 +209,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline --test system fx::explain",
     },
     Mutant {
+        name: "fx: the test of asymmetry takes orders that overlap",
+        find: "if sent_ns >= self.tested_until_ns {",
+        replace: "if sent_ns >= self.tested_until_ns || kind < 2 {",
+        test: "-p touchline --bin touchline symmetric_banks_are_hardly_ever_accused",
+    },
+    Mutant {
         name: "fx: a used quote is used again",
         find: "book.get(&key).is_some_and(is_same_quote)",
         replace: "book.get(&key).is_some_and(|known| is_same_quote(known) && false)",

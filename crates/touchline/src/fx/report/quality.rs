@@ -13,7 +13,7 @@ use touchline_fx_events::scorecard::HORIZONS_MS;
 
 /// Reports of symmetric banks of which at most this share accuses any bank.
 pub const FALSE_ALARMS: f64 = 0.005;
-/// Orders of each kind that the test needs.
+/// Orders of each kind that the test needs, none sent before the end of another.
 pub const TESTED_MIN: u64 = 20;
 
 /// Quality of a bank in a pair.
@@ -47,6 +47,10 @@ pub struct Quality {
     pub moved: [Sample; 2],
     /// The exact sums of those moves, twice their value in ticks.
     pub moved_ticks2: [i128; 2],
+    /// The moves that the test of asymmetry takes: of orders that do not overlap.
+    pub tested: [Sample; 2],
+    /// End of the last order that the test takes.
+    tested_until_ns: u64,
     /// Units of rejected orders times the move, twice its value, 1e-9 of the term currency.
     pub reject_cost2: i128,
     /// Rejected orders without a mid at sending or end.
@@ -126,6 +130,7 @@ impl Quality {
             let ticks2 = moved2 / i128::from(order.tick);
             self.moved[kind].add(ticks2 as f64 / 2.0);
             self.moved_ticks2[kind] += ticks2;
+            self.add_tested(kind, (order.sent_ns, end.at_ns), ticks2);
         }
         let reject2 = match is_rejected {
             true => i128::from(order.quantity) * moved2,
@@ -134,6 +139,16 @@ impl Quality {
         self.reject_cost2 += reject2;
         if order.fills > 0 || is_rejected {
             self.price(order, sizes, reject2);
+        }
+    }
+
+    /// Gives the test a move, if the order was sent when the last one of the test had ended: orders in flight together share a move of the
+    /// mid, and the test takes its values as independent.
+    fn add_tested(&mut self, kind: usize, (sent_ns, end_ns): (u64, u64), ticks2: i128) {
+        // mutant: fx: the test of asymmetry takes orders that overlap
+        if sent_ns >= self.tested_until_ns {
+            self.tested[kind].add(ticks2 as f64 / 2.0);
+            self.tested_until_ns = end_ns;
         }
     }
 
@@ -168,7 +183,7 @@ impl Quality {
 
     /// Whether there are enough orders for the test of asymmetry.
     fn has_test(&self) -> bool {
-        self.moved.iter().all(|moved| moved.count >= TESTED_MIN)
+        self.tested.iter().all(|moved| moved.count >= TESTED_MIN)
     }
 
     /// The nearest rank of the hold times; none without an ended order.
@@ -224,7 +239,7 @@ pub fn qualities(account: &Account, period: Period) -> Vec<Quality> {
             .prices
             .sort_by_key(|price| price.up_to.unwrap_or(i64::MAX));
         if quality.has_test() {
-            let [filled, rejected] = &quality.moved;
+            let [filled, rejected] = &quality.tested;
             quality.test = welch(rejected, filled, alpha);
         }
     }
@@ -242,9 +257,9 @@ pub fn verdict(account: &Account, quality: &Quality, tests: usize) -> String {
         &account.banks[quality.slot.0],
         &account.pairs[quality.slot.1].symbol,
     );
-    let [filled, rejected] = &quality.moved;
+    let [filled, rejected] = &quality.tested;
     let counts = format!(
-        "{} rejected and {} filled orders",
+        "{} rejected and {} filled orders that do not overlap",
         rejected.count, filled.count
     );
     let Some(test) = &quality.test else {
@@ -253,7 +268,7 @@ pub fn verdict(account: &Account, quality: &Quality, tests: usize) -> String {
                 "{bank} {pair}: {counts}; the mid never moved during them, so nothing can be said of asymmetry."
             ),
             false => format!(
-                "{bank} {pair}: {counts} with a mid at both ends; the test of asymmetry needs {TESTED_MIN} of each."
+                "{bank} {pair}: {counts}, with a mid at both ends; the test of asymmetry needs {TESTED_MIN} of each."
             ),
         };
     };
@@ -279,11 +294,12 @@ pub fn verdict(account: &Account, quality: &Quality, tests: usize) -> String {
 pub fn error_rate(tests: usize) -> String {
     if tests == 0 {
         return format!(
-            "The test of asymmetry needs {TESTED_MIN} rejected and {TESTED_MIN} filled orders with a mid at both ends; no bank has as many in a pair."
+            "The test of asymmetry needs {TESTED_MIN} rejected and {TESTED_MIN} filled orders that do not overlap, with a mid at both ends; no bank has as \
+             many in a pair."
         );
     }
     format!(
-        "Welch's test, one-sided, of the moves of rejected against filled orders at {:.2} % for each of {tests} banks and pairs: of 1,000 reports on \
+        "Welch's test, one-sided, of the moves of rejected against filled orders that do not overlap, at {:.2} % for each of {tests} banks and pairs: of 1,000 reports on \
          banks that reject in both directions alike, at most {:.0} accuse any bank.",
         100.0 * alpha(tests),
         1_000.0 * FALSE_ALARMS

@@ -7,7 +7,7 @@ use super::statistics::{Interval, wilson};
 use super::tables::{Table, cell};
 use touchline_fx_events::ticks;
 
-const SCORES: [&str; 32] = [
+const SCORES: [&str; 33] = [
     "bank",
     "pair",
     "orders",
@@ -36,6 +36,7 @@ const SCORES: [&str; 32] = [
     "rejects_unmeasured",
     "quotes",
     "spread_ticks",
+    "asymmetry_n",
     "asymmetry_p",
     "asymmetric",
     "found_in_8_of_10_ticks",
@@ -151,6 +152,8 @@ fn score(account: &Account, quality: &Quality, tests: usize) -> Vec<String> {
     let (spread_ns, spread_sum) = quality.quoted.spread;
     let spread = quotient(spread_sum * 100, i128::from(spread_ns));
     row.push(known(spread, 2));
+    let tested = quality.tested.iter().map(|moved| moved.count).sum::<u64>();
+    row.push(tested.to_string());
     match &quality.test {
         Some(test) => row.extend([
             probability(test.p),
