@@ -130,7 +130,8 @@ pub fn sentences(
     for position in positions {
         let symbol = &account.pairs[position.pair].symbol;
         let term = account.pairs[position.pair].currencies().1;
-        if position.reported[0].is_none() {
+        let is_open_lost = position.open2().is_some() && position.reported[1].is_none();
+        if position.reported[0].is_none() || is_open_lost {
             said.push(format!(
                 "No mid at the end of the period leads from {term} to {currency}, so the profit of {symbol} is not known in {currency}."
             ));

@@ -184,3 +184,18 @@ fn amounts_are_converted_by_the_mids() {
     assert_eq!(convert(1, "GBP", "USD"), None);
     assert_eq!(convert(0, "GBP", "USD"), Some(0));
 }
+
+/// An open profit that no mid converts is not known, and said so, also with a realised profit of zero.
+#[test]
+fn an_open_profit_that_no_mid_converts_is_said_not_to_be_known() {
+    let mut account = account();
+    account.booked = vec![booked(DAYS[0], 1, (2, 20_260_107), 1_000, 11_000_000_000)];
+    mid(&mut account, 2, DAYS[0], 11_100_000_000);
+    let period = Period::of(DAYS[0]);
+    let open = positions(&account, period, "USD");
+    assert_eq!(open[0].open2(), Some(2 * 100_000_000_000));
+    assert_eq!(totals(&open), [Some(0), None]);
+    let said = super::super::about::sentences(&account, period, &open, "USD");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("from SEK to USD"), "{said:?}");
+}
