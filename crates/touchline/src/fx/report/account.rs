@@ -320,6 +320,7 @@ impl Account {
             filled: 0,
             cost: 0,
             end: None,
+            is_resolved: false,
         });
     }
 
@@ -342,6 +343,8 @@ impl Account {
         if status.state.is_end() && !order.state.is_end() {
             order.end = Some(OrderEnd { at_ns, mid2: None });
             order.code = line.code;
+            // No other command ends an order: a cancel asks the bank for it.
+            order.is_resolved = self.command.is_some();
         }
         order.state = status.state;
     }

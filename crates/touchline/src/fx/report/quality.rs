@@ -8,7 +8,6 @@ use super::exact::quotient;
 use super::period::Period;
 use super::statistics::{Interval, Ratio, Sample, Welch, welch};
 use std::collections::BTreeMap;
-use touchline_fx_events::orders::RejectCode;
 use touchline_fx_events::scorecard::HORIZONS_MS;
 
 /// Reports of symmetric banks of which at most this share accuses any bank.
@@ -51,9 +50,9 @@ pub struct Quality {
     pub tested: [Sample; 2],
     /// End of the last order that the test takes.
     tested_until_ns: u64,
-    /// Units of rejected orders times the move, twice its value, 1e-9 of the term currency.
+    /// Units of orders that the bank decided to reject times the move, twice its value, 1e-9 of the term currency.
     pub reject_cost2: i128,
-    /// Rejected orders without a mid at sending or end.
+    /// Such orders without a mid at sending or end.
     pub unmeasured: u64,
     /// Prices by size.
     pub prices: Vec<AllIn>,
@@ -119,25 +118,24 @@ impl Quality {
         if let Some(code) = order.code.filter(|_| is_rejected) {
             *self.codes.entry(code.name()).or_default() += 1;
         }
+        let is_judged = order.is_judged();
         let Some(moved2) = order.moved2() else {
-            self.unmeasured += u64::from(is_rejected);
+            self.unmeasured += u64::from(is_judged);
             return;
         };
-        // An order that never arrived was not judged by the bank.
-        let is_judged = is_rejected && order.code != Some(RejectCode::NeverArrived);
-        if order.fills > 0 || is_judged {
+        if is_judged || (order.fills > 0 && !order.is_resolved) {
             let kind = usize::from(is_judged);
             let ticks2 = moved2 / i128::from(order.tick);
             self.moved[kind].add(ticks2 as f64 / 2.0);
             self.moved_ticks2[kind] += ticks2;
             self.add_tested(kind, (order.sent_ns, end.at_ns), ticks2);
         }
-        let reject2 = match is_rejected {
+        let reject2 = match is_judged {
             true => i128::from(order.quantity) * moved2,
             false => 0,
         };
         self.reject_cost2 += reject2;
-        if order.fills > 0 || is_rejected {
+        if order.fills > 0 || is_judged {
             self.price(order, sizes, reject2);
         }
     }

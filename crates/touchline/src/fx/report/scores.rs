@@ -166,9 +166,10 @@ fn score(account: &Account, quality: &Quality, tests: usize) -> Vec<String> {
     row
 }
 
-/// Cost of the rejects, twice the value, 1e-9 of the term currency; none if no order ended or no reject has mids.
+/// Cost of the rejects, twice the value, 1e-9 of the term currency; none if no order ended or none of the rejects that the bank decided has mids.
 pub fn reject_cost2(quality: &Quality) -> Option<i128> {
-    let is_known = quality.ended > 0 && quality.unmeasured < quality.rejected.max(1);
+    let has_mids = quality.unmeasured == 0 || quality.moved[1].count > 0;
+    let is_known = quality.ended > 0 && has_mids;
     is_known.then_some(quality.reject_cost2)
 }
 

@@ -144,6 +144,8 @@ pub struct Order {
     pub cost: i128,
     /// End.
     pub end: Option<OrderEnd>,
+    /// Whether the desk ended it: the time of its end is not that of a decision of the bank.
+    pub is_resolved: bool,
 }
 
 impl Order {
@@ -156,6 +158,11 @@ impl Order {
     pub fn is_rejected(&self) -> bool {
         let is_ours = self.is_cancel_asked && self.state != OrderState::Rejected;
         self.end.is_some() && self.fills == 0 && !is_ours && self.code.is_some()
+    }
+
+    /// Whether the bank decided to reject it. An order of code N never arrived, or the desk ended it.
+    pub fn is_judged(&self) -> bool {
+        self.is_rejected() && self.code != Some(RejectCode::NeverArrived)
     }
 
     /// Move of the mid in our favour between sending and end, twice its value, 1e-9: a rising market favours a buyer whose price stands.

@@ -1,11 +1,11 @@
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 use touchline_fx_events::event::{
-    Benchmark, BenchmarkOf, FillLine, Message, Numbered, OrderEvent, OrderLine, OrderStatus,
-    ParentEnd,
+    Answer, Benchmark, BenchmarkOf, FillLine, Message, Numbered, OrderEvent,
+    OrderLine, OrderStatus, ParentEnd,
 };
 use touchline_fx_events::labels::PairLabel;
-use touchline_fx_events::orders::{FillKind, OrderState, Terms};
+use touchline_fx_events::orders::{FillKind, OrderState, RejectCode, Terms};
 use touchline_fx_events::parents::{EndReason, Lifetime, ParentTerms};
 use touchline_fx_events::plan::Style;
 use touchline_fx_events::positions::{Position, WorstCase};
@@ -65,6 +65,14 @@ fn order_line(number: u32, state: OrderState, cum: i64, message: Option<Message>
     })
 }
 
+/// The end of an order with nothing filled.
+fn unfilled(number: u32, state: OrderState, code: Option<RejectCode>) -> Event {
+    let Event::Order(line) = order_line(number, state, 0, None) else {
+        unreachable!("it is one");
+    };
+    Event::Order(OrderLine { code, ..line })
+}
+
 fn fill(number: u32, kind: FillKind) -> Event {
     Event::Fill(FillLine {
         order: Some(Numbered {
@@ -103,9 +111,8 @@ fn position(fills: i64) -> Event {
     }
 }
 
-/// A parent that buys 1,000,000, by one order that is filled; with a fill at 1.10002, two ticks above the mid.
-fn parent(files: &mut Files, at_ns: u64, number: u32, fills: i64) {
-    let terms = ParentTerms {
+fn parent_terms(number: u32) -> ParentTerms {
+    ParentTerms {
         id: id(&format!("P{number}")),
         pair: 0,
         side: Side::Bid,
@@ -116,7 +123,26 @@ fn parent(files: &mut Files, at_ns: u64, number: u32, fills: i64) {
         urgency: 1,
         style: Style::Best,
         partial: true,
-    };
+    }
+}
+
+/// An order of the parent with its number.
+fn order_terms(at_ns: u64, number: u32) -> Terms {
+    Terms {
+        id: id(&format!("T-P{number}-1")),
+        parent: number as usize,
+        value_date: 20_260_107 + number,
+        sent_ns: at_ns,
+        price: 110_002,
+        quantity: 1_000_000,
+        mid2_sent: Some(220_000),
+        ..Terms::SAMPLE
+    }
+}
+
+/// A parent that buys 1,000,000, and its order.
+fn sent(files: &mut Files, at_ns: u64, number: u32) {
+    let terms = parent_terms(number);
     event(files, at_ns, Event::Accepted { number, terms });
     event(
         files,
@@ -128,21 +154,14 @@ fn parent(files: &mut Files, at_ns: u64, number: u32, fills: i64) {
             average: Some(11_000_100),
         }),
     );
-    let terms = Terms {
-        id: id(&format!("T-P{number}-1")),
-        parent: number as usize,
-        value_date: 20_260_107 + number,
-        sent_ns: at_ns,
-        price: 110_002,
-        quantity: 1_000_000,
-        mid2_sent: Some(220_000),
-        ..Terms::SAMPLE
-    };
-    event(
-        files,
-        at_ns,
-        order_line(number, OrderState::Sent, 0, Some(Message::Order(terms))),
-    );
+    let message = Message::Order(order_terms(at_ns, number));
+    let line = order_line(number, OrderState::Sent, 0, Some(message));
+    event(files, at_ns, line);
+}
+
+/// The same, and the order is filled, at 1.10002, two ticks above the mid.
+fn parent(files: &mut Files, at_ns: u64, number: u32, fills: i64) {
+    sent(files, at_ns, number);
     event(files, at_ns + 5, fill(number, FillKind::Fill));
     event(files, at_ns + 5, position(fills));
     event(
@@ -394,4 +413,63 @@ fn a_period_has_its_days_alone() {
         "all fills before its end"
     );
     assert!(!folder.join("20260105").exists() && folder.join("20260106").exists());
+}
+
+/// The desk learns by telephone what became of an order: the move of the mid until then is none of the bank's.
+#[test]
+fn an_order_that_the_desk_ends_has_no_cost_and_no_move() {
+    let folder = Folder::new("report");
+    let mut files = begin(&folder);
+    parent(&mut files, MONDAY_NS, 0, 1);
+    let later_ns = MONDAY_NS + 3 * 3_600_000_000_000;
+    for number in [1, 2] {
+        sent(&mut files, MONDAY_NS + 10, number);
+        let line = order_line(number, OrderState::Unknown, 0, None);
+        event(&mut files, MONDAY_NS + 20, line);
+        let command = Entry::Command {
+            request: u64::from(number),
+            client: "desk",
+            person: "ann",
+            bytes: b"resolve",
+        };
+        tell(&mut files, later_ns, command);
+        if number == 1 {
+            let lost = Some(RejectCode::NeverArrived);
+            let end = unfilled(number, OrderState::Canceled, lost);
+            event(&mut files, later_ns, end);
+        } else {
+            event(&mut files, later_ns, fill(number, FillKind::Manual));
+            let end = order_line(number, OrderState::Filled, 1_000_000, None);
+            event(&mut files, later_ns, end);
+        }
+        let mark = Benchmark {
+            of: BenchmarkOf::Order(number),
+            pair: 0,
+            mid2: Some(220_600),
+            average: None,
+        };
+        event(&mut files, later_ns, Event::Benchmark(mark));
+        let answer = Answer {
+            client: "desk",
+            request: u64::from(number),
+            answer: "done",
+            reason: None,
+            cause: None,
+        };
+        tell(&mut files, later_ns, Entry::Answer(answer));
+    }
+    files.write().expect("our folder");
+    for (name, expected) in [
+        ("ended", "3"),
+        ("with_fill", "2"),
+        ("codes", "N 1"),
+        ("reject_cost", "0"),
+        ("rejects_unmeasured", "0"),
+        ("asymmetry_n", "0"),
+    ] {
+        let found = column(&folder, "scorecard.csv", name);
+        assert_eq!(found, [expected], "{name}");
+    }
+    assert_eq!(column(&folder, "prices.csv", "orders"), ["1"]);
+    assert_eq!(column(&folder, "means.csv", "n")[..2], ["0", "0"]);
 }

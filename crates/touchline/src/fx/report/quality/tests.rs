@@ -1,6 +1,6 @@
 use super::*;
 use crate::fx::report::account::{OrderEnd, Pair};
-use touchline_fx_events::orders::OrderState;
+use touchline_fx_events::orders::{OrderState, RejectCode};
 use touchline_testing::random::{Random, seeds};
 use touchline_types::{Id, Price, Side};
 
@@ -79,6 +79,7 @@ fn order_at(sent_ns: u64, is_buy: bool, moved2: i128, is_filled: bool) -> Order 
             at_ns: sent_ns + HOLD_NS,
             mid2: Some(mid2 + sign * moved2 * TICK),
         }),
+        is_resolved: false,
     }
 }
 
@@ -211,12 +212,16 @@ fn tests_of_a_report_share_the_error_rate() {
     assert!(error_rate(0).contains("needs 20 rejected and 20 filled"));
 }
 
-/// The figures of a few orders, by hand: prices at the mid, one reject after a move of two ticks in our favour, one end that we asked for.
+/// The figures of a few orders, by hand: prices at the mid, one reject after a move of two ticks in our favour, one end that we asked for, one
+/// order that never arrived, which costs nothing: no bank has held it while the market moved.
 #[test]
 fn figures_are_those_of_a_few_orders() {
     let mut canceled = order(6, 8, false);
     canceled.is_cancel_asked = true;
     canceled.state = OrderState::Canceled;
+    let mut lost = order(8, 600, false);
+    lost.state = OrderState::Canceled;
+    lost.code = Some(RejectCode::NeverArrived);
     let mut dearer = order(2, 0, true);
     dearer.cost += 1_000_000 * 30_000;
     let account = account(vec![
@@ -224,6 +229,7 @@ fn figures_are_those_of_a_few_orders() {
         order(3, 1, true),
         order(4, 4, false),
         canceled,
+        lost,
     ]);
     let qualities = qualities(&account, Period::ALL);
     let quality = &qualities[0];
@@ -234,8 +240,9 @@ fn figures_are_those_of_a_few_orders() {
             quality.with_fill,
             quality.rejected
         ),
-        (4, 4, 2, 1)
+        (5, 5, 2, 2)
     );
+    assert_eq!(quality.codes, BTreeMap::from([("A-1", 1), ("N", 1)]));
     // Two ticks of 0.00001 on a million.
     assert_eq!(quality.reject_cost2, 2 * 20 * 1_000_000_000);
     assert_eq!(
@@ -251,6 +258,28 @@ fn figures_are_those_of_a_few_orders() {
     );
     assert_eq!(per_million(price.price2, price.filled), Some(1_500));
     assert_eq!(price.per_million(), Some(2_500));
-    assert_eq!(quality.fill_ratio(), Some(5_000));
+    assert_eq!(quality.fill_ratio(), Some(4_000));
     assert_eq!(quality.hold_ns(50), Some(HOLD_NS));
+}
+
+/// Rejects that no bank decided cost nothing, and do not make the cost of one known that has no mid.
+#[test]
+fn a_cost_is_known_if_a_reject_that_the_bank_decided_has_mids() {
+    let cost2 = |codes: &[(RejectCode, bool)]| {
+        let one = |(place, (code, has_mid)): (usize, &(RejectCode, bool))| {
+            let mut order = order(place as u64 + 1, 4, false);
+            order.code = Some(*code);
+            order.mid2 = order.mid2.filter(|_| *has_mid);
+            order
+        };
+        let account = account(codes.iter().enumerate().map(one).collect());
+        let quality = &qualities(&account, Period::ALL)[0];
+        crate::fx::report::scores::reject_cost2(quality)
+    };
+    let (gone, lost) = (RejectCode::Gone, RejectCode::NeverArrived);
+    let two_ticks = Some(2 * 20 * 1_000_000_000);
+    assert_eq!(cost2(&[(lost, true)]), Some(0));
+    assert_eq!(cost2(&[(lost, false)]), Some(0));
+    assert_eq!(cost2(&[(lost, true), (gone, false)]), None);
+    assert_eq!(cost2(&[(gone, true), (gone, false)]), two_ticks);
 }
