@@ -26,7 +26,7 @@ const VALUE_DATES: &str = "Base units by the orders' value dates at the end of t
 const PARENTS: &str = "Parents that arrived in the period. Slippage is the average price against the mid at arrival, positive if it was dearer; \
                        \"whole\" is the average price that the whole quantity had at all banks at arrival.";
 const QUALITY: &str = "Every bank and pair over all runs of the period. A fill rate has Wilson's interval of 95 %. The cost of rejects is the move of the \
-                       mid against us until each reject, for its quantity.";
+                       mid against us until each reject, for its quantity; code N, an order that never arrived, has none.";
 const PRICES: &str = "Price above the mid at sending for a million filled units, by size of the order, with the cost of the bank's rejects and an interval \
                       of 95 %: what the next million is expected to cost there.";
 

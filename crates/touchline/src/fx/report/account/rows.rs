@@ -128,7 +128,7 @@ pub struct Order {
     pub mid2: Option<i128>,
     /// State.
     pub state: OrderState,
-    /// Whether we asked for its cancel.
+    /// Whether we asked for its cancel, also if the bank refused that.
     pub is_cancel_asked: bool,
     /// Reject code of an end without a fill.
     pub code: Option<RejectCode>,
@@ -154,9 +154,11 @@ impl Order {
         sign(self.side)
     }
 
-    /// Whether the bank ended it with nothing filled: an end that we asked for is none of the bank's, but a reject is.
+    /// Whether the bank ended it with nothing filled: an end that we asked for is none of the bank's, but a reject is. The engine gives an end
+    /// that we asked for no code but N.
     pub fn is_rejected(&self) -> bool {
-        let is_ours = self.is_cancel_asked && self.state != OrderState::Rejected;
+        let never_arrived = self.code == Some(RejectCode::NeverArrived);
+        let is_ours = never_arrived && self.is_cancel_asked && self.state != OrderState::Rejected;
         self.end.is_some() && self.fills == 0 && !is_ours && self.code.is_some()
     }
 

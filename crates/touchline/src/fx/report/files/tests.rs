@@ -1,7 +1,7 @@
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 use touchline_fx_events::event::{
-    Answer, Benchmark, BenchmarkOf, FillLine, Message, Numbered, OrderEvent,
+    Answer, Asked, Benchmark, BenchmarkOf, FillLine, Message, Numbered, OrderEvent,
     OrderLine, OrderStatus, ParentEnd,
 };
 use touchline_fx_events::labels::PairLabel;
@@ -413,6 +413,44 @@ fn a_period_has_its_days_alone() {
         "all fills before its end"
     );
     assert!(!folder.join("20260105").exists() && folder.join("20260106").exists());
+}
+
+/// A bank that refuses our cancel and then lets the order expire has rejected it.
+#[test]
+fn an_order_whose_cancel_was_refused_is_a_reject_of_the_bank() {
+    let folder = Folder::new("report");
+    let mut files = begin(&folder);
+    sent(&mut files, MONDAY_NS, 0);
+    sent(&mut files, MONDAY_NS, 1);
+    for number in [0, 1] {
+        let cancel = Message::Cancel {
+            id: id("T-P-2"),
+            order: Asked::from(&order_terms(MONDAY_NS, number)),
+            at_ns: MONDAY_NS,
+        };
+        let line = order_line(number, OrderState::PendingCancel, 0, Some(cancel));
+        event(&mut files, MONDAY_NS + 1, line);
+    }
+    // The bank refuses the first cancel; the second order ends by it, for which the engine gives no code.
+    event(
+        &mut files,
+        MONDAY_NS + 2,
+        order_line(0, OrderState::New, 0, None),
+    );
+    let gone = unfilled(0, OrderState::Expired, Some(RejectCode::Gone));
+    event(&mut files, MONDAY_NS + 3, gone);
+    event(
+        &mut files,
+        MONDAY_NS + 3,
+        unfilled(1, OrderState::Canceled, None),
+    );
+    files.write().expect("our folder");
+    for (name, expected) in [("ended", "2"), ("rejected", "1"), ("codes", "B 1")] {
+        let found = column(&folder, "scorecard.csv", name);
+        assert_eq!(found, [expected], "{name}");
+    }
+    let asked = column(&folder, "orders.csv", "cancel_asked");
+    assert_eq!(asked, ["true", "true"]);
 }
 
 /// The desk learns by telephone what became of an order: the move of the mid until then is none of the bank's.

@@ -219,6 +219,7 @@ fn figures_are_those_of_a_few_orders() {
     let mut canceled = order(6, 8, false);
     canceled.is_cancel_asked = true;
     canceled.state = OrderState::Canceled;
+    canceled.code = None;
     let mut lost = order(8, 600, false);
     lost.state = OrderState::Canceled;
     lost.code = Some(RejectCode::NeverArrived);
