@@ -169,6 +169,9 @@ impl Account {
                     parent.is_adopted = true;
                 }
                 self.sent(labels, day, adopted.number, &adopted.terms);
+                if let Some(order) = self.orders.last_mut() {
+                    order.is_adopted = true;
+                }
             }
             Event::Fill(fill) => self.fill(ledger, day, fill),
             Event::Position {
@@ -321,6 +324,7 @@ impl Account {
             cost: 0,
             end: None,
             is_resolved: false,
+            is_adopted: false,
         });
     }
 

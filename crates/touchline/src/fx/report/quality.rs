@@ -219,7 +219,9 @@ fn markout_interval(sums: &Sums, tick: i64) -> Option<Interval> {
 /// Quality of every bank and pair with an order or a quote in a period.
 pub fn qualities(account: &Account, period: Period) -> Vec<Quality> {
     let mut found: BTreeMap<(usize, usize), Quality> = BTreeMap::new();
-    for order in account.orders.iter().filter(|order| period.has(order.day)) {
+    let orders = account.orders.iter();
+    // As in the engine: how long a bank held an adopted order is not known.
+    for order in orders.filter(|order| period.has(order.day) && !order.is_adopted) {
         let slot = found.entry((order.bank, order.pair)).or_default();
         slot.add(order, &account.pairs[order.pair].sizes);
     }

@@ -259,6 +259,8 @@ fn order_row(account: &Account, order: &Order) -> Vec<String> {
     let moved = order
         .moved2()
         .and_then(|moved2| quotient(moved2 * 10, 2 * i128::from(order.tick)));
+    let held = order.end.filter(|_| !order.is_adopted);
+    let hold_ns = held.map(|end| end.at_ns.saturating_sub(order.sent_ns));
     let mut row = times(order.sent_ns, order.day).to_vec();
     row.extend([
         cell(order.id.as_str()),
@@ -282,7 +284,7 @@ fn order_row(account: &Account, order: &Order) -> Vec<String> {
         order.fills.to_string(),
         order.unknown.to_string(),
         optional(order.end.map(|end| end.at_ns)),
-        optional(order.end.map(|end| end.at_ns - order.sent_ns)),
+        optional(hold_ns),
         half(order.end.and_then(|end| end.mid2)),
         known(moved, 1),
         order.is_cancel_asked.to_string(),

@@ -146,6 +146,8 @@ pub struct Order {
     pub end: Option<OrderEnd>,
     /// Whether the desk ended it: the time of its end is not that of a decision of the bank.
     pub is_resolved: bool,
+    /// Whether the journal had lost it: when it was sent is not known.
+    pub is_adopted: bool,
 }
 
 impl Order {

@@ -1,7 +1,7 @@
 use super::*;
 use std::os::unix::fs::PermissionsExt;
 use touchline_fx_events::event::{
-    Answer, Asked, Benchmark, BenchmarkOf, FillLine, Message, Numbered, OrderEvent,
+    Adopted, Answer, Asked, Benchmark, BenchmarkOf, FillLine, Message, Numbered, OrderEvent,
     OrderLine, OrderStatus, ParentEnd,
 };
 use touchline_fx_events::labels::PairLabel;
@@ -510,4 +510,36 @@ fn an_order_that_the_desk_ends_has_no_cost_and_no_move() {
     }
     assert_eq!(column(&folder, "prices.csv", "orders"), ["1"]);
     assert_eq!(column(&folder, "means.csv", "n")[..2], ["0", "0"]);
+}
+
+/// When an adopted order was sent is not known: it has no hold, and is not scored, as in the engine.
+#[test]
+fn an_adopted_order_does_not_enter_the_scorecard() {
+    let folder = Folder::new("report");
+    let mut files = begin(&folder);
+    parent(&mut files, MONDAY_NS, 0, 1);
+    files.write().expect("our folder");
+    let scores = || std::fs::read_to_string(folder.join("scorecard.csv")).expect("a file");
+    let before = scores();
+    let adopted = Adopted {
+        number: 1,
+        terms: order_terms(MONDAY_NS + 10, 1),
+        parent: 1,
+        parent_terms: parent_terms(1),
+        of: id("P0"),
+    };
+    let adopted = Event::Adopted(Box::new(adopted));
+    event(&mut files, MONDAY_NS + 10, adopted);
+    event(&mut files, MONDAY_NS + 10, fill(1, FillKind::Fill));
+    event(&mut files, MONDAY_NS + 10, position(2));
+    let end = order_line(1, OrderState::Filled, 1_000_000, None);
+    event(&mut files, MONDAY_NS + 15, end);
+    files.write().expect("our folder");
+    assert_eq!(scores(), before);
+    assert_eq!(column(&folder, "orders.csv", "hold_ns"), ["5", ""]);
+    assert_eq!(
+        column(&folder, "orders.csv", "filled"),
+        ["1000000", "1000000"]
+    );
+    assert_eq!(about_of(&folder)["not_known"], serde_json::json!([]));
 }

@@ -80,6 +80,7 @@ fn order_at(sent_ns: u64, is_buy: bool, moved2: i128, is_filled: bool) -> Order 
             mid2: Some(mid2 + sign * moved2 * TICK),
         }),
         is_resolved: false,
+        is_adopted: false,
     }
 }
 
