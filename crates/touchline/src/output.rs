@@ -288,7 +288,7 @@ macro_rules! print_line {
 pub(crate) use print_line;
 
 /// Writes to standard output while a command goes on. A closed reader is not an error; another one ends the process with a line, as
-/// nothing measured from here on could be told.
+/// nothing measured from here on could be printed.
 pub fn print_text(text: std::fmt::Arguments<'_>) {
     let written = std::io::stdout().lock().write_fmt(text);
     match written {

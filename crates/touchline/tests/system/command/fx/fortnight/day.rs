@@ -14,7 +14,7 @@ use touchline_lab::random::amount;
 use touchline_testing::skip;
 
 const NAMES: [&str; 3] = ["engine", "composer", "gateways"];
-/// Hours until every process has done everything once: the sessions that ended have begun again.
+/// Hours until every process has done everything once: the sessions that ended have started again.
 const WARM: usize = 1;
 /// A file may be open for a moment: a segment of the journal while it is closed, a configuration that is read again.
 const OPEN_FOR_A_MOMENT: usize = 2;
