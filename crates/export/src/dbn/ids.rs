@@ -27,6 +27,8 @@ struct Entry {
     id: u32,
     exponent: i8,
     is_refused: bool,
+    /// Its definition; `None` before the first one, or after the venue took it back.
+    defined: Option<InstrumentDefinition>,
 }
 
 impl Ids {
@@ -60,6 +62,7 @@ impl Ids {
             id,
             exponent: definition.quantity_exponent,
             is_refused,
+            defined: Some(*definition).filter(|definition| definition.defined && !is_refused),
         });
         refusal
     }
@@ -90,6 +93,11 @@ impl Ids {
     pub fn of(&self, instrument: Instrument) -> Option<u32> {
         let entry = self.entry(instrument)?;
         (!entry.is_refused).then_some(entry.id)
+    }
+
+    /// The definition of an instrument that is not left out.
+    pub fn defined(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
+        self.entry(instrument)?.defined
     }
 
     fn entry(&self, instrument: Instrument) -> Option<&Entry> {

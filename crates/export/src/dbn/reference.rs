@@ -87,6 +87,7 @@ impl Dbn {
 
     pub(super) fn definition(&mut self, of: &InstrumentDefinition) {
         let was_known = self.ids.of(of.instrument).is_some();
+        let before = self.ids.defined(of.instrument);
         self.notices.extend(self.ids.define(of));
         if !self
             .files
@@ -95,16 +96,18 @@ impl Dbn {
         {
             return;
         }
-        if !of.defined && !was_known {
-            return self.without_place("instrument without a definition");
-        }
+        let (action, of) = match (&before, of.defined) {
+            // Each state of the books repeats the definitions.
+            (Some(before), true) if before == of => return,
+            (None, false) if was_known => return,
+            (None, false) => return self.without_place("instrument without a definition"),
+            (None, true) => (b'A', of),
+            (Some(_), true) => (b'M', of),
+            // The venue took it back: the present one does not state the kind of contract.
+            (Some(before), false) => (b'D', before),
+        };
         let Some(head) = self.head(of.instrument) else {
             return;
-        };
-        let action = match (of.defined, was_known) {
-            (false, _) => b'D',
-            (true, true) => b'M',
-            (true, false) => b'A',
         };
         let mut record = Vec::new();
         if let Err(why) = definition(&mut record, &head, of, action) {
@@ -179,5 +182,82 @@ fn is_trading(status: u8) -> u8 {
         17 => b'Y',
         2 | 4 | 18 => b'N',
         _ => b'~',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::about::{Counts, Origin};
+    use crate::dbn::{Dataset, Options};
+    use crate::message::Stamp;
+    use touchline_testing::Folder;
+    use touchline_types::{Depth, Instrument, SecurityType, Symbol, Timestamps, Update};
+
+    /// Bytes of a record, and the place of its action.
+    const RECORD_BYTES: usize = 520;
+    const ACTION_AT: usize = 493;
+
+    /// Class and action of each record after these definitions.
+    fn records(definitions: &[InstrumentDefinition]) -> String {
+        let folder = Folder::in_memory("dbn-definition");
+        let options = Options {
+            dataset: Dataset::new("TEST").expect("a name"),
+            publisher_id: 0,
+            is_zstd: false,
+        };
+        let dbn = Dbn::create(&folder, &[Schema::Definition], options);
+        let mut dbn = dbn.expect("our folder");
+        let timestamps = Timestamps::default();
+        for definition in definitions {
+            let message = Message {
+                sequence: 1,
+                timestamps: &timestamps,
+                update: &Update::Definition(definition),
+                stamp: Stamp::Poll,
+                is_image: true,
+            };
+            dbn.begin(&message);
+            dbn.message(&message, &State::new());
+            dbn.check().expect("each record has a class");
+        }
+        dbn.batch_end().expect("room");
+        let count = dbn.files[0].count() as usize;
+        let files = dbn.finish(&Counts::default(), &Origin::default());
+        for file in files.expect("room") {
+            file.publish().expect("our folder");
+        }
+        let bytes = std::fs::read(folder.join("definition.dbn")).expect("the file");
+        let records = bytes[bytes.len() - count * RECORD_BYTES..].chunks(RECORD_BYTES);
+        records
+            .map(|record| char::from(record[ACTION_AT]))
+            .collect()
+    }
+
+    /// An instrument is added once, changed when its definition changes, and deleted with the class that it had. States repeat definitions, and
+    /// name instruments that have none so far.
+    #[test]
+    fn a_definition_that_is_repeated_is_no_record() {
+        let depth = Depth {
+            direct: 10,
+            implied: 0,
+        };
+        let undefined = InstrumentDefinition::unknown(Instrument(0), 5, depth);
+        let mut defined = InstrumentDefinition {
+            defined: true,
+            symbol: Symbol::new(b"ESU4"),
+            ..undefined
+        };
+        defined.reference.security_type = Some(SecurityType::Future);
+        let mut changed = defined;
+        changed.tick = touchline_types::Price(1);
+        for (definitions, actions) in [
+            (vec![undefined, undefined], ""),
+            (vec![undefined, undefined, defined, defined], "A"),
+            (vec![defined, changed, changed, defined], "AMM"),
+            (vec![defined, undefined, undefined, defined], "ADA"),
+        ] {
+            assert_eq!(records(&definitions), actions, "{definitions:?}");
+        }
     }
 }
