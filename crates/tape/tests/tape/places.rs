@@ -76,6 +76,7 @@ fn a_restart_before_the_place_is_not_swallowed() {
         if has_loss {
             world.close();
         }
+        world.until_on_disk();
         let end = verify(&world.tape()).expect("a journal").position;
         let mut reader = world.reader_from(TapePlace::Position(end));
         // The place is not on the tape yet.

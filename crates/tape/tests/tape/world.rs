@@ -217,14 +217,19 @@ impl World {
         (journal, last, lock)
     }
 
-    /// Copies the tape of the disk.
-    pub fn copy_to(&mut self, copy: &Path) {
+    /// Waits until the disk has all records.
+    pub fn until_on_disk(&self) {
         if let Some(Recording { recorder, .. }) = &self.recorder {
             until("the disk has all", PATIENCE, || {
                 let journal = recorder.journal().expect("it is open");
                 journal.durable() == journal.position()
             });
         }
+    }
+
+    /// Copies the tape of the disk.
+    pub fn copy_to(&mut self, copy: &Path) {
+        self.until_on_disk();
         copy_directory(&self.tape(), copy);
     }
 
