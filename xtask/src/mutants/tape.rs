@@ -196,4 +196,10 @@ pub const TAPE: &[Mutant] = &[
         replace: "let _ = check_overtaken;",
         test: "-p touchline-tape --lib a_raw_recording_whose_segments_are_removed",
     },
+    Mutant {
+        name: "tape: a schedule waits for the message behind the end of a part",
+        find: "if self.is_at_end() {",
+        replace: "if self.is_at_end() && false {",
+        test: "-p touchline-tape --test tape places::a_part_has_no_time_of_the_message_behind_it",
+    },
 ];

@@ -1,13 +1,13 @@
 //! Time of the next item, for a schedule and for the merge of several tapes; how far the reader is.
 
-use super::{Error, PASSED_MAX, Reader};
+use super::{Error, PASSED_MAX, PlaceInStream, Reader};
 use crate::messages::Messages;
 use touchline_types::native::Message;
 
 impl Reader {
     /// Reads up to the next item, and returns its time, ns since the Unix epoch: the largest receive time so far. It is 0 for items
     /// before the first message that has one; on a tape without receive times it is the time of the record. `None`: there is no further
-    /// item, so far.
+    /// item, so far, or the next one is behind the place at which this reader ends.
     ///
     /// # Errors
     /// As [`Reader::poll`].
@@ -22,6 +22,11 @@ impl Reader {
                 return Ok(Some(self.place.passed.received_ns));
             }
             for _ in 0..PASSED_MAX {
+                // mutant: tape: a schedule waits for the message behind the end of a part
+                if self.is_at_end() {
+                    self.is_ended = true;
+                    return Ok(None);
+                }
                 if let Some(ns) = self.next_in_body() {
                     return Ok(Some(ns));
                 }
@@ -33,6 +38,22 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// Whether the next message of the present record is at the place at which this reader ends.
+    fn is_at_end(&self) -> bool {
+        let PlaceInStream {
+            body,
+            passed,
+            is_state,
+            ..
+        } = &self.place;
+        if self.to.is_none() || *is_state {
+            return false;
+        }
+        let next = Messages::of(&body[self.from..]).next();
+        let next = next.and_then(|bytes| Message::parse(bytes).ok());
+        next.is_some_and(|message| passed.reaches(self.to, &message, body, self.from))
     }
 
     /// Time of the next message of the present record.

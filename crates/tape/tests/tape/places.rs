@@ -4,9 +4,10 @@ use crate::world::{BUS, Played, World, assert_equal, played};
 use touchline_journal::format::kind;
 use touchline_journal::records::{Gap, Stream};
 use touchline_journal::verify;
-use touchline_tape::{LastRun, TapePlace};
+use touchline_tape::{LastRun, ReadOptions, Reader, TapePlace, Taped};
 use touchline_testing::random::Random;
 use touchline_transport::SubscriptionEvent;
+use touchline_transport::market::Item;
 
 /// A tape of several segments with an overrun, and the whole of it.
 fn tape(seed: u64) -> (World, Played) {
@@ -153,6 +154,41 @@ fn two_parts_of_a_tape_are_the_whole() {
     let beyond = Some(TapePlace::Sequence(u64::MAX));
     assert!(world.played_with(beyond, None).sequences.is_empty());
     assert_eq!(world.played_with(None, beyond).sequences, whole.sequences);
+}
+
+/// A schedule that waits for the time of each item waits for no message behind the part.
+#[test]
+fn a_part_has_no_time_of_the_message_behind_it() {
+    let (world, whole) = tape(6);
+    let mut random = Random::from_seed(6);
+    for _ in 0..10 {
+        let at = random.below(whole.sequences.len() as u64) as usize;
+        for to in [
+            TapePlace::Sequence(whole.sequences[at]),
+            TapePlace::Time(whole.received_ns[at]),
+        ] {
+            let options = ReadOptions {
+                to: Some(to),
+                ..ReadOptions::default()
+            };
+            let mut reader = Reader::open_with(&world.tape(), options).expect("a tape");
+            let mut sequences = Vec::new();
+            while reader.next_ns().expect("a tape").is_some() {
+                let polled = reader.poll(|item| match item {
+                    Item::Update(update) if !update.is_image => sequences.push(update.sequence),
+                    Item::Top { sequence, .. } => sequences.push(sequence),
+                    _ => {}
+                });
+                let polled = polled.expect("a tape");
+                assert!(
+                    !matches!(polled, Taped::End),
+                    "{to:?}: a time without an item"
+                );
+            }
+            assert_eq!(reader.poll(|_| ()).expect("a tape"), Taped::End);
+            assert_eq!(sequences, world.played_with(None, Some(to)).sequences);
+        }
+    }
 }
 
 /// A host that lost power while the descriptions of a segment were written: the buses whose description is missing are known from the segment
