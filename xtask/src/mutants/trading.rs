@@ -288,9 +288,15 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a session that was lost counts as one that ended",
-        find: "self.day.ended_whole = is_end && is_of_bank && has_all;",
+        find: "self.day.ended_whole = is_end && is_of_bank && has_all && self.day.are_looks_over;",
         replace: "self.day.ended_whole = true;",
         test: "-p touchline-fx-live --lib only_a_session_that_ended_whole_leaves_no_order_in_doubt",
+    },
+    Mutant {
+        name: "execution: a session ends whole without the question for its orders",
+        find: "self.end_ns == end_ns && mono_ns",
+        replace: "mono_ns",
+        test: "-p touchline-fx-live --lib a_last_look_that_may_be_open_at_the_end_leaves_orders_in_doubt",
     },
     Mutant {
         name: "fx: an unknown order of this run is adopted",

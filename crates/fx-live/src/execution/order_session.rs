@@ -302,7 +302,7 @@ impl<L: Link> OrderSession<L> {
         // A reset that the configuration asks for is not news.
         let is_asked = self.session.settings().reset_on_logon;
         let is_news = is_restarted && !is_asked;
-        // The orders of a session that ended whole were asked for before its end, and all of its messages have come.
+        // Each last look was over before a session ended whole, and all of its messages have come.
         let is_whole = self.day.ended_whole && self.day.reset == Reset::Session;
         // mutant: execution: an order is gone by a rule, and its report was lost with the numbers
         let is_doubted = is_restarted && !(is_asked && is_whole);
@@ -376,7 +376,7 @@ impl<L: Link> OrderSession<L> {
     /// The turn of its hours that the wall clock has reached; call it until there is none. At the end of its hours it logs out.
     #[inline]
     pub fn turn(&mut self, time: ReceiveTime) -> Option<Turn> {
-        let turn = self.day.turn(time.wall_ns)?;
+        let turn = self.day.turn(time, self.settling.answer_ns)?;
         match turn {
             Turn::Open => {
                 self.attempts.forget();
@@ -535,8 +535,7 @@ impl<L: Link> OrderSession<L> {
         }
         self.close();
         self.settling.end();
-        let lasted_ns = time.mono_ns.saturating_sub(self.up_ns);
-        let lasted_ns = self.is_up.then_some(lasted_ns);
+        let lasted_ns = (self.is_up).then_some(time.mono_ns.saturating_sub(self.up_ns));
         self.is_open = false;
         self.is_up = false;
         self.flush_until_ns = None;
@@ -557,12 +556,13 @@ impl<L: Link> OrderSession<L> {
         let said = self.numbers.take();
         let numbers = reason.and_then(SequenceFault::of_reason).or(said);
         let is_of_bank = reason == Some(DisconnectReason::LoggedOut);
+        let answer_ns = self.settling.answer_ns;
         let is_end = std::mem::take(&mut self.is_ending)
-            || is_of_bank && numbers.is_none() && self.day.ends_early(time.wall_ns);
+            || is_of_bank && numbers.is_none() && self.day.ends_early(time, answer_ns);
         // A Logout behind a gap has another number.
         let has_all = cut.is_none() && self.logout + 1 == self.numbers().1;
         // mutant: execution: a session that was lost counts as one that ended
-        self.day.ended_whole = is_end && is_of_bank && has_all;
+        self.day.ended_whole = is_end && is_of_bank && has_all && self.day.are_looks_over;
         if is_end {
             self.attempts.forget();
             return Said::Down {

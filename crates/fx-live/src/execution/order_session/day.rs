@@ -2,6 +2,7 @@
 
 use crate::execution::config::{OrderHours, Reset};
 use touchline_fx_days::Phase;
+use touchline_types::ReceiveTime;
 
 /// A turn of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +38,28 @@ pub(super) struct Day {
     is_journaled: bool,
     /// The last connection ended with its session, both sides logged out, and every message of the bank had come.
     pub ended_whole: bool,
-    /// Ends of the sessions that the bank ended itself, and whose orders were asked for.
+    /// The orders of the last session were asked for, and each last look was over before its end.
+    pub are_looks_over: bool,
+    /// End of the session that the bank ended itself.
     ended_ns: u64,
-    asked_ns: u64,
+    asked: Asked,
+}
+
+/// The question for the orders of a session before its end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    /// That end.
+    end_ns: u64,
+    /// Time of the question, by the host's clock: the wall clock may be set behind it.
+    mono_ns: u64,
+}
+
+impl Asked {
+    /// Whether it was asked in the session with this end, and a last look of an order that was sent before it is over.
+    fn is_over(&self, end_ns: u64, mono_ns: u64, answer_ns: u64) -> bool {
+        // mutant: execution: a session ends whole without the question for its orders
+        self.end_ns == end_ns && mono_ns.saturating_sub(self.mono_ns) >= answer_ns
+    }
 }
 
 impl Day {
@@ -52,47 +72,55 @@ impl Day {
             numbered,
             is_journaled: true,
             ended_whole: false,
+            are_looks_over: false,
             ended_ns: 0,
-            asked_ns: 0,
+            asked: Asked::default(),
         }
     }
 
-    /// The next turn that the wall clock has reached.
+    /// The next turn that the wall clock has reached. A last look of the bank is over after `answer_ns`.
     #[inline]
-    pub fn turn(&mut self, wall_ns: u64) -> Option<Turn> {
+    pub fn turn(&mut self, time: ReceiveTime, answer_ns: u64) -> Option<Turn> {
         let hours = self.hours.as_mut()?;
-        let phase = match hours.hours.at(wall_ns) {
+        let mut phase = hours.hours.at(time.wall_ns);
+        let mut is_near = false;
+        if let Phase::Open { end_ns, .. } = phase {
+            is_near = time.wall_ns.saturating_add(hours.ask_before_ns) >= end_ns;
             // The bank has ended it: what follows is what follows its end.
-            Phase::Open { end_ns, .. } if end_ns == self.ended_ns => {
-                match hours.hours.clone().at(end_ns) {
+            if end_ns == self.ended_ns {
+                phase = match hours.hours.clone().at(end_ns) {
                     Phase::Open { .. } => Phase::Closed { until_ns: end_ns },
                     closed @ Phase::Closed { .. } => closed,
-                }
+                };
             }
-            phase => phase,
-        };
-        let ask_before_ns = hours.ask_before_ns;
+        }
         match (self.at, phase) {
             (At::Open { end_ns: open, .. }, Phase::Open { end_ns, .. }) if open == end_ns => {
-                let is_near = wall_ns.saturating_add(ask_before_ns) >= end_ns;
-                let is_asked = self.reset == Reset::Session && is_near && self.asked_ns != end_ns;
-                is_asked.then(|| {
-                    self.asked_ns = end_ns;
-                    Turn::Closing
-                })
+                let is_due = self.reset == Reset::Session && is_near;
+                if is_due && self.asked.end_ns != end_ns {
+                    let mono_ns = time.mono_ns;
+                    self.asked = Asked { end_ns, mono_ns };
+                    return Some(Turn::Closing);
+                }
+                None
             }
             // The next session follows at once: this one ends first.
-            (At::Open { .. }, Phase::Open { .. }) => Some(self.close(wall_ns)),
+            (At::Open { .. }, Phase::Open { .. }) => {
+                Some(self.close(time.wall_ns, time, answer_ns))
+            }
             (_, Phase::Open { day, end_ns }) => {
                 self.at = At::Open { day, end_ns };
                 Some(Turn::Open)
             }
             (At::Closed(known_ns), Phase::Closed { until_ns }) if known_ns == until_ns => None,
-            (_, Phase::Closed { until_ns }) => Some(self.close(until_ns)),
+            (_, Phase::Closed { until_ns }) => Some(self.close(until_ns, time, answer_ns)),
         }
     }
 
-    fn close(&mut self, until_ns: u64) -> Turn {
+    fn close(&mut self, until_ns: u64, time: ReceiveTime, answer_ns: u64) -> Turn {
+        if let At::Open { end_ns, .. } = self.at {
+            self.are_looks_over = self.asked.is_over(end_ns, time.mono_ns, answer_ns);
+        }
         self.at = At::Closed(until_ns);
         Turn::Closed(until_ns)
     }
@@ -120,7 +148,7 @@ impl Day {
     /// Whether its orders were asked for before its end, which is near or past.
     pub fn is_closing(&self) -> bool {
         match self.at {
-            At::Open { end_ns, .. } => end_ns == self.asked_ns,
+            At::Open { end_ns, .. } => end_ns == self.asked.end_ns,
             // mutant: execution: messages that are skipped behind our Logout open the bank again
             At::Closed(_) => true,
             At::Nowhere => false,
@@ -133,13 +161,14 @@ impl Day {
     }
 
     /// The bank has logged out. True if that is the end of its session: its clock may be ahead.
-    pub fn ends_early(&mut self, wall_ns: u64) -> bool {
+    pub fn ends_early(&mut self, time: ReceiveTime, answer_ns: u64) -> bool {
         let (At::Open { end_ns, .. }, Some(hours)) = (self.at, &self.hours) else {
             return false;
         };
-        let is_end = wall_ns.saturating_add(hours.ask_before_ns) >= end_ns;
+        let is_end = time.wall_ns.saturating_add(hours.ask_before_ns) >= end_ns;
         if is_end {
             self.ended_ns = end_ns;
+            self.are_looks_over = self.asked.is_over(end_ns, time.mono_ns, answer_ns);
         }
         is_end
     }

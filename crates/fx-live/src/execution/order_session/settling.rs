@@ -16,7 +16,8 @@ pub(super) struct Settling {
     is_open: bool,
     /// The numbers began again: reports of the time without a connection will not come.
     is_doubted: bool,
-    answer_ns: u64,
+    /// Longest last look.
+    pub answer_ns: u64,
     /// Time for an answer to a TestRequest.
     wait_ns: u64,
     /// Time of the next TestRequest.

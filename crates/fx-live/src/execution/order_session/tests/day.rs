@@ -148,7 +148,8 @@ fn the_day_of_the_numbers_outlives_the_process() {
     };
     for (numbered, is_resetting) in [(0, true), (20_260_102, true), (20_260_104, false)] {
         let mut day = Day::new(hours(), Reset::Session, numbered);
-        assert_eq!(day.turn(END_NS - 1), Some(Turn::Open));
+        let time = ReceiveTime::at(END_NS - 1);
+        assert_eq!(day.turn(time, 0), Some(Turn::Open));
         assert_eq!(day.is_resetting(), is_resetting, "{numbered}");
     }
 }
@@ -299,6 +300,44 @@ fn only_a_session_that_ended_whole_leaves_no_order_in_doubt() {
         rig.log_on(1);
         rig.sent();
         assert_eq!(rig.settled(2), [Said::Up(false), expected], "{logout:?}");
+    }
+}
+
+/// A last look may be open at the end if the orders were not asked for before it, or a shorter time before it than a last look takes: its
+/// report has an old number, and is lost. By the host's clock: the wall clock may be set forward over that time.
+#[test]
+fn a_last_look_that_may_be_open_at_the_end_leaves_orders_in_doubt() {
+    for (ask_before_s, asked_s, answer_ms, step_s, expected) in [
+        (10, 10, 10_000, 0, Said::Settled),
+        (10, 10, 10_001, 0, Said::Doubted),
+        (10, 10, 2_000, 9, Said::Doubted),
+        (10, 0, 1_000, 0, Said::Doubted),
+        (0, 0, 1_000, 0, Said::Doubted),
+    ] {
+        let case = format!("{ask_before_s} {asked_s} {answer_ms} {step_s}");
+        let mut rig = Rig::with_hours(&format!(
+            "reset = \"session\"\nafter_loss = \"canceled\"\nask_before_s = {ask_before_s}"
+        ));
+        rig.session.set_answer_ms(answer_ms);
+        rig.log_on(1);
+        rig.sent();
+        assert_eq!(rig.said(), [Said::Up(false), Said::Doubted], "{case}");
+        if asked_s > 0 {
+            let turns = rig.go_to(END_NS - asked_s * SECOND_NS);
+            assert_eq!(turns, [Turn::Closing], "{case}");
+        }
+        rig.time.wall_ns += step_s * SECOND_NS;
+        assert_eq!(rig.go_to(END_NS), [Turn::Closed(START_NS)], "{case}");
+        rig.sent();
+        rig.put(2, "5", &[]);
+        rig.said();
+        rig.go_to(START_NS);
+        rig.log_on(1);
+        let mut said = rig.said();
+        rig.sent();
+        rig.time.mono_ns += answer_ms * 1_000_000;
+        said.extend(rig.settled(2));
+        assert_eq!(said, [Said::Up(false), expected], "{case}");
     }
 }
 
