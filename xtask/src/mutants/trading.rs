@@ -293,6 +293,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib only_a_session_that_ended_whole_leaves_no_order_in_doubt",
     },
     Mutant {
+        name: "execution: a bank gets no orders after a fast clock was corrected",
+        find: "if !is_near && self.asked.end_ns == end_ns {",
+        replace: "if false && self.asked.end_ns == end_ns {",
+        test: "-p touchline-fx-live --lib a_session_goes_on_when_a_fast_clock_is_corrected",
+    },
+    Mutant {
         name: "execution: a session ends whole without the question for its orders",
         find: "self.end_ns == end_ns && mono_ns",
         replace: "mono_ns",

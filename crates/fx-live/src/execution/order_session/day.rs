@@ -7,7 +7,7 @@ use touchline_types::ReceiveTime;
 /// A turn of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// A session starts.
+    /// A session starts, or the clock was set back from its end.
     Open,
     /// Its end is near, behind which the bank's numbers begin again.
     Closing,
@@ -83,9 +83,17 @@ impl Day {
     pub fn turn(&mut self, time: ReceiveTime, answer_ns: u64) -> Option<Turn> {
         let hours = self.hours.as_mut()?;
         let mut phase = hours.hours.at(time.wall_ns);
-        let mut is_near = false;
+        let (mut is_near, mut is_set_back) = (false, false);
         if let Phase::Open { end_ns, .. } = phase {
             is_near = time.wall_ns.saturating_add(hours.ask_before_ns) >= end_ns;
+            // What the clock took for the end before it was set back was not the end: the bank gets orders again.
+            // mutant: execution: a bank gets no orders after a fast clock was corrected
+            if !is_near && self.asked.end_ns == end_ns {
+                (self.asked, is_set_back) = (Asked::default(), true);
+            }
+            if !is_near && self.ended_ns == end_ns {
+                self.ended_ns = 0;
+            }
             // The bank has ended it: what follows is what follows its end.
             if end_ns == self.ended_ns {
                 phase = match hours.hours.clone().at(end_ns) {
@@ -102,7 +110,7 @@ impl Day {
                     self.asked = Asked { end_ns, mono_ns };
                     return Some(Turn::Closing);
                 }
-                None
+                is_set_back.then_some(Turn::Open)
             }
             // The next session follows at once: this one ends first.
             (At::Open { .. }, Phase::Open { .. }) => {

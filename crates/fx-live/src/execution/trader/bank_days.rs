@@ -185,6 +185,28 @@ fn no_order_is_sent_in_the_last_seconds_of_a_session_that_came_up_in_them() {
     }
 }
 
+/// A clock that was fast until a second before the end of a session is corrected: the bank gets orders again.
+#[test]
+fn a_bank_gets_orders_again_when_a_fast_clock_is_corrected() {
+    for after_loss in ["ask", "canceled"] {
+        let session = format!("{HOURS}reset = \"session\"\nafter_loss = \"{after_loss}\"\n");
+        let mut core = with_days(&session);
+        let now_ns = END_NS - 3_600 * SECOND_NS;
+        let time = go_to(&mut core, now_ns);
+        core.said(0, Said::Up(false), time);
+        core.quotes(time, 0, Session::Up);
+        core.wall_ahead_ns = 3_590 * SECOND_NS as i64;
+        let time = go_to(&mut core, now_ns + 9 * SECOND_NS);
+        show(&mut core, time, 1_100_000_000);
+        buy(&mut core, "P1", time);
+        assert_eq!(orders(&core), 0, "{after_loss}: before the end");
+        core.wall_ahead_ns = 0;
+        let time = go_to(&mut core, now_ns + 10 * SECOND_NS);
+        show(&mut core, time, 1_100_000_000);
+        assert_eq!(orders(&core), 1, "{after_loss}");
+    }
+}
+
 /// From our Logout at the end of the hours on the bank gets no order, also before its own Logout.
 #[test]
 fn no_order_is_planned_between_the_logouts() {

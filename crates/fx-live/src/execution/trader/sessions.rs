@@ -64,7 +64,17 @@ impl<O: Output, L: Link> Core<O, L> {
     pub fn turned(&mut self, bank: Bank, turn: Turn, time: ReceiveTime) {
         let is_up = self.engine.trading().is_order_session_up(bank);
         match turn {
-            Turn::Open => self.begin_session_day(bank, time),
+            Turn::Open => {
+                self.begin_session_day(bank, time);
+                // It is closing in the core, because the clock was fast. A session that logs out is closing until it is down.
+                if is_up && !self.banks[bank].session.is_closing() {
+                    self.begin_again(bank, time);
+                    if self.banks[bank].session.drops_orders() {
+                        // No connection was lost: no order is gone by a rule.
+                        self.session(bank, SessionChange::Doubted, time);
+                    }
+                }
+            }
             // A session that comes up near its end is closing from the beginning.
             Turn::Closing if is_up => self.session(bank, SessionChange::Closing, time),
             Turn::Closing => {}
@@ -201,14 +211,19 @@ impl<O: Output, L: Link> Core<O, L> {
             return;
         }
         if has_orders && !is_asked {
-            self.session(bank, SessionChange::Down, time);
-            self.session(bank, SessionChange::Up, time);
+            self.begin_again(bank, time);
         }
         // mutant: execution: messages are skipped, and a rule answers for the orders that the journal lost
         if is_doubted {
             // A report may be among the messages: no order is gone by a rule.
             self.session(bank, SessionChange::Doubted, time);
         }
+    }
+
+    /// The session is as one that has come up: its orders are unknown, and asked for.
+    fn begin_again(&mut self, bank: Bank, time: ReceiveTime) {
+        self.session(bank, SessionChange::Down, time);
+        self.session(bank, SessionChange::Up, time);
     }
 
     /// Reports a repeated report without a mark: the core ignored it, and the bank must explain it.

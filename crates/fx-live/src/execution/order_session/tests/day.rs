@@ -341,6 +341,43 @@ fn a_last_look_that_may_be_open_at_the_end_leaves_orders_in_doubt() {
     }
 }
 
+/// A clock that was an hour fast has ended the session, or was about to, and is corrected: the bank gets orders again, and they are asked
+/// for at the true end.
+#[test]
+fn a_session_goes_on_when_a_fast_clock_is_corrected() {
+    for fast_s in [5, 0] {
+        for is_bank_first in [false, true] {
+            let mut rig = Rig::with_hours("reset = \"session\"");
+            rig.log_on(1);
+            rig.sent();
+            assert_eq!(rig.said(), [Said::Up(false)]);
+            rig.go_to(END_NS - 10 * SECOND_NS);
+            assert!(rig.session.is_closing());
+            rig.go_to(END_NS - fast_s * SECOND_NS);
+            let is_down = is_bank_first || fast_s == 0;
+            if is_down {
+                rig.put(2, "5", &[]);
+                rig.said();
+                rig.sent();
+                rig.said();
+                rig.turns();
+                assert!(!rig.session.is_up() && rig.session.closed_until_ns().is_some());
+            }
+            rig.time.wall_ns -= 3_600 * SECOND_NS;
+            assert_eq!(rig.turns(), [Turn::Open], "{fast_s} {is_bank_first}");
+            assert!(!rig.session.is_closing(), "{fast_s} {is_bank_first}");
+            if is_down {
+                rig.log_on(3);
+                rig.sent();
+                assert_eq!(rig.said(), [Said::Up(false)]);
+            }
+            assert_eq!(rig.go_to(END_NS - 11 * SECOND_NS), []);
+            assert_eq!(rig.go_to(END_NS - 10 * SECOND_NS), [Turn::Closing]);
+            assert_eq!(rig.go_to(END_NS), [Turn::Closed(START_NS)]);
+        }
+    }
+}
+
 /// Once a last look that outlived the connection must be over, a TestRequest is sent: its answer comes behind the report, however long
 /// both are on their way. A Heartbeat that answers nothing shows nothing, and neither does an answer behind a gap.
 #[test]
