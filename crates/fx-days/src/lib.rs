@@ -40,6 +40,23 @@ pub fn digits(date: Date) -> String {
     date.strftime("%Y%m%d").to_string()
 }
 
+/// Days from one date to another, numbers `YYYYMMDD`; none if a number is not a date.
+///
+/// ```
+/// assert_eq!(touchline_fx_days::days_between(20_260_227, 20_260_302), Some(3));
+/// assert_eq!(touchline_fx_days::days_between(0, 20_260_302), None);
+/// ```
+#[must_use]
+pub fn days_between(from: u32, to: u32) -> Option<i32> {
+    let date = |number: u32| {
+        let year = i16::try_from(number / 10_000).ok()?;
+        let [month, day] = [number / 100 % 100, number % 100];
+        Date::new(year, month as i8, day as i8).ok()
+    };
+    let span = date(from)?.until(date(to)?).ok()?;
+    Some(span.get_days())
+}
+
 /// A date as a number `YYYYMMDD`.
 pub(crate) fn number(date: Date) -> u32 {
     date.year() as u32 * 10_000 + date.month() as u32 * 100 + date.day() as u32

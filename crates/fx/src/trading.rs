@@ -85,8 +85,8 @@ pub struct Trading {
     /// The state is restored from records: what a rule has ended stands in them, and no rule ends anything else.
     is_restoring: bool,
     positions: Positions,
-    /// Trade date of each bank's day, `YYYYMMDD`; 0: it has none.
-    bank_days: Vec<u32>,
+    /// Trade dates of each bank's days, `YYYYMMDD`, in the order in which they began.
+    bank_days: Vec<Vec<u32>>,
     /// All days of each pair so far.
     days: Vec<Vec<Day>>,
     conduct: Conduct,
@@ -109,7 +109,7 @@ impl Trading {
             drops: setup.drops(),
             is_restoring: false,
             positions: Positions::new(&setup),
-            bank_days: vec![0; setup.banks.len()],
+            bank_days: vec![Vec::new(); setup.banks.len()],
             days: vec![Vec::new(); setup.pairs.len()],
             conduct: Conduct::new(&setup),
             wake_ns: NEVER,
@@ -205,7 +205,12 @@ impl Trading {
 
     /// Trade date of a bank's day, `YYYYMMDD`; 0: it has none.
     pub fn bank_day(&self, bank: Bank) -> u32 {
-        self.bank_days[bank]
+        self.bank_days(bank).last().copied().unwrap_or_default()
+    }
+
+    /// Trade dates of the bank's days so far, in the order in which they began: a clock that is set back begins an earlier one later.
+    pub fn bank_days(&self, bank: Bank) -> &[u32] {
+        &self.bank_days[bank]
     }
 
     /// Score of a bank and a pair so far.

@@ -168,9 +168,15 @@ pub const DAYS: &[Mutant] = &[
     },
     Mutant {
         name: "execution: a clock that is set back frees credit",
-        find: "trading.bank_day(*bank) < trade",
-        replace: "trading.bank_day(*bank) != trade",
+        find: "(0..=BACK_DAYS).contains(&days)",
+        replace: "days == i32::MAX",
         test: "-p touchline-fx-live --lib a_clock_that_is_set_back_frees_no_credit",
+    },
+    Mutant {
+        name: "execution: a clock that is set ahead frees credit",
+        find: "true => is_latest && !self.landing.is_step",
+        replace: "true => is_latest",
+        test: "-p touchline-fx-live --lib a_clock_that_is_far_ahead_frees_no_credit",
     },
     Mutant {
         name: "execution: a bank with hours begins its credit with New York's day",

@@ -12,10 +12,12 @@ mod commands;
 #[cfg(test)]
 mod connections;
 mod counts;
+mod credit_days;
 mod dates;
 mod directory;
 mod faults;
 mod incident;
+mod landing;
 mod path;
 mod recorder;
 #[cfg(test)]
@@ -474,7 +476,8 @@ impl Trader {
     fn wall_stepped(&mut self, began_ns: u64, step_ns: i64) {
         self.counters.wall_clock_steps += 1;
         let wall_ahead_ns = self.clock.wall_ahead_ns();
-        self.core.wall_stepped(step_ns, wall_ahead_ns);
+        let time = self.time(began_ns);
+        self.core.wall_stepped(time, step_ns, wall_ahead_ns);
         let Trader {
             core,
             sources,

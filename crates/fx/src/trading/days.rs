@@ -48,7 +48,7 @@ impl Trading {
         let by = self.setup.banks[bank].config.credit_by;
         // mutant: fx: the credit of the day before is not free
         self.orders.begin_bank_day(bank, by, trade);
-        self.bank_days[bank] = trade;
+        self.bank_days[bank].push(trade);
         step.push(Event::BankDay { bank, trade });
     }
 

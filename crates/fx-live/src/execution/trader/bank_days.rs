@@ -86,30 +86,39 @@ fn the_credit_of_a_bank_begins_with_its_own_day() {
     assert_eq!(core.engine.trading().bank_day(0), 20_260_106);
 }
 
+/// An engine with an order of this session's day, which has ended and uses credit.
+fn with_used_credit(session: &str) -> Engine {
+    let mut core = with_days(session);
+    let time = go_to(&mut core, START_NS);
+    core.said(0, Said::Up(false), time);
+    core.quotes(time, 0, Session::Up);
+    show(&mut core, time, 1_100_000_000);
+    buy(&mut core, "P1", time);
+    assert_eq!(orders(&core), 1, "{session}");
+    let id = core.engine.trading().orders().get(0).terms.id;
+    let resolve = Desk::Resolve {
+        id: Some(id),
+        cum: Some(1_000),
+        price: Some(Id::lossy(b"1.1")),
+    };
+    core.said(0, Said::cut(), time);
+    core.handle(time, &Input::Desk(resolve));
+    assert_eq!(used(&core), 1_000, "{session}");
+    core
+}
+
+fn used(core: &Engine) -> i64 {
+    core.engine.trading().orders().used(0, 0).of(Credit::Gross)
+}
+
 /// A clock that is set back over a roll, and comes to it again, frees no credit a second time.
 #[test]
 fn a_clock_that_is_set_back_frees_no_credit() {
     for session in ["", HOURS] {
-        let mut core = with_days(session);
-        let time = go_to(&mut core, START_NS);
-        core.said(0, Said::Up(false), time);
-        core.quotes(time, 0, Session::Up);
-        show(&mut core, time, 1_100_000_000);
-        buy(&mut core, "P1", time);
-        assert_eq!(orders(&core), 1, "{session}");
-        // It has ended, and uses credit all the same.
-        let id = core.engine.trading().orders().get(0).terms.id;
-        let resolve = Desk::Resolve {
-            id: Some(id),
-            cum: Some(1_000),
-            price: Some(Id::lossy(b"1.1")),
-        };
-        core.said(0, Said::cut(), time);
-        core.handle(time, &Input::Desk(resolve));
-        let used = |core: &Engine| core.engine.trading().orders().used(0, 0).of(Credit::Gross);
-        assert_eq!(used(&core), 1_000, "{session}");
+        let mut core = with_used_credit(session);
         let day = core.engine.trading().bank_day(0);
-        for ahead_s in [-3_600, 0, -90_000, 0] {
+        // Four days back are Friday's date, which no run of this journal began.
+        for ahead_s in [-3_600, 0, -90_000, 0, -4 * 86_400, 0] {
             core.wall_ahead_ns = ahead_s * SECOND_NS as i64;
             go_to(&mut core, START_NS + 60 * SECOND_NS);
             assert_eq!(used(&core), 1_000, "{session} {ahead_s}");
@@ -122,6 +131,61 @@ fn a_clock_that_is_set_back_frees_no_credit() {
         core.wall_ahead_ns = 0;
         go_to(&mut core, START_NS + DAY_NS);
         assert_eq!(used(&core), 0, "{session}");
+    }
+}
+
+/// The clock is days or a month ahead, or behind, for two seconds: no credit is free, and it is with the next day.
+#[test]
+fn a_clock_that_is_far_ahead_frees_no_credit() {
+    for session in ["", HOURS] {
+        for days in [2, 30, -30] {
+            let mut core = with_used_credit(session);
+            let step_ns = days * DAY_NS as i64;
+            for (second, step_ns) in [(60, step_ns), (62, -step_ns)] {
+                let now_ns = START_NS + second * SECOND_NS;
+                let time = core.time(now_ns, now_ns);
+                let ahead_ns = core.wall_ahead_ns + step_ns;
+                core.wall_stepped(time, step_ns, ahead_ns);
+                go_to(&mut core, now_ns);
+                assert_eq!(used(&core), 1_000, "{session} {days} {second}");
+            }
+            go_to(&mut core, START_NS + DAY_NS);
+            assert_eq!(used(&core), 0, "{session} {days}");
+        }
+    }
+}
+
+/// A clock that stays where it was set to by days begins the credit with the next date.
+#[test]
+fn a_clock_that_was_behind_for_days_begins_the_credit_with_the_next_date() {
+    for session in ["", HOURS] {
+        let mut core = with_used_credit(session);
+        let time = go_to(&mut core, START_NS + 60 * SECOND_NS);
+        let step_ns = 7 * DAY_NS as i64;
+        core.wall_stepped(time, step_ns, step_ns);
+        go_to(&mut core, START_NS + 120 * SECOND_NS);
+        assert_eq!(core.engine.trading().bank_day(0), 20_260_106, "{session}");
+        go_to(&mut core, START_NS + DAY_NS);
+        assert_eq!(core.engine.trading().bank_day(0), 20_260_114, "{session}");
+    }
+}
+
+/// A run whose clock was a month ahead began the credit with a date of then. Today's dates begin it all the same, the first one with the
+/// roll behind the start.
+#[test]
+fn credit_begins_behind_a_run_whose_clock_was_far_ahead() {
+    for session in ["", HOURS] {
+        let mut core = with_days(session);
+        let time = go_to(&mut core, START_NS + SECOND_NS);
+        let ahead = Desk::BankDay {
+            bank: 0,
+            trade: 20_260_205,
+        };
+        core.handle(time, &Input::Desk(ahead));
+        for (days, trade) in [(1, 20_260_107), (2, 20_260_108)] {
+            go_to(&mut core, START_NS + days * DAY_NS);
+            assert_eq!(core.engine.trading().bank_day(0), trade, "{session}");
+        }
     }
 }
 

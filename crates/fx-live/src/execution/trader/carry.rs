@@ -4,6 +4,7 @@
 
 use super::banks::Banks;
 use super::cause::{Cause, Commanded, sent};
+use super::landing::Landing;
 use super::recorder::Recorder;
 use super::{Incident, Path, Totals};
 use crate::days::is_of_old_day;
@@ -69,6 +70,8 @@ pub(super) struct Core<O, L> {
     pub wall_ahead_ns: i64,
     /// Days of the pairs.
     pub days: DayWatch,
+    /// Where the wall clock came to by the start, or by being set.
+    pub landing: Landing,
     /// When the day of each bank's credit began last in an earlier run.
     pub bank_days_ns: Vec<u64>,
     /// Days that began, until the buses of the banks are read by them.

@@ -1,18 +1,17 @@
 //! Value dates: a pair whose spot date has passed gets no more orders, and one alarm.
 
 use super::carry::Core;
+use super::landing::Landing;
 use super::value_dates::ValueDates;
 use super::{Error, Incident, Trader};
 use crate::compose::Source;
 use crate::days::changed_day;
 use crate::execution::config::{Config, ConfigError};
 use crate::execution::edge::{Link, Output};
-use touchline_fx::config::CreditBy;
-use touchline_fx::input::{Input, Session};
+use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_fx_days::{DayWatch, Rolls};
 use touchline_fx_events::desk::{Day, Desk};
-use touchline_fx_events::setup::Bank;
 use touchline_transport::clock::wall_ns;
 use touchline_types::ReceiveTime;
 
@@ -138,6 +137,7 @@ impl<O: Output, L: Link> Core<O, L> {
             self.engine.forget_days(setup);
         }
         self.days = DayWatch::new(rolls);
+        self.landing = Landing::default();
     }
 
     /// Gives each pair and each bank the day of the wall clock, if it has another one: at the instant of the roll, before all later
@@ -155,14 +155,12 @@ impl<O: Output, L: Link> Core<O, L> {
         let is_new = |(day, _): &(Day, u64)| day.trade > setup.pairs[day.pair].trade_date;
         begun.retain(is_new);
         begun.extend(days_at(rolls, setup, wall_ns).map(|day| (day, began_ns)));
+        if self.landing.at_ns == 0 {
+            self.landing.at_ns = wall_ns;
+        }
         let trade = rolls.bank_trade_date(wall_ns);
-        let trading = self.engine.trading();
-        // A clock that is set back frees no credit a second time.
-        // mutant: execution: a clock that is set back frees credit
-        let is_new = |bank: &Bank| trading.bank_day(*bank) < trade;
-        let of_banks =
-            (0..setup.banks.len()).filter(|bank| is_new(bank) && !self.has_own_day(*bank));
-        let of_banks: Vec<Desk> = of_banks.map(|bank| Desk::BankDay { bank, trade }).collect();
+        let is_landed = trade == rolls.bank_trade_date(self.landing.at_ns);
+        let of_banks = self.credit_days(trade, is_landed);
         for (day, began_ns) in begun {
             // At a roll of another pair this one has the day of its own roll.
             let has = &self.engine.setup().pairs[day.pair];
@@ -181,26 +179,6 @@ impl<O: Output, L: Link> Core<O, L> {
         }
         for day in of_banks {
             self.begin_day(self.began_at(began_ns, time), day);
-        }
-    }
-
-    /// Whether the day of a bank's credit begins with a session of the bank, and not with New York's trade date.
-    fn has_own_day(&self, bank: Bank) -> bool {
-        let by = self.engine.setup().banks[bank].config.credit_by;
-        // mutant: execution: a bank with hours begins its credit with New York's day
-        by == CreditBy::Day && self.banks[bank].session.has_days()
-    }
-
-    /// A session of a bank has started: its used credit is zero again, once for each session.
-    pub(super) fn begin_session_day(&mut self, bank: Bank, time: ReceiveTime) {
-        let day = self.banks[bank].session.bank_day();
-        let day = day.filter(|_| self.days.rolls().is_some() && self.has_own_day(bank));
-        // An earlier release began this bank's day with New York's: within this session the credit was free once.
-        // mutant: execution: an update within a session frees its credit again
-        let day = day.filter(|(_, began_ns)| self.bank_days_ns[bank] < *began_ns);
-        let is_new = |trade: &u32| self.engine.trading().bank_day(bank) < *trade;
-        if let Some(trade) = day.map(|(trade, _)| trade).filter(is_new) {
-            self.handle(time, &Input::Desk(Desk::BankDay { bank, trade }));
         }
     }
 

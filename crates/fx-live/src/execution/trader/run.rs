@@ -4,6 +4,7 @@ use super::Incident;
 use super::Totals;
 use super::banks::Banks;
 use super::carry::{Boot, Core, PATHS_MAX};
+use super::landing::Landing;
 use super::recorder::Recorder;
 use crate::execution::config::{ClientConfig, Config};
 use crate::execution::edge::{Link, Output};
@@ -70,6 +71,7 @@ impl<O: Output, L: Link> Core<O, L> {
             boot,
             wall_ahead_ns: 0,
             days: DayWatch::new(None),
+            landing: Landing::default(),
             bank_days_ns: recovered.bank_days_ns,
             begun: Vec::new(),
             paths: Vec::new(),
@@ -188,9 +190,10 @@ impl<O: Output, L: Link> Core<O, L> {
     }
 
     /// Notes a step of the wall clock, and its distance ahead of the engine's clock after the step.
-    pub fn wall_stepped(&mut self, step_ns: i64, wall_ahead_ns: i64) {
+    pub fn wall_stepped(&mut self, time: ReceiveTime, step_ns: i64, wall_ahead_ns: i64) {
         // mutant: simulation: a step of the wall clock is ignored
         self.wall_ahead_ns = wall_ahead_ns;
+        self.landing.stepped(step_ns, self.wall(time).wall_ns);
         for bank in 0..self.banks.len() {
             self.banks[bank].session.wall_stepped(step_ns);
         }

@@ -85,7 +85,8 @@ impl World {
         };
         let (now_ns, wall_ns) = (self.now_ns, self.input_ns(process));
         let core = &mut process.core;
-        core.wall_stepped(step_ns, process.clock.wall_ahead_ns());
+        let time = core.time(now_ns, wall_ns);
+        core.wall_stepped(time, step_ns, process.clock.wall_ahead_ns());
         if !process.has_begun {
             return;
         }
