@@ -222,6 +222,35 @@ fn each_missed_day_is_given_once() {
     assert!(!core.batch.events.iter().any(is_day));
 }
 
+/// Each start, and each later day, says that a pair lacks a spot date: also a start within a day that is in the journal.
+#[test]
+fn each_start_says_that_a_calendar_has_ended() {
+    let mut core = with_days("");
+    let told = |core: &mut Engine| {
+        let said = core.incidents.drain(..);
+        said.filter(|incident| incident.reason() == "calendar_ends")
+            .count()
+    };
+    assert_eq!(told(&mut core), 0);
+    // 6 January 2031, behind the end of the built-in calendars.
+    let ended_ns = 1_925_467_200 * SECOND_NS;
+    go_to(&mut core, ended_ns);
+    let of_days = told(&mut core);
+    assert!(of_days > 0, "the days begin without a date");
+    let config = Config::parse(&format!("{}[calendars]\n", text())).expect("a configuration");
+    let setup = config.setup().expect("a setup");
+    let rolls = config.rolls(END_NS - DAY_NS).expect("calendars");
+    core.set_days(rolls, &setup);
+    core.begun.clear();
+    go_to(&mut core, ended_ns + SECOND_NS);
+    assert!(core.begun.is_empty(), "the journal has the day");
+    assert_eq!(told(&mut core), 1);
+    go_to(&mut core, ended_ns + 2 * SECOND_NS);
+    assert_eq!(told(&mut core), 0);
+    go_to(&mut core, ended_ns + DAY_NS);
+    assert_eq!(told(&mut core), 1);
+}
+
 /// A session that was lost in the seconds before its end, in which its orders are asked for, comes up without an order; the next
 /// session has orders again.
 #[test]

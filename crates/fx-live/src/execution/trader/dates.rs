@@ -155,7 +155,8 @@ impl<O: Output, L: Link> Core<O, L> {
         let is_new = |(day, _): &(Day, u64)| day.trade > setup.pairs[day.pair].trade_date;
         begun.retain(is_new);
         begun.extend(days_at(rolls, setup, wall_ns).map(|day| (day, began_ns)));
-        if self.landing.at_ns == 0 {
+        let is_first = self.landing.at_ns == 0;
+        if is_first {
             self.landing.at_ns = wall_ns;
         }
         let trade = rolls.bank_trade_date(wall_ns);
@@ -167,10 +168,8 @@ impl<O: Output, L: Link> Core<O, L> {
             if (has.trade_date, has.spot_date) == (day.trade, day.spot) {
                 continue;
             }
-            if day.spot == 0 {
-                let pair = self.engine.setup().pairs[day.pair].config.symbol.clone();
-                let trade_date = day.trade;
-                self.incident(Incident::CalendarEnds { pair, trade_date });
+            if day.spot == 0 && !is_first {
+                self.tell_calendar_ends(day.pair, day.trade);
             }
             let at = self.began_at(began_ns, time);
             // mutant: execution: a missed day is given twice
@@ -180,6 +179,24 @@ impl<O: Output, L: Link> Core<O, L> {
         for day in of_banks {
             self.begin_day(self.began_at(began_ns, time), day);
         }
+        if is_first {
+            self.tell_undated();
+        }
+    }
+
+    /// Pairs without a spot date get no orders: each start says so, also if the journal has their day.
+    fn tell_undated(&mut self) {
+        let pairs = self.engine.setup().pairs.iter().enumerate();
+        let undated = pairs.filter(|(_, of)| of.spot_date == 0);
+        let undated: Vec<_> = undated.map(|(pair, of)| (pair, of.trade_date)).collect();
+        for (pair, trade_date) in undated {
+            self.tell_calendar_ends(pair, trade_date);
+        }
+    }
+
+    fn tell_calendar_ends(&mut self, pair: usize, trade_date: u32) {
+        let pair = self.engine.setup().pairs[pair].config.symbol.clone();
+        self.incident(Incident::CalendarEnds { pair, trade_date });
     }
 
     /// A time of the wall clock by the engine's clock: a start has its own time, and the clock may have been set.
