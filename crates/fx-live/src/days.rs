@@ -11,17 +11,24 @@ use touchline_settings::Mistakes;
 /// The calendars of a configuration, read from their files.
 ///
 /// # Errors
-/// Every mistake of a calendar; a stated spot date that differs from the calendars at a time of the wall clock.
-pub fn rolls_of(
+/// Every mistake of a calendar.
+pub fn rolls_of(config: &CalendarsConfig, pairs: &[PairConfig]) -> Result<Rolls, Mistakes> {
+    let config = config.resolved(read_file)?;
+    let calendars = Calendars::of(&config, read_file)?;
+    Rolls::new(&config, calendars, pairs.iter().map(pair_dates))
+}
+
+/// The calendars at a start, a time of the wall clock.
+///
+/// # Errors
+/// Every mistake of a calendar; a stated spot date that differs from the calendars.
+pub fn rolls_at_start(
     config: &CalendarsConfig,
     pairs: &[PairConfig],
     wall_ns: u64,
 ) -> Result<Rolls, Mistakes> {
-    let config = config.resolved(read_file)?;
-    let calendars = Calendars::of(&config, read_file)?;
-    let of = |pair| pair_dates(pair);
-    let rolls = Rolls::new(&config, calendars, pairs.iter().map(of))?;
-    rolls.check(pairs.iter().map(of), wall_ns)?;
+    let rolls = rolls_of(config, pairs)?;
+    rolls.check(pairs.iter().map(pair_dates), wall_ns)?;
     Ok(rolls)
 }
 

@@ -173,6 +173,12 @@ pub const DAYS: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_clock_that_is_set_back_frees_no_credit",
     },
     Mutant {
+        name: "execution: a standby is not promoted behind the day of its start",
+        find: "self.config.rolls()",
+        replace: "self.config.rolls_at_start(wall_ns())",
+        test: "-p touchline-fx-live --lib a_standby_is_promoted_behind_the_day_of_its_stated_spot_date",
+    },
+    Mutant {
         name: "execution: a clock that is set ahead frees credit",
         find: "true => is_latest && !self.landing.is_step",
         replace: "true => is_latest",

@@ -153,7 +153,7 @@ impl<P: Publish> Composer<P> {
         recorder: Option<Recorder>,
     ) -> Result<Self, Error> {
         let setup = config.setup()?;
-        let rolls = config.rolls(wall_ns())?;
+        let rolls = config.rolls_at_start(wall_ns())?;
         let banks = config.banks.iter().enumerate();
         let sources = banks.map(|(bank, source)| Source::new(bank, source, &setup));
         let timeout_ns = 2 * config.heartbeat_ms * 1_000_000;

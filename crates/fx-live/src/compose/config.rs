@@ -1,6 +1,6 @@
 //! The configuration of a composer: a TOML file.
 
-use crate::days::rolls_of;
+use crate::days::rolls_at_start;
 use serde::Deserialize;
 use std::path::PathBuf;
 use touchline_fx::config as fx;
@@ -117,10 +117,10 @@ impl Config {
     ///
     /// # Errors
     /// Every mistake of a calendar, and a stated spot date that differs.
-    pub fn rolls(&self, wall_ns: u64) -> Result<Option<Rolls>, Mistakes> {
+    pub fn rolls_at_start(&self, wall_ns: u64) -> Result<Option<Rolls>, Mistakes> {
         let calendars = self.calendars.as_ref();
         calendars
-            .map(|calendars| rolls_of(calendars, &self.pairs, wall_ns))
+            .map(|calendars| rolls_at_start(calendars, &self.pairs, wall_ns))
             .transpose()
     }
 

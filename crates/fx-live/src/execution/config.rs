@@ -7,7 +7,7 @@ mod session;
 pub(in crate::execution) mod tests;
 
 use crate::compose::BankSource;
-use crate::days::rolls_of;
+use crate::days::{rolls_at_start, rolls_of};
 use serde::Deserialize;
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
@@ -258,14 +258,25 @@ impl Config {
         }
     }
 
-    /// The calendars at the start, a time of the wall clock; none if the spot dates are those of the file.
+    /// The calendars; none if the spot dates are those of the file.
+    ///
+    /// # Errors
+    /// Every mistake of a calendar.
+    pub fn rolls(&self) -> Result<Option<Rolls>, Mistakes> {
+        let calendars = self.calendars.as_ref();
+        calendars
+            .map(|calendars| rolls_of(calendars, &self.pairs))
+            .transpose()
+    }
+
+    /// The calendars at the start of a process, a time of the wall clock. Later a stated spot date is that of an earlier day.
     ///
     /// # Errors
     /// Every mistake of a calendar, and a stated spot date that differs.
-    pub fn rolls(&self, wall_ns: u64) -> Result<Option<Rolls>, Mistakes> {
+    pub fn rolls_at_start(&self, wall_ns: u64) -> Result<Option<Rolls>, Mistakes> {
         let calendars = self.calendars.as_ref();
         calendars
-            .map(|calendars| rolls_of(calendars, &self.pairs, wall_ns))
+            .map(|calendars| rolls_at_start(calendars, &self.pairs, wall_ns))
             .transpose()
     }
 

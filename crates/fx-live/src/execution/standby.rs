@@ -13,6 +13,7 @@ use crate::execution::desk::{Known, Received, Ring};
 use crate::execution::error::Error;
 use crate::execution::recovery::{Reading, RecoveryError};
 use crate::execution::trader::{RING_REFUSED, Trader};
+use touchline_fx_days::Rolls;
 use touchline_fx_desk::DropCopy;
 use touchline_fx_desk::standby_bus;
 use touchline_fx_events::command::Command;
@@ -69,10 +70,13 @@ impl Standby {
     /// A standby of the engine with this configuration; the journal need not exist yet.
     ///
     /// # Errors
-    /// Another standby runs; the configuration, or a file that it names, cannot be used.
+    /// Another standby runs; the configuration, or a file that it names, cannot be used; a stated spot date is not that of the calendars.
     pub fn open(config: &Config) -> Result<Standby, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
         config.access()?;
+        config
+            .rolls_at_start(wall_ns())
+            .map_err(ConfigError::from)?;
         let (root, bus) = (config.root(), standby_bus(&config.run.bus));
         let answers = DropCopy::open(&config.shared_root()?, &bus, RING_BYTES)?;
         let rings = config.clients.iter();
@@ -212,22 +216,24 @@ impl Standby {
         command: Received,
     ) -> Result<Option<(Trader, Promotion)>, Error> {
         let began_ns = boot_ns();
-        // Certificates may have been renewed since the start. An unreadable one ends the promotion here, before the locks.
+        // Certificates and calendars may have been renewed since the start. An unreadable one ends the promotion here, before the locks.
         let access = self.config.access().map_err(Error::from);
         let ready = access.and_then(|access| {
+            // mutant: execution: a standby is not promoted behind the day of its start
+            let rolls = self.config.rolls().map_err(ConfigError::from)?;
             if let Some(reading) = &self.reading {
                 reading.check_sessions(&self.config)?;
             }
-            Ok((access, Active::take(&self.config)?))
+            Ok(((access, rolls), Active::take(&self.config)?))
         });
-        let (access, active) = match ready {
+        let (files, active) = match ready {
             Ok(ready) => ready,
             Err(error) => {
                 self.answer(&client, command.request, "", Some(&error.to_string()));
                 return Ok(None);
             }
         };
-        match self.take_over(access, active, &client, &command) {
+        match self.take_over(files, active, &client, &command) {
             Ok((trader, records)) => {
                 let answers = self.answers.take().expect("a standby is promoted once");
                 let promotion = Promotion {
@@ -251,7 +257,7 @@ impl Standby {
     /// Applies the rest of the journal, which the lock protects from other writers, and starts the engine from its state.
     fn take_over(
         &mut self,
-        access: Vec<Access>,
+        files: (Vec<Access>, Option<Rolls>),
         active: Active,
         client: &ClientConfig,
         command: &Received,
@@ -270,7 +276,7 @@ impl Standby {
         }
         let reading = self.reading.take();
         let recovered = reading.expect("a standby is promoted once").finish();
-        let mut trader = Trader::start_from(&self.config, access, active, recovered)?;
+        let mut trader = Trader::start_from(&self.config, files, active, recovered)?;
         trader.note_command(client, command, "promoted");
         Ok((trader, read - before))
     }
@@ -339,4 +345,42 @@ fn counters_file(root: &Root, bus: &str) -> Result<ProcessStats, Error> {
         StandbyCounters::TABLE,
         [],
     )?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::config::tests::text;
+    use touchline_testing::Folder;
+
+    /// A stated spot date is compared at the start of a standby. A promotion on a later day does not refuse it.
+    #[test]
+    fn a_standby_is_promoted_behind_the_day_of_its_stated_spot_date() {
+        let folder = Folder::new("standby");
+        let stated = "spot_date = \"20260107\"\n";
+        let config = |pair: &str| {
+            let desk = "[[clients]]\nname = \"desk\"\nmay = [\"promote\"]\n[calendars]\n";
+            let text = text().replace(stated, pair) + desk;
+            let mut config = Config::parse(&text).expect("a configuration");
+            config.starts_at(&folder);
+            config.run.directory = Some(folder.join("buses"));
+            config
+        };
+        let refused = Standby::open(&config(stated)).err();
+        let refused = refused.expect("the date of another day").to_string();
+        let said = "20260107 is not the spot date of the calendars";
+        assert!(refused.contains(said), "{refused}");
+        let mut standby = Standby::open(&config("")).expect("a standby");
+        // As a standby that was started on that day.
+        standby.config = config(stated);
+        let client = standby.config.clients[0].clone();
+        let command = Received {
+            request: 1,
+            command: Ok(Command::Promote),
+        };
+        let promoted = standby.promote(client, command).expect("a promotion");
+        let (trader, _) = promoted.expect("no refusal");
+        let spot_date = trader.engine().setup().pairs[0].spot_date;
+        assert!(spot_date > 20_260_107, "{spot_date}");
+    }
 }

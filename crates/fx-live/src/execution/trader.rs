@@ -53,6 +53,7 @@ use dates::Dates;
 use directory::Directory;
 use touchline_fx::Engine;
 use touchline_fx::setup::Setup;
+use touchline_fx_days::Rolls;
 use touchline_journal::StartReport;
 use touchline_journal::format::segment_name;
 use touchline_net::stream::Readiness;
@@ -144,7 +145,9 @@ impl Trader {
     /// Another engine runs, the journal is damaged or does not fit the configuration.
     pub fn open(config: &Config) -> Result<Trader, Error> {
         let setup = config.setup().map_err(ConfigError::from)?;
-        config.rolls(wall_ns()).map_err(ConfigError::from)?;
+        let rolls = config
+            .rolls_at_start(wall_ns())
+            .map_err(ConfigError::from)?;
         let access = config.access()?;
         if let Some(active) = other(config) {
             return Err(active);
@@ -154,14 +157,14 @@ impl Trader {
         reading.check_sessions(config)?;
         let active = Active::take(config)?;
         reading.read_rest(&config.run.journal, active.journal.report())?;
-        Trader::start_from(config, access, active, reading.finish())
+        Trader::start_from(config, (access, rolls), active, reading.finish())
     }
 
-    /// Continues the recovered state, as the one active engine. `access` has the secrets and certificates of each
-    /// bank's session.
+    /// Continues the recovered state, as the one active engine, with the secrets and certificates of each bank's session and the calendars:
+    /// their files are read before the locks are taken.
     pub(crate) fn start_from(
         config: &Config,
-        access: Vec<Access>,
+        (access, rolls): (Vec<Access>, Option<Rolls>),
         active: Active,
         mut recovered: Recovered,
     ) -> Result<Trader, Error> {
@@ -223,7 +226,7 @@ impl Trader {
             trader.core.banks[bank].session.set_password(password);
         }
         trader.core.prepare(ticks);
-        trader.set_clocks(config, wall_ahead_ns)?;
+        trader.set_clocks(rolls, wall_ahead_ns);
         let time = trader.core.time(boot_ns(), now_ns);
         trader.core.begin(config, trader.start.epoch, time)?;
         trader.watch_dates(boot_ns());

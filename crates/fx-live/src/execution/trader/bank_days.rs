@@ -29,7 +29,7 @@ fn with_days(session: &str) -> Engine {
     let noon_ns = END_NS - 10 * 3_600 * SECOND_NS;
     let mut core = engine(&text, [Nothing]);
     let config = Config::parse(&text).expect("a configuration");
-    let rolls = config.rolls(noon_ns).expect("calendars");
+    let rolls = config.rolls().expect("calendars");
     let setup = config.setup().expect("a setup");
     core.set_days(rolls, &setup);
     core.engine.hold(false);
@@ -239,7 +239,7 @@ fn each_start_says_that_a_calendar_has_ended() {
     assert!(of_days > 0, "the days begin without a date");
     let config = Config::parse(&format!("{}[calendars]\n", text())).expect("a configuration");
     let setup = config.setup().expect("a setup");
-    let rolls = config.rolls(END_NS - DAY_NS).expect("calendars");
+    let rolls = config.rolls().expect("calendars");
     core.set_days(rolls, &setup);
     core.begun.clear();
     go_to(&mut core, ended_ns + SECOND_NS);

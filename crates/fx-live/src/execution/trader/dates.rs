@@ -3,16 +3,15 @@
 use super::carry::Core;
 use super::landing::Landing;
 use super::value_dates::ValueDates;
-use super::{Error, Incident, Trader};
+use super::{Incident, Trader};
 use crate::compose::Source;
 use crate::days::changed_day;
-use crate::execution::config::{Config, ConfigError};
+use crate::execution::config::Config;
 use crate::execution::edge::{Link, Output};
 use touchline_fx::input::Session;
 use touchline_fx::setup::Setup;
 use touchline_fx_days::{DayWatch, Rolls};
 use touchline_fx_events::desk::{Day, Desk};
-use touchline_transport::clock::wall_ns;
 use touchline_types::ReceiveTime;
 
 /// Interval of the comparison: the date turns at a full hour.
@@ -53,8 +52,7 @@ impl Dates {
 
 impl Trader {
     /// The wall clock is this much ahead of the engine's; the days are those of the wall clock.
-    pub(super) fn set_clocks(&mut self, config: &Config, wall_ahead_ns: i64) -> Result<(), Error> {
-        let rolls = config.rolls(wall_ns()).map_err(ConfigError::from)?;
+    pub(super) fn set_clocks(&mut self, rolls: Option<Rolls>, wall_ahead_ns: i64) {
         self.core.wall_ahead_ns = wall_ahead_ns;
         self.core.set_days(rolls, &self.setup);
         // The journal may have the day already: the banks' buses are read by it.
@@ -64,7 +62,6 @@ impl Trader {
         for source in &mut self.sources {
             source.set_wall_ahead(wall_ahead_ns);
         }
-        Ok(())
     }
 
     /// Stops pairs whose spot date has passed.

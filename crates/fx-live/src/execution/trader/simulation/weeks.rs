@@ -63,7 +63,7 @@ impl Weeks {
             instant_ns: begin_ns + random.below(86_400) * 1_000_000_000,
             speed: SPEED,
         };
-        let rolls = scenario.engine.rolls(BEGIN_NS).expect("built-in calendars");
+        let rolls = scenario.engine.rolls().expect("built-in calendars");
         let banks = 0..scenario.engine.banks.len();
         Weeks {
             rolls: rolls.expect("calendars").paced(pace),
