@@ -10,7 +10,7 @@
 
 use crate::follow_error::FollowError;
 use std::path::Path;
-use touchline_fx_events::encoding::{Decoder, Entry};
+use touchline_fx_events::encoding::{Decoder, Entry, Place};
 use touchline_fx_events::{Batch, Labels};
 use touchline_journal::Entry as JournalEntry;
 use touchline_journal::records::Stream;
@@ -147,13 +147,14 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Gives each entry of the batches of a journal to `each`: names, time, the entry and the lists of its batch.
+/// Gives each entry of the batches of a journal to `each`: a number that the entries of its batch alone have, names, time, the entry and
+/// the lists of its batch.
 ///
 /// # Errors
 /// The journal cannot be read, is damaged, or another version wrote it.
 pub fn read(
     journal: &Path,
-    mut each: impl FnMut(&Labels, u64, Entry<'_>, &Batch),
+    mut each: impl FnMut(u64, &Labels, u64, Entry<'_>, &Batch),
 ) -> Result<(), FollowError> {
     let mut reader = Reader::default();
     let mut failed = None;
@@ -161,7 +162,12 @@ pub fn read(
         if failed.is_none() {
             let batch = reader.batch(journal, entry);
             let read = batch.and_then(|batch| match batch {
-                Some(bytes) => reader.read(journal, entry, bytes, &mut each),
+                Some(bytes) => {
+                    let number = Place::of(bytes).map_or(0, |part| part.first);
+                    reader.read(journal, entry, bytes, |labels, at_ns, entry, batch| {
+                        each(number, labels, at_ns, entry, batch);
+                    })
+                }
                 None => Ok(()),
             });
             failed = read.err();

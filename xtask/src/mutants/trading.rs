@@ -203,6 +203,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx seen::a_plan_follows",
     },
     Mutant {
+        name: "fx: an input is taken for the cause of a later batch",
+        find: "if self.batch != batch {",
+        replace: "if self.batch != batch && false {",
+        test: "-p touchline --bin touchline fx::explain",
+    },
+    Mutant {
         name: "fx: the story of a parent leaves out its fills",
         find: "Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it),",
         replace: "Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it) && false,",

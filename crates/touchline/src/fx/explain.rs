@@ -82,7 +82,8 @@ fn read(journal: &Path, parent: &str) -> Result<Story, Failure> {
         )));
     }
     let mut story = Story::of(parent);
-    let read = records::read(journal, |labels, at_ns, entry, batch| {
+    let read = records::read(journal, |number, labels, at_ns, entry, batch| {
+        story.begin(number);
         story.take(labels, at_ns, &entry, batch);
     });
     read.map_err(Failure::run)?;
@@ -95,3 +96,6 @@ fn read(journal: &Path, parent: &str) -> Result<Story, Failure> {
     story.end();
     Ok(story)
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,9 +26,11 @@ pub struct Story {
     parents: u64,
     is_refused: bool,
     steps: Vec<Step>,
-    /// The last input, until an effect on the parent follows.
+    /// Number of the present batch.
+    batch: u64,
+    /// The input of the batch, until an effect on the parent follows.
     input: Option<Step>,
-    /// Client and request of a command that is a step.
+    /// Client and request of a command of the batch that is a step.
     command: Option<(String, u64)>,
     of_input: Option<(String, u64)>,
     /// The last plan, until what it saw follows.
@@ -74,7 +76,18 @@ impl Story {
         &self.steps
     }
 
-    /// Takes an entry.
+    /// The batch of the entries that follow. An input is the cause of what its own batch has, never of a later one.
+    pub fn begin(&mut self, batch: u64) {
+        // mutant: fx: an input is taken for the cause of a later batch
+        if self.batch != batch {
+            self.batch = batch;
+            self.input = None;
+            self.of_input = None;
+            self.command = None;
+        }
+    }
+
+    /// Takes an entry of the present batch.
     pub fn take(&mut self, labels: &Labels, at_ns: u64, entry: &Entry<'_>, batch: &Batch) {
         match entry {
             Entry::Command {
@@ -100,11 +113,7 @@ impl Story {
                     self.give_input();
                 }
             }
-            Entry::Session { .. } | Entry::Run { .. } => {
-                self.input = None;
-                self.of_input = None;
-            }
-            Entry::Decision(_) => {}
+            Entry::Session { .. } | Entry::Run { .. } | Entry::Decision(_) => {}
             Entry::Answer(answer) => self.answer(at_ns, answer),
             Entry::Event(event, sequence) => {
                 self.event(labels, at_ns, (event, *sequence), batch);

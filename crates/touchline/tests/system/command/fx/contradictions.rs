@@ -38,7 +38,7 @@ struct Judged {
 impl Judged {
     fn of(journal: &Path) -> Judged {
         let mut judged = Judged::default();
-        let read = records::read(journal, |_, _, entry, _| match &entry {
+        let read = records::read(journal, |_, _, _, entry, _| match &entry {
             Entry::Received { bytes, .. } => judged.received(bytes),
             Entry::Event(Event::Alarm { what, order, .. }, _) => match (what, order) {
                 (Alarm::Contradiction, Some(order)) => judged.alarms.push(order.to_string()),

@@ -98,7 +98,7 @@ pub fn counter(desk: &Desk, name: &str) -> u64 {
 /// Orders of the journal: ClOrdIDs, each before it is sent.
 pub fn journaled(journal: &Path) -> BTreeSet<String> {
     let mut orders = BTreeSet::new();
-    let read = records::read(journal, |_, _, entry, _| {
+    let read = records::read(journal, |_, _, _, entry, _| {
         if let Some(order) = new_order(&entry) {
             assert!(orders.insert(order.id.to_string()), "an id comes twice");
         }

@@ -113,7 +113,7 @@ fn journaled(market: &Market, of: &str) -> (Numbered<Vec<u8>>, Numbered<String>)
     let (mut commands, mut answers) = (Vec::new(), Vec::new());
     let read = records::read(
         &market.desk.path("fx/journal"),
-        |_, _, entry, _| match entry {
+        |_, _, _, entry, _| match entry {
             Entry::Command {
                 request,
                 client,

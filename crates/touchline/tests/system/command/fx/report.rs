@@ -72,36 +72,39 @@ fn word<'a>(line: &'a Value, key: &str) -> &'a str {
 impl Records {
     fn read(desk: &Desk) -> Records {
         let mut found = Records::default();
-        let read = records::read(&desk.path("fx/journal"), |labels, at_ns, entry, batch| {
-            match &entry {
-                Entry::Run { .. } => found.runs += 1,
-                Entry::Command { .. } => found.commands += 1,
-                Entry::Event(Event::Accepted { number, terms }, _) => {
-                    let pair = &labels.pairs[terms.pair];
-                    found.names.insert(*number, terms.id.to_string());
-                    let parent = found.parents.entry(terms.id.to_string()).or_default();
-                    parent.tick = i128::from(ticks::tick(pair.precision));
-                }
-                Entry::Event(Event::Benchmark(mark), _) => {
-                    if let BenchmarkOf::Parent(number) = mark.of {
-                        let parent = found.parents.get_mut(&found.names[&number]);
-                        let parent = parent.expect("a parent");
-                        parent.mid2 = mark.mid2.map(|mid2| i128::from(mid2) * parent.tick);
+        let read = records::read(
+            &desk.path("fx/journal"),
+            |_, labels, at_ns, entry, batch| {
+                match &entry {
+                    Entry::Run { .. } => found.runs += 1,
+                    Entry::Command { .. } => found.commands += 1,
+                    Entry::Event(Event::Accepted { number, terms }, _) => {
+                        let pair = &labels.pairs[terms.pair];
+                        found.names.insert(*number, terms.id.to_string());
+                        let parent = found.parents.entry(terms.id.to_string()).or_default();
+                        parent.tick = i128::from(ticks::tick(pair.precision));
                     }
+                    Entry::Event(Event::Benchmark(mark), _) => {
+                        if let BenchmarkOf::Parent(number) = mark.of {
+                            let parent = found.parents.get_mut(&found.names[&number]);
+                            let parent = parent.expect("a parent");
+                            parent.mid2 = mark.mid2.map(|mid2| i128::from(mid2) * parent.tick);
+                        }
+                    }
+                    _ => {}
                 }
-                _ => {}
-            }
-            lines_of(
-                (labels, batch),
-                at_ns,
-                &entry,
-                &mut String::new(),
-                |kind, text| {
-                    let line: Value = serde_json::from_str(text).expect("a line is JSON");
-                    found.line(kind, &line);
-                },
-            );
-        });
+                lines_of(
+                    (labels, batch),
+                    at_ns,
+                    &entry,
+                    &mut String::new(),
+                    |kind, text| {
+                        let line: Value = serde_json::from_str(text).expect("a line is JSON");
+                        found.line(kind, &line);
+                    },
+                );
+            },
+        );
         read.expect("a journal");
         found
     }
