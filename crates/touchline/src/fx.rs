@@ -15,6 +15,8 @@ mod preset;
 mod replay;
 mod report;
 mod run;
+#[cfg(test)]
+mod written;
 
 use crate::output::Failure;
 use clap::{Args, Subcommand};

@@ -210,9 +210,9 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: the story of a parent leaves out its fills",
-        find: "Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it),",
-        replace: "Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it) && false,",
-        test: "-p touchline --test system fx::explain",
+        find: "self.orders.contains(&order.number)",
+        replace: "self.orders.contains(&order.number) && false",
+        test: "-p touchline --bin touchline fx::explain",
     },
     Mutant {
         name: "fx: the test of asymmetry takes orders that overlap",

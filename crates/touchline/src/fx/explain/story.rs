@@ -239,11 +239,8 @@ impl Story {
     /// Keeps what later entries are judged by.
     fn note(&mut self, labels: &Labels, at_ns: u64, event: &Event, batch: &Batch) {
         match event {
-            Event::Accepted { terms, .. } => {
-                self.fills.precision = labels.pairs[terms.pair].precision;
-                self.fills.first_ns = at_ns;
-                self.fills.last_ns = at_ns;
-            }
+            Event::Accepted { terms, .. } => self.fills.begin(labels, at_ns, terms),
+            Event::Adopted(adopted) => self.fills.begin(labels, at_ns, &adopted.parent_terms),
             Event::Plan { legs, .. } => {
                 let legs = batch.legs[legs.clone()].to_vec();
                 for leg in &legs {
@@ -291,8 +288,11 @@ impl Story {
             Event::Order(line) => line
                 .number
                 .is_some_and(|number| self.orders.contains(&number)),
+            // By the order: the fill of an adopted one names the parent that stands for ours.
             // mutant: fx: the story of a parent leaves out its fills
-            Event::Fill(fill) => fill.parent.as_ref().is_some_and(is_it),
+            Event::Fill(fill) => fill
+                .order
+                .is_some_and(|order| self.orders.contains(&order.number)),
             Event::Alarm { order, .. } => order.is_some_and(|order| self.ids.contains(&order)),
             _ => false,
         }
@@ -350,6 +350,15 @@ impl Story {
 }
 
 impl Fills {
+    /// The parent arrives; later an order that was adopted for it.
+    fn begin(&mut self, labels: &Labels, at_ns: u64, terms: &ParentTerms) {
+        self.precision = labels.pairs[terms.pair].precision;
+        if self.first_ns == 0 {
+            self.first_ns = at_ns;
+            self.last_ns = at_ns;
+        }
+    }
+
     fn add(&mut self, at_ns: u64, fill: &FillLine) {
         self.last_ns = at_ns;
         let number = fill.order.map_or(u32::MAX, |order| order.number);
