@@ -9,9 +9,14 @@ mod page;
 mod period;
 mod quality;
 mod scores;
+mod slippage;
 mod statistics;
 mod tables;
 mod value_dates;
+
+pub use account::Arrival;
+pub use exact::DECIMALS;
+pub use slippage::{MILLION_DECIMALS, Slippage, TICK_DECIMALS, Traded};
 
 use super::follow::{Source, open};
 use crate::interrupt::Interrupt;

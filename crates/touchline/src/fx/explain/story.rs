@@ -2,6 +2,7 @@
 
 use super::seen::{self, Recorded};
 use super::step::Step;
+use crate::fx::report::{Arrival, DECIMALS, MILLION_DECIMALS, Slippage, TICK_DECIMALS, Traded};
 use std::collections::{BTreeMap, BTreeSet};
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::{
@@ -45,8 +46,8 @@ struct Fills {
     units: i64,
     cost: i128,
     prices: BTreeMap<(u32, String), i64>,
-    /// Twice the mid at the first arrival, ticks.
-    arrival2: Option<i64>,
+    /// The market at the first arrival.
+    arrival: Arrival,
     precision: u8,
     last_ns: u64,
     first_ns: u64,
@@ -121,48 +122,42 @@ impl Story {
         }
     }
 
-    /// The last line: what the fills cost.
+    /// The last line: what the fills cost, by the figures of the report.
     pub fn end(&mut self) {
         self.give_plan();
         let fills = &self.fills;
-        let Some((terms, units)) = self.terms.values().next().zip(Some(fills.units)) else {
+        let Some(terms) = self.terms.values().next() else {
             return;
         };
-        let step = Step::new(fills.last_ns, "slippage").with("filled", units);
-        let Some(cost) = Some(fills.cost).filter(|_| units > 0) else {
+        let step = Step::new(fills.last_ns, "slippage").with("filled", fills.units);
+        let traded = Traded {
+            side: terms.side,
+            precision: fills.precision,
+            units: fills.units,
+            cost: fills.cost,
+            arrival: fills.arrival,
+        };
+        let Some(slippage) = Slippage::of(&traded) else {
             self.steps.push(step.with("text", "nothing was filled"));
             return;
         };
-        let average = ticks::text(cost * 100 / i128::from(units), 11);
+        let average_decimals = u32::from(fills.precision) + 2;
+        let average = ticks::text(i128::from(slippage.average), average_decimals);
         let duration_ms = fills.last_ns.saturating_sub(fills.first_ns) / 1_000_000;
         let step = step
             .with("average", average)
             .with("duration_ms", duration_ms);
-        let Some(arrival2) = fills.arrival2.filter(|arrival2| *arrival2 > 0) else {
+        let Some(mid2) = fills.arrival.mid2 else {
             let text = "the record has no mid at arrival";
             self.steps.push(step.with("text", text));
             return;
         };
-        let tick = i128::from(ticks::tick(fills.precision));
-        let at_mid2 = i128::from(arrival2) * tick * i128::from(units);
-        let dearer2 = match terms.side {
-            Side::Bid => 2 * cost - at_mid2,
-            Side::Ask => at_mid2 - 2 * cost,
-        };
+        let text = |value: Option<i128>, decimals| value.map(|value| ticks::text(value, decimals));
         let step = step
-            .with(
-                "mid_at_arrival",
-                ticks::text(i128::from(arrival2) * tick * 5, 10),
-            )
-            .with(
-                "ticks",
-                ticks::text(dearer2 * 1_000 / (2 * tick * i128::from(units)), 3),
-            )
-            .with("term_currency", ticks::text(dearer2 * 5, 10))
-            .with(
-                "per_million",
-                ticks::text(dearer2 * 1_000_000_000 / at_mid2, 3),
-            );
+            .with("mid_at_arrival", ticks::text(mid2 * 5, DECIMALS + 1))
+            .with_some("ticks", text(slippage.ticks, TICK_DECIMALS))
+            .with_some("term_currency", text(slippage.money, DECIMALS + 1))
+            .with_some("per_million", text(slippage.per_million, MILLION_DECIMALS));
         self.steps.push(step);
     }
 
@@ -300,15 +295,17 @@ impl Story {
 
     fn mark(&mut self, at_ns: u64, mark: &Benchmark) {
         let tick = i128::from(ticks::tick(self.fills.precision));
-        let mid = mark
-            .mid2
-            .map(|mid2| ticks::text(i128::from(mid2) * tick * 5, 10));
+        let mid2 = mark.mid2.map(|mid2| i128::from(mid2) * tick);
+        let mid = mid2.map(|mid2| ticks::text(mid2 * 5, DECIMALS + 1));
         let whole = mark
             .average
             .map(|average| ticks::text(i128::from(average) * tick, 11));
         let step = Step::new(at_ns, "arrival").with("mid", mid);
         self.steps.push(step.with("whole_quantity_at", whole));
-        self.fills.arrival2 = self.fills.arrival2.or(mark.mid2);
+        let whole = mark.average;
+        if self.fills.arrival.mid2.is_none() {
+            self.fills.arrival = Arrival { mid2, whole };
+        }
     }
 
     fn sent(

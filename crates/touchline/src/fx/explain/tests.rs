@@ -122,6 +122,28 @@ fn the_story_has_the_fills_of_adopted_orders() {
         assert_eq!(cost["average"], "150.02", "{story:?}");
         let duration_ms = if is_known { 2 } else { 1 };
         assert_eq!(cost["duration_ms"], duration_ms, "{story:?}");
-        assert_eq!(cost["per_million"].is_string(), is_known, "{story:?}");
+        assert_eq!(cost["ticks"].is_string(), is_known, "{story:?}");
+    }
+}
+
+/// The cost is in the units of the report's `slippage` and `slippage_per_million`: yen, and yen for a million dollars.
+#[test]
+fn the_cost_of_a_parent_is_in_term_currency() {
+    let mut written = Written::new("explain-cost");
+    written.begin();
+    let none = Batch::default();
+    written.events(arrived("P17"), &none);
+    written.events(vec![adopted("T-P17-1", "P17")], &none);
+    written.events(vec![filled(0, "T-P17-1", "adopted-1")], &none);
+    let story = story(&mut written, "P17");
+    let cost = story.last().expect("a step");
+    for (key, expected) in [
+        ("average", "150.02"),
+        ("mid_at_arrival", "150"),
+        ("ticks", "20"),
+        ("term_currency", "20000"),
+        ("per_million", "20000"),
+    ] {
+        assert_eq!(cost[key], expected, "{key}: {story:?}");
     }
 }

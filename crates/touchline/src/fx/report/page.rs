@@ -9,8 +9,8 @@ use super::exact::{DECIMALS, amount, known};
 use super::period::Period;
 use super::quality::{Quality, error_rate, is_accused, per_million, tests, verdict};
 use super::scores;
+use super::slippage::{MILLION_DECIMALS, Slippage, TICK_DECIMALS};
 use super::statistics::wilson;
-use super::tables::{MILLION_DECIMALS, TICK_DECIMALS, slippage};
 use super::value_dates::{Position, REPORT_DECIMALS, totals};
 use crate::format::{duration, utc};
 use std::fmt::Write;
@@ -282,11 +282,10 @@ fn parents(account: &Account, period: Period) -> String {
 /// Cells of a parent.
 fn parent_cells(account: &Account, parent: &Parent) -> [String; 15] {
     let pair = &account.pairs[parent.pair];
-    let figures = slippage(parent);
+    let figures = Slippage::of(&parent.traded());
     let precision = u32::from(parent.precision);
     let of = |value: Option<i128>, decimals| dash(known(value, decimals));
-    let figure =
-        |value: fn(&super::tables::Slippage) -> Option<i128>| figures.as_ref().and_then(value);
+    let figure = |value: fn(&Slippage) -> Option<i128>| figures.as_ref().and_then(value);
     let money = figure(|of| of.money).map(|money| {
         format!(
             "{} {}",

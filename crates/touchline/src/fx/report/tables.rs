@@ -1,18 +1,14 @@
 //! Tables of the report as CSV. A value that is not known is empty, never 0.
 
-use super::account::{Account, Day, Order, Parent, sign};
+use super::account::{Account, Day, Order, Parent};
 use super::exact::{DECIMALS, amount, known, quotient};
 use super::period::Period;
+use super::slippage::{MILLION_DECIMALS, Slippage, TICK_DECIMALS};
 use super::value_dates::{Position, REPORT_DECIMALS};
 use crate::format::utc;
 use touchline_fx_events::lines::names::{order_state_name, side_name};
 use touchline_fx_events::ticks;
 use touchline_types::Side;
-
-/// Decimals of a slippage in ticks.
-pub const TICK_DECIMALS: u32 = 4;
-/// Decimals of an amount per million.
-pub const MILLION_DECIMALS: u32 = 2;
 
 const PARENTS: [&str; 27] = [
     "t",
@@ -132,47 +128,6 @@ pub fn cell(text: &str) -> String {
     }
 }
 
-/// Figures of a parent, as tables and pages have them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slippage {
-    /// Average price of the filled units, hundredths of a tick, as the engine states it.
-    pub average: i64,
-    /// Dearer than the mid at arrival, 1e-4 of a tick; negative is better.
-    pub ticks: Option<i128>,
-    /// The same for all units, 1e-10 of the term currency.
-    pub money: Option<i128>,
-    /// The same for a million units, hundredths of the term currency.
-    pub per_million: Option<i128>,
-    /// Dearer than the whole quantity at arrival, hundredths of a tick.
-    pub against_whole: Option<i64>,
-}
-
-/// Slippage of a parent; none of one without a fill.
-pub fn slippage(parent: &Parent) -> Option<Slippage> {
-    let units = i128::from(parent.filled);
-    if units <= 0 {
-        return None;
-    }
-    let is_buy = parent.side == Side::Bid;
-    let average = ticks::average_of_trades(parent.cost, parent.filled, parent.precision, is_buy);
-    let money2 = parent.arrival.mid2.map(|mid2| {
-        let dearer2 = 2 * parent.cost - units * mid2;
-        sign(parent.side) * dearer2
-    });
-    let tick = i128::from(parent.tick);
-    let scaled = |decimals: u32, by: i128| quotient(money2? * 10_i128.pow(decimals), 2 * by);
-    Some(Slippage {
-        average,
-        ticks: scaled(TICK_DECIMALS, units * tick),
-        money: money2.map(|money2| money2 * 5),
-        per_million: scaled(MILLION_DECIMALS + 6, units * 1_000_000_000),
-        against_whole: parent
-            .arrival
-            .whole
-            .map(|whole| sign(parent.side) as i64 * (average - whole)),
-    })
-}
-
 fn times(at_ns: u64, day: Day) -> [String; 3] {
     [at_ns.to_string(), utc(at_ns), day.to_string()]
 }
@@ -202,7 +157,7 @@ pub fn parents(account: &Account, period: Period) -> String {
 fn parent_row(account: &Account, parent: &Parent) -> Vec<String> {
     let pair = &account.pairs[parent.pair];
     let precision = u32::from(parent.precision);
-    let figures = slippage(parent);
+    let figures = Slippage::of(&parent.traded());
     let of = |value: fn(&Slippage) -> Option<i128>, decimals| {
         known(figures.as_ref().and_then(value), decimals)
     };
