@@ -209,6 +209,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline --bin touchline fx::explain",
     },
     Mutant {
+        name: "fx: a report on some days has the positions of all",
+        find: "if is_whole {",
+        replace: "if of.is_none() {",
+        test: "-p touchline --bin touchline a_period_has_its_days_alone",
+    },
+    Mutant {
         name: "fx: the story of a parent leaves out its fills",
         find: "self.orders.contains(&order.number)",
         replace: "self.orders.contains(&order.number) && false",

@@ -162,15 +162,7 @@ impl Files {
                 self.period(&folder.join(day.to_string()), Period::of(day), Some(day))?;
             }
         }
-        self.period(&folder, self.period, None)?;
-        for (name, text) in [
-            ("positions.jsonl", &positions(&self.ledger)),
-            ("positions.csv", &position_rows(&self.ledger)),
-            ("scorecard.jsonl", &scorecard(&self.ledger)),
-        ] {
-            private(&folder.join(name), text)?;
-        }
-        Ok(())
+        self.period(&folder, self.period, None)
     }
 
     /// Writes the files of a period.
@@ -183,13 +175,13 @@ impl Files {
         let (account, currency) = (&self.account, &self.origin.currency);
         let positions = value_dates::positions(account, period, currency);
         let qualities = qualities(account, period);
+        let is_whole = of.is_none() && period == Period::ALL;
         let parts = Parts {
             positions: &positions,
             qualities: &qualities,
-            ledger: Some(&self.ledger).filter(|_| of.is_none() && period == Period::ALL),
+            ledger: Some(&self.ledger).filter(|_| is_whole),
         };
-        let mut digests = vec![("fills.csv", fills)];
-        for (name, text) in [
+        let mut texts = vec![
             ("parents.csv", tables::parents(account, period)),
             ("orders.csv", tables::orders(account, period)),
             ("commands.csv", tables::commands(account, period)),
@@ -202,10 +194,7 @@ impl Files {
             ("means.csv", scores::means(account, &qualities)),
             ("prices.csv", scores::prices(account, &qualities)),
             ("report.html", page(account, period, &self.origin, &parts)),
-        ] {
-            private(&folder.join(name), &text)?;
-            digests.push((name, digest(text.as_bytes())));
-        }
+        ];
         match of {
             Some(day) => {
                 let rows = scores::day_rows(account, day, &qualities);
@@ -213,10 +202,21 @@ impl Files {
             }
             // The files of its trade dates are written before.
             None => {
-                let text = scores::scorecard_days(self.day_scores.values().flatten());
-                private(&folder.join("scorecard_days.csv"), &text)?;
-                digests.push(("scorecard_days.csv", digest(text.as_bytes())));
+                let days = self.day_scores.values().flatten();
+                texts.push(("scorecard_days.csv", scores::scorecard_days(days)));
             }
+        }
+        // The state at the end of the journal is not that of a shorter period.
+        // mutant: fx: a report on some days has the positions of all
+        if is_whole {
+            texts.push(("positions.jsonl", self::positions(&self.ledger)));
+            texts.push(("positions.csv", position_rows(&self.ledger)));
+            texts.push(("scorecard.jsonl", scorecard(&self.ledger)));
+        }
+        let mut digests = vec![("fills.csv", fills)];
+        for (name, text) in texts {
+            private(&folder.join(name), &text)?;
+            digests.push((name, digest(text.as_bytes())));
         }
         let parts = (&*positions, &*qualities);
         let about = about(account, period, &self.origin, parts, &digests);

@@ -368,10 +368,13 @@ fn about_has_the_digest_of_each_file_and_says_what_does_not_add_up() {
     let mut files = begin(&folder);
     parent(&mut files, MONDAY_NS, 0, 7);
     files.write().expect("our folder");
-    for (folder, count) in [(folder.to_path_buf(), 11), (folder.join("20260105"), 10)] {
+    for (folder, count) in [(folder.to_path_buf(), 14), (folder.join("20260105"), 10)] {
         let about = about_of(&folder);
         let digests = about["sha256"].as_object().expect("digests");
         assert_eq!(digests.len(), count);
+        let files = std::fs::read_dir(&folder).expect("our folder");
+        let files = files.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.path().is_file()));
+        assert_eq!(files.count(), count + 1, "each file, and about.json");
         for (name, sha256) in digests {
             let bytes = std::fs::read(folder.join(name)).expect("a file");
             assert_eq!(*sha256, Value::from(digest(&bytes)), "{name}");
@@ -413,6 +416,9 @@ fn a_period_has_its_days_alone() {
         "all fills before its end"
     );
     assert!(!folder.join("20260105").exists() && folder.join("20260106").exists());
+    for whole in ["positions.jsonl", "positions.csv", "scorecard.jsonl"] {
+        assert!(!folder.join(whole).exists(), "{whole} is of all days");
+    }
 }
 
 /// A bank that refuses our cancel and then lets the order expire has rejected it.
