@@ -114,13 +114,37 @@ impl fmt::Display for ChainHead {
 /// # Errors
 /// A file cannot be read, or [`Error::Damaged`]: verify the journal first.
 pub fn chain(directory: &Path) -> Result<Chain, Error> {
-    let mut links = Links::default();
-    let mut follow = Follow::new(directory);
-    while follow.frames(u64::MAX, 1, |header, begin, frame| {
-        links.frame(header, begin.base, frame);
-    })? > 0
-    {}
-    Ok(links.finish())
+    ChainReader::new(directory).poll()
+}
+
+/// [`chain`] of a journal that grows: each record is read once.
+#[derive(Debug)]
+pub struct ChainReader {
+    follow: Follow,
+    links: Links,
+}
+
+impl ChainReader {
+    /// A reader from the first record on. The directory need not exist yet.
+    pub fn new(directory: &Path) -> ChainReader {
+        ChainReader {
+            follow: Follow::new(directory),
+            links: Links::default(),
+        }
+    }
+
+    /// Verifies the records since the last call. Returns the chain of the whole journal.
+    ///
+    /// # Errors
+    /// Those of [`chain`].
+    pub fn poll(&mut self) -> Result<Chain, Error> {
+        let links = &mut self.links;
+        while self.follow.frames(u64::MAX, 1, |header, begin, frame| {
+            links.frame(header, begin.base, frame);
+        })? > 0
+        {}
+        Ok(self.links.chain())
+    }
 }
 
 /// Hash of the frames of a segment.
@@ -215,13 +239,16 @@ impl Links {
         self.chain.noted = Some(*note);
     }
 
-    fn finish(mut self) -> Chain {
-        if let (Some((first, _)), Some((last, _))) =
-            (self.closed.first_key_value(), self.closed.last_key_value())
-        {
-            self.chain.head = self.head_at(*first, *last);
+    fn chain(&self) -> Chain {
+        let ends = (self.closed.first_key_value(), self.closed.last_key_value());
+        let head = match ends {
+            (Some((first, _)), Some((last, _))) => self.head_at(*first, *last),
+            _ => None,
+        };
+        Chain {
+            head,
+            ..self.chain.clone()
         }
-        self.chain
     }
 }
 

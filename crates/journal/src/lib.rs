@@ -51,7 +51,7 @@ mod walk;
 mod zeros;
 
 pub use appender::{Appended, Appender, Record, Refused};
-pub use chain::{Chain, ChainHead, chain};
+pub use chain::{Chain, ChainHead, ChainReader, chain};
 pub use closed::{ClosedSegment, index_path, segment_numbers};
 pub use compress::{CompressedSegment, compress, compress_one, plain_segments};
 pub use error::Error;

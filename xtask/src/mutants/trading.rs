@@ -209,6 +209,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline --bin touchline fx::explain",
     },
     Mutant {
+        name: "fx: the folder of a day keeps a head that does not cover its entries",
+        find: "self.outdated.extend(self.uncovered.iter().flatten());",
+        replace: "",
+        test: "-p touchline --bin touchline the_folder_of_a_day",
+    },
+    Mutant {
         name: "fx: a report on some days has the positions of all",
         find: "if is_whole {",
         replace: "if of.is_none() {",

@@ -27,13 +27,14 @@ use clap::Args;
 use files::{Files, positions, scorecard};
 use office::Office;
 use period::Period;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_fx_days::Date;
 use touchline_fx_desk::ledger::Ledger;
 use touchline_fx_desk::{Follower, PublishedEntry};
 use touchline_fx_live::execution::Config;
 use touchline_fx_live::execution::back_office::Reports;
+use touchline_journal::ChainReader;
 
 /// Report on a trading engine: drop copy for back offices, positions, fills and scorecard.
 ///
@@ -119,26 +120,25 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let setup = config.setup().map_err(Failure::usage)?;
         touchline_fx_live::execution::check_owner(&config, &setup).map_err(Failure::run)?;
     }
-    let mut follower = open(&config);
     let (origin, period) = (arguments.origin(&config)?, arguments.period()?);
-    let mut files = Files::new(arguments.out.as_deref(), origin, period);
+    let mut shown = Shown {
+        follower: open(&config),
+        files: Files::new(arguments.out.as_deref(), origin, period),
+        chain: ChainReader::new(&config.run.journal),
+    };
     // Everything that is in the journal, before any number of a client is used.
     let mut reports = Reports::default();
-    poll(&mut follower, |told| {
-        files.take(told);
+    shown.poll(|ledger, told| {
         if section.is_some() {
-            reports.take(files.ledger(), told);
+            reports.take(ledger, told);
         }
     })?;
-    if let Some(journal) = follower.journal() {
+    if let Some(journal) = shown.follower.journal() {
         reports.of_journal(journal);
     }
-    if arguments.out.is_some() {
-        note_journal(&mut files, follower.journal(), &config.run.journal)?;
-    }
-    files.write()?;
+    shown.write()?;
     if !arguments.follow {
-        return say(&printed(files.ledger(), arguments));
+        return say(&printed(shown.files.ledger(), arguments));
     }
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
     let outcome = match section {
@@ -150,22 +150,54 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let what = format!("drop copy: listening on {}", office.address());
             log.write(&events::FX_BACK_OFFICE, [("what", what.into())]);
         }
-        follow(
-            &mut follower,
-            &mut files,
-            office.as_mut(),
-            &interrupt,
-            &mut log,
-        )
+        follow(&mut shown, office.as_mut(), &interrupt, &mut log)
     });
     log.finish();
     outcome.map_err(|failure| failure.logged(&mut log))?;
-    if arguments.out.is_some() {
-        // Segments may have been closed meanwhile.
-        note_journal(&mut files, follower.journal(), &config.run.journal)?;
-        files.write()?;
+    say(&printed(shown.files.ledger(), arguments))
+}
+
+/// An engine, and the files that show it.
+struct Shown {
+    follower: Follower,
+    files: Files,
+    /// Hash chain of its journal.
+    chain: ChainReader,
+}
+
+impl Shown {
+    /// Takes the new entries, and gives each to `each`.
+    fn poll(&mut self, mut each: impl FnMut(&Ledger, &PublishedEntry<'_>)) -> Result<(), Failure> {
+        let files = &mut self.files;
+        let polled = self.follower.poll(&mut |told| {
+            files.take(told);
+            each(files.ledger(), told);
+        });
+        polled.map(drop).map_err(Failure::run)
     }
-    say(&printed(files.ledger(), arguments))
+
+    /// Takes the new entries, also for the clients.
+    fn read(&mut self, mut office: Option<&mut Office>) -> Result<(), Failure> {
+        self.poll(|ledger, told| {
+            if let Some(office) = &mut office {
+                office.take(ledger, told);
+            }
+        })?;
+        let journal = self.follower.journal();
+        office.map_or(Ok(()), |office| office.of_journal(journal))
+    }
+
+    /// Writes the files that changed, with the journal that they are of.
+    fn write(&mut self) -> Result<(), Failure> {
+        let id = self.follower.journal();
+        if let Some(id) = id.filter(|_| self.files.has_folder()) {
+            let chain = self.chain.poll().map_err(Failure::run)?;
+            let head = chain.head.map(|head| head.to_string());
+            let head = head.unwrap_or_default();
+            self.files.note_journal(digits(&id), head, chain.faults);
+        }
+        self.files.write()
+    }
 }
 
 impl Arguments {
@@ -195,19 +227,6 @@ impl Arguments {
     }
 }
 
-/// Names the journal and the head of its hash chain in the files.
-fn note_journal(files: &mut Files, id: Option<[u8; 16]>, directory: &Path) -> Result<(), Failure> {
-    let origin = files.origin_mut();
-    let Some(id) = id else {
-        return Ok(());
-    };
-    origin.journal = digits(&id);
-    let chain = touchline_journal::chain(directory).map_err(Failure::run)?;
-    origin.chain = chain.head.map(|head| head.to_string()).unwrap_or_default();
-    origin.faults = chain.faults;
-    Ok(())
-}
-
 /// A trade date in eight digits.
 fn trade_date(text: &str) -> Result<u32, String> {
     let is_date = text.len() == 8 && Date::strptime("%Y%m%d", text).is_ok();
@@ -227,8 +246,7 @@ fn printed(ledger: &Ledger, arguments: &Arguments) -> String {
 }
 
 fn follow(
-    follower: &mut Follower,
-    files: &mut Files,
+    shown: &mut Shown,
     mut office: Option<&mut Office>,
     interrupt: &Interrupt,
     log: &mut Log,
@@ -237,11 +255,16 @@ fn follow(
     while !interrupt.is_asked() {
         let now = Instant::now();
         if now >= look {
-            read(follower, files, office.as_deref_mut())?;
-            look = now + if follower.has_engine() { LOOK } else { EVERY };
+            shown.read(office.as_deref_mut())?;
+            look = now
+                + if shown.follower.has_engine() {
+                    LOOK
+                } else {
+                    EVERY
+                };
         }
         if now >= write {
-            files.write()?;
+            shown.write()?;
             // Files of a long journal are written less often: at most a twentieth of the time.
             write = now + EVERY.max(now.elapsed() * 20);
         }
@@ -258,26 +281,10 @@ fn follow(
         }
     }
     // Entries that the engine wrote since, if it ended a moment ago.
-    read(follower, files, office.as_deref_mut())?;
-    files.write()?;
+    shown.read(office.as_deref_mut())?;
+    shown.write()?;
     office.map_or(Ok(()), Office::close)
 }
 
-fn read(
-    follower: &mut Follower,
-    files: &mut Files,
-    mut office: Option<&mut Office>,
-) -> Result<(), Failure> {
-    poll(follower, |told| {
-        files.take(told);
-        if let Some(office) = &mut office {
-            office.take(files.ledger(), told);
-        }
-    })?;
-    office.map_or(Ok(()), |office| office.of_journal(follower.journal()))
-}
-
-fn poll(follower: &mut Follower, mut each: impl FnMut(&PublishedEntry<'_>)) -> Result<(), Failure> {
-    let polled = follower.poll(&mut each);
-    polled.map(drop).map_err(Failure::run)
-}
+#[cfg(test)]
+mod tests;

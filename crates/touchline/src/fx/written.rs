@@ -54,7 +54,7 @@ pub fn terms(name: &str) -> ParentTerms {
     }
 }
 
-/// It arrives.
+/// The arrival of such a parent.
 pub fn accepted(number: u32, name: &str) -> Event {
     let terms = terms(name);
     Event::Accepted { number, terms }

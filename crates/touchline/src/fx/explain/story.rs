@@ -12,7 +12,7 @@ use touchline_fx_events::lines::{body, command_text, lines_of};
 use touchline_fx_events::orders::FillKind;
 use touchline_fx_events::parents::ParentTerms;
 use touchline_fx_events::{Labels, ticks};
-use touchline_types::{Id, Side};
+use touchline_types::Id;
 
 /// The story of a parent, while its journal is read.
 #[derive(Debug, Default)]

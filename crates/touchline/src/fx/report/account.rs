@@ -233,7 +233,6 @@ impl Account {
         self.parents.push(Parent {
             id: terms.id,
             pair: self.pair_of[terms.pair],
-            tick: ticks::tick(label.precision),
             precision: label.precision,
             at_ns,
             day,

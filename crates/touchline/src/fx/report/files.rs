@@ -53,6 +53,10 @@ pub struct Files {
     fills: BTreeMap<Option<Day>, Fills>,
     /// Trade dates whose files are out of date.
     changed: BTreeSet<Day>,
+    /// Trade dates whose entries changed since the last head of the chain, and between the two heads before.
+    uncovered: [BTreeSet<Day>; 2],
+    /// Trade dates whose folder names an earlier head, which may not cover their entries, or lacks a fault.
+    outdated: BTreeSet<Day>,
     is_changed: bool,
     /// Rows of each trade date in `scorecard_days.csv`, as its own files were written last.
     day_scores: BTreeMap<Day, Vec<Vec<String>>>,
@@ -97,6 +101,8 @@ impl Files {
             period,
             fills: BTreeMap::from([(None, Fills::new())]),
             changed: BTreeSet::new(),
+            uncovered: Default::default(),
+            outdated: BTreeSet::new(),
             is_changed: true,
             day_scores: BTreeMap::new(),
         }
@@ -107,10 +113,31 @@ impl Files {
         &self.ledger
     }
 
-    /// Origin of the report, which learns of the journal later.
-    pub fn origin_mut(&mut self) -> &mut Origin {
-        self.is_changed = true;
-        &mut self.origin
+    /// Whether there is a folder.
+    pub fn has_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Notes the id of the journal, and its hash chain as far as it goes. The folders of days follow: an entry that was taken is in the
+    /// file of the journal soon, at latest in the segment behind the one that is written, so the second head from then on covers it. A
+    /// day whose entries are covered keeps its files.
+    pub fn note_journal(&mut self, id: String, chain: String, faults: Vec<String>) {
+        let origin = &mut self.origin;
+        let is_other_head = chain != origin.chain;
+        if is_other_head || id != origin.journal {
+            // mutant: fx: the folder of a day keeps a head that does not cover its entries
+            self.outdated.extend(self.uncovered.iter().flatten());
+            self.is_changed = true;
+        }
+        if is_other_head {
+            let [since, before] = &mut self.uncovered;
+            *before = std::mem::take(since);
+        }
+        if faults != origin.faults {
+            self.outdated.extend(self.account.days.keys());
+            self.is_changed = true;
+        }
+        (origin.journal, origin.chain, origin.faults) = (id, chain, faults);
     }
 
     /// Takes an entry of the engine.
@@ -157,7 +184,10 @@ impl Files {
             return Ok(());
         }
         self.changed.append(&mut self.account.changed);
-        for day in std::mem::take(&mut self.changed) {
+        let mut days = std::mem::take(&mut self.outdated);
+        days.extend(&self.changed);
+        self.uncovered[0].append(&mut self.changed);
+        for day in days {
             if self.period.has(day) {
                 self.period(&folder.join(day.to_string()), Period::of(day), Some(day))?;
             }

@@ -48,8 +48,6 @@ pub struct Parent {
     pub id: Id,
     /// Pair.
     pub pair: usize,
-    /// A tick, 1e-9.
-    pub tick: i64,
     /// Decimals of a tick.
     pub precision: u8,
     /// Arrival.

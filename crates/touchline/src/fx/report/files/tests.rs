@@ -549,3 +549,25 @@ fn an_adopted_order_does_not_enter_the_scorecard() {
     );
     assert_eq!(about_of(&folder)["not_known"], serde_json::json!([]));
 }
+
+/// A record that was changed after it was written may be of any day: the folder of each says so.
+#[test]
+fn a_fault_of_the_chain_is_in_the_folder_of_each_day() {
+    let folder = Folder::new("report");
+    let mut files = begin(&folder);
+    parent(&mut files, MONDAY_NS, 0, 1);
+    parent(&mut files, TUESDAY_NS, 1, 2);
+    let mut written = |chain: &str, faults: &[&str]| {
+        let faults = faults.iter().map(|fault| (*fault).to_owned()).collect();
+        files.note_journal("01".to_owned(), chain.to_owned(), faults);
+        files.write().expect("our folder");
+    };
+    for head in ["1", "2", "3"] {
+        written(head, &[]);
+    }
+    written("3", &["segment 1"]);
+    for day in ["20260105", "20260106"] {
+        let journal = &about_of(&folder.join(day))["journal"];
+        assert_eq!(journal["faults"], serde_json::json!(["segment 1"]), "{day}");
+    }
+}
