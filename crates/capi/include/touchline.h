@@ -801,8 +801,8 @@ tl_status tl_open_journal(const char *directory,
                           const struct tl_options *options,
                           struct tl_bus **bus);
 
-// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). `event->size` must be set. In a forked child of the
-// process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
+// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). On a tape the time counts at its end: what it has is
+// read first. `event->size` must be set. In a forked child of the process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
 //
 // Valid:
 // `bus` is of `tl_join`; `event` is valid for its size.

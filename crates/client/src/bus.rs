@@ -9,6 +9,7 @@ mod step;
 mod tape;
 #[cfg(feature = "tape")]
 mod with_tape;
+mod within;
 
 use crate::directory::{market_buses, root};
 use crate::reading::{Given, Reading, Took};
@@ -77,6 +78,15 @@ impl Source {
             #[cfg(feature = "tape")]
             Source::WithTape(with) => with.counts(stats),
             _ => stats,
+        }
+    }
+
+    /// Whether it is a tape: all messages up to its end are there.
+    fn is_tape(&self) -> bool {
+        match self {
+            #[cfg(feature = "tape")]
+            Source::Tape(_) => true,
+            _ => false,
         }
     }
 
@@ -300,33 +310,6 @@ impl Bus {
             }
         }
         None
-    }
-
-    /// The next event; waits for it up to `time`.
-    pub fn next_within(&mut self, time: Duration) -> Next {
-        let until = Instant::now() + time;
-        let mut steps = 0_u32;
-        loop {
-            if self.stopper.is_stopped() {
-                return Next::Stopped;
-            }
-            match self.step() {
-                Step::Event(event) => {
-                    self.idler.idle(1);
-                    return Next::Event(event);
-                }
-                Step::Progress => {
-                    self.idler.idle(1);
-                    steps = steps.wrapping_add(1);
-                    // A message that makes no event does not extend the wait.
-                    if steps.is_multiple_of(STEPS_MAX) && Instant::now() >= until {
-                        return Next::TimedOut;
-                    }
-                }
-                Step::Nothing if Instant::now() >= until => return Next::TimedOut,
-                Step::Nothing => self.idler.idle(0),
-            }
-        }
     }
 
     /// Stopper that ends the loop, for another thread or a signal.

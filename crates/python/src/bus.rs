@@ -222,8 +222,8 @@ impl Bus {
             py.detach(|| {
                 while next.is_none() && !call.is_wanted() && !call.is_stopped() {
                     let left = until.saturating_duration_since(Instant::now());
-                    match bus.next_within(left.min(GIVES_WAY)) {
-                        Next::Event(event) => *next = Some(event),
+                    match bus.try_next_within(left.min(GIVES_WAY)) {
+                        Some(Next::Event(event)) => *next = Some(event),
                         _ if left.is_zero() => break,
                         _ => {}
                     }
@@ -474,14 +474,15 @@ impl State {
             }
             let left = until.saturating_duration_since(Instant::now());
             let bus = &mut self.bus;
-            match py.detach(|| bus.next_within(left.min(SLICE))) {
+            match py.detach(|| bus.try_next_within(left.min(SLICE))) {
                 // A signal may have come first.
-                Next::Event(event) => self.next = Some(event),
-                Next::TimedOut if left <= SLICE => {
+                Some(Next::Event(event)) => self.next = Some(event),
+                Some(Next::TimedOut) if left <= SLICE => {
                     py.check_signals()?;
                     return Ok(());
                 }
-                Next::TimedOut | Next::Stopped => {}
+                // A tape with more to read is read on, also behind the time: an empty batch is its end.
+                Some(Next::TimedOut | Next::Stopped) | None => {}
             }
         }
     }

@@ -98,6 +98,26 @@ def test_every_way_to_read_gives_the_same():
     assert rows(asyncio.run(collect()), "levels").tobytes() == rows(arrays, "levels").tobytes()
 
 
+@pytest.mark.parametrize("kind", ["trades", "statistics", "status", "quotes"])
+def test_an_empty_batch_is_the_end_whatever_the_time(kind):
+    """Messages without an event, however many, do not end the loop."""
+    with touchline.Journal(TAPE, events=[kind]) as journal:
+        events = sum(1 for _ in journal)
+    for timeout in (0, 1e-6):
+        with touchline.Journal(TAPE, events=[kind]) as journal:
+            counted = 0
+            while batch := journal.read(timeout):
+                counted += len(batch)
+            assert journal.stopped and counted == events
+            assert journal.next(timeout) is None
+
+    async def consume():
+        with touchline.Journal(TAPE, events=[kind]) as journal:
+            return sum([len(batch) async for batch in journal.batches(1e-6)])
+
+    assert asyncio.run(consume()) == events
+
+
 def test_parts_of_a_tape_are_the_whole():
     with touchline.Journal(TAPE, events=["trades"]) as journal:
         trades = rows(batches(journal), "trades")

@@ -65,6 +65,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-tape --test tape a_wrong_index_is_ignored_and_written_again",
     },
     Mutant {
+        name: "client: a wait on a tape ends before the tape",
+        find: "return (!self.source.is_tape()).then_some(Next::TimedOut);",
+        replace: "                        return Some(Next::TimedOut);",
+        test: "-p touchline-client --test client a_wait_on_a_tape_ends_with_an_event_or_at_its_end",
+    },
+    Mutant {
         name: "tape: an overrun reads the tables although a tape has the messages",
         find: "Err(event) if self.begins_backlog(&event) => Step::Nothing,",
         replace: "Err(event) if false && self.begins_backlog(&event) => Step::Nothing,",

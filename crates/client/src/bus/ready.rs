@@ -22,8 +22,8 @@ impl Bus {
                 return Ok(());
             }
             let left = until.saturating_duration_since(Instant::now());
-            let is_event = matches!(self.next_within(left), Next::Event(_));
-            // An endless sequence of events does not extend the wait.
+            let is_event = matches!(self.try_next_within(left), Some(Next::Event(_)));
+            // Neither an endless sequence of events nor a long tape extends the wait.
             if !is_event || left.is_zero() {
                 self.check_process()?;
                 return Err(self.not_ready());

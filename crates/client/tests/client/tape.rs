@@ -108,6 +108,48 @@ fn a_tape_gives_the_events_of_its_bus() {
     }
 }
 
+/// The time of a wait counts at the end of a tape: messages without an event, however many, do not end it before.
+#[test]
+fn a_wait_on_a_tape_ends_with_an_event_or_at_its_end() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESZ6"]);
+    whole(&mut publisher, 0, (99, 1), (200, 1));
+    publisher.commit();
+    let mut recording = world.recording();
+    trade(&mut publisher, 0, 100, 1);
+    publisher.commit();
+    // A record each; all of them fit the rings of a recorder whose disk is slow.
+    for update in 0..1_000 {
+        bid(&mut publisher, 0, 100, 1 + update);
+        publisher.commit();
+        record(&mut recording);
+    }
+    trade(&mut publisher, 0, 101, 2);
+    publisher.commit();
+    record(&mut recording);
+    recording.close().expect("the disk is writable");
+    let is_trade = |next: Next| match next {
+        Next::Event(event) => Some(matches!(event, Event::Trade(_))),
+        Next::TimedOut | Next::Stopped => None,
+    };
+    let options = world.options().events(Events::TRADES);
+    let read = |next: &mut dyn FnMut(&mut Bus) -> Next| {
+        let mut tape = options.open_journal(world.tape(), None).expect("a tape");
+        let events = std::iter::from_fn(|| is_trade(next(&mut tape)));
+        (
+            events.filter(|is_trade| *is_trade).count(),
+            tape.next_within(Duration::ZERO),
+        )
+    };
+    let in_parts = &mut |tape: &mut Bus| {
+        let parts = std::iter::from_fn(|| Some(tape.try_next_within(Duration::ZERO)));
+        parts.flatten().next().expect("it has an end")
+    };
+    let whole = read(&mut |tape: &mut Bus| tape.next_within(Duration::ZERO));
+    assert_eq!(whole, (2, Next::Stopped));
+    assert_eq!(read(in_parts), (2, Next::Stopped));
+}
+
 /// A program that follows a tape goes on with a recorder that starts again, and ends when none does for the stated time.
 #[test]
 fn a_followed_tape_goes_on_with_the_next_recorder() {
