@@ -6,9 +6,11 @@
 //!
 //! The last event of a venue packet is marked. Whether an event is the last one is known at the end of the packet or at
 //! the next event. So a message waits for that, stored and not applied: within a packet as long as its publisher writes.
-//! A message without an event behind it is applied before it where neither changes what the other does.
+//! A message without an event behind it is applied before it where neither changes what the other does; where books make no
+//! events, their changes wait with it.
 
 mod all_books;
+mod behind;
 mod books;
 mod connection;
 mod local;
@@ -21,6 +23,7 @@ use crate::pending::{Kind, Pending};
 use crate::values::{Meta, StoredValues, quote_of, quotes, trade_of};
 use crate::{Events, State, Stats, Times, Trace};
 use all_books::AllBooks;
+use behind::{Behind, apply_book};
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Code, Phase, QuoteStream, TradingStatus, Update};
@@ -44,6 +47,8 @@ pub(crate) struct Reading {
     /// event that had to be applied after it, the end of the packet.
     current: Option<Event>,
     current_trace: Trace,
+    /// Changes of books behind it.
+    behind: Behind,
     /// Change of all books that is being reported.
     all_books: Option<AllBooks>,
     /// The venue's download of definitions.
@@ -95,6 +100,7 @@ impl Reading {
             stored: Pending::with_room(changes_max, orders_max, quotes_max),
             current: None,
             current_trace: Trace::default(),
+            behind: Behind::new(wanted),
             all_books: None,
             download: None,
             caught_up: false,
@@ -160,6 +166,7 @@ impl Reading {
     /// Result before anything is read.
     #[inline]
     pub fn before(&mut self) -> Given {
+        self.apply_behind();
         if self.all_books.is_some() {
             return self.next_of_all();
         }
@@ -239,6 +246,7 @@ impl Reading {
     fn give(&mut self, event: Event) -> Given {
         self.stats.events += 1;
         self.trace = self.current_trace;
+        self.behind.note_given();
         Given::Event(event)
     }
 
@@ -276,6 +284,9 @@ impl Reading {
         let Some((instrument, _)) = self.kept.registry.of_publisher(index) else {
             return self.undefined(meta.batch_end);
         };
+        if self.waits_behind() {
+            return self.put_behind(update, meta);
+        }
         let own_top = self.stored.top_of(index);
         if own_top.is_none() && self.stored.is_of_book(index) {
             self.apply_waiting();
@@ -351,7 +362,7 @@ impl Reading {
         let meta = self.stored.meta;
         if let Some(top) = self.stored.top.take() {
             if !self.wanted.has(Events::BOOKS) {
-                self.apply_stored_book(&meta);
+                apply_book(&mut self.kept, &self.stored);
                 self.stored.kind = Kind::Nothing;
             }
             return self.top_event(&top, &meta);
@@ -361,11 +372,11 @@ impl Reading {
             Kind::Nothing => None,
             Kind::Top(top) => self.top_event(top, &meta),
             Kind::Book(head) => {
-                self.apply_stored_book(&meta);
+                apply_book(&mut self.kept, &self.stored);
                 self.book_event(head, &meta)
             }
             Kind::Whole(instrument, validity, counts) => {
-                self.apply_stored_book(&meta);
+                apply_book(&mut self.kept, &self.stored);
                 self.whole_event(*instrument, *validity, *counts, &meta)
             }
             Kind::Orders(instrument, validity, is_whole) => {
@@ -390,25 +401,6 @@ impl Reading {
             sequence: meta.sequence,
             end_of_batch: false,
         }))
-    }
-
-    /// Applies the stored change or whole price book.
-    fn apply_stored_book(&mut self, meta: &Meta) {
-        let (update, top) = match &self.stored.kind {
-            Kind::Book(head) => {
-                let book = self.stored.book(head);
-                (Update::Book(book), self.kept.top_after(&book))
-            }
-            Kind::Whole(instrument, validity, counts) => {
-                let book = self.stored.whole(*instrument, *validity, *counts);
-                (Update::BookSnapshot(book), TopOfBook::from(&book))
-            }
-            _ => return,
-        };
-        if let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) {
-            self.kept.apply_book(instrument, meta, &update);
-            self.kept.apply_top(instrument, &top, meta);
-        }
     }
 
     fn quotes_event(&mut self, stream: &QuoteStream, is_whole: bool, meta: &Meta) -> Option<Event> {

@@ -125,9 +125,16 @@ def test_the_last_ten_levels_are_the_books_of_the_command(which):
     assert levels >= 10
 
 
-def test_the_quote_of_a_trade_is_the_last_top_before_it():
-    tops = columns(replay().to_arrow("tops"))
-    trades = columns(replay().to_arrow("tbbo"))
+def journal(**options):
+    return touchline.Journal(TAPE, **options)
+
+
+@pytest.mark.parametrize("events", [ALL, ["trades"], ["trades", "status"], ["trades", "books"]])
+@pytest.mark.parametrize("source", [replay, journal])
+def test_the_quote_of_a_trade_is_the_last_top_before_it(source, events):
+    """Whichever kinds are joined."""
+    tops = columns(source(events=ALL).to_arrow("tops"))
+    trades = columns(source(events=events).to_arrow("tbbo"))
     last, at, compared = {}, 0, 0
     for row in range(len(trades["time"])):
         while at < len(tops["time"]) and tops["sequence"][at] < trades["sequence"][row]:

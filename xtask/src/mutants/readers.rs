@@ -1,8 +1,8 @@
-//! Readers of other users than the publisher's.
+//! Events and books of readers; readers of other users than the publisher's.
 
 use super::Mutant;
 
-/// Readers of other users than the publisher's.
+/// Events and books of readers; readers of other users than the publisher's.
 pub const READERS: &[Mutant] = &[
     Mutant {
         name: "guests: a name that another user took is given up",
@@ -45,5 +45,11 @@ pub const READERS: &[Mutant] = &[
         find: "since: waiting.since,",
         replace: "since: now,",
         test: "-p touchline-transport --lib readers_that_take_turns_are_waited_for_as_one",
+    },
+    Mutant {
+        name: "client: books are applied before the trade that they follow",
+        find: "self.behind.is_used && (self.stored.is_some() || self.current.is_some())",
+        replace: "        false",
+        test: "-p touchline-client --test client books_at_a_trade_are_those_before_what_follows_it",
     },
 ];

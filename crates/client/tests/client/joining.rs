@@ -4,7 +4,7 @@ use crate::world::{World, bid, define, drain, small, trade, whole, word, words};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-use touchline_client::{Aggressor, Error, Event, Events, Price, Side, State};
+use touchline_client::{Aggressor, Bus, Error, Event, Events, Price, Side, State};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Overview, Settings};
 use touchline_types::Timestamps;
@@ -114,6 +114,51 @@ fn kept_values_are_as_of_the_last_returned_event() {
     ]
     .map(|(kind, top, best, last)| (Some(kind.to_owned()), top, best, last));
     assert_eq!(seen, expected);
+}
+
+/// Without events of books, too: their changes behind a trade wait with it for the end of the packet.
+#[test]
+fn books_at_a_trade_are_those_before_what_follows_it() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
+    for index in 0..2 {
+        whole(&mut publisher, index, (450_025, 12), (450_050, 7));
+    }
+    publisher.commit();
+    let mut bus = world.reading(Events::TRADES);
+    let bids = |bus: &Bus| {
+        ["ESU4", "NQU4"].map(|symbol| {
+            let instrument = bus.instrument(symbol).expect("it was defined");
+            let best = bus.book(instrument).expect("ours").best(Side::Bid);
+            let best = best.expect("a bid").quantity.mantissa();
+            let top = bus.top(instrument).expect("ours").bid;
+            assert_eq!(top.expect("a bid").quantity.mantissa(), best, "{symbol}");
+            best
+        })
+    };
+    bid(&mut publisher, 0, 450_025, 13);
+    trade(&mut publisher, 0, 450_050, 1);
+    bid(&mut publisher, 0, 450_025, 14);
+    bid(&mut publisher, 1, 450_025, 15);
+    trade(&mut publisher, 0, 450_050, 2);
+    // More than a reader has memory for at first.
+    for quantity in 100..200 {
+        bid(&mut publisher, 0, 450_025, quantity);
+    }
+    whole(&mut publisher, 1, (450_025, 16), (450_050, 7));
+    publisher.commit();
+    trade(&mut publisher, 0, 450_050, 3);
+    publisher.commit();
+    let mut seen = Vec::new();
+    while let Some(event) = bus.poll() {
+        seen.push((word(&bus, &event), bids(&bus)));
+    }
+    let expected = [
+        ("ESU4 trade 1@4500.5", [13, 12]),
+        ("ESU4 trade 2@4500.5.", [14, 15]),
+        ("ESU4 trade 3@4500.5.", [199, 16]),
+    ];
+    assert_eq!(seen, expected.map(|(word, bids)| (word.to_owned(), bids)));
 }
 
 #[test]

@@ -238,6 +238,7 @@ fn run(seed: u64) -> u64 {
         Events::TOPS | Events::TRADES,
         Events::ALL,
         Events::BOOKS | Events::ORDERS | Events::TRADES,
+        Events::TRADES,
     ];
     let mut buses: Vec<_> = kinds
         .into_iter()
