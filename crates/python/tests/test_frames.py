@@ -199,6 +199,27 @@ def test_books_at_times_are_the_last_ones_before(monkeypatch, limit, how):
     assert len(expected) > 100
 
 
+@pytest.mark.parametrize("kind", ["step", "times"])
+@pytest.mark.parametrize("is_divided", [False, True])
+def test_books_of_a_state_are_not_received_before_what_follows_it(kind, is_divided):
+    """Behind a gap of a tape the state has no times; what the reader says of its connection has no number either."""
+    dtype = [("sequence", np.uint64), ("receive_ns", np.int64), ("instrument", np.uint32), ("price", np.int64)]
+    none, second = frames.NO_TIME, 10**9
+    rows = [
+        # The state at the begin, a change; the loss; the state behind it, a change; a state at the end.
+        *[(1, none, 0, 1), (2, 100 * second, 0, 10), (0, none, 0, 11)],
+        *[(7, none, 0, 99), (7, none, 1, 98), (8, 160 * second, 0, 100), (9, none, 1, 97)],
+    ]
+    rows = np.array(rows, dtype)
+    parts = [rows[at : at + 1] for at in range(len(rows))] if is_divided else [rows]
+    parts.insert(1, rows[:0])
+    grid = 20 * second if kind == "step" else second * np.array([90, 100, 120, 140, 159, 160, 200])
+    got = [[tuple(row)[1:] for row in batch.tolist()] for batch in frames._at(iter(parts), grid)]
+    lost = [[(time * second, 0, 11)] for time in (100, 120, 140)]
+    ended = [[(time * second, 0, 100), (time * second, 1, 97)] for time in (160, 200)]
+    assert got == (lost + ended[:1] if kind == "step" else [[], *lost, [(159 * second, 0, 11)], *ended])
+
+
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("table", TABLES)
 def test_every_form_has_the_values_of_the_arrays(tmp_path, monkeypatch, table, raw):

@@ -8,6 +8,8 @@ from . import names
 LIMIT = GROUP = 65_536
 # Absent values: a book; a number of orders or an instrument; a price of `raw`; a time.
 NO_BYTE, NO_WORD, NO_NUMBER, NO_TIME = 255, 2**32 - 1, 2**63 - 1, -(2**63)
+# Receive time of a row whose time is known with a later one.
+LATER = 2**63 - 1
 NO_AGGRESSOR = next(code for code, word in names.AGGRESSOR.items() if word == "none")
 TRADES = {"aggressor": names.AGGRESSOR, "action": names.TRADE_ACTION}
 # Words of the columns with small integers, where they are those of one table.
@@ -194,7 +196,10 @@ def _grid(table, every, times):
 
 
 def _at(parts, grid):
-    """The books of all instruments at each time, of the rows of `mbp10`: each is the last one received up to then."""
+    """The books of all instruments at each time, of the rows of `mbp10`: each is the last one received up to then.
+
+    Books of a state, as behind a gap, have no time: they were received with what follows them.
+    """
     import numpy as np
 
     books = has = None
@@ -216,31 +221,53 @@ def _at(parts, grid):
         due, before = max(due, stop), due
         return grid[before:stop].tolist()
 
-    for rows in parts:
-        if not len(rows):
-            continue
+    def take(rows):
+        nonlocal books, has
         if books is None:
             books, has = np.zeros(0, rows.dtype), np.zeros(0, bool)
-        size = int(rows["instrument"].max()) + 1
+        size = int(rows["instrument"].max()) + 1 if len(rows) else 0
         if size > len(books):
             books = np.concatenate([books, np.zeros(size - len(books), rows.dtype)])
             has = np.concatenate([has, np.zeros(size - len(has), bool)])
-        # Rows without a time came with the ones before.
-        received = np.maximum.accumulate(np.maximum(rows["receive_ns"], newest))
+        places = rows["instrument"]
+        books[places], has[places] = rows, True
+
+    waiting = None
+    for rows in parts:
+        rows = rows if waiting is None else np.concatenate([waiting, rows])
+        received = np.maximum.accumulate(np.maximum(_received(rows), newest))
+        # The time of the last ones is that of a row of a later part.
+        known = int(np.searchsorted(received, LATER))
+        rows, received, waiting = rows[:known], received[:known], rows[known:]
+        if not known:
+            continue
         done = 0
         if newest == NO_TIME:
-            known = int(np.searchsorted(received, NO_TIME, "right"))
-            newest = int(received[min(known, len(received) - 1)])
+            first = int(np.searchsorted(received, NO_TIME, "right"))
+            newest = int(received[min(first, known - 1)])
         for time in times_before(int(received[-1])) if newest != NO_TIME else ():
             end = int(np.searchsorted(received, time, "right"))
-            places = rows["instrument"][done:end]
-            books[places], has[places], done = rows[done:end], True, end
+            take(rows[done:end])
+            done = end
             yield at(time)
-        places = rows["instrument"][done:]
-        books[places], has[places] = rows[done:], True
+        take(rows[done:])
         newest = int(received[-1])
+    if waiting is not None and len(waiting):
+        take(waiting)
     if books is None or newest == NO_TIME:
         return
     last = newest + 1 if not isinstance(grid, np.ndarray) else np.iinfo(np.int64).max
     for time in times_before(last):
         yield at(time)
+
+
+def _received(rows):
+    """Receive times of rows; NO_TIME: that of the row before; LATER: that of a row behind these."""
+    import numpy as np
+
+    times = rows["receive_ns"]
+    # What a reader says of its connection has no number: it is of the books before it.
+    is_of_state = (times == NO_TIME) & (rows["sequence"] != 0)
+    known = np.flatnonzero(times != NO_TIME)
+    following = np.append(times[known], LATER)
+    return np.where(is_of_state, following[np.searchsorted(known, np.arange(len(times)))], times)
