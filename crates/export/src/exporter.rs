@@ -1,11 +1,15 @@
 //! The messages of a publication on their way to the files.
 
+#[cfg(test)]
+mod tests;
+
 use crate::about::{Counts, Loss, Origin};
 use crate::complete::{Complete, Written};
 use crate::dbn::Dbn;
 use crate::error::Error;
 use crate::files::Files;
 use crate::message::{Message, Stamp};
+use crate::received::Received;
 use crate::state::State;
 use crate::tables::{Cause, GapRow, Table};
 use crate::tabulate::Tabulate;
@@ -28,6 +32,7 @@ pub struct Exporter {
     dbn: Option<Dbn>,
     last: u64,
     timestamps: Timestamps,
+    received: Received,
     failure: Option<Error>,
 }
 
@@ -44,6 +49,7 @@ impl Exporter {
             dbn,
             last: 0,
             timestamps: Timestamps::default(),
+            received: Received::default(),
             failure: None,
         }
     }
@@ -91,10 +97,17 @@ impl Exporter {
         all.into_iter().map(Complete::publish).collect()
     }
 
+    /// The next messages are of a record of this time, ns since the Unix epoch.
+    pub fn recorded_at(&mut self, ns: u64) {
+        self.received.recorded_at(ns);
+    }
+
     /// Takes a message.
     pub fn message(&mut self, message: &Message<'_>) {
         self.counts.message(message);
         self.unit_counts.message(message);
+        self.received.note(message.timestamps.packet.receive_ns);
+        self.note_time();
         if self.is_unit_new && !message.is_image {
             self.is_unit_new = false;
             for files in &mut self.tables {
@@ -187,6 +200,7 @@ impl Exporter {
             count: loss.count.map_or(NULL, |count| count as i64),
         };
         let common = common(&message, None, &self.state);
+        self.note_time();
         for files in &mut self.tables {
             files.row(Table::Gaps, &common, &row.cells());
         }
@@ -231,6 +245,13 @@ impl Exporter {
     fn gap(&mut self, loss: Loss) {
         self.counts.gap(loss);
         self.unit_counts.gap(loss);
+    }
+
+    fn note_time(&mut self) {
+        let time = self.received.now();
+        self.tables
+            .iter_mut()
+            .for_each(|files| files.note_time(time));
     }
 
     fn note(&mut self, result: Result<(), Error>) {

@@ -26,6 +26,10 @@ pub struct Files {
     files: [Vec<File>; Table::ALL.len()],
     /// Name of the present unit, of which each partition has a file.
     unit: String,
+    /// Whether a table has a file of each partition.
+    has_partitions: bool,
+    /// Time that says the day of rows without a receive time.
+    received_ns: Option<i64>,
 }
 
 /// Rows that are in one file.
@@ -58,11 +62,13 @@ impl Files {
             tables: tables.to_vec(),
             files: [const { Vec::new() }; Table::ALL.len()],
             unit: String::new(),
+            has_partitions: format.has_partitions(),
+            received_ns: None,
         };
         let created = std::fs::create_dir_all(&files.folder);
         created.map_err(Error::file(&files.folder))?;
         // One file a table, which exists without rows, too.
-        if !format.has_partitions() {
+        if !files.has_partitions {
             for table in tables {
                 let mut file = File::new(*table, Partition::default());
                 let path = files.folder.join(format!("{}.csv", table.name()));
@@ -80,7 +86,7 @@ impl Files {
 
     /// Whether each unit of the source has files of its own.
     pub fn has_units(&self) -> bool {
-        self.format.has_partitions()
+        self.has_partitions
     }
 
     /// Begins a unit of the source with this name.
@@ -88,17 +94,27 @@ impl Files {
         name.clone_into(&mut self.unit);
     }
 
+    /// Rows without a receive time are of the day of this one.
+    pub fn note_time(&mut self, received_ns: Option<i64>) {
+        self.received_ns = received_ns;
+    }
+
     /// Takes a row of a wanted table: the common cells, and those of the table.
     pub fn row(&mut self, table: Table, common: &Common, own: &[i64]) {
         if !self.wants(table) {
             return;
         }
-        let partition = match self.format.has_partitions() {
+        let partition = match self.has_partitions {
             false => Partition::default(),
-            true => Partition {
-                venue: common.venue,
-                day: (common.ts_recv != NULL).then(|| common.ts_recv.div_euclid(DAY_NS)),
-            },
+            true => {
+                let received_ns = Some(common.ts_recv).filter(|ns| *ns != NULL);
+                // mutant: export: a row without a receive time has no day
+                let received_ns = received_ns.or(self.received_ns);
+                Partition {
+                    venue: common.venue,
+                    day: received_ns.map(|ns| ns.div_euclid(DAY_NS)),
+                }
+            }
         };
         let files = &mut self.files[table as usize];
         // The last one is the one of today.
@@ -148,6 +164,22 @@ impl Files {
             file.write(texts)?;
         }
         Ok(())
+    }
+
+    /// Files of these tables with a file of each partition.
+    #[cfg(test)]
+    pub fn partitioned(folder: PathBuf, tables: &[Table]) -> Files {
+        let format = Format::Csv(crate::csv::Times::Nanoseconds);
+        let mut files = Files::create(folder, &[], format).expect("our folder");
+        (files.tables, files.has_partitions) = (tables.to_vec(), true);
+        files
+    }
+
+    /// Paths of the files of the present unit.
+    #[cfg(test)]
+    pub fn paths(&self, texts: &Texts) -> Vec<PathBuf> {
+        let path = |file: &File| file.partition.path(file.rows.table(), &self.unit, texts);
+        self.files.iter().flatten().map(path).collect()
     }
 
     /// Completes the files of the present unit.

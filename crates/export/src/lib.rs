@@ -27,6 +27,7 @@ mod message;
 #[cfg(feature = "parquet")]
 pub mod parquet_file;
 mod part_file;
+mod received;
 pub mod rows;
 mod state;
 pub mod tables;

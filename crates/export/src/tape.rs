@@ -35,6 +35,7 @@ pub fn export(
     mut step: impl FnMut(Step<'_>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<Origin, Error> {
     begin(reader, exporter);
+    exporter.recorded_at(reader.time_ns());
     let mut unit = Unit::begin(reader, exporter, reader.position());
     loop {
         let mut event = None;
@@ -42,6 +43,8 @@ pub fn export(
             Item::SubscriptionEvent(of) => event = Some(of),
             item => take(&item, exporter),
         })?;
+        // Messages of a record are handed out by the polls behind the one that reads it.
+        exporter.recorded_at(reader.time_ns());
         // A segment ends without a further message, too; a loss at the begin of the next one is of that one.
         if unit.segment != reader.segment() {
             let end = reader.segment_position();

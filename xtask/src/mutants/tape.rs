@@ -208,4 +208,10 @@ pub const TAPE: &[Mutant] = &[
         replace: "if self.is_at_end() && false {",
         test: "-p touchline-tape --test tape places::a_part_has_no_time_of_the_message_behind_it",
     },
+    Mutant {
+        name: "export: a row without a receive time has no day",
+        find: "let received_ns = received_ns.or(self.received_ns);",
+        replace: "                let _ = self.received_ns;",
+        test: "-p touchline-export --lib rows_without_a_receive_time_are_of_the_day_of_their_record",
+    },
 ];
