@@ -19,7 +19,7 @@ fn journaled(rig: &mut Rig, of: &str) -> (Vec<(u64, Vec<u8>)>, Vec<String>) {
     let mut line = String::new();
     let read = records::read(
         &rig.folder.join("journal"),
-        |labels, at_ns, entry, batch| {
+        |_, labels, at_ns, entry, batch| {
             if let Entry::Command {
                 request,
                 client,

@@ -83,7 +83,7 @@ fn a_parent_that_ended_does_not_end_again_at_the_next_start() {
         .finish()
         .expect("ends");
     let mut ends = Vec::new();
-    let read = records::read(&rig.folder.join("journal"), |_, _, entry, _| {
+    let read = records::read(&rig.folder.join("journal"), |_, _, _, entry, _| {
         if let Entry::Event(Event::Ended(end), _) = entry {
             let reason = end.reason.expect("an end has a reason").name();
             ends.push((end.parent.id.to_string(), reason.to_owned()));
