@@ -1,9 +1,27 @@
-//! Events and books of readers; readers of other users than the publisher's.
+//! Events and books of readers, readers that a publisher waits for, and readers of other users.
 
 use super::Mutant;
 
-/// Events and books of readers; readers of other users than the publisher's.
+/// Events and books of readers, readers that a publisher waits for, and readers of other users.
 pub const READERS: &[Mutant] = &[
+    Mutant {
+        name: "ring: a reader states its position too late for a writer that waits",
+        find: "(self.geometry.capacity() / 32).min(self.geometry.block())",
+        replace: "self.geometry.capacity() / 32",
+        test: "-p touchline-shm --test shm lossless::a_reader_that_left_a_block_has_made_room",
+    },
+    Mutant {
+        name: "ring: a reader that was too slow once is never waited for again",
+        find: "if cursor.cursors.lease(cursor.slot) != cursor.lease {",
+        replace: "if false {",
+        test: "-p touchline-shm --test shm lossless::a_reader_that_went_on_before_it_was_overrun",
+    },
+    Mutant {
+        name: "ring: a header may state a message that is too long",
+        find: "if length > geometry.message_max() {",
+        replace: "if length as u64 > geometry.capacity() {",
+        test: "-p touchline-shm --test shm hostile::a_header_with_the_length_of_no_message",
+    },
     Mutant {
         name: "guests: a name that another user took is given up",
         find: "let key = is_taken.then(|| RandomState::new().build_hasher().finish() as u32);",

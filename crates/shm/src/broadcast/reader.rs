@@ -342,7 +342,7 @@ fn own<M: Words>(cursor: &mut Option<Cursor<M>>) -> Option<&mut Cursor<M>> {
     cursor.as_mut().filter(|cursor| cursor.owner.is_this())
 }
 
-/// The next message, if the word is its header, and it is no longer than a message and lies within the data.
+/// The next message, if the word is its header, and its length is one of a message within the data.
 #[inline(always)]
 fn frame(geometry: Geometry, data: &[AtomicU64], word: u64, next: JoinPoint) -> Option<Frame<'_>> {
     let length = Head::message_length(word, next.sequence)?;
