@@ -50,15 +50,17 @@ pub fn changed_day(rolls: &Rolls, setup: &Setup, pair: usize, wall_ns: u64) -> O
     Some(Day { pair, trade, spot })
 }
 
-/// Whether an input is a quote message that a gateway received before the day of its pair began.
-pub fn is_of_old_day(setup: &Setup, session: &Session<'_>) -> bool {
-    match session {
-        // mutant: execution: a quote of yesterday counts today
-        Session::Quotes(quotes) => {
-            !quotes.is_unquoted && quotes.receive_ns < setup.pairs[quotes.pair].began_ns
-        }
-        _ => false,
-    }
+/// Whether an input is a quote message of the day before: a gateway received it before the day of its pair began, or its value date
+/// was judged by the dates of the day before. `unread` has the new days that the readers of the banks' buses do not have yet.
+pub fn is_of_old_day(setup: &Setup, unread: &[(Day, u64)], session: &Session<'_>) -> bool {
+    let Session::Quotes(quotes) = session else {
+        return false;
+    };
+    // mutant: execution: a quote of yesterday counts today
+    let is_old = quotes.receive_ns < setup.pairs[quotes.pair].began_ns;
+    // mutant: execution: a value date that was judged by yesterday's dates counts today
+    let is_misread = unread.iter().any(|(day, _)| day.pair == quotes.pair);
+    !quotes.is_unquoted && (is_old || is_misread)
 }
 
 #[cfg(test)]
@@ -66,7 +68,8 @@ mod tests {
     use super::*;
     use touchline_fx::quotes::{BusQuotes, Quoted};
 
-    /// Quotes that a gateway received before the roll are of the old day; a withdrawal never is.
+    /// Quotes that a gateway received before the roll are of the old day, and those whose bus is still read by the old day; a withdrawal
+    /// never is.
     #[test]
     fn quotes_are_of_the_day_in_which_they_came() {
         let text = "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\n\
@@ -78,9 +81,14 @@ mod tests {
             spot: 20_260_108,
         };
         setup.begin_day(&day, 100);
-        for (receive_ns, is_unquoted, is_old) in
-            [(99, false, true), (100, false, false), (99, true, false)]
-        {
+        for (receive_ns, is_unquoted, begun, is_old) in [
+            (99, false, vec![], true),
+            (100, false, vec![], false),
+            (99, true, vec![], false),
+            (100, false, vec![(day, 100)], true),
+            (100, true, vec![(day, 100)], false),
+            (100, false, vec![(Day { pair: 1, ..day }, 100)], false),
+        ] {
             let quotes = BusQuotes {
                 pair: 0,
                 receive_ns,
@@ -89,7 +97,8 @@ mod tests {
                 quoted: Quoted::All(&[]),
             };
             let session = Session::Quotes(quotes);
-            assert_eq!(is_of_old_day(&setup, &session), is_old, "{receive_ns}");
+            let is = is_of_old_day(&setup, &begun, &session);
+            assert_eq!(is, is_old, "{receive_ns} {is_unquoted} {begun:?}");
         }
     }
 }

@@ -89,6 +89,18 @@ pub const DAYS: &[Mutant] = &[
         test: "-p touchline-fx --test fx days::orders_have_the_date_of_their_day_and_reports_are_judged_by_it",
     },
     Mutant {
+        name: "execution: a quote is judged by the day that ends with it",
+        find: "self.wake(time);",
+        replace: "",
+        test: "-p touchline-fx-live --lib bank_days::a_quote_that_begins_the_day_is_of_the_day_before",
+    },
+    Mutant {
+        name: "execution: a value date that was judged by yesterday's dates counts today",
+        find: "unread.iter().any(|(day, _)| day.pair == quotes.pair)",
+        replace: "unread.iter().any(|(day, _)| day.pair == quotes.pair + 1)",
+        test: "-p touchline-fx-live --lib bank_days::a_quote_that_begins_the_day_is_of_the_day_before",
+    },
+    Mutant {
         name: "execution: a quote of yesterday counts today",
         find: "quotes.receive_ns < setup.pairs[quotes.pair].began_ns",
         replace: "setup.pairs[quotes.pair].began_ns == u64::MAX",

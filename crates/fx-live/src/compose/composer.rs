@@ -404,7 +404,7 @@ impl<P: Publish> Core<P> {
     ) -> Cause {
         // Timers that are due before it may concern any pair.
         self.wake(setup, now_ns);
-        if is_of_old_day(self.pricing.setup(), &session) {
+        if is_of_old_day(self.pricing.setup(), &self.begun, &session) {
             return Cause::default();
         }
         let input = Input::Pricing(bank, session);

@@ -1,7 +1,7 @@
 //! Tests of banks' days: the credit of a bank, the days that a stopped process has missed, and orders near the end of a session.
 
 use super::carry::Core;
-use super::rig::{Host, Nothing, SECOND_NS, engine, order, show};
+use super::rig::{Host, Nothing, SECOND_NS, engine, order, show, show_received};
 use crate::execution::config::Config;
 use crate::execution::config::tests::text;
 use crate::execution::order_session::{Said, Turn};
@@ -21,14 +21,19 @@ const END_NS: u64 = 1_767_650_400 * SECOND_NS;
 const START_NS: u64 = END_NS + 240 * SECOND_NS;
 const DAY_NS: u64 = 86_400 * SECOND_NS;
 
+const MS: u64 = 1_000_000;
+
 type Engine = Core<Host, Nothing>;
 
 /// An engine with calendars whose bank has these settings of its session, at noon of that Monday.
 fn with_days(session: &str) -> Engine {
-    let text = format!("{}{session}[calendars]\n", text());
+    with_text(&format!("{}{session}[calendars]\n", text()))
+}
+
+fn with_text(text: &str) -> Engine {
     let noon_ns = END_NS - 10 * 3_600 * SECOND_NS;
-    let mut core = engine(&text, [Nothing]);
-    let config = Config::parse(&text).expect("a configuration");
+    let mut core = engine(text, [Nothing]);
+    let config = Config::parse(text).expect("a configuration");
     let rolls = config.rolls().expect("calendars");
     let setup = config.setup().expect("a setup");
     core.set_days(rolls, &setup);
@@ -321,6 +326,35 @@ fn no_order_is_planned_between_the_logouts() {
         assert_eq!(orders(&core), 0, "{reset}");
         next_session(&mut core);
     }
+}
+
+/// The bank's session and its quotes are up at a time.
+fn come_up(core: &mut Engine, now_ns: u64) -> ReceiveTime {
+    let time = go_to(core, now_ns);
+    core.said(0, Said::Up(false), time);
+    core.quotes(time, 0, Session::Up);
+    time
+}
+
+/// A day begins between two messages of a bus: quotes of the old day make no order, be it by their time or because their bus is still
+/// read by the old dates.
+#[test]
+fn a_quote_that_begins_the_day_is_of_the_day_before() {
+    let mut core = with_days("");
+    let time = come_up(&mut core, END_NS - MS);
+    buy(&mut core, "P1", time);
+    core.begun.clear();
+    let time = core.time(END_NS + MS, END_NS + MS);
+    for receive_ns in [END_NS - 1, END_NS + 1] {
+        show_received(&mut core, time, (receive_ns, 1_100_000_000));
+        assert_eq!(core.begun.len(), 1, "the day has begun");
+        let entries = core.engine.pricing().quotes().book(0).entries();
+        assert!(entries.is_empty(), "{receive_ns}: {entries:?}");
+        assert_eq!(orders(&core), 0, "{receive_ns}");
+    }
+    show(&mut core, time, 1_100_000_000);
+    let order = core.engine.trading().orders().get(0);
+    assert_eq!(order.terms.value_date, 20_260_108);
 }
 
 /// The session ends, and in the next one an order is sent.

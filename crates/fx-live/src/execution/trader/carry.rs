@@ -88,16 +88,19 @@ impl<O: Output, L: Link> Core<O, L> {
     /// A quote of a bank, or its session. Quotes are not in the journal.
     pub fn quotes(&mut self, time: ReceiveTime, bank: Bank, session: Session<'_>) {
         self.watch_round(time, 0);
-        if is_of_old_day(self.engine.setup(), &session) {
-            return;
-        }
         let receive_ns = match &session {
             Session::Quotes(quotes) => quotes.receive_ns,
             _ => time.wall_ns,
         };
         let orders = self.totals.orders;
         self.batch.stages.begin();
-        self.handle(time, &Input::Pricing(bank, session));
+        // A day may begin between two messages of a bus.
+        // mutant: execution: a quote is judged by the day that ends with it
+        self.wake(time);
+        if is_of_old_day(self.engine.setup(), &self.begun, &session) {
+            return;
+        }
+        self.pass(time, &Input::Pricing(bank, session), Cause::None);
         let orders = self.totals.orders - orders;
         if orders > 0 {
             self.engine.warm();

@@ -192,8 +192,18 @@ pub(super) fn engine<L: Link>(text: &str, links: impl IntoIterator<Item = L>) ->
     Core::new(&config, Host::default(), links, recovered, 1)
 }
 
-/// The bank's quotes, with this ask.
+/// The bank's quotes, with this ask, read by the present days.
 pub(super) fn show<L: Link>(core: &mut Core<Host, L>, time: ReceiveTime, ask: i64) {
+    core.begun.clear();
+    show_received(core, time, (time.wall_ns, ask));
+}
+
+/// The bank's quotes, which its gateway received at a time, with this ask.
+pub(super) fn show_received<L: Link>(
+    core: &mut Core<Host, L>,
+    time: ReceiveTime,
+    (receive_ns, ask): (u64, i64),
+) {
     let quote = |side, price| Quote {
         side,
         price: Price(price),
@@ -204,7 +214,7 @@ pub(super) fn show<L: Link>(core: &mut Core<Host, L>, time: ReceiveTime, ask: i6
     let quotes = [quote(Side::Bid, 1_099_000_000), quote(Side::Ask, ask)];
     let quotes = BusQuotes {
         pair: 0,
-        receive_ns: time.wall_ns,
+        receive_ns,
         bank_ns: [0; 2],
         is_unquoted: false,
         quoted: Quoted::All(&quotes),

@@ -203,8 +203,9 @@ impl World {
         for (place, bank) in self.banks.iter_mut().enumerate() {
             while let Some(priced) = bank.priced(mono_ns) {
                 let time = core.time(mono_ns, wall_ns);
-                // Due timers run first.
+                // Due timers run first, and the banks' buses are read by the present days.
                 core.wake(time);
+                self.counts.days += std::mem::take(&mut core.begun).len() as u64;
                 let checked = given.check_orders(engine, core, time);
                 given.note(place, pairs, &priced, mono_ns);
                 match priced {
