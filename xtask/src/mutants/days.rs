@@ -89,6 +89,12 @@ pub const DAYS: &[Mutant] = &[
         test: "-p touchline-fx --test fx days::orders_have_the_date_of_their_day_and_reports_are_judged_by_it",
     },
     Mutant {
+        name: "execution: an order of the old day leaves while the new one begins",
+        find: "self.engine.hold(true);",
+        replace: "self.engine.hold(is_held);",
+        test: "-p touchline-fx-live --lib bank_days::a_timer_of_the_old_day_that_runs_behind_the_roll_makes_no_order",
+    },
+    Mutant {
         name: "execution: a quote is judged by the day that ends with it",
         find: "self.wake(time);",
         replace: "",

@@ -357,6 +357,30 @@ fn a_quote_that_begins_the_day_is_of_the_day_before() {
     assert_eq!(order.terms.value_date, 20_260_108);
 }
 
+/// A parent whose wait ends shortly before a roll, in a process that wakes behind it: no order leaves with the date of the day before.
+#[test]
+fn a_timer_of_the_old_day_that_runs_behind_the_roll_makes_no_order() {
+    let rate = "status_final = true\nmax_orders_per_s = 1\nanswer_ms = 60000\n";
+    let text = text().replace("status_final = true\n", rate);
+    for wakes_ns in [END_NS - 5 * MS, END_NS + MS] {
+        let mut core = with_text(&format!("{text}[calendars]\n"));
+        let time = come_up(&mut core, END_NS - SECOND_NS - 10 * MS);
+        show(&mut core, time, 1_100_000_000);
+        buy(&mut core, "P1", time);
+        show(&mut core, time, 1_100_000_000);
+        buy(&mut core, "P2", time);
+        go_to(&mut core, END_NS - 20 * MS);
+        assert_eq!(orders(&core), 1, "the second one waits for the bank's rate");
+        let time = go_to(&mut core, wakes_ns);
+        let is_late = wakes_ns > END_NS;
+        assert_eq!(orders(&core), if is_late { 1 } else { 2 }, "{wakes_ns}");
+        show(&mut core, time, 1_100_000_000);
+        let value_date = if is_late { 20_260_108 } else { 20_260_107 };
+        let order = core.engine.trading().orders().get(1);
+        assert_eq!(order.terms.value_date, value_date, "{wakes_ns}");
+    }
+}
+
 /// The session ends, and in the next one an order is sent.
 fn next_session(core: &mut Engine) {
     let time = go_to(core, END_NS + SECOND_NS);

@@ -159,6 +159,11 @@ impl<O: Output, L: Link> Core<O, L> {
         let trade = rolls.bank_trade_date(wall_ns);
         let is_landed = trade == rolls.bank_trade_date(self.landing.at_ns);
         let of_banks = self.credit_days(trade, is_landed);
+        // Due timers of the old day run here, and the pairs begin their days in turn: an order that is planned now would leave in the new
+        // day with an old date.
+        let is_held = self.engine.trading().is_held();
+        // mutant: execution: an order of the old day leaves while the new one begins
+        self.engine.hold(true);
         for (day, began_ns) in begun {
             // At a roll of another pair this one has the day of its own roll.
             let has = &self.engine.setup().pairs[day.pair];
@@ -176,6 +181,7 @@ impl<O: Output, L: Link> Core<O, L> {
         for day in of_banks {
             self.begin_day(self.began_at(began_ns, time), day);
         }
+        self.engine.hold(is_held);
         if is_first {
             self.tell_undated();
         }
