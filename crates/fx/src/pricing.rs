@@ -299,7 +299,7 @@ impl Pricing {
         let now_ns = self.now();
         Arc::make_mut(&mut self.setup).begin_day(day, now_ns);
         // mutant: fx: quotes outlive the day of their pair
-        self.quotes.clear_pair(&self.setup, day.pair);
+        self.quotes.begin_day(&self.setup, day.pair);
         self.composites.forget_reference(day.pair);
         for bank in 0..self.setup.banks.len() {
             self.changed.mark(self.setup.slot(bank, day.pair));

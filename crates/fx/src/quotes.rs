@@ -121,9 +121,10 @@ impl Quotes {
     }
 
     /// Empties the books of a pair at all banks: its day has ended.
-    pub fn clear_pair(&mut self, setup: &Setup, pair: Pair) {
+    pub fn begin_day(&mut self, setup: &Setup, pair: Pair) {
         for bank in 0..setup.banks.len() {
-            self.books[setup.slot(bank, pair)].clear();
+            // mutant: fx: a change after the roll lacks the fields that it leaves out
+            self.books[setup.slot(bank, pair)].begin_day();
         }
     }
 

@@ -48,7 +48,7 @@ pub const DAYS: &[Mutant] = &[
     },
     Mutant {
         name: "fx: quotes outlive the day of their pair",
-        find: "self.quotes.clear_pair(&self.setup, day.pair);",
+        find: "self.quotes.begin_day(&self.setup, day.pair);",
         replace: "",
         test: "-p touchline-fx --test fx days::quotes_of_the_old_day_do_not_count_until_the_bank_quotes_again",
     },
@@ -87,6 +87,12 @@ pub const DAYS: &[Mutant] = &[
         find: "ShortText::unsigned(u64::from(terms.value_date));",
         replace: "ShortText::unsigned(u64::from(pair.spot_date));",
         test: "-p touchline-fx --test fx days::orders_have_the_date_of_their_day_and_reports_are_judged_by_it",
+    },
+    Mutant {
+        name: "fx: a change after the roll lacks the fields that it leaves out",
+        find: "self.books[setup.slot(bank, pair)].begin_day();",
+        replace: "self.books[setup.slot(bank, pair)].clear();",
+        test: "-p touchline-fx --test fx days::a_change_after_the_roll_keeps_what_it_leaves_out",
     },
     Mutant {
         name: "execution: an order of the old day leaves while the new one begins",

@@ -109,10 +109,14 @@ impl Apply<'_> {
         }
     }
 
-    /// Sets an entry, or removes it if its fields are not a valid quote.
+    /// Sets an entry, or removes it if its fields are not a valid quote for the spot date.
     fn set(&mut self, pair: Pair, key: Key, draft: &Draft<'_>) {
         let entry = self.entry(pair, draft);
         match entry {
+            Some(entry) if !draft.is_spot => {
+                self.counters.entries_refused += 1;
+                self.books[pair].set_other(&key, entry);
+            }
             Some(entry) => {
                 if draft.is_dated {
                     self.books[pair].set_dated();
@@ -140,7 +144,7 @@ impl Apply<'_> {
         }
     }
 
-    /// The entry for a draft, if valid.
+    /// The entry for a draft of any value date, if valid.
     fn entry(&mut self, pair: Pair, draft: &Draft<'_>) -> Option<Entry> {
         let (bank, pair) = (
             &self.setup.banks[self.bank].config,
@@ -160,8 +164,7 @@ impl Apply<'_> {
         let own_ns = draft
             .expires
             .map_or(Some(NEVER), |text| timestamp(text).ok().map(by_wall));
-        let (Some(price), Some(size), Some(minimum), Some(own_ns), true) =
-            (price, size, minimum, own_ns, draft.is_spot)
+        let (Some(price), Some(size), Some(minimum), Some(own_ns)) = (price, size, minimum, own_ns)
         else {
             self.counters.entries_refused += 1;
             return None;

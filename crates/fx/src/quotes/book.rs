@@ -19,6 +19,15 @@ pub struct Logged {
     pub entry: Option<Entry>,
 }
 
+/// An entry that a message changes.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    /// Its last state.
+    pub entry: Entry,
+    /// It is of the day before, and the bank has stated another value date for it since.
+    pub is_of_other_date: bool,
+}
+
 /// A set of entries.
 ///
 /// Invariant: the lists have the same length; keys and numbers are unique.
@@ -36,6 +45,8 @@ pub struct Book {
     places: Vec<u32>,
     /// Numbers of removed entries.
     free: Vec<u32>,
+    /// Entries of the day before, which do not count: a bank changes them by their ids, and leaves out fields that it has sent.
+    before: Vec<(Key, Known)>,
     /// Whether a quote of the session stated the pair's spot date.
     is_dated: bool,
     /// Changes since the log was emptied; `None` if changes are not logged.
@@ -52,6 +63,7 @@ impl Default for Book {
             leaving_count: 0,
             places: Vec::with_capacity(ENTRIES_EXPECTED),
             free: Vec::with_capacity(ENTRIES_EXPECTED),
+            before: Vec::new(),
             is_dated: false,
             log: None,
         }
@@ -91,8 +103,21 @@ impl Book {
         self.find(key).map(|at| &self.entries[at])
     }
 
+    /// An entry by its key, or an entry of the day before, which does not count.
+    pub fn known(&self, key: &Key) -> Option<Known> {
+        let before = || self.before.iter().find(|(other, _)| other == key);
+        match self.get(key) {
+            Some(entry) => Some(Known {
+                entry: *entry,
+                is_of_other_date: false,
+            }),
+            None => before().map(|(_, known)| *known),
+        }
+    }
+
     /// Sets an entry. False if the book is full; entries that are missing from the present snapshot are not counted.
     pub fn set(&mut self, key: Key, entry: Entry) -> bool {
+        self.before.retain(|(other, _)| *other != key);
         let is_full = self.entries.len() - self.leaving_count >= ENTRIES_MAX;
         if let Some(at) = self.find(&key) {
             if self.leaving[at] && is_full {
@@ -120,9 +145,40 @@ impl Book {
 
     /// Removes an entry.
     pub fn remove(&mut self, key: &Key) {
+        self.before.retain(|(other, _)| other != key);
         if let Some(at) = self.find(key) {
             self.remove_at(at);
         }
+    }
+
+    /// Removes an entry that the bank states for another value date. An entry of the day before stays known, with these fields.
+    pub fn set_other(&mut self, key: &Key, entry: Entry) {
+        match self.before.iter_mut().find(|(other, _)| other == key) {
+            Some((_, known)) => {
+                *known = Known {
+                    entry,
+                    is_of_other_date: true,
+                }
+            }
+            None => self.remove(key),
+        }
+    }
+
+    /// Removes all entries: their day has ended. Those that a bank changes by their ids stay known.
+    pub fn begin_day(&mut self) {
+        let mut before = std::mem::take(&mut self.before);
+        for (key, entry) in self.keys.iter().zip(&self.entries) {
+            if matches!(key, Key::Entry(_) | Key::Mass(..)) {
+                let known = Known {
+                    entry: *entry,
+                    is_of_other_date: false,
+                };
+                before.push((*key, known));
+            }
+        }
+        before.drain(..before.len().saturating_sub(ENTRIES_MAX));
+        self.clear();
+        self.before = before;
     }
 
     /// Whether a quote stated the pair's spot date since the book was emptied.
@@ -138,6 +194,7 @@ impl Book {
     /// Removes all entries.
     pub fn clear(&mut self) {
         self.is_dated = false;
+        self.before.clear();
         self.words.clear();
         self.keys.clear();
         if !self.entries.is_empty() {
@@ -152,6 +209,8 @@ impl Book {
 
     /// Removes the entries of a quote.
     pub fn remove_quote(&mut self, quote_id: &Id) {
+        self.before
+            .retain(|(_, known)| known.entry.quote_id != *quote_id);
         for at in (0..self.entries.len()).rev() {
             if self.entries[at].quote_id == *quote_id {
                 self.remove_at(at);
@@ -162,8 +221,11 @@ impl Book {
     /// Starts a snapshot of this MDReqID: [`Book::end_snapshot`] removes the entries that it does not set. Entries of
     /// quotes and mass quotes belong to no request.
     pub fn begin_snapshot(&mut self, request: &Id) {
+        let is_subscribed = |key: &Key| !matches!(key, Key::Request(..) | Key::Mass(..));
+        self.before
+            .retain(|(key, known)| !is_subscribed(key) || known.entry.request != *request);
         for (at, key) in self.keys.iter().enumerate() {
-            let is_subscribed = !matches!(key, Key::Request(..) | Key::Mass(..));
+            let is_subscribed = is_subscribed(key);
             self.leaving[at] = is_subscribed && self.entries[at].request == *request;
             self.leaving_count += usize::from(self.leaving[at]);
         }

@@ -63,6 +63,66 @@ fn quotes_of_the_old_day_do_not_count_until_the_bank_quotes_again() {
     }
 }
 
+/// A bank that changes its entries by their ids goes on to do so after the roll: an entry counts again when the bank changes it, with
+/// what the change leaves out, but not for another value date.
+#[test]
+fn a_change_after_the_roll_keeps_what_it_leaves_out() {
+    let change = |entry: &str| format!("35=X|262=R|268=1|279=1|278={entry}|55=EUR/USD");
+    for (more, is_usable) in [
+        ("270=1.10001", true),
+        ("271=3000000", true),
+        ("270=1.10001|64=20260108", true),
+        ("270=1.10001|64=20260107", false),
+    ] {
+        let mut world = monday("", &[A], true);
+        ask(&mut world, "");
+        world.at(1).desk(TUESDAY);
+        world.at(2).quote("A", &format!("{}|{more}", change("b")));
+        let [bid, ask] = world.tops();
+        assert_eq!(bid, None, "{more}: it was not changed");
+        assert_eq!(ask.is_some(), is_usable, "{more}");
+    }
+    // A bank that rolls later: the date that a change leaves out is the one that the bank stated last.
+    let mut world = monday("", &[A], true);
+    ask(&mut world, "");
+    world.at(1).desk(TUESDAY);
+    for (more, expected) in [
+        ("271=2000000|64=20260107", None),
+        ("270=1.10001", None),
+        ("270=1.10003|64=20260108", Some((3, 2000))),
+        ("271=1000000", Some((3, 1000))),
+    ] {
+        world.quote("A", &format!("{}|{more}", change("b")));
+        assert_eq!(world.tops()[1], expected, "{more}");
+    }
+    // An entry that was deleted, withdrawn, or replaced by a snapshot, or that is of an earlier session, is unknown.
+    for end in [
+        "35=X|262=R|268=1|279=2|278=b|55=EUR/USD",
+        "35=Z|298=4",
+        "35=W|262=R|55=EUR/USD|268=0",
+        "",
+    ] {
+        let mut world = monday("", &[A], true);
+        ask(&mut world, "");
+        world.at(1).desk(TUESDAY);
+        match end {
+            "" => world.line("A.q !up"),
+            message => world.quote("A", message),
+        };
+        world.quote("A", &format!("{}|270=1.10001", change("b")));
+        assert_eq!(world.tops(), [None, None], "{end}");
+    }
+    // Mass quotes, whose fields are left out in the same way.
+    let mut world = monday("", &[A], true);
+    world.quote(
+        "A",
+        "35=i|296=1|302=1|295=1|299=m|188=1.09998|134=1000000|190=1.10002|135=1000000",
+    );
+    world.at(1).desk(TUESDAY);
+    world.quote("A", "35=i|296=1|302=1|295=1|299=m|190=1.10001");
+    assert_eq!(world.tops(), [None, Some((1, 1000))]);
+}
+
 /// A parent goes on in the new day with other names and the new date; a late report of the old order is right with its own date,
 /// and with today's refused.
 #[test]

@@ -138,7 +138,9 @@ impl Apply<'_> {
             return;
         };
         let key = Key::Entry(entry_id);
-        let known = self.books[pair].get(&key).copied();
+        let known = self.books[pair].known(&key);
+        let is_of_other_date = known.is_some_and(|known| known.is_of_other_date);
+        let known = known.map(|known| known.entry);
         match entry.action {
             Some(b"2") => self.books[pair].remove(&key),
             Some(b"0" | b"1") => {
@@ -156,9 +158,13 @@ impl Apply<'_> {
                     (None, Some(known)) => known.request,
                     _ => request_id,
                 };
+                let draft = self.draft(pair, side, request, head, entry);
+                // A value date that is left out is that of before, too.
+                let is_spot = draft.is_spot && (is_whole || draft.is_dated || !is_of_other_date);
                 let draft = Draft {
                     known,
-                    ..self.draft(pair, side, request, head, entry)
+                    is_spot,
+                    ..draft
                 };
                 self.set(pair, key, &draft);
             }

@@ -74,7 +74,7 @@ impl Apply<'_> {
                 continue;
             }
             let key = Key::Mass(side, id);
-            let known = self.books[pair].get(&key).copied();
+            let known = self.books[pair].known(&key).map(|known| known.entry);
             if known.is_none() && (price.is_none() || size.is_none()) {
                 self.counters.entries_unknown += 1;
                 continue;
