@@ -95,6 +95,12 @@ pub const DAYS: &[Mutant] = &[
         test: "-p touchline-fx --test fx days::a_change_after_the_roll_keeps_what_it_leaves_out",
     },
     Mutant {
+        name: "gateway: a session that another one follows at once does not end",
+        find: "was_open.is_some_and(|open_ns| open_ns != end_ns)",
+        replace: "was_open.is_some_and(|open_ns| open_ns == 0)",
+        test: "-p touchline-gateway --lib live::client_link::day::",
+    },
+    Mutant {
         name: "execution: an order of the old day leaves while the new one begins",
         find: "self.engine.hold(true);",
         replace: "self.engine.hold(is_held);",

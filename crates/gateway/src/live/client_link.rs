@@ -161,7 +161,9 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     /// Looks at the hours: at the end of a session it logs out; outside of them it does not connect, and reports no failure.
     /// True: the session is closed.
     fn is_closed<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) -> bool {
-        if let Some(turn) = self.day.turn(now.time.wall_ns) {
+        // The next session may start at once: the last one is logged out first.
+        let is_ending = self.day.is_closed() && matches!(self.line, Line::Up(_));
+        if !is_ending && let Some(turn) = self.day.turn(now.time.wall_ns) {
             self.counters.connection_closed_until = turn.unwrap_or(0);
             self.backoff.succeeded();
             self.failures = Failures::default();

@@ -9,6 +9,8 @@ const EARLY_NS: u64 = 10_000_000_000;
 #[derive(Debug, Default)]
 pub struct Day {
     hours: Option<Hours>,
+    /// End of the session that is open; none while it is closed.
+    open_until_ns: Option<u64>,
     /// Start of the next session, while it is closed.
     closed_until_ns: Option<u64>,
     /// End of the last session that the venue ended itself.
@@ -27,13 +29,22 @@ impl Day {
     /// The turn that the wall clock has reached, if it is another one than at the last call: open, or closed until a time.
     pub fn turn(&mut self, wall_ns: u64) -> Option<Option<u64>> {
         let hours = self.hours.as_mut()?;
+        let was_open = self.open_until_ns.take();
         let closed = match hours.at(wall_ns) {
             Phase::Open { end_ns, .. } if end_ns == self.ended_ns => match hours.clone().at(end_ns)
             {
                 Phase::Open { .. } => Some(end_ns),
                 Phase::Closed { until_ns } => Some(until_ns),
             },
-            Phase::Open { .. } => None,
+            // The next session follows at once: this one ends first.
+            // mutant: gateway: a session that another one follows at once does not end
+            Phase::Open { end_ns, .. } if was_open.is_some_and(|open_ns| open_ns != end_ns) => {
+                Some(wall_ns)
+            }
+            Phase::Open { end_ns, .. } => {
+                self.open_until_ns = Some(end_ns);
+                None
+            }
             Phase::Closed { until_ns } => Some(until_ns),
         };
         let was = std::mem::replace(&mut self.closed_until_ns, closed);
@@ -80,6 +91,22 @@ mod tests {
         assert!(day.is_closed());
         assert_eq!(day.turn(start_ns), Some(None));
         assert!(!day.is_closed());
+    }
+
+    #[test]
+    fn a_session_that_another_one_follows_at_once_ends_first() {
+        let mut day = day("17:00");
+        assert_eq!(day.turn(END_NS - 1), None);
+        assert_eq!(day.turn(END_NS), Some(Some(END_NS)));
+        assert!(day.is_closed());
+        assert_eq!(day.turn(END_NS + 1), Some(None));
+        assert_eq!(day.turn(END_NS + 2), None);
+        // The venue ends it itself: the next one begins at the end.
+        let end_ns = END_NS + 86_400 * SECOND_NS;
+        day.ends_early(end_ns - SECOND_NS);
+        assert_eq!(day.turn(end_ns - SECOND_NS), Some(Some(end_ns)));
+        assert_eq!(day.turn(end_ns), Some(None));
+        assert_eq!(day.turn(end_ns + 1), None);
     }
 
     #[test]
