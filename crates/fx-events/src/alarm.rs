@@ -25,6 +25,8 @@ pub enum Alarm {
     Bust,
     /// A trade was corrected.
     Correct,
+    /// A trade was corrected to another value date than its order's.
+    CorrectDate,
     /// An unknown trade was reversed or corrected.
     UnknownExec,
     /// An order that the journal lost was taken over.
@@ -39,7 +41,7 @@ pub enum Alarm {
 
 impl Alarm {
     /// All alarms of the core, in the order of their codes, with one entry for refused trades. [`RunAlarm::ALL`] has the others.
-    pub const OF_CORE: [Alarm; 14] = [
+    pub const OF_CORE: [Alarm; 15] = [
         Alarm::Manual,
         Alarm::DontKnow('A'),
         Alarm::Contradiction,
@@ -54,6 +56,7 @@ impl Alarm {
         Alarm::NotAdopted,
         Alarm::NoMassStatus,
         Alarm::OffPrice,
+        Alarm::CorrectDate,
     ];
 
     /// Reasons (DKReason, 127) of a refused trade.
@@ -83,6 +86,7 @@ impl fmt::Display for Alarm {
             Alarm::OffPrice => "off_price",
             Alarm::Bust => "bust",
             Alarm::Correct => "correct",
+            Alarm::CorrectDate => "correct_date",
             Alarm::UnknownExec => "unknown_exec",
             Alarm::Adopted => "adopted",
             Alarm::NotAdopted => "not_adopted",

@@ -84,9 +84,15 @@ pub const DAYS: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a report of yesterday's order is judged by the date of today",
-        find: "ShortText::unsigned(u64::from(terms.value_date));",
-        replace: "ShortText::unsigned(u64::from(pair.spot_date));",
+        find: "self.is_of_other_date(terms.value_date) ||",
+        replace: "self.is_of_other_date(pair.spot_date) ||",
         test: "-p touchline-fx --test fx days::orders_have_the_date_of_their_day_and_reports_are_judged_by_it",
+    },
+    Mutant {
+        name: "fx: a correction to another value date lacks its own alarm",
+        find: "has_days && report.is_of_other_date(terms.value_date)",
+        replace: "has_days && terms.value_date == 0",
+        test: "-p touchline-fx --test fx days::a_correction_to_another_value_date_is_an_alarm",
     },
     Mutant {
         name: "fx: a change after the roll lacks the fields that it leaves out",

@@ -474,8 +474,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "fx: a trade of another value date is booked",
-        find: "self.settl_date.is_some_and(is_other_date) ||",
-        replace: "self.settl_date.is_some_and(is_other_date) && false ||",
+        find: "self.is_of_other_date(terms.value_date) ||",
+        replace: "self.is_of_other_date(terms.value_date) && false ||",
         test: "-p touchline-fx --test fx disputes::trades_that_cannot_be_booked_are_refused",
     },
     Mutant {

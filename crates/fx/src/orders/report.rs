@@ -273,10 +273,15 @@ impl<'a> Report<'a> {
     /// Another value date or currency than the order's.
     fn is_of_other(&self, terms: &Terms, pair: &PairSetup) -> bool {
         // mutant: fx: a report of yesterday's order is judged by the date of today
-        let date = ShortText::unsigned(u64::from(terms.value_date));
-        let is_other_date = |said: &[u8]| said != date.as_str().as_bytes();
         // mutant: fx: a trade of another value date is booked
-        self.settl_date.is_some_and(is_other_date) || self.is_of_other_currency(pair)
+        self.is_of_other_date(terms.value_date) || self.is_of_other_currency(pair)
+    }
+
+    /// Another value date than this one.
+    pub fn is_of_other_date(&self, value_date: u32) -> bool {
+        let date = ShortText::unsigned(u64::from(value_date));
+        let is_other = |said: &[u8]| said != date.as_str().as_bytes();
+        self.settl_date.is_some_and(is_other)
     }
 
     /// Another currency than the order's.

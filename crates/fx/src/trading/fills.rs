@@ -90,6 +90,12 @@ impl Trading {
         };
         self.correct(at, &booking, &correction, step);
         step.alarm(Alarm::Correct, Some(bank), Some(terms.id));
+        // Without days a position has no value dates.
+        let has_days = self.setup.pairs[terms.pair].trade_date > 0;
+        // mutant: fx: a correction to another value date lacks its own alarm
+        if has_days && report.is_of_other_date(terms.value_date) {
+            step.alarm(Alarm::CorrectDate, Some(bank), Some(terms.id));
+        }
     }
 
     /// The fill of a correction; none if its price, quantity or ExecID is not usable, or it is of another currency.

@@ -123,6 +123,31 @@ fn a_change_after_the_roll_keeps_what_it_leaves_out() {
     assert_eq!(world.tops(), [None, Some((1, 1000))]);
 }
 
+/// A correction is booked at the value date of its order; that it is for another one is an alarm of its own.
+#[test]
+fn a_correction_to_another_value_date_is_an_alarm() {
+    for (has_days, date, alarms) in [
+        (true, "|64=20260108", vec!["correct", "correct_date"]),
+        (true, "|64=20260107", vec!["correct"]),
+        (true, "", vec!["correct"]),
+        (false, "|64=20260108", vec!["correct"]),
+    ] {
+        let mut world = monday("", &[A], has_days);
+        ask(&mut world, "");
+        world.parent("P", "buy", 1_000_000, GTD);
+        let order = sent(&mut world)[0].0.clone();
+        let fill = "|32=1000000|31=1.10002|151=0";
+        world
+            .at(1)
+            .execution("A", &order, ("E1", "F", "2", 1_000_000), fill);
+        let correction = format!("|32=1000000|31=1.10003|151=0|19=E1{date}");
+        world
+            .at(2)
+            .execution("A", &order, ("E2", "G", "2", 1_000_000), &correction);
+        assert_eq!(world.alarms(), alarms, "{has_days} {date}");
+    }
+}
+
 /// A parent goes on in the new day with other names and the new date; a late report of the old order is right with its own date,
 /// and with today's refused.
 #[test]

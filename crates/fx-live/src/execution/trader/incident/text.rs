@@ -278,6 +278,10 @@ fn text_of_alarm(what: Alarm) -> &'static str {
         }
         Alarm::Bust => "a trade was reversed; its quantity is not traded again",
         Alarm::Correct => "a trade was corrected",
+        Alarm::CorrectDate => {
+            "a trade was corrected to another value date, and is in the position of its order's date; call the bank, then `touchline fx \
+             book` it out of the one date and into the other"
+        }
         Alarm::UnknownExec => "an unknown trade was reversed or corrected; call the bank",
         Alarm::Adopted => {
             "adopted with its fills: the journal had lost it; see which parent it was of before you send the rest"
