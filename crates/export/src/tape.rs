@@ -47,6 +47,10 @@ pub fn export(
         exporter.recorded_at(reader.time_ns());
         // A segment ends without a further message, too; a loss at the begin of the next one is of that one.
         if unit.segment != reader.segment() {
+            // A host that crashes must not lose what the caller notes as exported: other records would have its positions.
+            if is_followed {
+                reader.sync_from(unit.segment)?;
+            }
             let end = reader.segment_position();
             let written = exporter.end_unit(&unit.origin(reader, end))?;
             let _ = step(Step::Unit(written, end))?;

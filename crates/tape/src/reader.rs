@@ -29,7 +29,7 @@ use std::sync::Arc;
 use touchline_instruments::KnownDefinitions;
 use touchline_journal::format::kind;
 use touchline_journal::records::{Clock, Gap, Stream};
-use touchline_journal::{Entry, Follow, writer};
+use touchline_journal::{Entry, Follow, sync_segment, writer};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::{Item, Room};
 use touchline_transport::memory::has_room;
@@ -266,6 +266,15 @@ impl Reader {
     /// Number of the segment that is read, or of the next one.
     pub fn segment(&self) -> u64 {
         self.follow.segment()
+    }
+
+    /// Waits until the disk has the segments from this one on, up to the one that is read.
+    ///
+    /// # Errors
+    /// A segment cannot be opened, or the disk fails.
+    pub fn sync_from(&self, segment: u64) -> Result<(), Error> {
+        let mut closed = segment..self.segment();
+        Ok(closed.try_for_each(|segment| sync_segment(&self.path, segment))?)
     }
 
     /// Id of the journal; `None` before the first record.

@@ -82,4 +82,10 @@ pub const JOURNAL: &[Mutant] = &[
         replace: "let _ = File::lock;",
         test: "-p touchline-journal --lib retention_waits_for_a_segment",
     },
+    Mutant {
+        name: "journal: a holder beyond the end of the journal is at its end",
+        find: "match end_of(directory, last)? == Some(position) {",
+        replace: "match end_of(directory, last)? <= Some(position) {",
+        test: "-p touchline-journal --test journal a_position_above_a_cut_is_found",
+    },
 ];

@@ -6,6 +6,7 @@ mod damage;
 mod follow;
 mod full;
 mod golden;
+mod held;
 mod kills;
 mod place;
 mod replica;

@@ -2,7 +2,7 @@
 
 use super::{Arguments, failed, say_notices, say_written};
 use crate::interrupt::Interrupt;
-use crate::output::Failure;
+use crate::output::{Failure, notice};
 use crate::replay::known;
 use crate::source::{before_place, no_bus};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 use touchline_export::tape::{Step, export};
 use touchline_export::{Error, Origin};
+use touchline_journal::cut_below;
 use touchline_tape::{Holder, Reader, TapePlace};
 
 /// Longest wait of `--follow` for a recorder that starts again, as systemd starts it.
@@ -24,7 +25,9 @@ pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
     let part = &arguments.of_tape;
     let holder = arguments.follow.then(|| holder(arguments, directory));
     let holder = holder.transpose()?;
-    let exported = holder.as_ref().map_or(Ok(None), exported)?;
+    let exported = holder
+        .as_ref()
+        .map_or(Ok(None), |holder| exported(holder, directory))?;
     let mut kept = exported.unwrap_or(0);
     let mut options = part.options(known::for_tape(&arguments.definitions)?)?;
     options.from = options.from.or(exported.map(TapePlace::Position));
@@ -126,8 +129,25 @@ fn holder(arguments: &Arguments, directory: &Path) -> Result<Holder, Failure> {
     }
 }
 
-/// The position in a holder; `None` if there is none so far.
-fn exported(holder: &Holder) -> Result<Option<u64>, Failure> {
+/// The position in a holder; `None` if there is none so far. A crash of the host may have cut the tape below it: then the holder goes back to the
+/// begin of that segment.
+fn exported(holder: &Holder, directory: &Path) -> Result<Option<u64>, Failure> {
+    let Some(position) = position(holder)? else {
+        return Ok(None);
+    };
+    let Some(begin) = cut_below(directory, position).map_err(Failure::run)? else {
+        return Ok(Some(position));
+    };
+    notice(format_args!(
+        "warning: {}: the tape lost records below position {position} since they were exported; files are written again from position {begin} on",
+        holder.path().display()
+    ));
+    keep(holder, begin).map_err(failed)?;
+    Ok(Some(begin))
+}
+
+/// The position that a holder has.
+fn position(holder: &Holder) -> Result<Option<u64>, Failure> {
     let path = holder.path().display();
     holder.position().map_err(|error| {
         Failure::run(match error.kind() {

@@ -300,6 +300,17 @@ fn a_followed_tape_is_exported_once() {
     desk.run(FOLLOW).done();
     assert_eq!(parquet_files(&desk), files);
     assert_eq!(holder(), position);
+    // The host has crashed and lost records that were exported.
+    let beyond = u64::from_le_bytes(position.clone().try_into().expect("8 bytes")) + 4_096;
+    std::fs::write(desk.path("tape/holders/export-lab"), beyond.to_le_bytes()).expect("room");
+    let again = desk.run(FOLLOW);
+    let warning = format!("lost records below position {beyond}");
+    assert!(
+        again.status == 0 && again.stderr.contains(&warning),
+        "{again:?}"
+    );
+    assert_eq!(parquet_files(&desk), files);
+    assert_eq!(holder(), position);
     desk.run("export --journal tape --csv all --out out --follow")
         .refused(2, &["--follow is for Parquet"]);
 }
