@@ -34,6 +34,8 @@ mod pages;
 mod paint;
 mod place;
 mod platform;
+#[cfg(feature = "lab")]
+mod print;
 mod record;
 mod recorder;
 mod relay;

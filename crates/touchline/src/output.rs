@@ -279,27 +279,6 @@ pub fn say(text: &str) -> Result<(), Failure> {
     output.finish()
 }
 
-/// Prints a formatted line on standard output while a command goes on; see [`print_text`].
-macro_rules! print_line {
-    ($($text:tt)+) => {
-        $crate::output::print_text(format_args!("{}\n", format_args!($($text)+)))
-    };
-}
-pub(crate) use print_line;
-
-/// Writes to standard output while a command goes on. A closed reader is not an error; another one ends the process with a line, as
-/// nothing measured from here on could be printed.
-pub fn print_text(text: std::fmt::Arguments<'_>) {
-    let written = std::io::stdout().lock().write_fmt(text);
-    match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            unwritable(Path::new("standard output"), &error).report();
-            std::process::exit(1);
-        }
-        _ => {}
-    }
-}
-
 const PARTIAL: &str = ".partial";
 
 /// Removes partial files that killed runs left beside this file.
@@ -327,7 +306,8 @@ fn remove_abandoned(path: &Path, name: &str) {
     }
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+/// Failure of an output that cannot be written, with what to do.
+pub fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let fix = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room or choose another place",
         _ => "choose a folder that exists and that you may write to",

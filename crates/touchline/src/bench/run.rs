@@ -3,7 +3,8 @@
 use super::progress::rows_with_progress;
 use crate::doctor::cpu_list::CpuList;
 use crate::format::utc;
-use crate::output::{Failure, print_line};
+use crate::output::Failure;
+use crate::print::print_line;
 use crate::version;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
