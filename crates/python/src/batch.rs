@@ -60,6 +60,9 @@ impl Batch {
         let (_, is_raw, wanted, events, rows, connection) = pickled;
         let form = if is_raw { Form::Raw } else { Form::Float };
         let rows: [Bound<'_, PyBytes>; 10] = rows.try_into().map_err(|_| damaged())?;
+        // Objects beside the rows are made without a check of their own.
+        let bytes = rows.iter().map(|rows| rows.as_bytes().len()).sum();
+        check_room(bytes, "the rows of a pickled batch")?;
         let [
             tops,
             trades,
