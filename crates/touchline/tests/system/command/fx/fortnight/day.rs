@@ -20,17 +20,18 @@ const WARM: usize = 1;
 const OPEN_FOR_A_MOMENT: usize = 2;
 /// Growth of a process since [`WARM`], KiB: what the allocator keeps.
 const GROWTH_KIB: u64 = 4_096;
-/// The engine keeps the orders of its day in memory.
-const ORDER_BYTES: u64 = 6_000;
-/// What an order takes on disk, with its parent, its fills and what its plans saw.
-const JOURNAL_ORDER_BYTES: u64 = 4_096;
+/// The engine keeps the orders and parents of its day in memory: bytes of each.
+const MEMORY_BYTES: u64 = 2_048;
+/// What an order or a parent takes in the journal: three records of a block each.
+const JOURNAL_BYTES: u64 = 3 * 4_096;
 /// Segments are allocated whole, and one ahead.
-const SEGMENTS_KIB: u64 = 2 * 64 * 1_024;
+const SEGMENTS_KIB: u64 = 2 * 16 * 1_024;
 
 /// What the processes use after an hour.
 #[derive(Debug, Clone, Copy)]
 struct Used {
     orders: u64,
+    parents: u64,
     journal_kib: u64,
     /// Memory in KiB and descriptors, as in [`NAMES`].
     processes: [(u64, usize); 3],
@@ -55,6 +56,7 @@ impl Used {
                 .values()
                 .map(|bank| bank.orders)
                 .sum(),
+            parents: run.load.wanted.len() as u64,
             journal_kib: kib(&run.desk.path("fx/journal")),
             processes,
         }
@@ -62,7 +64,7 @@ impl Used {
 
     /// What exceeds its limit since the first hour.
     fn judge(&self, first: &Used) -> Result<(), String> {
-        let orders = self.orders - first.orders;
+        let traded = self.orders + self.parents - first.orders - first.parents;
         for (place, name) in NAMES.iter().enumerate() {
             let (memory, open) = self.processes[place];
             let (memory_before, open_before) = first.processes[place];
@@ -72,17 +74,17 @@ impl Used {
                 ));
             }
             let own = if place == 0 {
-                orders * ORDER_BYTES / 1_024
+                traded * MEMORY_BYTES / 1_024
             } else {
                 0
             };
             if memory > memory_before + GROWTH_KIB + own {
                 return Err(format!(
-                    "{name}: {memory} KiB, {memory_before} in the first hour; {orders} orders since"
+                    "{name}: {memory} KiB, {memory_before} in the first hour; {traded} orders and parents since"
                 ));
             }
         }
-        let most_kib = first.journal_kib + SEGMENTS_KIB + orders * JOURNAL_ORDER_BYTES / 1_024;
+        let most_kib = first.journal_kib + SEGMENTS_KIB + traded * JOURNAL_BYTES / 1_024;
         if self.journal_kib > most_kib {
             return Err(format!(
                 "the journal: {} KiB of at most {most_kib}",
@@ -136,6 +138,7 @@ fn hours_of_the_day_keep_memory_descriptors_and_journal_to_their_limits() {
 fn hours_that_exceed_a_limit_are_noticed() {
     let first = Used {
         orders: 10,
+        parents: 5,
         journal_kib: 1_000,
         processes: [(100_000, 50); 3],
     };
@@ -145,11 +148,11 @@ fn hours_that_exceed_a_limit_are_noticed() {
         later.judge(&first)
     };
     assert_eq!(with(&|_| {}), Ok(()));
-    let own_kib = ORDER_BYTES.div_ceil(1_024);
+    let own_kib = MEMORY_BYTES / 1_024;
     assert_eq!(
         with(&|used| {
             used.orders += 1;
-            used.processes[0].0 += GROWTH_KIB + own_kib - 1;
+            used.processes[0].0 += GROWTH_KIB + own_kib;
         }),
         Ok(())
     );
