@@ -114,6 +114,22 @@ const ENGINE: &str = "fx run --config fx/run.toml --until-eof";
 const COMPOSER: &str = "fx compose --config fx/compose.toml --until-eof";
 
 impl Fortnight {
+    /// The processes, five seconds before the first of these times. `None`: there is no C compiler.
+    fn before(name: &str, stops: &[Stop], seed: u64, banks: usize) -> Option<Fortnight> {
+        let desk = Desk::bare(name);
+        let mut clock = Clock::build(&desk)?;
+        clock.step(stops[0].from_ns as i64 - clock.now_ns() as i64 - 5_000_000_000);
+        Some(Fortnight::open(desk, clock, seed, banks))
+    }
+
+    /// The value of a step that held; of one that did not, the files are kept, and the test ends.
+    fn held<T>(&self, step: Result<T, String>, place: &str) -> T {
+        step.unwrap_or_else(|what| {
+            keep(&self.desk);
+            panic!("{place}: {what}");
+        })
+    }
+
     fn open(desk: Desk, clock: Clock, seed: u64, banks: usize) -> Fortnight {
         let names: Vec<String> = (1..=banks).map(|bank| format!("LP{bank:02}")).collect();
         desk.write("banks.toml", bank_file(seed, &names));
@@ -373,25 +389,19 @@ fn kib(folder: &Path) -> u64 {
 /// no order had a date that was not its pair's when it left.
 #[test]
 fn a_fortnight_over_rolls_and_kills_has_the_positions_and_dates_of_the_banks() {
-    let desk = Desk::bare("fx-fortnight");
-    let Some(mut clock) = Clock::build(&desk) else {
-        return skip("no C compiler");
-    };
     let (kills, seed) = (amount("KILLS", 4), amount("SEED", 1));
     let (banks, days) = (amount("BANKS", 6) as usize, amount("DAYS", 1) as usize);
     println!("SEED={seed} KILLS={kills} BANKS={banks} DAYS={days}");
     let stops = stops(days.min(DAYS));
-    clock.step(stops[0].from_ns as i64 - clock.now_ns() as i64 - 5_000_000_000);
-    let mut run = Fortnight::open(desk, clock, seed, banks);
+    let Some(mut run) = Fortnight::before("fx-fortnight", &stops, seed, banks) else {
+        return skip("no C compiler");
+    };
     let count = stops.len() as u64;
     for (number, stop) in stops.into_iter().enumerate() {
         let number = number as u64;
         let here = kills * (number + 1) / count - kills * number / count;
         let held = run.stop_at(stop, here);
-        held.unwrap_or_else(|what| {
-            keep(&run.desk);
-            panic!("seed {seed}, {stop:?}: {what}");
-        });
+        run.held(held, &format!("seed {seed}, {stop:?}"));
         println!(
             "{} {}: {:?}, {} fills; memory in KiB and descriptors of engine, composer and gateways: {:?}; journal {} KiB",
             stop.what,
@@ -402,10 +412,8 @@ fn a_fortnight_over_rolls_and_kills_has_the_positions_and_dates_of_the_banks() {
             kib(&run.desk.path("fx/journal"))
         );
     }
-    let ledgers = run.compare().unwrap_or_else(|what| {
-        keep(&run.desk);
-        panic!("seed {seed}: {what}");
-    });
+    let compared = run.compare();
+    let ledgers = run.held(compared, &format!("seed {seed}"));
     println!(
         "{:?}, {} of the engine with orders out; {} parents, {} orders, {} fills, {} questions; {:?}",
         run.kills,

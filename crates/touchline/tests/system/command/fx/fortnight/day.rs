@@ -4,11 +4,8 @@
 //! `HOURS` is the number of hours, `TRADE` the seconds of trading in each of them, `BANKS` the number of banks. The whole day:
 //! `HOURS=24 TRADE=60 BANKS=20 cargo test -p touchline --test system -- hours_of_the_day --nocapture`.
 
-use super::clock::Clock;
 use super::stops::hours;
 use super::{Fortnight, READ, kib};
-use crate::command::Desk;
-use crate::command::fx::kills::keep;
 use std::time::Instant;
 use touchline_lab::random::amount;
 use touchline_testing::skip;
@@ -97,16 +94,13 @@ impl Used {
 
 #[test]
 fn hours_of_the_day_keep_memory_descriptors_and_journal_to_their_limits() {
-    let desk = Desk::bare("fx-hours");
-    let Some(mut clock) = Clock::build(&desk) else {
-        return skip("no C compiler");
-    };
     let (count, trade_s) = (amount("HOURS", 2) as usize, amount("TRADE", 2));
     let (seed, banks) = (amount("SEED", 1), amount("BANKS", 4) as usize);
     println!("SEED={seed} HOURS={count} TRADE={trade_s} BANKS={banks}");
     let stops = hours(count, trade_s);
-    clock.step(stops[0].from_ns as i64 - clock.now_ns() as i64 - 5_000_000_000);
-    let mut run = Fortnight::open(desk, clock, seed, banks);
+    let Some(mut run) = Fortnight::before("fx-hours", &stops, seed, banks) else {
+        return skip("no C compiler");
+    };
     let mut first = None;
     for (number, stop) in stops.into_iter().enumerate() {
         let held = run.stop_at(stop, 0).and_then(|()| {
@@ -117,15 +111,10 @@ fn hours_of_the_day_keep_memory_descriptors_and_journal_to_their_limits() {
             }
             used.judge(first.get_or_insert(used))
         });
-        held.unwrap_or_else(|what| {
-            keep(&run.desk);
-            panic!("seed {seed}, {stop:?}: {what}");
-        });
+        run.held(held, &format!("seed {seed}, {stop:?}"));
     }
-    let ledgers = run.compare().unwrap_or_else(|what| {
-        keep(&run.desk);
-        panic!("seed {seed}: {what}");
-    });
+    let compared = run.compare();
+    let ledgers = run.held(compared, &format!("seed {seed}"));
     println!(
         "{} orders, {} fills",
         ledgers.count("orders"),
