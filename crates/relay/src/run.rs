@@ -23,6 +23,9 @@ pub trait Work {
 
     /// Next event, for the log.
     fn event(&mut self) -> Option<RunEvent>;
+
+    /// Ends the link in order: its counters go. Those of a link that is dropped stay, and say that it has failed.
+    fn finish(self: Box<Self>);
 }
 
 /// Reason why a link has failed.

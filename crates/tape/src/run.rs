@@ -179,6 +179,7 @@ impl Recording {
     }
 
     /// Ends the tape: its end is on the disk when this returns. Takes at most 11 seconds: a disk that does not answer is not waited for longer.
+    /// The counters of a recorder that is dropped without this, or fails at it, stay: they say that it is gone.
     ///
     /// # Errors
     /// The disk has failed, or does not take the end of the tape.
@@ -198,11 +199,13 @@ impl Recording {
             let left = CLOSE.saturating_sub(begun.elapsed()).max(WAIT_MIN);
             index_within(directory.clone(), segment.saturating_sub(1), left);
         }
-        closed.map_err(|refused| RunError::Failed {
+        let counters = closed.map_err(|refused| RunError::Failed {
             directory,
             refused,
             durable,
-        })
+        })?;
+        self.upkeep.finish();
+        Ok(counters)
     }
 
     fn round(&mut self) -> Result<usize, Refused> {

@@ -162,6 +162,11 @@ impl<L: Send + 'static> Upkeep<L> {
         Ok((journal, last(directory)?, upkeep))
     }
 
+    /// Removes the counters, at an end in order; those of a recorder that is dropped stay.
+    pub fn finish(self) {
+        self.stats.finish();
+    }
+
     /// What the threads for closed segments have done.
     pub fn attend(&mut self, counters: &mut RecorderCounters) -> Vec<RunEvent> {
         let mut events = Vec::new();

@@ -235,6 +235,7 @@ fn work(
         }
         idler.idle(work);
     }
+    links.into_iter().for_each(|link| link.finish());
     Ok(())
 }
 

@@ -1,20 +1,21 @@
-//! `touchline rm` and `touchline stat --prune`: remove unused buses.
+//! `touchline rm` and `touchline stat --prune`: remove unused buses, and counters of processes that are gone.
 
 use crate::bus_users;
 use crate::missing;
 use crate::output::{Failure, say};
 use crate::place::Place;
 use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{Overview, Root, remove};
+use touchline_transport::shm::{Holder, Overview, ProcessStats, ProcessView, Root, remove};
 
-/// Remove buses from shared memory.
+/// Remove buses from shared memory, and counters of processes that are gone.
 ///
 /// A bus stays after its gateway has ended, so that its last books can be read. A bus in use is refused: stop its
-/// publisher and its readers first.
+/// publisher and its readers first. Engines, recorders, sending relays and copies of a journal that fail or are killed leave their
+/// counters, for `touchline stat` and the alerts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Names of the buses.
+    /// Names of the buses, or of processes that are gone.
     #[arg(value_name = "BUS", required = true, value_parser = bus_name)]
     buses: Vec<String>,
     #[command(flatten)]
@@ -24,11 +25,12 @@ pub struct Arguments {
 const AFTER_HELP: &str = "\
 Examples:
   touchline rm cme-340
-  touchline stat --prune     # all buses without a publisher and readers
+  touchline rm record-cme-340   # a recorder that failed and is not started again
+  touchline stat --prune        # all buses without a publisher and readers, all counters without a process
 
 Exit status:
   0  all of them were removed
-  1  a bus does not exist, is in use, or cannot be removed; the others were removed
+  1  one does not exist, is in use, or cannot be removed; the others were removed
   2  bad arguments";
 
 /// Users of a bus as text; `None` if there are none.
@@ -59,7 +61,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn removed(root: &Root, bus: &str) -> Result<String, String> {
+/// The process that counts under a name; the inner `None` if it is gone and left its counters.
+fn counting(root: &Root, name: &str) -> Option<Option<Holder>> {
+    let processes = ProcessView::all(root).unwrap_or_default();
+    let process = processes.into_iter().find(|process| process.name == name);
+    process.map(|process| process.process)
+}
+
+/// Removes the bus of a name, and the counters that a process of that name has left; a trading engine has both.
+fn removed(root: &Root, name: &str) -> Result<String, String> {
+    let counting = counting(root, name);
+    if let Some(Some(process)) = &counting {
+        return Err(format!(
+            "{name} are the counters of {process}: stop that process first"
+        ));
+    }
+    let mut text = String::new();
+    if counting.is_none() || root.open(name).is_ok() {
+        text = bus_removed(root, name)?;
+    }
+    if counting.is_some() {
+        ProcessStats::remove(root, name).map_err(|error| error.to_string())?;
+        text += &format!("counters of {name} removed\n");
+    }
+    Ok(text)
+}
+
+fn bus_removed(root: &Root, bus: &str) -> Result<String, String> {
     if let Some(by) = used_by(root, bus) {
         return Err(format!("bus {bus} is {by}: stop that process first"));
     }
@@ -72,7 +100,7 @@ fn removed(root: &Root, bus: &str) -> Result<String, String> {
     Ok(format!("bus {bus} removed{freed}\n"))
 }
 
-/// Removes all buses without a publisher and readers; one line for each bus.
+/// Removes all buses without a publisher and readers, and all counters without a process; one line for each of them.
 pub fn prune(root: &Root) -> Result<String, Failure> {
     let buses = root.buses().map_err(Failure::run)?;
     let mut text = String::new();
@@ -84,6 +112,13 @@ pub fn prune(root: &Root) -> Result<String, Failure> {
     }
     if buses.is_empty() {
         text = format!("no bus in {}\n", root.path().display());
+    }
+    for process in ProcessView::all(root).map_err(Failure::run)? {
+        if process.process.is_none() {
+            let name = &process.name;
+            text += &removed(root, name)
+                .unwrap_or_else(|why| format!("counters of {name} kept: {why}\n"));
+        }
     }
     Ok(text)
 }

@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Print one JSON object a line for each bus, zeros included.
     #[arg(long)]
     json: bool,
-    /// Remove all buses that have no publisher and no readers, and list them.
+    /// Remove all buses that have no publisher and no readers, and the counters of processes that are gone, and list them.
     #[arg(long, conflicts_with_all = ["bus", "watch", "json"])]
     prune: bool,
 }

@@ -144,6 +144,12 @@ impl Standby {
         Copied::read(&self.config.run.journal, self.follow.position())
     }
 
+    /// Ends the standby in order, also after its promotion: its counters go. Those of a standby that is dropped stay, and say that it
+    /// has failed.
+    pub fn finish(self) {
+        self.stats.finish();
+    }
+
     /// Writes the counters for their readers.
     fn show_counters(&mut self) {
         let Some(recovered) = self.reading.as_ref().map(Reading::recovered) else {

@@ -71,6 +71,11 @@ impl Statistics {
         })
     }
 
+    /// Removes the file, at an end in order.
+    pub fn finish(self) {
+        self.stats.finish();
+    }
+
     /// Records the paths of a round.
     pub fn record(&mut self, paths: &[Path], wall_ns: u64, now: u64) {
         for path in paths {

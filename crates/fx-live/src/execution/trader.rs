@@ -331,7 +331,8 @@ impl Trader {
         self.core.is_disconnected()
     }
 
-    /// Ends the run: everything is on the disk when this returns.
+    /// Ends the run: everything is on the disk when this returns. The counters of an engine that is dropped without this, or fails at
+    /// it, stay: they say that it is gone.
     ///
     /// # Errors
     /// The journal could not be written to its end.
@@ -341,6 +342,7 @@ impl Trader {
         self.core.publish_alarms(time);
         self.show_counters();
         self.core.recorder.into_out().journal.close(wall_ns())?;
+        self.statistics.finish();
         Ok(())
     }
 

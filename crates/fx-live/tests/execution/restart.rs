@@ -7,8 +7,10 @@ use touchline_fx_events::command::{Command, Order};
 use touchline_fx_events::encoding::{Entry, kind, kinds};
 use touchline_fx_events::event::Event;
 use touchline_fx_events::parents::Lifetime;
-use touchline_fx_live::execution::Incident;
+use touchline_fx_live::execution::{Incident, Standby};
 use touchline_lab::bank::scripted::{acknowledged, trade};
+use touchline_transport::bus::Root;
+use touchline_transport::shm::ProcessView;
 
 /// The order is unknown and asked for; no message of it is sent again, and the next message has the next number.
 #[test]
@@ -47,6 +49,34 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     // An id of this run.
     let next = rig.order("P3");
     assert!(value(&next, 11).starts_with("Te2-P3-"), "{next:?}");
+}
+
+/// An engine or a standby that is dropped, as after an error, leaves its counters, for the alert that it is gone. After an end in order
+/// there are none.
+#[test]
+fn an_engine_that_fails_leaves_its_counters() {
+    let mut rig = Rig::open(SMALL, "");
+    let root = Root::at(rig.folder.join("buses"));
+    let left = || {
+        let all = ProcessView::all(&root).expect("our folder");
+        let view = |view: ProcessView| (view.name, view.process.is_some());
+        all.into_iter().map(view).collect::<Vec<_>>()
+    };
+    let engine = |is_alive| ("fx-run".to_owned(), is_alive);
+    let standby = |is_alive| ("fx-run-standby".to_owned(), is_alive);
+    assert_eq!(left(), [engine(true)]);
+    rig.trader = None;
+    assert_eq!(left(), [engine(false)]);
+    let follows = Standby::open(&rig.config()).expect("a standby");
+    assert_eq!(left(), [engine(false), standby(true)]);
+    drop(follows);
+    assert_eq!(left(), [engine(false), standby(false)]);
+    let follows = Standby::open(&rig.config()).expect("a standby");
+    follows.finish();
+    rig.start();
+    let trader = rig.trader.take().expect("an engine");
+    trader.finish().expect("the disk is writable");
+    assert_eq!(left(), []);
 }
 
 /// A parent that ended without an order, as it found no price at once, or at its deadline after the last record, ends

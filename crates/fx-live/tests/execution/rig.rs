@@ -117,9 +117,13 @@ impl Rig {
     /// Starts the engine, again or for the first time, and waits for its order session.
     pub fn start(&mut self) {
         self.trader = None;
-        let config = Config::parse(&self.settings).expect("a configuration");
-        self.trader = Some(Trader::open(&config).expect("an engine"));
+        self.trader = Some(Trader::open(&self.config()).expect("an engine"));
         self.until("an order session", |rig| rig.bank.is_on);
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> Config {
+        Config::parse(&self.settings).expect("a configuration")
     }
 
     pub fn trader(&self) -> &Trader {

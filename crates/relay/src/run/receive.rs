@@ -239,6 +239,9 @@ impl<L: ReceiveLink> Work for Receiving<L> {
         let event = self.events.pop_front().or_else(|| self.clocks.event());
         event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
     }
+
+    /// Its counters are those of its bus, which stay after every end.
+    fn finish(self: Box<Self>) {}
 }
 
 impl Side {

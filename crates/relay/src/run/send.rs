@@ -286,6 +286,12 @@ impl<L: SendLink> Work for Sending<L> {
         let event = event.or_else(|| self.link.event().map(RunEvent::Receiver));
         event.or_else(|| self.link.carrier_event().map(RunEvent::Carrier))
     }
+
+    fn finish(self: Box<Self>) {
+        if let Some(stats) = self.stats {
+            stats.finish();
+        }
+    }
 }
 
 /// Most orders of a bus; those of one event, without order tables.

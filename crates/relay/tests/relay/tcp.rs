@@ -10,11 +10,11 @@ use touchline_relay::config::{Config, ReceiveConfig, SendConfig};
 use touchline_relay::link::Refusal;
 use touchline_relay::link::SendEvent;
 use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
-use touchline_relay::run::{RunEvent, Sending};
+use touchline_relay::run::{RunEvent, Sending, Work};
 use touchline_relay::start::{Thread, start};
 use touchline_relay::{BadHead, Epoch, HEAD_BYTES, Head, HeadFlags, Source};
 use touchline_testing::PATIENCE;
-use touchline_transport::shm::Images;
+use touchline_transport::shm::{Images, ProcessView};
 use touchline_types::{Instrument, Validity};
 
 const ANY_PORT: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0);
@@ -173,6 +173,23 @@ fn either_relay_may_restart_at_any_time() {
             buses.joined("b").validity(Instrument(1)) == Validity::Live && buses.is_same("a", "b")
         });
     }
+}
+
+/// The counters of a sender that is dropped, as after an error, stay: they say that it is gone.
+#[test]
+fn a_sender_that_fails_leaves_its_counters() {
+    let buses = Buses::new();
+    let left = || {
+        let mut all = ProcessView::all(&buses.root()).expect("our folder");
+        all.pop().map(|view| view.process.is_some())
+    };
+    let (send, _) = sending(&buses);
+    assert_eq!(left(), Some(true));
+    drop(send);
+    assert_eq!(left(), Some(false));
+    let (send, _) = sending(&buses);
+    Box::new(send).finish();
+    assert_eq!(left(), None);
 }
 
 /// A connection is closed while the market continues: a gap, and a refresh.

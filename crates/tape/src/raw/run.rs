@@ -252,7 +252,8 @@ impl RawRecording {
         self.recorder.counters()
     }
 
-    /// Ends the recording: its end is on the disk when this returns.
+    /// Ends the recording: its end is on the disk when this returns. The counters of a recorder that is dropped without this, or fails
+    /// at it, stay: they say that it is gone.
     ///
     /// # Errors
     /// The output had failed, or fails at this.
@@ -287,6 +288,10 @@ impl RawRecording {
                 closed.map_err(|refused| failed_journal(path, refused, durable))?;
             }
             Output::Left => return Err(failed_journal(path, Refused::Closed, durable)),
+        }
+        match self.keeper {
+            Keeper::Journal(upkeep) => upkeep.finish(),
+            Keeper::Files(stats) => stats.finish(),
         }
         Ok(counters)
     }

@@ -19,7 +19,7 @@ use touchline_tape::run::{Recording, RunError, RunEvent, RunSettings};
 use touchline_tape::{RecorderCounters, Retention};
 use touchline_testing::random::{Random, amount};
 use touchline_testing::{Folder, Process, until, with_role};
-use touchline_transport::shm::Root;
+use touchline_transport::shm::{ProcessView, Root};
 
 /// Sockets on free ports, and their lines.
 fn sockets(receive_buffer_bytes: usize) -> (Source, Vec<Line>) {
@@ -172,6 +172,26 @@ fn drops_of_the_kernel_and_pauses_of_the_recorder_are_gaps() {
         verify(&folder.join("raw")).expect("a journal").verdict,
         Verdict::Clean
     );
+}
+
+/// The counters of a recorder that is dropped, as after an error, stay: they say that it is gone. After an end in order there are none.
+#[test]
+fn a_recorder_that_fails_leaves_its_counters() {
+    let folder = Folder::in_memory("raw-counters");
+    let (_, lines) = sockets(16 << 10);
+    for settings in [journal(&folder, &lines), pcapng(&folder, &lines)] {
+        let open = || RawRecording::open(sockets(16 << 10).0, &settings).expect("a recorder");
+        let left = || {
+            let mut all = ProcessView::all(&settings.root).expect("our folder");
+            all.pop().map(|view| view.process.is_some())
+        };
+        let recording = open();
+        assert_eq!(left(), Some(true));
+        drop(recording);
+        assert_eq!(left(), Some(false));
+        open().close().expect("the disk is writable");
+        assert_eq!(left(), None);
+    }
 }
 
 /// Bytes of a session are in both forms as segments of TCP, in the order of their stream, over connections, segments and files.

@@ -130,7 +130,10 @@ fn stand_by(
     let mut is_told = false;
     loop {
         match standby.work().map_err(failed)? {
-            Step::Promoted(trader, promotion) => return Ok(Some((*trader, *promotion))),
+            Step::Promoted(trader, promotion) => {
+                standby.finish();
+                return Ok(Some((*trader, *promotion)));
+            }
             Step::Standby(0) => {
                 if !std::mem::replace(&mut is_told, true) {
                     log.write(&events::FX_STANDBY, [("what", standby.state().into())]);
@@ -143,6 +146,7 @@ fn stand_by(
             Step::Standby(_) => {}
         }
         if interrupt.is_asked() || end.is_some_and(|end| start.elapsed() >= end) {
+            standby.finish();
             return Ok(None);
         }
     }

@@ -46,7 +46,11 @@ impl Process {
         }
         let mut log = Log::to_stderr(self.log, Vec::new());
         let counters = self.counters(name, table);
-        let outcome = counters.and_then(|mut counters| serve(&interrupt, &mut log, &mut counters));
+        let outcome = counters.and_then(|mut counters| {
+            serve(&interrupt, &mut log, &mut counters)?;
+            counters.stats.finish();
+            Ok(())
+        });
         log.finish();
         outcome.map_err(|failure| failure.logged(&mut log))
     }

@@ -5,7 +5,8 @@
 //!                          /counters
 //! ```
 //!
-//! A process that ends removes its file; the file of a process that died stays until the next process of that name.
+//! A process that ends in order removes its file. The file of one that failed or was killed stays, for those who look why it is
+//! gone, until the next process of that name or [`ProcessStats::remove`].
 
 use super::counters_file::{CountersFile, CountersView};
 use crate::bus::{Error, Holder, Root};
@@ -20,7 +21,7 @@ const FOLDER: &str = ".processes";
 pub struct ProcessStats {
     counters_file: CountersFile,
     /// Lock of the name, held until this is dropped or its process dies.
-    lock: Option<WriterLock>,
+    lock: WriterLock,
 }
 
 /// A counting process at one moment.
@@ -28,7 +29,7 @@ pub struct ProcessStats {
 pub struct ProcessView {
     /// Its name.
     pub name: String,
-    /// Process; `None` if it died and left the file.
+    /// Process; `None` if it failed or was killed, and left the file.
     pub process: Option<Holder>,
     /// Counters file, or the reason why it cannot be read; `Ok(None)` while it is created.
     pub counters_file: Result<Option<CountersView>, Error>,
@@ -51,7 +52,7 @@ impl ProcessStats {
         let lock = WriterLock::acquire(folder(root).create(name)?)?;
         Ok(ProcessStats {
             counters_file: CountersFile::create(&lock, ns_per_tick, counters, histograms)?,
-            lock: Some(lock),
+            lock,
         })
     }
 
@@ -59,21 +60,26 @@ impl ProcessStats {
     pub fn counters_file(&mut self) -> &mut CountersFile {
         &mut self.counters_file
     }
-}
 
-/// Removes the file: an ended process is not shown.
-impl Drop for ProcessStats {
-    fn drop(&mut self) {
-        if let Some(lock) = self.lock.take() {
-            // A file that cannot be removed is shown as dead, and taken over by the next process of
-            // that name.
-            let _ = lock.remove_directory();
-        }
+    /// Removes the file: a process that ends in order is not shown any more. One that is dropped without this call has failed: only
+    /// its lock is released, and its last values say that it is gone.
+    pub fn finish(self) {
+        // A file that cannot be removed is shown as that of a failed process, and taken over by the next one of that name.
+        let _ = self.lock.remove_directory();
+    }
+
+    /// Removes the file that a process of this name has left.
+    ///
+    /// # Errors
+    /// There is no such file, or its process lives (it is in the error): then the file is left unchanged.
+    pub fn remove(root: &Root, name: &str) -> Result<(), Error> {
+        let lock = WriterLock::acquire(folder(root).open(name)?)?;
+        Ok(lock.remove_directory()?)
     }
 }
 
 impl ProcessView {
-    /// All counting processes by name, including those that died and left their files; no process is affected. Only their
+    /// All counting processes by name, including those that failed or were killed and left their files; no process is affected. Only their
     /// own user sees them.
     ///
     /// # Errors

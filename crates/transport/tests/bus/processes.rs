@@ -25,7 +25,7 @@ fn only(buses: &Buses) -> ProcessView {
 }
 
 #[test]
-fn the_counters_of_a_process_are_removed_when_it_ends() {
+fn the_counters_of_a_process_are_removed_when_it_ends_in_order() {
     let buses = Buses::new();
     let none = ProcessView::all(&buses.root()).expect("no folder is an empty one");
     assert!(none.is_empty());
@@ -43,7 +43,28 @@ fn the_counters_of_a_process_are_removed_when_it_ends() {
     assert!(begin(&buses.root()).is_err(), "the name is taken");
     let found = buses.root().buses().expect("our folder");
     assert!(found.is_empty(), "it is no bus: {found:?}");
+    stats.finish();
+    let left = ProcessView::all(&buses.root()).expect("our folder");
+    assert!(left.is_empty());
+}
+
+/// A process that fails drops what it has, and is reported by its last values until another one has its name or somebody removes them.
+#[test]
+fn the_counters_of_a_process_that_fails_stay_until_they_are_removed() {
+    let buses = Buses::new();
+    let remove = || ProcessStats::remove(&buses.root(), "strategy-1");
+    remove().expect_err("there are none");
+    let mut stats = begin(&buses.root()).expect("the name is free");
+    stats.counters_file().show([7]);
+    let refused = remove().expect_err("its process lives").to_string();
+    let pid = std::process::id().to_string();
+    assert!(refused.contains(&pid), "{refused}");
     drop(stats);
+    let left = only(&buses);
+    assert!(left.process.is_none());
+    let view = left.counters_file.expect("whole").expect("it was begun");
+    assert_eq!(view.counter("fills"), Some(7));
+    remove().expect("its process is gone");
     let left = ProcessView::all(&buses.root()).expect("our folder");
     assert!(left.is_empty());
 }

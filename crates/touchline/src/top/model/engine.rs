@@ -42,7 +42,7 @@ pub enum EngineState {
     /// No process, and it ended in order.
     #[default]
     Ended,
-    /// No process, and its counters were left: it was killed, or its host.
+    /// No process, and its counters were left: it failed or was killed.
     Died,
     /// A process that does not write its counters.
     Stalled,

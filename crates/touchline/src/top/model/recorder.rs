@@ -39,7 +39,7 @@ pub struct Recorder {
 /// State of a recorder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecorderState {
-    /// No process; its counters were left: it was killed, or its host.
+    /// No process; its counters were left: it failed or was killed.
     #[default]
     Died,
     /// A process that does not write its counters.

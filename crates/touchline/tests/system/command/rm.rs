@@ -1,4 +1,4 @@
-//! Removed buses: `rm` and `stat --prune`, which keep a bus in use and name its users.
+//! Removed buses and counters: `rm` and `stat --prune`, which keep a bus in use and name its users.
 
 use super::Desk;
 use super::tailed::Tail;
@@ -60,4 +60,42 @@ fn a_published_bus_is_kept_and_prune_removes_the_others() {
     assert_eq!(run.status, 1, "{run:?}");
     assert!(run.stdout.starts_with("bus other removed"), "{run:?}");
     assert!(run.stderr.contains("nowhere does not exist"), "{run:?}");
+}
+
+/// A process that ends by itself with an error is shown, and an alert, until the next one of its name or until somebody removes its
+/// counters. One that ends in order leaves none.
+#[test]
+fn a_process_that_fails_leaves_its_counters_until_they_are_removed() {
+    let desk = Desk::new("rm-counters");
+    desk.publish("").done();
+    let recorded = desk.run("record lab --journal tape --seconds 1");
+    assert_eq!(recorded.status, 0, "{recorded:?}");
+    desk.run("stat record-lab").refused(1, &["does not exist"]);
+    desk.write("copy", "no directory");
+    let fail = || {
+        let receive = "journal receive 127.0.0.1:1 copy --until-eof";
+        desk.run(receive).refused(1, &["copy"]);
+    };
+    fail();
+    let shown = desk.run("stat journal-receive").done().stdout;
+    assert!(shown.contains("journal-receive gone"), "{shown}");
+    let stale = "touchline_process_counters_stale{process=\"journal-receive\"} 1\n";
+    let page = desk.run("metrics --print").done().stdout;
+    assert!(page.contains(stale), "{page}");
+    let removed = desk.run("rm journal-receive").done().stdout;
+    assert_eq!(removed, "counters of journal-receive removed\n");
+    desk.run("stat journal-receive")
+        .refused(1, &["does not exist"]);
+    fail();
+    let pruned = desk.run("stat --prune").done().stdout;
+    let lines: Vec<&str> = pruned.lines().collect();
+    assert!(lines[0].starts_with("bus lab removed"), "{pruned}");
+    assert_eq!(lines[1..], ["counters of journal-receive removed"]);
+
+    let running = desk.start("journal receive 127.0.0.1:1 other");
+    let said = format!("process {}", running.id());
+    let is_there = || desk.run("stat journal-receive").status == 0;
+    super::until("its counters", is_there);
+    desk.run("rm journal-receive")
+        .refused(1, &["counters of", &said, "stop that process first"]);
 }

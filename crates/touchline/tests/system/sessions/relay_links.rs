@@ -257,6 +257,8 @@ impl Work for Nothing {
     fn event(&mut self) -> Option<RunEvent> {
         None
     }
+
+    fn finish(self: Box<Self>) {}
 }
 
 /// Cyclic refreshes as by default.

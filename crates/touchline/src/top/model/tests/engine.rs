@@ -144,7 +144,7 @@ fn the_state_of_an_engine_follows_from_its_counters() {
         (engine.state, engine.sessions(), engine.closed_until_ns()),
         (EngineState::Closed, (0, 0), Some(until_ns))
     );
-    drop(running.stats);
+    running.stats.finish();
     let engine = looked(&mut model).engine.as_ref().expect("an engine");
     assert_eq!(
         (engine.state, engine.pid, engine.banks.len()),
@@ -226,7 +226,7 @@ fn a_standby_shows_its_distance_from_the_engine() {
     };
     let of_standby = shown.standby.expect("what it has applied");
     assert_eq!(of_standby.source, Some(source));
-    drop(engine);
+    engine.stats.finish();
     let shown = looked(&mut model).engine.clone().expect("a standby");
     let of_standby = shown.standby.expect("what it has applied");
     assert_eq!(
