@@ -25,10 +25,10 @@ mod time;
 
 pub use composer::{Composer, Error, Taken};
 pub use config::{BankSource, Config};
-pub use counters::{Counters, ScoreCounters, labelled};
+pub use counters::{BankCounters, Counters, ScoreCounters, labelled};
 pub use incident::{Incident, KindRefused};
 pub use output::{Cause, Output};
 pub use recorder::{LineWriter, Recorder};
-pub use source::{Source, Tell};
+pub use source::{CLOSED_UNTIL, Source, Tell};
 pub use statistics::HISTOGRAMS;
 pub use time::{HostClock, InputTime};

@@ -330,6 +330,9 @@ impl<P: Publish> Composer<P> {
         }
         if now_ns >= self.timers.show_ns {
             self.timers.show_ns = now_ns + SHOW_NS;
+            for source in &mut self.sources {
+                source.look_at_hours(&self.root, now_ns);
+            }
             self.show();
         }
         Ok(())
@@ -386,6 +389,7 @@ impl<P: Publish> Composer<P> {
             statistics.show(
                 &self.counters,
                 &publisher,
+                self.sources.iter().map(Source::closed_until_ns),
                 &mut self.core.pricing,
                 &self.setup,
             );

@@ -30,6 +30,13 @@ touchline_types::counters! {
     }
 }
 
+touchline_types::counters! {
+    /// Counters of a bank, each named `<name>:<bank>`.
+    pub struct BankCounters {
+        bank_closed_until: "ns now" = "Start of the bank's next session, nanoseconds since 1970, while its gateway says that it is closed by its hours; else 0.",
+    }
+}
+
 /// The counters of a table for one label, each named `<name>:<label>`. Their names live as long as the process, which has one
 /// composer or one engine.
 pub fn labelled(table: &'static [CounterInfo], label: &str) -> impl Iterator<Item = CounterInfo> {

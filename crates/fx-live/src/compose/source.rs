@@ -6,6 +6,7 @@
 use crate::compose::config::BankSource;
 use crate::compose::counters::Counters;
 use crate::compose::incident::KindRefused;
+use std::time::Duration;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::{Setup, ns};
@@ -14,7 +15,7 @@ use touchline_fx_events::setup::{Bank, Pair};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
 use touchline_transport::clock::STEP_NS;
-use touchline_transport::shm::{Item, Join, Kinds, Root, Subscriber};
+use touchline_transport::shm::{CountersView, Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{
     InstrumentDefinition, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate,
     Update, Validity,
@@ -22,6 +23,12 @@ use touchline_types::{
 
 /// Interval of attempts to join a missing bus, nanoseconds.
 const RETRY_NS: u64 = 100_000_000;
+/// Interval of looks at the counters of the gateway of a bank that is down, nanoseconds.
+const HOURS_NS: u64 = 1_000_000_000;
+/// Age of a gateway's counters from which they are its last ones.
+const LATE_AFTER: Duration = Duration::from_secs(2);
+/// Counter of a gateway: start of the next session, while its venue is closed by its hours.
+pub const CLOSED_UNTIL: &str = "connection_closed_until";
 /// Most quotes of one message.
 const QUOTES_MAX: usize = 4_096;
 /// Most instruments of a bank's bus.
@@ -33,6 +40,10 @@ pub struct Source {
     bus: String,
     subscriber: Option<Subscriber>,
     retry_ns: u64,
+    /// Counters of the gateway, while the bank is down.
+    gateway: Option<CountersView>,
+    hours_ns: u64,
+    closed_until_ns: u64,
     state: State,
 }
 
@@ -83,6 +94,9 @@ impl Source {
             bus: source.bus_name(),
             subscriber: None,
             retry_ns: 0,
+            gateway: None,
+            hours_ns: 0,
+            closed_until_ns: 0,
             state: State {
                 bank,
                 pairs: Vec::with_capacity(INSTRUMENTS_MAX),
@@ -155,6 +169,30 @@ impl Source {
     /// Whether the bank's quotes count.
     pub fn is_up(&self) -> bool {
         self.state.is_up
+    }
+
+    /// Start of the bank's next session, nanoseconds since 1970, while its gateway says that it is closed by its hours; else 0.
+    pub fn closed_until_ns(&self) -> u64 {
+        self.closed_until_ns
+    }
+
+    /// Reads the hours of a bank that is down from the counters of its gateway, at intervals: a bank outside its hours is closed, not
+    /// lost. Those of a gateway that has ended or stalled say nothing.
+    pub fn look_at_hours(&mut self, root: &Root, now_ns: u64) {
+        if self.state.is_up {
+            (self.gateway, self.hours_ns, self.closed_until_ns) = (None, 0, 0);
+            return;
+        }
+        if now_ns < self.hours_ns {
+            return;
+        }
+        self.hours_ns = now_ns + HOURS_NS;
+        if self.gateway.as_ref().is_none_or(CountersView::is_replaced) {
+            self.gateway = CountersView::open(root, &self.bus).ok().flatten();
+        }
+        let written = self.gateway.as_ref();
+        let written = written.filter(|file| file.age().is_some_and(|age| age < LATE_AFTER));
+        self.closed_until_ns = written.map_or(0, |file| file.counter(CLOSED_UNTIL).unwrap_or(0));
     }
 
     /// Quotes of the bank that cannot be used: for the operator, once.

@@ -2,7 +2,7 @@
 //!
 //! A counter of a bank and a pair is named `<name>:<bank>:<pair>`, which an exporter shows with labels.
 
-use crate::compose::counters::{Counters, ScoreCounters, labelled};
+use crate::compose::counters::{BankCounters, Counters, ScoreCounters, labelled};
 use crate::compose::output::Cause;
 use crate::compose::time::HostClock;
 use touchline_fx::Pricing;
@@ -41,18 +41,18 @@ impl Statistics {
     /// The file has no space for the counters.
     pub fn create(publisher: &Publisher, setup: &Setup) -> Result<Statistics, Error> {
         let clock = Clock::calibrated();
-        let scores = scores(setup);
+        let (banks, scores) = (banks(setup), scores(setup));
         let tables = [
             Counters::TABLE,
             quotes::Counters::TABLE,
             PublisherCounters::TABLE,
         ];
-        let all = tables.into_iter().flatten().chain(&scores);
+        let all = tables.into_iter().flatten().chain(&banks).chain(&scores);
         let file = CountersFile::create(publisher.lock(), clock.ns_per_tick(), all, HISTOGRAMS)?;
         Ok(Statistics {
             file,
             clock,
-            values: Vec::with_capacity(256 + scores.len()),
+            values: Vec::with_capacity(256 + banks.len() + scores.len()),
         })
     }
 
@@ -66,11 +66,12 @@ impl Statistics {
         }
     }
 
-    /// Updates all statistics.
+    /// Updates all statistics. `closed_until_ns`: start of each bank's next session, while it is closed by its hours.
     pub fn show(
         &mut self,
         counters: &Counters,
         publisher: &PublisherCounters,
+        closed_until_ns: impl Iterator<Item = u64>,
         pricing: &mut Pricing,
         setup: &Setup,
     ) {
@@ -78,6 +79,10 @@ impl Statistics {
         self.values.extend(counters.counts());
         self.values.extend(pricing.counters().counts());
         self.values.extend(publisher.counts());
+        for bank_closed_until in closed_until_ns {
+            let counters = BankCounters { bank_closed_until };
+            self.values.extend(counters.counts());
+        }
         for (bank, about) in setup.banks.iter().enumerate() {
             let up_ns = pricing.up_ns(bank);
             for pair in &about.pairs {
@@ -95,6 +100,13 @@ impl Statistics {
         }
         self.file.show(self.values.iter().copied());
     }
+}
+
+/// Counters of each bank.
+fn banks(setup: &Setup) -> Vec<CounterInfo> {
+    let all = setup.banks.iter();
+    let all = all.flat_map(|bank| labelled(BankCounters::TABLE, &bank.config.name));
+    all.collect()
 }
 
 /// Counters of each bank and pair.

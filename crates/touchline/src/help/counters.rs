@@ -68,6 +68,9 @@ pub fn page(words: &[String]) -> Result<String, Failure> {
     let scores = touchline_fx_live::compose::ScoreCounters::TABLE.iter();
     let scores = scores.map(|info| labelled(info, "BANK:PAIR"));
     sections.push(section("Composer, for each bank and pair", scores));
+    let banks = touchline_fx_live::compose::BankCounters::TABLE.iter();
+    let banks = banks.map(|info| labelled(info, "BANK"));
+    sections.push(section("Composer, for each bank", banks));
     let banks = touchline_fx_live::execution::BankCounters::TABLE.iter();
     let banks = banks.map(|info| labelled(info, "BANK"));
     sections.push(section("Trading engine, for each bank", banks));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use touchline_client::monitor::{Description, Monitor};
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::CountersFile;
-use touchline_gateway::live::Gateway;
+use touchline_gateway::live::{ClientLinkCounters, Gateway};
 use touchline_gateway::venues::cme::CmeMulticast;
 use touchline_net::LiveSource;
 use touchline_relay::{ReceiverCounters, SenderCounters};
@@ -97,7 +97,7 @@ impl Everything {
     }
 }
 
-/// Metrics of a composer's bus that other publishers do not have, with their types.
+/// Metrics of the buses of a composer and of a bank that other publishers do not have, with their types.
 fn of_composer() -> Vec<(String, &'static str)> {
     let described = |name: &str, unit: &str| Description {
         name: name.to_owned(),
@@ -108,7 +108,12 @@ fn of_composer() -> Vec<(String, &'static str)> {
     let counters = counters.map(|info| (info.name.to_owned(), info.unit));
     let scores = touchline_fx_live::compose::ScoreCounters::TABLE.iter();
     let scores = scores.map(|info| (format!("{}:LP01:EUR/USD", info.name), info.unit));
-    let counters = counters.chain(scores).map(|(name, unit)| {
+    let banks = touchline_fx_live::compose::BankCounters::TABLE.iter();
+    let banks = banks.map(|info| (format!("{}:LP01", info.name), info.unit));
+    let links = ClientLinkCounters::TABLE.iter();
+    let links = links.map(|info| (info.name.to_owned(), info.unit));
+    let counters = counters.chain(scores).chain(banks).chain(links);
+    let counters = counters.map(|(name, unit)| {
         let shown = names::of_counter(&described(&name, unit));
         (shown.name, "counter")
     });
@@ -222,6 +227,13 @@ fn counters_of_a_stopped_process_are_stale() {
             assert!(text.contains(&line), "{line}: {text}");
         }
     }
+}
+
+/// A composer reads the hours of a bank from this counter of its gateway.
+#[test]
+fn a_gateway_counts_the_hours_that_a_composer_reads() {
+    let mut counters = ClientLinkCounters::TABLE.iter();
+    assert!(counters.any(|info| info.name == touchline_fx_live::compose::CLOSED_UNTIL));
 }
 
 /// A hundred thousand instruments are one number, not one series each.

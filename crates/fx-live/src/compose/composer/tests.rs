@@ -5,8 +5,8 @@ use std::time::Duration;
 use touchline_lab::bank::bus::{self, SPOT, TICK};
 use touchline_testing::{Folder, until};
 use touchline_transport::clock::wall_ns;
-use touchline_transport::shm::Settings;
-use touchline_types::{PacketInfo, Side};
+use touchline_transport::shm::{CountersFile, CountersView, Settings};
+use touchline_types::{CounterInfo, PacketInfo, Side};
 
 /// Longest reaction time of the composer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,10 +28,8 @@ fn best(composer: &Composer<Publisher>) -> Option<i64> {
     asks.first().map(|level| level.price.0 / TICK)
 }
 
-/// After a step of the wall clock earlier quotes do not count; the same bank counts again with its next ones.
-#[test]
-fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
-    let folder = Folder::new("step");
+/// A composer of one bank in this folder.
+fn composer(folder: &Folder) -> Composer<Publisher> {
     let text = format!(
         "bus = \"fx\"\ndirectory = {:?}\nring_bytes = 1048576\n\
          [[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nlot = 1\nspot_date = \"{SPOT}\"\n\
@@ -39,15 +37,26 @@ fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
         folder.display().to_string()
     );
     let config = Config::parse(&text).expect("a configuration");
-    let mut composer = Composer::open(&config, None).expect("a composer");
+    Composer::open(&config, None).expect("a composer")
+}
+
+/// The bus of the bank.
+fn gateway(folder: &Folder) -> Publisher {
     let settings = Settings {
         ring_bytes: 65_536,
         instruments_max: 4,
         orders_max: 1,
         ..Settings::default()
     };
-    let root = Root::at(&folder);
-    let mut bank = Publisher::open(&root, "lp0", &settings).expect("a bus");
+    Publisher::open(&Root::at(folder), "lp0", &settings).expect("a bus")
+}
+
+/// After a step of the wall clock earlier quotes do not count; the same bank counts again with its next ones.
+#[test]
+fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
+    let folder = Folder::new("step");
+    let mut composer = composer(&folder);
+    let mut bank = gateway(&folder);
     bus::announce(|update| bank.publish(update, &now()));
     bank.commit();
     // Until the composer has joined.
@@ -75,4 +84,39 @@ fn quotes_of_before_a_step_of_the_wall_clock_do_not_count() {
             best(&composer) == Some(ask)
         });
     }
+}
+
+/// A bank is closed while its gateway says so and writes its counters, and until its quotes count.
+#[test]
+fn a_bank_outside_its_hours_is_counted_as_closed() {
+    const CLOSED: CounterInfo = CounterInfo {
+        name: crate::compose::CLOSED_UNTIL,
+        unit: "ns now",
+        help: "The next session.",
+    };
+    let folder = Folder::new("closed");
+    let mut composer = composer(&folder);
+    let mut bank = gateway(&folder);
+    let mut gateway = CountersFile::create(bank.lock(), 1.0, &[CLOSED], []).expect("a file");
+    let shown = || {
+        let view = CountersView::open(&Root::at(&folder), "fx").expect("the composer's bus");
+        view.and_then(|view| view.counter("bank_closed_until:LP0"))
+    };
+    let mut until_shown = |closed: u64, each: &mut dyn FnMut()| {
+        until("the hours", PATIENCE, || {
+            each();
+            composer.work().expect("a round");
+            (shown() == Some(closed)).then_some(())
+        });
+    };
+    until_shown(7_000, &mut || gateway.show([7_000]));
+    let hour_ago_ns = wall_ns() - 3_600_000_000_000;
+    until_shown(0, &mut || gateway.show_at(hour_ago_ns, [7_000]));
+    until_shown(8_000, &mut || gateway.show([8_000]));
+    bus::announce(|update| bank.publish(update, &now()));
+    until_shown(0, &mut || {
+        gateway.show([8_000]);
+        bus::quote(110_000, |update| bank.publish(update, &now()));
+        bank.commit();
+    });
 }
