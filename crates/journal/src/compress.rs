@@ -4,7 +4,7 @@ use crate::closed::segment_numbers;
 use crate::compressed::{self, Compressed, SUFFIX, unfinished_name};
 use crate::disk::{Disk, zeroed};
 use crate::error::Error;
-use crate::folder::Folder;
+use crate::folder::{FileId, Folder};
 use crate::follow::Follow;
 use crate::format::{SegmentHeader, segment_name};
 use crate::judge::{SegmentState, Verdict};
@@ -13,6 +13,14 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+/// The compressed form of a segment under its first name.
+#[derive(Debug)]
+struct Unfinished {
+    segment: CompressedSegment,
+    /// The file, whose lock keeps other processes away until it has its name: one that empties it would empty the only form of the segment.
+    file: File,
+}
 
 /// A segment that was compressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +108,7 @@ fn compress_segment(
     name: &str,
 ) -> Result<Option<CompressedSegment>, Error> {
     match write_unfinished(folder, directory, name)? {
-        Some(segment) => replace_plain(folder, directory, name, segment),
+        Some(unfinished) => replace_plain(folder, directory, name, unfinished),
         None => Ok(None),
     }
 }
@@ -110,7 +118,7 @@ fn write_unfinished(
     folder: &mut Folder,
     directory: &Path,
     name: &str,
-) -> Result<Option<CompressedSegment>, Error> {
+) -> Result<Option<Unfinished>, Error> {
     let bytes = match folder.read_all(name) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         read => read.map_err(Error::io("read", name))?,
@@ -128,11 +136,12 @@ fn write_unfinished(
         let other = std::io::Error::new(ErrorKind::InvalidData, "it reads otherwise than written");
         return Err(Error::io("compress", name)(other));
     }
-    Ok(Some(CompressedSegment {
+    let segment = CompressedSegment {
         name: format!("{name}{SUFFIX}"),
         bytes: bytes.len() as u64,
         compressed_bytes,
-    }))
+    };
+    Ok(Some(Unfinished { segment, file }))
 }
 
 /// Puts the compressed form of a segment in the place of the plain one. A segment without a plain form was removed since it was read: with its
@@ -141,7 +150,7 @@ fn replace_plain(
     folder: &mut Folder,
     directory: &Path,
     name: &str,
-    segment: CompressedSegment,
+    Unfinished { segment, file }: Unfinished,
 ) -> Result<Option<CompressedSegment>, Error> {
     let unfinished = unfinished_name(name);
     let held = folder.hold_plain(name).map_err(Error::io("lock", name))?;
@@ -156,6 +165,7 @@ fn replace_plain(
     }
     std::fs::rename(directory.join(&unfinished), directory.join(&segment.name))
         .map_err(Error::io("rename", &unfinished))?;
+    drop(file);
     folder
         .sync_names()
         .map_err(Error::io("sync the directory of", name))?;
@@ -168,16 +178,27 @@ fn replace_plain(
     Ok(Some(segment))
 }
 
-/// Opens the file under its first name; its lock keeps a second process away, and ends with this one.
+/// Opens the file under its first name; its lock keeps a second process away.
 fn open_unfinished(directory: &Path, unfinished: &str) -> Result<File, Error> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(directory.join(unfinished))
-        .map_err(Error::io("create", unfinished))?;
+    loop {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(directory.join(unfinished))
+            .map_err(Error::io("create", unfinished))?;
+        if lock_unfinished(&file, directory, unfinished)? {
+            // A killed compression may have left a part of the file.
+            file.set_len(0).map_err(Error::io("empty", unfinished))?;
+            return Ok(file);
+        }
+    }
+}
+
+/// Locks the file. False: who held the lock before gave the file its last name, or removed it.
+fn lock_unfinished(file: &File, directory: &Path, unfinished: &str) -> Result<bool, Error> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -186,9 +207,9 @@ fn open_unfinished(directory: &Path, unfinished: &str) -> Result<File, Error> {
         }
         Err(TryLockError::Error(source)) => return Err(Error::io("lock", unfinished)(source)),
     }
-    // A killed compression may have left a part of the file.
-    file.set_len(0).map_err(Error::io("empty", unfinished))?;
-    Ok(file)
+    // mutant: journal: a compression empties the file of another one that has finished
+    let is_at = FileId::is_at(file, &directory.join(unfinished));
+    is_at.map_err(Error::io("look at", unfinished))
 }
 
 fn write_all(bytes: &[u8], file: &File) -> std::io::Result<u64> {
@@ -255,11 +276,11 @@ mod tests {
         let directory = written(&folder);
         let name = segment_name(3);
         let mut opened = Folder::open_for_writing(&directory).expect("our folder");
-        let segment = write_unfinished(&mut opened, &directory, &name).expect("room");
-        let segment = segment.expect("it is there");
+        let unfinished = write_unfinished(&mut opened, &directory, &name).expect("room");
+        let unfinished = unfinished.expect("it is there");
         let removed = remove_oldest(&directory, |segment| segment.index <= 5);
         assert_eq!(removed.expect("our folder"), 5);
-        let done = replace_plain(&mut opened, &directory, &name, segment);
+        let done = replace_plain(&mut opened, &directory, &name, unfinished);
         assert_eq!(done.expect("it was removed"), None);
         assert_eq!(files_of_third(&directory), Vec::<String>::new());
         let report = verify(&directory).expect("a journal");
@@ -270,6 +291,42 @@ mod tests {
                 .map(|of| of.name),
             Some("0000000006.tlj.zst".to_owned())
         );
+    }
+
+    /// A second compression of a segment has read the plain form. Until the file of the first one has its name, the second one is refused; then
+    /// the file that it opened is the compressed segment, and stays whole.
+    #[test]
+    fn a_second_compression_does_not_empty_the_file_of_the_first_one() {
+        let folder = TestFolder::in_memory("compress-twice");
+        let directory = written(&folder);
+        let name = segment_name(3);
+        let mut opened = Folder::open_for_writing(&directory).expect("our folder");
+        let first = write_unfinished(&mut opened, &directory, &name).expect("room");
+        let first = first.expect("it is there");
+        let mut other = Folder::open_for_writing(&directory).expect("our folder");
+        let second = write_unfinished(&mut other, &directory, &name);
+        assert!(matches!(second, Err(Error::Locked { .. })), "{second:?}");
+        let path = directory.join(unfinished_name(&name));
+        let late = OpenOptions::new().read(true).write(true).open(path);
+        let late = late.expect("the file of the first one");
+        let done = replace_plain(&mut opened, &directory, &name, first);
+        assert!(done.expect("our folder").is_some());
+        let is_ours = lock_unfinished(&late, &directory, &unfinished_name(&name));
+        assert!(!is_ours.expect("our folder"));
+        drop(late);
+        // It has read the plain form: its own file goes again.
+        let file = open_unfinished(&directory, &unfinished_name(&name)).expect("room");
+        let segment = CompressedSegment {
+            name: format!("{name}{SUFFIX}"),
+            bytes: 0,
+            compressed_bytes: 0,
+        };
+        let second = Unfinished { segment, file };
+        let done = replace_plain(&mut other, &directory, &name, second);
+        assert_eq!(done.expect("our folder"), None);
+        assert_eq!(files_of_third(&directory), ["0000000003.tlj.zst"]);
+        let report = verify(&directory).expect("a journal");
+        assert_eq!(report.verdict, Verdict::Clean, "{:?}", report.findings);
     }
 
     /// Retention waits while a segment has both forms, and then removes the compressed one.

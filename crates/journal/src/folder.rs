@@ -40,6 +40,15 @@ impl FileId {
             inode: about.ino(),
         }
     }
+
+    /// Whether an open file is the one that has this name.
+    pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+        match std::fs::symlink_metadata(path) {
+            Ok(about) => Ok(FileId::of(&about) == FileId::of(&file.metadata()?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// Identity and length of a segment when it was made.
@@ -281,12 +290,8 @@ impl Folder {
         // mutant: journal: a segment is replaced and removed at the same time
         file.lock()?;
         // Who held it before may have removed it.
-        match std::fs::symlink_metadata(self.path.join(name)) {
-            Ok(about) if FileId::of(&about) == FileId::of(&file.metadata()?) => Ok(Some(file)),
-            Ok(_) => Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let is_at = FileId::is_at(&file, &self.path.join(name))?;
+        Ok(is_at.then_some(file))
     }
 
     /// Removes the form of a segment that is not compressed.

@@ -77,6 +77,12 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --lib a_segment_that_is_removed_while_it_is_compressed",
     },
     Mutant {
+        name: "journal: a compression empties the file of another one that has finished",
+        find: "let is_at = FileId::is_at(file, &directory.join(unfinished));",
+        replace: "let is_at = FileId::is_at(file, &directory.join(unfinished)).map(|_| true);",
+        test: "-p touchline-journal --lib a_second_compression_does_not_empty",
+    },
+    Mutant {
         name: "journal: a segment is replaced and removed at the same time",
         find: "file.lock()?;",
         replace: "let _ = File::lock;",
