@@ -6,7 +6,8 @@ use crate::format::{
     END_BYTES, FrameHead, HEAD_BYTES, HEADER_BYTES, SegmentHeader, body_crc, kind, segment_name,
     u32_at,
 };
-use crate::judge::{Judgement, SegmentState};
+use crate::judge::{Judgement, PrefixEnd, SegmentState};
+use crate::make::write_zeros;
 use crate::records::End;
 use crate::walk::SegmentBytes;
 
@@ -76,27 +77,10 @@ pub(crate) fn cut<D: Disk>(
         return Ok(done);
     };
     let name = segment_name(end.header.index);
-    let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
-    let segment = SegmentBytes {
-        header: &end.header,
-        bytes: &bytes,
-    };
     let offset = end.cursor.offset;
-    let used = segment.used_from(offset);
-    if used > offset {
-        let copy = format!("{name}.{now_ns}.cut");
-        copy_aside(
-            disk,
-            &copy,
-            &end.header,
-            offset,
-            &bytes[offset as usize..used as usize],
-        )?;
-        done.bytes += used - offset;
-        done.files.push(copy);
-    }
+    let file_bytes = set_rest_aside(disk, end, now_ns, &mut done)?;
     // mutant: simulation: a start continues the last segment
-    if (bytes.len() as u64) < end.header.file_bytes {
+    if file_bytes < end.header.file_bytes {
         disk.write(&name, end.header.file_bytes - 1, &[0])
             .map_err(Error::io("extend", &name))?;
     }
@@ -128,6 +112,51 @@ pub(crate) fn cut<D: Disk>(
     end.cursor.offset += length;
     end.cursor.number += 1;
     Ok(done)
+}
+
+/// Takes everything behind the records of a copy away, and leaves zeros there: its source sends it again. What was there stays in `.cut`
+/// files, for a source that cannot.
+pub(crate) fn clear<D: Disk>(
+    disk: &mut D,
+    judgement: &Judgement,
+    now_ns: u64,
+) -> Result<(), Error> {
+    let mut done = Cut::default();
+    set_segments_aside(disk, judgement, now_ns, &mut done)?;
+    let end = judgement.end.as_ref();
+    let Some(end) = end.filter(|end| end.end_crc.is_none()) else {
+        return Ok(());
+    };
+    // mutant: journal: a copy clears records that are not set aside
+    set_rest_aside(disk, end, now_ns, &mut done)?;
+    let name = segment_name(end.header.index);
+    write_zeros(disk, &name, end.cursor.offset, end.header.file_bytes)?;
+    disk.sync(&name).map_err(Error::io("sync", &name))
+}
+
+/// Copies the bytes behind the records of the last segment to a `.cut` file, if there are any. Returns the length of the segment's file.
+fn set_rest_aside<D: Disk>(
+    disk: &mut D,
+    end: &PrefixEnd,
+    now_ns: u64,
+    done: &mut Cut,
+) -> Result<u64, Error> {
+    let name = segment_name(end.header.index);
+    let bytes = disk.read_all(&name).map_err(Error::io("read", &name))?;
+    let segment = SegmentBytes {
+        header: &end.header,
+        bytes: &bytes,
+    };
+    let offset = end.cursor.offset;
+    let used = segment.used_from(offset);
+    if used > offset {
+        let copy = format!("{name}.{now_ns}.cut");
+        let rest = &bytes[offset as usize..used as usize];
+        copy_aside(disk, &copy, &end.header, offset, rest)?;
+        done.bytes += used - offset;
+        done.files.push(copy);
+    }
+    Ok(bytes.len() as u64)
 }
 
 /// Takes the segments behind the last record away, last one first, so that none is ever missing in the middle. A

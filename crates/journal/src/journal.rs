@@ -415,7 +415,8 @@ fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
     }
 }
 
-fn unix_ns() -> u64 {
+/// The wall clock, ns since 1970.
+pub(crate) fn unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }

@@ -11,6 +11,7 @@ mod source;
 pub use crate::source_status::SourceStatus;
 pub use source::Source;
 
+use crate::cut;
 use crate::disk::{Disk, SEGMENT_BYTES_MAX, zeroed};
 use crate::error::Error;
 use crate::folder::Folder;
@@ -18,9 +19,10 @@ use crate::format::{
     BODY_BYTES_MAX, HEAD_BYTES, HEADER_BYTES, POSITION_MAX, SegmentHeader, kind, segment_name,
     u32_at, u64_at,
 };
+use crate::journal::unix_ns;
 use crate::judge::{Judgement, PrefixEnd, Verdict, judge_recent};
 use crate::lock::Lock;
-use crate::make::{make_segment, write_zeros};
+use crate::make::make_segment;
 use crate::mark;
 use crate::records::{Begin, End};
 use crate::source_status;
@@ -44,6 +46,8 @@ pub struct Replica {
     /// A segment without a frame yet.
     next: Option<SegmentHeader>,
     is_synced: bool,
+    /// State in which the directory was found; `None` once a source has accepted the copy.
+    found: Option<Judgement>,
     _lock: Lock,
 }
 
@@ -104,14 +108,14 @@ impl ReplicaEnd {
 }
 
 impl Replica {
-    /// Continues the copy in a directory, or starts one. Invalid bytes at its end are cleared; the source sends them
-    /// again.
+    /// Continues the copy in a directory, or starts one. Nothing is removed, and no journal becomes a copy, before a source has accepted it:
+    /// the first write sets invalid bytes at its end aside; the source sends them again.
     ///
-    /// A closed journal may become a copy, such as the journal of a host that comes back. A journal with an invalid end
+    /// A closed journal may become a copy, such as the journal of a host that comes back. A journal without an end, or with an invalid one,
     /// may not: its last records exist in no other place.
     ///
     /// # Errors
-    /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is not a copy must be repaired first; a file
+    /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is not a copy must be ended first; a file
     /// cannot be read or written.
     pub fn open(directory: &Path) -> Result<Replica, Error> {
         let name = directory.display().to_string();
@@ -119,26 +123,39 @@ impl Replica {
         let mut folder = Folder::create_directory(directory).map_err(Error::io("create", &name))?;
         let lock = Lock::acquire(directory)?;
         let is_copy = mark::is_copy(&mut folder).map_err(within)?;
-        let judgement = judge_recent(&mut folder).map_err(within)?;
-        // mutant: journal: the end of a journal that is no copy is cleared
-        if !is_copy && judgement.verdict != Verdict::Clean {
-            let what = format!(
-                "a journal that is no copy, and whose end does not hold: run `touchline journal repair {name}`, or copy into an \
-                 empty directory"
-            );
-            return Err(Error::Copy { name, what });
+        let judgement = settled(&mut folder).map_err(within)?;
+        if !is_copy {
+            check_ended(&judgement, &name)?;
         }
-        source_status::make(&mut folder).map_err(within)?;
-        mark::set(&mut folder).map_err(within)?;
-        clear(&mut folder, &judgement).map_err(within)?;
-        Ok(Replica {
+        let is_empty = judgement.segments.is_empty();
+        let mut copy = Replica {
             folder,
             directory: directory.to_owned(),
-            end: judgement.end,
+            end: judgement.end.clone(),
             next: None,
-            is_synced: false,
+            is_synced: true,
+            found: Some(judgement),
             _lock: lock,
-        })
+        };
+        if is_empty {
+            copy.accept()?;
+        }
+        Ok(copy)
+    }
+
+    /// Makes the journal a copy, before its first write.
+    fn accept(&mut self) -> Result<(), Error> {
+        let Some(found) = &self.found else {
+            return Ok(());
+        };
+        let within = |error: Error| error.within(&self.directory);
+        source_status::make(&mut self.folder).map_err(within)?;
+        mark::set(&mut self.folder).map_err(within)?;
+        if found.verdict != Verdict::Clean {
+            cut::clear(&mut self.folder, found, unix_ns()).map_err(within)?;
+        }
+        self.found = None;
+        Ok(())
     }
 
     /// End of the copy, for a source that continues it; `None` if the copy is empty. A segment without a frame is sent
@@ -166,6 +183,7 @@ impl Replica {
     /// # Errors
     /// The file cannot be written.
     pub fn note_source(&mut self, status: &SourceStatus) -> Result<(), Error> {
+        self.accept()?;
         let written = source_status::write(&mut self.folder, status);
         written.map_err(|error| error.within(&self.directory))
     }
@@ -203,6 +221,7 @@ impl Replica {
         if !continues {
             return Err(self.refused("a segment that does not continue it"));
         }
+        self.accept()?;
         self.sync()?;
         let made = make_segment(&mut self.folder, &header);
         made.map_err(|error| error.within(&self.directory))?;
@@ -247,6 +266,7 @@ impl Replica {
             }
             end.end_crc = Some(frame.head_crc);
         }
+        self.accept()?;
         let name = segment_name(header.index);
         let written = self.folder.write(&name, cursor.offset, &padded);
         written.map_err(|error| Error::io("write", &name)(error).within(&self.directory))?;
@@ -298,6 +318,35 @@ impl Replica {
     }
 }
 
+/// State of a journal, whose records are on the disk: a hello acknowledges them, and a run that failed at a sync may have left them in the
+/// page cache alone.
+fn settled<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
+    let mut judgement = judge_recent(disk)?;
+    // Claims are of the source's disk. Here, segments before the last one were synced before the next one was made.
+    let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
+    judgement.walked_from = judgement.walked_from.min(last);
+    // mutant: journal: a copy acknowledges what an earlier run could not sync
+    cut::settle(disk, &judgement)?;
+    Ok(judgement)
+}
+
+/// Refuses a journal whose last records exist in no other place, on the disk or in the shared memory of its writer.
+fn check_ended(judgement: &Judgement, name: &str) -> Result<(), Error> {
+    let ended = judgement.end.as_ref().filter(|end| end.end_crc.is_some());
+    let cure = match (judgement.verdict, ended) {
+        // mutant: journal: the end of a journal that is no copy is cleared
+        (Verdict::Clean, Some(_)) => return Ok(()),
+        // mutant: journal: a journal that its writer has not ended becomes a copy
+        (Verdict::Clean, None) if judgement.segments.is_empty() => return Ok(()),
+        (Verdict::Clean, None) => "has no end: start and stop its writer".to_owned(),
+        _ => format!("whose end does not hold: run `touchline journal repair {name}`"),
+    };
+    Err(Error::Copy {
+        name: name.to_owned(),
+        what: format!("a journal that is no copy, and {cure}, or copy into an empty directory"),
+    })
+}
+
 /// Checksum of the last segment up to its end.
 fn checksum(folder: &mut Folder, end: &PrefixEnd) -> Result<u32, Error> {
     let name = segment_name(end.header.index);
@@ -312,22 +361,63 @@ fn checksum(folder: &mut Folder, end: &PrefixEnd) -> Result<u32, Error> {
 /// Longest frame.
 const FRAME_BYTES_MAX: usize = HEAD_BYTES + BODY_BYTES_MAX;
 
-/// Clears the bytes after the end of a copy, and removes later segments: the source sends them again.
-fn clear(folder: &mut Folder, judgement: &Judgement) -> Result<(), Error> {
-    if judgement.verdict == Verdict::Clean {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Alignment, FrameHead, body_crc};
+    use crate::simulated_disk::SimulatedDisk;
+
+    /// A copy of one record.
+    fn write(disk: &mut SimulatedDisk) {
+        let header = SegmentHeader {
+            salt: 7,
+            index: 1,
+            epoch: 1,
+            made_ns: 1,
+            journal: [1; 16],
+            file_bytes: 64 << 10,
+            required: 0,
+            optional: 0,
+            name: [0; 32],
+            alignment: Alignment::SECTOR_512,
+        };
+        make_segment(disk, &header).expect("a disk");
+        let begin = Begin {
+            base: 0,
+            first: 0,
+            end_crc: 0,
+        };
+        let body = begin.encode();
+        let head = FrameHead {
+            length: (HEAD_BYTES + Begin::BYTES) as u32,
+            body_crc: body_crc(&body),
+            number: 0,
+            time_ns: 1,
+            unsynced: 0,
+            stream: 0,
+            kind: kind::BEGIN,
+        };
+        let mut frame = head.encode(header.salt, HEADER_BYTES as u64).to_vec();
+        frame.extend(body);
+        let written = disk.write(&segment_name(1), HEADER_BYTES as u64, &frame);
+        written.expect("a disk");
     }
-    let last = judgement.end.as_ref().map_or(0, |end| end.header.index);
-    for segment in judgement.segments.iter().filter(|one| one.index > last) {
-        let name = segment_name(segment.index);
-        folder.remove(&name).map_err(Error::io("remove", &name))?;
+
+    /// A sync of the run before failed, so that the record is in the page cache and not on the disk, and the next sync answers without an
+    /// error. What the next hello acknowledges survives a loss of power.
+    #[test]
+    fn what_an_earlier_run_could_not_sync_is_on_the_disk_before_it_is_acknowledged() {
+        for seed in 1..30 {
+            let mut disk = SimulatedDisk::new(seed, false);
+            write(&mut disk);
+            disk.arm(None, Some(1));
+            disk.sync(&segment_name(1)).expect_err("the disk fails");
+            disk.arm(None, None);
+            let acknowledged = settled(&mut disk).expect("a disk").position();
+            assert!(acknowledged > HEADER_BYTES as u64, "seed {seed}");
+            disk.lose_power();
+            let left = judge_recent(&mut disk).expect("a disk").position();
+            assert_eq!(left, acknowledged, "seed {seed}");
+        }
     }
-    if let Some(end) = &judgement.end {
-        let name = segment_name(last);
-        write_zeros(folder, &name, end.cursor.offset, end.header.file_bytes)?;
-        folder.sync(&name).map_err(Error::io("sync", &name))?;
-    }
-    folder
-        .sync_names()
-        .map_err(Error::io("sync the directory of", "a segment"))
 }

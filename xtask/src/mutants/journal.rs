@@ -24,9 +24,27 @@ pub const JOURNAL: &[Mutant] = &[
     },
     Mutant {
         name: "journal: the end of a journal that is no copy is cleared",
-        find: "if !is_copy && judgement.verdict != Verdict::Clean {",
-        replace: "if !is_copy && judgement.verdict == Verdict::Damaged {",
+        find: "(Verdict::Clean, Some(_)) => return Ok(()),",
+        replace: "(Verdict::Clean, Some(_)) | (Verdict::Cut, _) => return Ok(()),",
         test: "-p touchline-journal --test journal replica::a_journal_that_is_no_copy",
+    },
+    Mutant {
+        name: "journal: a journal that its writer has not ended becomes a copy",
+        find: "(Verdict::Clean, None) if judgement.segments.is_empty() => return Ok(()),",
+        replace: "(Verdict::Clean, None) if judgement.epoch < u64::MAX => return Ok(()),",
+        test: "-p touchline-journal --test journal replica::a_journal_is_no_copy_before",
+    },
+    Mutant {
+        name: "journal: a copy clears records that are not set aside",
+        find: "set_rest_aside(disk, end, now_ns, &mut done)?;\n    let name",
+        replace: "let name",
+        test: "-p touchline-journal --test journal replica::a_damaged_copy",
+    },
+    Mutant {
+        name: "journal: a copy acknowledges what an earlier run could not sync",
+        find: "cut::settle(disk, &judgement)?;",
+        replace: "",
+        test: "-p touchline-journal --lib what_an_earlier_run_could_not_sync",
     },
     Mutant {
         name: "journal: a copy takes a segment of another journal",

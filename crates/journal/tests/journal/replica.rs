@@ -225,6 +225,65 @@ fn a_journal_that_is_no_copy_and_has_a_torn_end_stays_as_it_is() {
     assert_eq!(replica.position(), position);
 }
 
+/// A record of a copy is damaged, and the segments behind it hold. Until a source has accepted the copy it stays as it is; then what it had
+/// is set aside, and comes again.
+#[test]
+fn a_damaged_copy_keeps_its_records_until_its_source_sends_them_again() {
+    let place = Place::new("damaged-copy");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    written(&place, 1_500);
+    copy_all(&journal, &copy);
+    let segment = copy.join(segment_name(2));
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[30_000] ^= 1;
+    fs::write(&segment, &bytes).unwrap();
+    let files = |directory: &Path| {
+        let names = segments(directory);
+        let content = |name: &String| fs::read(directory.join(name)).unwrap();
+        let contents: Vec<Vec<u8>> = names.iter().map(content).collect();
+        (names, contents)
+    };
+    let before = files(&copy);
+    assert!(before.0.len() > 3, "{:?}", before.0);
+    let mut replica = Replica::open(&copy).expect("what holds is kept");
+    assert!(replica.position() > 0);
+    let other = Place::new("damaged-copy-other");
+    written(&other, 5);
+    send(&other.journal(), &mut replica, 50_000, |_| {}).expect_err("another journal");
+    assert!(files(&copy) == before, "it was changed");
+    while !send(&journal, &mut replica, 50_000, |_| {}).expect("a copy of it") {}
+    drop(replica);
+    assert_equal(&journal, &copy, 0);
+    let names = fs::read_dir(&copy).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let aside: Vec<String> = names.filter(|name| name.ends_with(".cut")).collect();
+    assert_eq!(aside.len(), before.0.len() - 1, "{aside:?}");
+    let of_second = aside.iter().find(|name| name.starts_with("0000000002."));
+    let rest = fs::read(copy.join(of_second.expect("the rest of the segment"))).unwrap();
+    assert!(rest[30_000..] == bytes[30_000..rest.len()], "it differs");
+}
+
+/// A journal becomes a copy when a source sends to it, and not by a command with a wrong directory. Its writer may have records in memory
+/// that its files lack, so it must have an end.
+#[test]
+fn a_journal_is_no_copy_before_a_source_has_accepted_it() {
+    let place = Place::new("not-accepted");
+    let (journal, other) = (place.journal(), Place::new("not-accepted-other"));
+    written(&place, 20);
+    written(&other, 20);
+    let mut replica = Replica::open(&journal).expect("a journal that holds");
+    send(&other.journal(), &mut replica, 50_000, |_| {}).expect_err("another journal");
+    drop(replica);
+    assert_eq!(SourceStatus::read(&journal), None, "it was marked");
+    let bus = place.bus();
+    let mut writer = Journal::open(&journal, &bus, &options(), 2).expect("a journal");
+    assert_eq!(writer.report().epoch, 2);
+    append(&mut writer, 20);
+    drop(writer);
+    let refused = Replica::open(&journal).unwrap_err().to_string();
+    assert!(refused.contains("start and stop its writer"), "{refused}");
+}
+
 /// Positions and numbers beyond those of any journal would overflow.
 #[test]
 fn an_end_beyond_every_journal_is_refused() {
