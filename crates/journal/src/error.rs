@@ -62,6 +62,15 @@ pub enum Error {
         /// The reason.
         what: String,
     },
+    /// A directory, or a file of a copy, lost its name while it was used.
+    #[error(
+        "{name}: it was moved, removed or replaced while this process used it, and what is written to it has no name: put it back, and start \
+         the command again with the directory that is meant"
+    )]
+    Replaced {
+        /// Directory or file.
+        name: String,
+    },
     /// Durable records are missing or wrong.
     #[error(
         "{name}: the journal is damaged ({what}); copy the directory, run `touchline journal verify`, and cut with \

@@ -2,6 +2,7 @@
 
 use crate::compressed::{Compressed, SUFFIX};
 use crate::disk::{Disk, put_block, zeroed};
+use crate::error::Error;
 use crate::format::segment_index;
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
@@ -266,6 +267,35 @@ impl Folder {
     /// Identity of the opened directory, even if its path now leads to another one.
     pub fn id(&self) -> io::Result<FileId> {
         Ok(FileId::of(&self.handle.metadata()?))
+    }
+
+    /// Refuses a directory whose path leads elsewhere: open files go on, and cannot be found again.
+    pub fn check_place(&self) -> Result<(), Error> {
+        let name = self.path.display().to_string();
+        let there = match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            about => Some(FileId::of(&about.map_err(Error::io("look at", &name))?)),
+        };
+        let own = self.id().map_err(Error::io("look at", &name))?;
+        // mutant: journal: a directory that was replaced is read and written on
+        match there == Some(own) {
+            true => Ok(()),
+            false => Err(Error::Replaced { name }),
+        }
+    }
+
+    /// Refuses an open file whose name leads elsewhere.
+    pub fn check_file(&self, name: &str) -> Result<(), Error> {
+        let path = self.path.join(name);
+        let is_at = self
+            .files
+            .get(name)
+            .map_or(Ok(true), |file| FileId::is_at(file, &path));
+        let name = path.display().to_string();
+        match is_at.map_err(Error::io("look at", &name))? {
+            true => Ok(()),
+            false => Err(Error::Replaced { name }),
+        }
     }
 
     /// Segments that this folder makes, also later ones.

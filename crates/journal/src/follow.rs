@@ -226,6 +226,14 @@ impl Follow {
         is_passed.map_err(|error| error.within(&self.directory))
     }
 
+    /// Refuses a directory whose path leads to another one since it was opened.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`].
+    pub(crate) fn check_place(&self) -> Result<(), Error> {
+        self.folder.as_ref().map_or(Ok(()), Folder::check_place)
+    }
+
     /// Id of the journal; `None` before its first segment was found.
     pub fn journal(&self) -> Option<[u8; 16]> {
         self.journal

@@ -173,6 +173,19 @@ impl Replica {
         Ok(Some(ReplicaEnd { end, crc }))
     }
 
+    /// Refuses a copy whose directory or last segment lost its name: what is acknowledged could not be found again.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`]; the copy must not be written any more.
+    pub fn check_place(&self) -> Result<(), Error> {
+        self.folder.check_place()?;
+        let last = self.end.as_ref().map(|end| &end.header);
+        for header in last.into_iter().chain(&self.next) {
+            self.folder.check_file(&segment_name(header.index))?;
+        }
+        Ok(())
+    }
+
     /// Last status of the source.
     pub fn source_status(&mut self) -> SourceStatus {
         source_status::read(&mut self.folder)

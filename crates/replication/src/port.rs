@@ -161,6 +161,15 @@ impl<'a> Port<'a> {
         }
     }
 
+    /// Looks whether the directory is the one that is sent: a new journal at its path has another end.
+    ///
+    /// # Errors
+    /// The directory was moved, removed or replaced.
+    pub fn check_place(&self) -> Result<(), touchline_journal::Error> {
+        let mut sources = self.copies.iter().filter_map(|copy| copy.source.as_ref());
+        sources.try_for_each(Source::check_place)
+    }
+
     /// Accepts connections, and works on each. True if there was work.
     ///
     /// # Errors

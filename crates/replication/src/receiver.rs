@@ -201,11 +201,12 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Writes the last status of the source to the directory of the copy.
+    /// Writes the last status of the source to the directory of the copy, which must have its name still.
     ///
     /// # Errors
-    /// The copy cannot be written.
+    /// The copy was moved, removed or replaced, or cannot be written.
     pub fn note(&mut self) -> Result<(), Error> {
+        self.copy.check_place()?;
         if std::mem::take(&mut self.word.is_new) {
             self.word.status.source = self.source.to_owned();
             self.copy.note_source(&self.word.status)?;

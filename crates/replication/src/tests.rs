@@ -227,6 +227,58 @@ fn what_a_copy_lacks_is_known_when_its_source_is_gone() {
     });
 }
 
+/// Both sides have open files, which go on under no name. They notice that the directory, or the segment that is written, is another one.
+#[test]
+fn a_directory_that_is_taken_away_ends_both_sides() {
+    let place = Place::new("moved");
+    place.write(40);
+    let listener = listen();
+    let address = listener.address().to_string();
+    let directory = place.journal();
+    let mut source = port(&directory, listener);
+    let mut copy = receiver(&address, &place.copy());
+    until((&mut source, &mut copy), |_, copy| {
+        copy.is_connected() && copy.behind() == 0
+    });
+    source.check_place().expect("the directory is there");
+    copy.note().expect("the directory is there");
+    let moves = |from: &Path| {
+        let moved = from.with_extension("moved");
+        std::fs::rename(from, &moved).expect("our folder");
+        moved
+    };
+    let back = |from: PathBuf, to: &Path| std::fs::rename(from, to).expect("our folder");
+    let refused = |copy: &mut Receiver<'_>, taken: &Path| {
+        let said = copy.note().expect_err("it has no name").to_string();
+        let is_named = said.starts_with(&taken.display().to_string());
+        assert!(is_named && said.contains("removed or replaced"), "{said}");
+    };
+    let taken = place.copy();
+    let moved = moves(&taken);
+    refused(&mut copy, &taken);
+    std::fs::create_dir(&taken).expect("our folder");
+    refused(&mut copy, &taken);
+    std::fs::remove_dir(&taken).expect("our folder");
+    back(moved, &taken);
+    let taken = taken.join("0000000001.tlj");
+    let moved = moves(&taken);
+    refused(&mut copy, &taken);
+    std::fs::copy(&moved, &taken).expect("room");
+    refused(&mut copy, &taken);
+    back(moved, &taken);
+    copy.note().expect("it is back");
+    let moved = moves(&directory);
+    std::fs::create_dir(&directory).expect("our folder");
+    let said = source
+        .check_place()
+        .expect_err("another directory")
+        .to_string();
+    assert!(said.contains("removed or replaced"), "{said}");
+    std::fs::remove_dir(&directory).expect("our folder");
+    back(moved, &directory);
+    source.check_place().expect("it is back");
+}
+
 /// A source that begins a message and sends a byte now and then is not silent; the copy connects again all the same.
 #[test]
 fn a_message_that_never_comes_whole_ends_the_connection() {

@@ -101,6 +101,12 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --lib a_second_compression_does_not_empty",
     },
     Mutant {
+        name: "journal: a directory that was replaced is read and written on",
+        find: "match there == Some(own) {",
+        replace: "match there.is_none() || there == Some(own) || own.inode > 0 {",
+        test: "-p touchline-replication --lib a_directory_that_is_taken_away",
+    },
+    Mutant {
         name: "journal: a segment is replaced and removed at the same time",
         find: "file.lock()?;",
         replace: "let _ = File::lock;",

@@ -67,6 +67,14 @@ impl Source {
         }
     }
 
+    /// Refuses a journal whose directory was replaced: its end is not that of the journal at this path.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`].
+    pub fn check_place(&self) -> Result<(), Error> {
+        self.follow.check_place()
+    }
+
     /// Reads on to the end of the journal: the position behind the last record that was read.
     pub fn look_ahead(&mut self) -> u64 {
         if let Some(ahead) = &mut self.ahead {

@@ -57,7 +57,8 @@ ends before it sends the records up to there. Its last status stays in the direc
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C or --until-eof
-  1  the source refuses this copy, another process writes it, or a file cannot be written
+  1  the source refuses this copy, another process writes it, a file cannot be written, or the directory or its last segment was
+     moved, removed or replaced
   2  bad arguments";
 
 /// Receives until it is stopped.

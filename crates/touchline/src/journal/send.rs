@@ -54,7 +54,7 @@ of the one that is most behind.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C or --until-eof
-  1  the address cannot be used, or a file cannot be read
+  1  the address cannot be used, a file cannot be read, or the directory was moved, removed or replaced
   2  bad arguments
   4  the journal is damaged";
 
@@ -83,6 +83,7 @@ pub fn run(arguments: &Send) -> Result<(), Failure> {
                 log.write(event, fields);
             }
             if counters.is_due(mono_ns) {
+                port.check_place().map_err(failed)?;
                 counters.show(port.counters(mono_ns).counts());
                 log.flush();
             }
