@@ -25,6 +25,25 @@ pub(crate) enum Sync {
     CompleteSegments,
 }
 
+/// The present time, by two clocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    /// Nanoseconds since 1970: the time in headers.
+    pub wall_ns: u64,
+    /// By a clock that nobody sets: the time of attempts.
+    pub steady_ns: u64,
+}
+
+impl Now {
+    /// The same time by both clocks.
+    pub fn at(ns: u64) -> Now {
+        Now {
+            wall_ns: ns,
+            steady_ns: ns,
+        }
+    }
+}
+
 /// State of the journal thread.
 pub(crate) struct Core<D, W> {
     disk: D,
@@ -42,6 +61,7 @@ pub(crate) struct Core<D, W> {
     /// Segments that were written since their last sync, oldest first.
     dirty: Vec<u64>,
     buffer: Vec<u8>,
+    /// Time of the next attempt to prepare a segment, by the steady clock.
     retry_at_ns: u64,
 }
 
@@ -85,19 +105,19 @@ impl<D: Disk, W: Words> Core<D, W> {
     ///
     /// # Errors
     /// The journal has failed, and the tail has this state. Do not call this again afterwards.
-    pub fn step(&mut self, now_ns: u64) -> Result<bool, Error> {
-        let result = self.round(now_ns);
+    pub fn step(&mut self, now: Now) -> Result<bool, Error> {
+        let result = self.round(now);
         if let Err(error) = &result {
             self.tail.set_state(State::Failed, errno(error));
         }
         result
     }
 
-    fn round(&mut self, now_ns: u64) -> Result<bool, Error> {
+    fn round(&mut self, now: Now) -> Result<bool, Error> {
         let wrote = self.copy()?;
         self.sync()?;
         self.clear();
-        self.prepare(now_ns)?;
+        self.prepare(now)?;
         self.write_zeros_ahead()?;
         Ok(wrote)
     }
@@ -196,16 +216,16 @@ impl<D: Disk, W: Words> Core<D, W> {
     }
 
     /// Makes the next segment, unless it is there.
-    pub fn prepare(&mut self, now_ns: u64) -> Result<(), Error> {
+    pub fn prepare(&mut self, now: Now) -> Result<(), Error> {
         let (used, ..) = self.tail.segment();
         let (prepared, _) = self.tail.prepared();
-        if prepared > used || now_ns < self.retry_at_ns {
+        if prepared > used || now.steady_ns < self.retry_at_ns {
             return Ok(());
         }
         let header = SegmentHeader {
             index: used.max(self.template.index) + 1,
             salt: (self.random)(),
-            made_ns: now_ns,
+            made_ns: now.wall_ns,
             ..self.template.clone()
         };
         match make_segment(&mut self.disk, &header) {
@@ -219,7 +239,8 @@ impl<D: Disk, W: Words> Core<D, W> {
             }
             Err(error) if is_full(&error) => {
                 self.tail.set_alarm(errno(&error));
-                self.retry_at_ns = now_ns + RETRY_NS;
+                // mutant: journal: a clock that is set back stops the preparation of segments
+                self.retry_at_ns = now.steady_ns + RETRY_NS;
                 Ok(())
             }
             Err(error) => Err(error),

@@ -2,7 +2,7 @@
 
 use crate::appender::{Appended, Appender, Record, Refused};
 use crate::chain::Chaining;
-use crate::core::{Core, Random, Sync};
+use crate::core::{Core, Now, Random, Sync};
 use crate::error::Error;
 use crate::folder::{FileId, Folder, MadeSegments, SegmentFile};
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, kind};
@@ -182,7 +182,10 @@ impl Journal {
             Mode::Process => Sync::CompleteSegments,
             Mode::Host | Mode::Disk => Sync::Always,
         });
-        core.prepare(now_ns)?;
+        core.prepare(Now {
+            wall_ns: now_ns,
+            steady_ns: 0,
+        })?;
         let appender = Appender::start(tail.clone(), &starting, now_ns)
             .expect("an empty ring has room for a Begin");
         let first = starting.header.index;
@@ -394,13 +397,18 @@ fn spawn(core: Core<Folder, Mapping>, idle: Duration, name: &str) -> Result<Join
 
 /// The journal thread.
 fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
+    let began = Instant::now();
     loop {
         let is_last = core.tail().is_asked_to_stop();
         if is_last {
             core.set_sync(Sync::Always);
         }
+        let now = Now {
+            wall_ns: unix_ns(),
+            steady_ns: began.elapsed().as_nanos() as u64,
+        };
         // The tail has the failure: the hot side refuses every record from then on.
-        let Ok(wrote) = core.step(unix_ns()) else {
+        let Ok(wrote) = core.step(now) else {
             return;
         };
         if is_last && !wrote {

@@ -5,7 +5,7 @@
 //! of the journal whose names begin with `simulation` break one rule each, and with it one of these properties.
 
 use crate::appender::{Appender, Record, Refused};
-use crate::core::{Core, Sync};
+use crate::core::{Core, Now, Sync};
 use crate::error::Error;
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, segment_name, u64_at};
 use crate::judge::{Judgement, PrefixEnd, SegmentState, Verdict, judge, judge_recent, judge_with};
@@ -61,7 +61,8 @@ fn run_on(seed: u64, alignment: Alignment, garbles: bool) -> Result<u64, String>
     }
     model.disk.arm(None, None);
     let (mut core, _appender) = model.begin()?.ok_or("a start without a crash ends")?;
-    core.step(model.now_ns).map_err(|error| error.to_string())?;
+    core.step(Now::at(model.now_ns))
+        .map_err(|error| error.to_string())?;
     model.rot()?;
     Ok(model.crashes)
 }
@@ -94,14 +95,14 @@ impl Model {
             let mut has_failed = false;
             for _ in 0..self.random.below(60) {
                 self.append(&mut appender);
-                has_failed = self.random.one_in(2) && core.step(self.now_ns).is_err();
+                has_failed = self.random.one_in(2) && core.step(Now::at(self.now_ns)).is_err();
                 if has_failed {
                     break;
                 }
             }
             if !has_failed && self.random.one_in(8) && appender.close(self.now_ns).is_ok() {
                 // The process may die in this step.
-                let _ = core.step(self.now_ns);
+                let _ = core.step(Now::at(self.now_ns));
             }
             self.durable = self.durable.max(self.durable_of(&appender));
         }
@@ -167,7 +168,7 @@ impl Model {
         if self.random.one_in(4) {
             core.set_sync(Sync::CompleteSegments);
         }
-        if core.prepare(self.now_ns).is_err() {
+        if core.prepare(Now::at(self.now_ns)).is_err() {
             return Ok(None);
         }
         let appender = Appender::start(tail, &starting, self.now_ns).map_err(|e| e.to_string())?;
@@ -342,10 +343,35 @@ fn a_failed_write_or_sync_refuses_the_next_record() {
         };
         appender.append(&record).expect("an empty ring");
         model.disk.arm(crash, failed_sync);
-        core.step(1).expect_err("the disk fails");
+        core.step(Now::at(1)).expect_err("the disk fails");
         let refused = appender.append(&record).expect_err("it has failed");
         assert_eq!(refused, Refused::Failed { errno: expected });
         assert_eq!(appender.close(2), Err(refused));
         assert!(appender.durable() < appender.position());
     }
+}
+
+/// The disk has room again and the clock was set back meanwhile: the next attempt is a second after the last one all the same.
+#[test]
+fn a_clock_that_is_set_back_does_not_stop_the_preparation_of_segments() {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let mut model = Model::new(1, Alignment::SECTOR_512, false);
+    let (mut core, mut appender) = model.begin().expect("no damage").expect("a start");
+    appender.begin_segment(1).expect("it is prepared");
+    let at = |wall_s, steady_ns| Now {
+        wall_ns: wall_s * SECOND_NS,
+        steady_ns,
+    };
+    model.disk.set_full(true);
+    core.step(at(7_200, 0)).expect("an alarm");
+    let used = core.tail().segment().0;
+    assert_eq!((core.tail().prepared().0, core.tail().alarm()), (used, 28));
+    model.disk.set_full(false);
+    core.step(at(3_600, SECOND_NS - 1)).expect("a disk");
+    assert_eq!(core.tail().prepared().0, used);
+    core.step(at(3_600, SECOND_NS)).expect("a disk");
+    assert_eq!(
+        (core.tail().prepared().0, core.tail().alarm()),
+        (used + 1, 0)
+    );
 }

@@ -3,7 +3,7 @@
 //! when process or host die.
 
 use crate::appender::{Appended, Appender, Record, Refused};
-use crate::core::Core;
+use crate::core::{Core, Now};
 use crate::error::Error;
 use crate::format::{Alignment, NAME_BYTES};
 use crate::journal::Mode;
@@ -98,7 +98,7 @@ impl SimulatedJournal {
             false,
             Box::new(random),
         );
-        core.prepare(now_ns)?;
+        core.prepare(Now::at(now_ns))?;
         let appender = Appender::start(tail.clone(), &starting, now_ns)
             .expect("an empty ring has room for a Begin");
         self.run = Some(Run {
@@ -154,7 +154,7 @@ impl SimulatedJournal {
             && run.tail.state().0 == State::Running
         {
             // The tail has the failure.
-            let _ = run.core.step(now_ns);
+            let _ = run.core.step(Now::at(now_ns));
         }
     }
 

@@ -56,6 +56,8 @@ struct State {
     left: usize,
     /// Syncs until one fails.
     syncs_left: usize,
+    /// Whether there is no room for another file.
+    is_full: bool,
     /// Whether an unsynced sector may be mixed, zeros or garbage, and not only old or new.
     garbles: bool,
 }
@@ -76,6 +78,7 @@ impl SimulatedDisk {
             random: Random(seed),
             left: NEVER,
             syncs_left: NEVER,
+            is_full: false,
             garbles,
         })))
     }
@@ -85,6 +88,11 @@ impl SimulatedDisk {
         let mut state = self.0.borrow_mut();
         state.left = crash.unwrap_or(NEVER);
         state.syncs_left = failed_sync.unwrap_or(NEVER);
+    }
+
+    #[cfg(test)]
+    pub fn set_full(&self, is_full: bool) {
+        self.0.borrow_mut().is_full = is_full;
     }
 
     /// Whether the process has died.
@@ -226,6 +234,9 @@ impl Disk for SimulatedDisk {
     fn create(&mut self, name: &str, bytes: u64) -> io::Result<()> {
         let mut state = self.0.borrow_mut();
         state.change()?;
+        if state.is_full {
+            return Err(io::Error::from_raw_os_error(28));
+        }
         let length = (bytes as usize).next_multiple_of(SECTOR);
         // mutant: simulation: a new file has the bytes of an old one
         let content = vec![0; length];

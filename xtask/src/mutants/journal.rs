@@ -107,6 +107,12 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-replication --lib a_directory_that_is_taken_away",
     },
     Mutant {
+        name: "journal: a clock that is set back stops the preparation of segments",
+        find: "self.retry_at_ns = now.steady_ns + RETRY_NS;",
+        replace: "self.retry_at_ns = now.wall_ns + RETRY_NS;",
+        test: "-p touchline-journal --lib a_clock_that_is_set_back",
+    },
+    Mutant {
         name: "journal: a segment is replaced and removed at the same time",
         find: "file.lock()?;",
         replace: "let _ = File::lock;",
