@@ -8,8 +8,10 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 const NAME: &str = "lock";
-/// A tool that looks at the lock holds it for a moment.
+/// A tool that looks at the lock holds it for a moment, and so does a child of the last writer until it is a program of its own.
 const ATTEMPTS: u32 = 20;
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The right to write a journal. Ends with the process.
 #[derive(Debug)]
@@ -32,26 +34,24 @@ impl Lock {
             .mode(0o600)
             .open(&path)
             .map_err(Error::io("open", &name))?;
+        let held = File::open(directory).map_err(Error::io("open", &name))?;
         for _ in 0..ATTEMPTS {
-            match file.try_lock() {
-                Ok(()) => {
-                    let held = File::open(directory).map_err(Error::io("open", &name))?;
-                    // Some file systems have no locks of directories.
-                    if let Err(TryLockError::WouldBlock) = held.try_lock() {
-                        let name = directory.display().to_string();
-                        return Err(Error::Locked { name, pid: 0 });
-                    }
-                    let pid = format!("{:>10}\n", std::process::id());
-                    file.write_all_at(pid.as_bytes(), 0)
-                        .map_err(Error::io("write", &name))?;
-                    return Ok(Self {
-                        _file: file,
-                        _directory: held,
-                    });
-                }
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            // Some file systems have no locks of directories.
+            let is_free = match file.try_lock() {
+                Ok(()) => !matches!(held.try_lock(), Err(TryLockError::WouldBlock)),
+                Err(TryLockError::WouldBlock) => false,
                 Err(TryLockError::Error(source)) => return Err(Error::io("lock", &name)(source)),
+            };
+            if is_free {
+                let pid = format!("{:>10}\n", std::process::id());
+                file.write_all_at(pid.as_bytes(), 0)
+                    .map_err(Error::io("write", &name))?;
+                return Ok(Self {
+                    _file: file,
+                    _directory: held,
+                });
             }
+            std::thread::sleep(PAUSE);
         }
         Err(Error::Locked {
             name: directory.display().to_string(),
