@@ -185,23 +185,27 @@ impl Folder {
     }
 
     fn open_file(&self, name: &str, may_write: bool) -> io::Result<File> {
+        let file = self.open_regular(name, may_write)?;
+        if self.is_private {
+            verify_private(&file.metadata()?, "600")?;
+        }
+        Ok(file)
+    }
+
+    fn open_regular(&self, name: &str, may_write: bool) -> io::Result<File> {
         let file = std::fs::OpenOptions::new()
             .read(true)
             .write(may_write)
             // A pipe under the name of a segment must not block.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(self.path.join(name))?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::new(
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "it is not a regular file",
-            ));
+            )),
         }
-        if self.is_private {
-            verify_private(&metadata, "600")?;
-        }
-        Ok(file)
     }
 
     /// The compressed form of a segment, if it has no other. One of the two is there at every moment, and an open file
@@ -359,6 +363,10 @@ impl Disk for Folder {
             Some(compressed) => compressed.read(offset, buffer),
             None => self.file(name)?.read_exact_at(buffer, offset),
         }
+    }
+
+    fn read_aside(&mut self, name: &str, buffer: &mut [u8]) -> io::Result<()> {
+        self.open_regular(name, false)?.read_exact_at(buffer, 0)
     }
 
     fn read_direct(&mut self, name: &str) -> io::Result<Option<Vec<u8>>> {

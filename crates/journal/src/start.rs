@@ -1,12 +1,13 @@
 //! Start of a writer: read the journal, sync it, continue from the tail, cut, create the first segment of the run.
 
 use crate::appender::StartingPoint;
+use crate::compressed::SUFFIX;
 use crate::cut::{self, Cut};
 use crate::disk::Disk;
 use crate::error::Error;
 use crate::format::{
     Alignment, FrameHead, HEAD_BYTES, HEADER_BYTES, NAME_BYTES, SegmentHeader, body_crc, kind,
-    segment_name, u32_at,
+    segment_index, segment_name, u32_at,
 };
 use crate::judge::{Judgement, Verdict, judge_recent};
 use crate::make::make_segment;
@@ -15,6 +16,7 @@ use crate::records::{Begin, End};
 use crate::source_status::{self, SourceStatus};
 use crate::tail::{State, Tail};
 use crate::walk::Cursor;
+use std::io::ErrorKind;
 use touchline_shm::Words;
 
 /// Form of the segments of a run.
@@ -83,9 +85,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     // mutant: journal: a tail of this host speaks for the source of a copy
     let is_elsewhere = is_copy || tail.is_none_or(|tail| tail.identity().boot != boot);
     report.is_other_boot = journal.is_some() && is_elsewhere;
-    // mutant: journal: a failure is told to one start only
-    report.had_failed =
-        tail.is_some_and(|tail| tail.state().0 == State::Failed || tail.is_failure_open());
+    report.had_failed = tail.is_some_and(|tail| has_failed(tail, &judgement));
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
     let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
     // mutant: simulation: a start ignores the tail
@@ -131,6 +131,16 @@ fn check_bus<W: Words>(old_tail: Option<&Tail<W>>, journal: Option<[u8; 16]>) ->
         }),
         None => Ok(()),
     }
+}
+
+/// Whether the run of a tail could not write its journal to the end. A run of a later epoch that reached the files was on another host, and
+/// continued the journal without that tail: the failure is not one of that run.
+fn has_failed<W: Words>(tail: &Tail<W>, judgement: &Judgement) -> bool {
+    let last = judgement.end.as_ref().map_or(0, |end| end.header.epoch);
+    // mutant: journal: a failure of long ago is one of a later run elsewhere
+    let is_last = tail.identity().epoch >= last;
+    // mutant: journal: a failure is told to one start only
+    is_last && (tail.state().0 == State::Failed || tail.is_failure_open())
 }
 
 /// The epoch of a run behind this one.
@@ -217,15 +227,28 @@ fn journal_of(judgement: &Judgement) -> Option<[u8; 16]> {
 fn epoch_of_cuts<D: Disk>(disk: &mut D) -> Result<u64, Error> {
     let names = disk.names().map_err(Error::io("list", ""))?;
     let mut epoch = 0;
-    for name in names.iter().filter(|name| name.ends_with(".cut")) {
+    for name in names.iter().filter(|name| is_cut(name)) {
         let mut bytes = [0; HEADER_BYTES];
-        // A copy that a crash cut short has no header.
-        let is_read = disk.read(name, 0, &mut bytes).is_ok();
-        if let Some((header, _)) = SegmentHeader::decode(&bytes).ok().filter(|_| is_read) {
+        match disk.read_aside(name, &mut bytes) {
+            Ok(()) => {}
+            // A copy that a crash cut short has no header.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => continue,
+            // mutant: journal: a start does without an epoch that cannot be read
+            Err(error) => return Err(Error::io("read the epoch in", name)(error)),
+        }
+        if let Ok((header, _)) = SegmentHeader::decode(&bytes) {
             epoch = epoch.max(header.epoch);
         }
     }
     Ok(epoch)
+}
+
+/// Whether a file has bytes of a segment that were set aside. A compressed segment that was cut is in the journal, or there as its bytes, too.
+fn is_cut(name: &str) -> bool {
+    let is_compressed = name.ends_with(&format!("{SUFFIX}.cut"));
+    let of_segment = name.split_once(".tlj.").map(|(index, _)| index);
+    let of_segment = of_segment.and_then(|index| segment_index(&format!("{index}.tlj")));
+    name.ends_with(".cut") && !is_compressed && of_segment.is_some()
 }
 
 /// Appends the frames of the tail that continue the files. Returns their number.

@@ -113,6 +113,18 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --lib a_clock_that_is_set_back",
     },
     Mutant {
+        name: "journal: a start does without an epoch that cannot be read",
+        find: "Err(error) => return Err(Error::io(\"read the epoch in\", name)(error)),",
+        replace: "Err(_) => continue,",
+        test: "-p touchline-journal --test journal a_start_needs_the_epochs",
+    },
+    Mutant {
+        name: "journal: a failure of long ago is one of a later run elsewhere",
+        find: "let is_last = tail.identity().epoch >= last;",
+        replace: "let is_last = tail.identity().epoch <= last;",
+        test: "-p touchline-journal --test journal a_failure_of_long_ago",
+    },
+    Mutant {
         name: "journal: a segment is replaced and removed at the same time",
         find: "file.lock()?;",
         replace: "let _ = File::lock;",

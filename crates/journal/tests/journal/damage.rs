@@ -4,7 +4,9 @@ use crate::place::{Place, append, body, options, until_durable};
 use crate::round_trip::bodies;
 use crate::second_reader;
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use touchline_journal::format::SegmentHeader;
 use touchline_journal::{Error, Journal, Verdict, read, repair, verify};
 
 /// A closed journal of two runs: its bodies, and the path of its first segment.
@@ -123,6 +125,40 @@ fn a_damaged_journal_is_cut_only_with_the_loss_accepted() {
         found.len()
     );
     second_reader::read(&place.journal()).expect("the second reader agrees");
+}
+
+/// The epoch of a run that was set aside stands in a `.cut` file alone. A person may have copied the file and changed its mode; a start that
+/// cannot read it must not take the epoch again. The rest of a cut that a crash ended is skipped.
+#[test]
+fn a_start_needs_the_epochs_that_were_set_aside() {
+    let place = Place::new("cut-epoch");
+    let bus = place.bus();
+    let opened = |now_ns| Journal::open(&place.journal(), &bus, &options(), now_ns);
+    let mut journal = opened(1).expect("a journal");
+    append(&mut journal, 0);
+    journal.close(2).expect("it closes");
+    let segment = place.journal().join("0000000001.tlj");
+    let (mut header, _) =
+        SegmentHeader::decode(&std::fs::read(segment).expect("a segment")).expect("a header");
+    header.epoch = 40;
+    let header = header.encode();
+    let cut = place.journal().join("0000000002.tlj.7.cut");
+    std::fs::write(&cut, &header[..4_095]).expect("room");
+    let journal = opened(3).expect("a journal");
+    assert_eq!(journal.report().epoch, 2);
+    journal.close(4).expect("it closes");
+    std::fs::write(&cut, &header).expect("room");
+    let everyone = std::fs::Permissions::from_mode(0o444);
+    std::fs::set_permissions(&cut, everyone).expect("our file");
+    let journal = opened(5).expect("a journal");
+    assert_eq!(journal.report().epoch, 41);
+    journal.close(6).expect("it closes");
+    // What cannot be read.
+    std::fs::remove_file(&cut).expect("our file");
+    std::fs::create_dir(&cut).expect("our folder");
+    let refused = opened(7).expect_err("an unknown epoch").to_string();
+    let is_named = refused.contains(&cut.display().to_string());
+    assert!(is_named && refused.contains("the epoch"), "{refused}");
 }
 
 /// A start verifies each frame of the segment of the last claim.

@@ -236,6 +236,9 @@ fn a_damaged_copy_keeps_its_records_until_its_source_sends_them_again() {
     let segment = copy.join(segment_name(2));
     let mut bytes = fs::read(&segment).unwrap();
     bytes[30_000] ^= 1;
+    // A start passes a segment that later claims call durable by its End.
+    let report = verify(&copy).expect("a copy");
+    bytes[report.segments[1].used_bytes as usize - 20] ^= 1;
     fs::write(&segment, &bytes).unwrap();
     let files = |directory: &Path| {
         let names = segments(directory);
@@ -420,6 +423,27 @@ fn a_copy_that_comes_back_is_one_whose_end_may_be_lost() {
     let report = writer.report();
     assert!(!report.is_other_boot, "{report:?}");
     assert_eq!(report.epoch, promoted.epoch + 1, "{report:?}");
+}
+
+/// A run on this host had failed before another host took the journal over; the failure is not one of the runs since, which a kill switch
+/// would stop.
+#[test]
+fn a_failure_of_long_ago_is_not_one_of_a_later_run_elsewhere() {
+    let place = Place::new("old-failure");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let (first, second) = (bus_of(&place, "first"), bus_of(&place, "second"));
+    let mut writer = Journal::open(&journal, &first, &options(), 1).expect("a journal");
+    append(&mut writer, 1);
+    copy_all(&journal, &copy);
+    writer.give_up();
+    drop(writer);
+    let mut writer = Journal::open(&copy, &second, &options(), 3).expect("a journal");
+    append(&mut writer, 2);
+    writer.close(4).expect("it closes");
+    let back = place.path().join("back");
+    copy_all(&copy, &back);
+    let writer = Journal::open(&back, &first, &options(), 5).expect("a journal");
+    assert!(!writer.report().had_failed, "{:?}", writer.report());
 }
 
 /// Applies sent messages. Returns the distance of the copy from the last status, after each frame.
