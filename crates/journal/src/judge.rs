@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::format::{
     FrameHead, HEADER_BYTES, HeaderFault, SegmentHeader, kind, segment_index, segment_name,
 };
+use crate::mark;
 use crate::records::{Begin, End};
 use crate::walk::{Cursor, Frame, Place, SegmentBytes, is_unknown_and_required};
 
@@ -143,8 +144,9 @@ pub(crate) fn judge_with<D: Disk>(
     disk: &mut D,
     mut each: impl FnMut(&SegmentInfo, &Frame<'_>),
 ) -> Result<Judgement, Error> {
-    let (mut walk, mut buffer) = (Walk::default(), SegmentBuffer::default());
-    for index in segment_indexes(disk)? {
+    let indexes = segment_indexes(disk)?;
+    let (mut walk, mut buffer) = (Walk::over(disk, &indexes)?, SegmentBuffer::default());
+    for index in indexes {
         let name = segment_name(index);
         let bytes = buffer.read(disk, &name);
         walk.segment(index, bytes.map_err(Error::io("read", &name))?, &mut each)?;
@@ -183,9 +185,21 @@ struct Walk {
     unknown_kinds: u64,
     epoch: u64,
     journal: Option<[u8; 16]>,
+    /// The last segment of a copy: claims of its frames are of the disk of the copy's source.
+    copied: Option<u64>,
 }
 
 impl Walk {
+    /// A walk over these segments.
+    fn over<D: Disk>(disk: &mut D, indexes: &[u64]) -> Result<Walk, Error> {
+        let is_copy = mark::is_copy(disk)?;
+        let copied = indexes.last().copied().filter(|_| is_copy);
+        Ok(Walk {
+            copied,
+            ..Walk::default()
+        })
+    }
+
     fn segment(
         &mut self,
         index: u64,
@@ -474,7 +488,11 @@ impl Walk {
                 next_base = next_base.max(base);
             }
             self.frames_behind += 1;
-            self.note_claim(&head, base + at);
+            // A segment of a copy is synced before the next one is made.
+            // mutant: journal: the disk of a copy lacks what that of its source had
+            if self.copied != Some(segment.header.index) {
+                self.note_claim(&head, base + at);
+            }
             let length = segment.header.alignment.round_up(u64::from(head.length));
             next_base = next_base.max(base + at + length);
             if head.kind == kind::END

@@ -16,6 +16,7 @@ use crate::judge::{
     segment_indexes,
 };
 use crate::lock::{self, Lock};
+use crate::mark;
 use crate::records::{End, Gap};
 use crate::walk::{Frame, SegmentBytes};
 use std::io;
@@ -249,6 +250,16 @@ pub fn repair(directory: &Path, accept_loss: bool, now_ns: u64) -> Result<Repair
     let within = |error: Error| error.within(directory);
     let mut judgement = judge(&mut folder).map_err(within)?;
     let found = report_of(&judgement, None);
+    let is_copy = mark::is_copy(&mut folder).map_err(within)?;
+    // mutant: journal: a repair ends a copy whose source has the rest
+    if is_copy && found.verdict != Verdict::Clean && !accept_loss {
+        let what = "it is a copy of a journal of another host: start `touchline journal receive`, and its source sends the records again; if \
+                    that is gone for good, start the engine here, or cut with --accept-loss";
+        return Err(Error::Copy {
+            name,
+            what: what.to_owned(),
+        });
+    }
     let cause = match (found.verdict, accept_loss) {
         (Verdict::Damaged, false) => return Err(damaged(directory, &found)),
         (Verdict::Damaged, true) => End::CUT_WITH_LOSS,

@@ -116,7 +116,8 @@ Exit status:
   0  clean
   1  a file cannot be read, or the directory has no segment
   2  bad arguments, or a format that this version does not read
-  3  cut by a crash: the next start of the writer, or `touchline journal repair`, ends the journal
+  3  cut by a crash: the next start of the writer, or `touchline journal repair`, ends the journal; `touchline journal receive`
+     continues a copy
   4  damaged: durable records are missing or wrong, or an engine's hash chain says that records were changed or removed
 
 An engine's journal has a hash chain over its closed segments: the line `chain` has its head. Keep the head elsewhere, such as in
@@ -128,7 +129,8 @@ Example:
 
 Exit status:
   0  the journal is clean
-  1  a file cannot be read or written, the directory has no segment, or a writer is running
+  1  a file cannot be read or written, the directory has no segment, a writer is running, or it is a copy of another host's journal,
+     which `touchline journal receive` continues
   2  bad arguments, or a format that this version does not read
   4  damaged, and nothing was changed; see --accept-loss
 

@@ -125,6 +125,18 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --test journal a_failure_of_long_ago",
     },
     Mutant {
+        name: "journal: the disk of a copy lacks what that of its source had",
+        find: "if self.copied != Some(segment.header.index) {",
+        replace: "if self.copied != Some(0) {",
+        test: "-p touchline-journal --test journal replica::a_copy_that_lost_power",
+    },
+    Mutant {
+        name: "journal: a repair ends a copy whose source has the rest",
+        find: "if is_copy && found.verdict != Verdict::Clean && !accept_loss {",
+        replace: "if is_copy && found.verdict == Verdict::Damaged && !accept_loss {",
+        test: "-p touchline-journal --test journal replica::a_copy_that_lost_power",
+    },
+    Mutant {
         name: "journal: a segment is replaced and removed at the same time",
         find: "file.lock()?;",
         replace: "let _ = File::lock;",

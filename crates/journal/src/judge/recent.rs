@@ -60,7 +60,7 @@ fn judge_from<D: Disk>(
     walked_from: u64,
     each: &mut impl FnMut(&SegmentInfo, &Frame<'_>),
 ) -> Result<Judgement, Error> {
-    let (mut walk, mut buffer) = (Walk::default(), SegmentBuffer::default());
+    let (mut walk, mut buffer) = (Walk::over(disk, indexes)?, SegmentBuffer::default());
     for (number, index) in indexes.iter().enumerate() {
         if *index < walked_from {
             let next = indexes[number + 1];

@@ -1,14 +1,14 @@
 //! A copy of a journal equals the journal, byte by byte, after any end of its source, its connection or itself; frames
 //! of another journal are refused.
 
-use crate::place::{Place, append, options, setting};
+use crate::place::{Place, append, options, setting, until_durable};
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use touchline_journal::format::{POSITION_MAX, segment_index, segment_name};
 use touchline_journal::replica::message::{self, Message};
 use touchline_journal::replica::{Replica, ReplicaEnd, Source, SourceStatus};
-use touchline_journal::{Error, Journal, read, verify};
+use touchline_journal::{Error, Journal, Verdict, read, repair, verify};
 use touchline_shm::segment::{Root, WriterLock};
 use touchline_testing::random::Random;
 
@@ -264,6 +264,50 @@ fn a_damaged_copy_keeps_its_records_until_its_source_sends_them_again() {
     let of_second = aside.iter().find(|name| name.starts_with("0000000002."));
     let rest = fs::read(copy.join(of_second.expect("the rest of the segment"))).unwrap();
     assert!(rest[30_000..] == bytes[30_000..rest.len()], "it differs");
+}
+
+/// Frames say what the disk of the source had. After a loss of power of the copy's host a record before them may be missing here: that is not
+/// damage, which would stop a promotion, and a repair must not end the copy. In an earlier segment it is damage.
+#[test]
+fn a_copy_that_lost_power_is_not_damaged() {
+    let place = Place::new("copy-power");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let mut writer = Journal::open(&journal, &place.bus(), &options(), 1).expect("a journal");
+    for number in 0..500 {
+        append(&mut writer, number);
+        until_durable(&writer);
+    }
+    copy_all(&journal, &copy);
+    drop(writer);
+    let report = verify(&copy).expect("a copy");
+    let used: Vec<_> = report
+        .segments
+        .iter()
+        .filter(|one| one.frames > 0)
+        .collect();
+    let (first, last) = (used[0].index, used[used.len() - 1].index);
+    assert!(last > first && used[used.len() - 1].frames > 5);
+    let damage = |index, offset: u64| {
+        let path = copy.join(segment_name(index));
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[offset as usize] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    };
+    // In the body of the first record.
+    damage(last, 4_096 + 56 + 32);
+    let report = verify(&copy).expect("a copy");
+    assert_eq!(report.verdict, Verdict::Cut, "{:?}", report.findings);
+    let refused = repair(&copy, false, 7).unwrap_err().to_string();
+    assert!(refused.contains("journal receive"), "{refused}");
+    assert_eq!(verify(&copy).expect("a copy").verdict, Verdict::Cut);
+    damage(first, 4_096 + 56 + 32);
+    let report = verify(&copy).expect("a copy");
+    assert_eq!(report.verdict, Verdict::Damaged, "{:?}", report.findings);
+    damage(first, 4_096 + 56 + 32);
+    let other = bus_of(&place, "second");
+    let engine = Journal::open(&copy, &other, &options(), 8).expect("a start from a copy");
+    assert_eq!(engine.report().cut_files.len(), 1);
+    engine.close(9).expect("it closes");
 }
 
 /// A journal becomes a copy when a source sends to it, and not by a command with a wrong directory. Its writer may have records in memory
