@@ -8,7 +8,7 @@ touchline_types::counters! {
         journal_copy_position: "bytes now" = "Position up to which the copy is on the disk.",
         journal_copy_source_position: "bytes now" = "Position behind the last record of the source's journal, as of its last status; 0 if it was never heard.",
         journal_copy_behind: "bytes now" = "Bytes of the source's journal that are not on the disk here, as of the source's last status.",
-        journal_copy_silent_ns: "ns now" = "Time since the source was heard, or since the start.",
+        journal_copy_silent_ns: "ns now" = "Time since the last status of the source, or since the start.",
     }
 }
 

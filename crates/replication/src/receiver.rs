@@ -103,7 +103,7 @@ pub struct Receiver<'a> {
 #[derive(Default)]
 struct LastWord {
     status: SourceStatus,
-    /// Time at which the status was received, or of the start.
+    /// Time at which the status was received, or of the start. Frames alone are no status.
     heard_ns: u64,
     /// Whether the directory of the copy lacks this status.
     is_new: bool,
@@ -310,12 +310,11 @@ impl Link {
         let count = count.map_err(lost)?;
         if count > 0 {
             self.heard_ns = now_ns;
-            word.heard_ns = now_ns;
         } else if now_ns.saturating_sub(self.heard_ns) > SILENCE_NS {
             return Err(End::Connection("the source is silent".to_owned()));
         }
         let before = copy.position();
-        let is_whole = self.apply(copy, word)?;
+        let is_whole = self.apply(copy, word, now_ns)?;
         self.begun_ns = match (self.received.is_empty(), self.begun_ns) {
             (true, _) => None,
             (false, Some(begun_ns)) if !is_whole => Some(begun_ns),
@@ -340,7 +339,7 @@ impl Link {
     }
 
     /// Writes complete messages to the copy. True if there was a message.
-    fn apply(&mut self, copy: &mut Replica, word: &mut LastWord) -> Result<bool, End> {
+    fn apply(&mut self, copy: &mut Replica, word: &mut LastWord, now_ns: u64) -> Result<bool, End> {
         let mut at = 0;
         loop {
             let taken = message::take(&self.received[at..]);
@@ -355,6 +354,7 @@ impl Link {
                 Message::Position { position, time_ns } => {
                     self.is_heard = true;
                     word.is_new = true;
+                    word.heard_ns = now_ns;
                     (word.status.position, word.status.said_ns) = (position, time_ns);
                 }
                 Message::Refusal(text) => {

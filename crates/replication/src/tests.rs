@@ -308,6 +308,9 @@ fn a_message_that_never_comes_whole_ends_the_connection() {
         }
         now_ns += 1_000_000_000;
     }
+    // The bytes say nothing about its journal.
+    let silent_ns = copy.counters(now_ns).journal_copy_silent_ns;
+    assert_eq!(silent_ns, now_ns - START_NS);
     let said = format!("{:?}", copy.take_events());
     assert!(
         said.contains("a message did not come whole in 10 s"),
