@@ -9,7 +9,7 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::folder::Folder;
 use crate::format::{HEADER_BYTES, SegmentHeader, kind, segment_name};
-use crate::judge::{PrefixEnd, other_name, segment_indexes};
+use crate::judge::{PrefixEnd, last_begun, other_name, segment_indexes};
 use crate::reader::Entry;
 use crate::records::{Begin, End};
 use crate::walk::{Cursor, Frame, Place, frame_at, is_unknown_and_required};
@@ -82,6 +82,24 @@ impl Follow {
         let mut follow = Follow::new(directory);
         follow.next.index = index;
         follow
+    }
+
+    /// A follower of the last segment that has a record, for the end of a journal alone; `None` if that is not behind the segment of this
+    /// number.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn last_behind(directory: &Path, index: u64) -> Result<Option<Follow>, Error> {
+        let last = || {
+            let name = directory.display().to_string();
+            let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
+            last_begun(&mut folder, index)
+        };
+        match last() {
+            Ok(last) => Ok(last.map(|index| Follow::from_segment(directory, index))),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error.within(directory)),
+        }
     }
 
     /// A follower of the records after this end.
@@ -163,6 +181,11 @@ impl Follow {
         Ok(count)
     }
 
+    /// Directory of the journal.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Number of the segment that is read, or of the next one.
     pub fn segment(&self) -> u64 {
         let open = self.open.as_ref();
@@ -209,12 +232,17 @@ impl Follow {
     /// # Errors
     /// The directory cannot be read.
     pub fn is_overtaken(&mut self) -> Result<bool, Error> {
+        Ok(self.overtaken()?.is_some())
+    }
+
+    /// The oldest segment, if the next one is before it.
+    pub(crate) fn overtaken(&mut self) -> Result<Option<u64>, Error> {
         let (Some(folder), None) = (&mut self.folder, &self.open) else {
-            return Ok(false);
+            return Ok(None);
         };
         let indexes = segment_indexes(folder).map_err(|error| error.within(&self.directory))?;
         let oldest = indexes.first().copied().unwrap_or(0);
-        Ok(self.next.index > 0 && oldest > self.next.index)
+        Ok((self.next.index > 0 && oldest > self.next.index).then_some(oldest))
     }
 
     /// Whether the next record does not hold, and the segment behind it has a record: the next one is damaged, or a start sets it aside.

@@ -2,7 +2,7 @@
 
 mod recent;
 
-pub(crate) use recent::{is_closed, judge_from_sequence, judge_recent};
+pub(crate) use recent::{is_closed, judge_from_sequence, judge_recent, last_begun};
 
 use crate::disk::{Disk, SegmentBuffer};
 use crate::error::Error;

@@ -394,15 +394,22 @@ impl Copy {
 
     /// Adds the frames that the journal gained, after its new end position. Returns the number of frames.
     fn fill(&mut self, time: ReceiveTime) -> Result<usize, End> {
-        let Some(source) = &mut self.source else {
+        let source = self.source.as_mut().filter(|_| self.refusal.is_none());
+        let Some(source) = source else {
             return Ok(0);
         };
         let mut frames = 0;
         if self.out.len() > WAITING_BYTES_MAX {
             source.look_ahead();
         } else {
-            let polled = source.poll(FRAMES_MAX, time.wall_ns, &mut self.out);
-            frames = polled.map_err(End::Journal)?;
+            match source.poll(FRAMES_MAX, time.wall_ns, &mut self.out) {
+                Ok(polled) => frames = polled,
+                Err(touchline_journal::Error::Copy { name, what }) => {
+                    self.refuse(&format!("{name}: {what}"));
+                    return Ok(0);
+                }
+                Err(error) => return Err(End::Journal(error)),
+            }
             if time.mono_ns >= self.alive_ns {
                 self.alive_ns = time.mono_ns + ALIVE_NS;
                 source.announce_again(time.wall_ns, &mut self.out);

@@ -137,6 +137,18 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --test journal replica::a_copy_that_lost_power",
     },
     Mutant {
+        name: "journal: a copy that is far behind is told a part of it",
+        find: "Ok(AHEAD_FRAMES_MAX) => self.looks_short + 1,",
+        replace: "",
+        test: "-p touchline-journal --test journal replica::a_copy_that_is_far_behind",
+    },
+    Mutant {
+        name: "journal: a copy waits for a segment that was removed",
+        find: "match self.follow.overtaken()? {",
+        replace: "match self.follow.overtaken()?.filter(|_| frames > 0) {",
+        test: "-p touchline-journal --test journal replica::a_copy_whose_next_segment",
+    },
+    Mutant {
         name: "journal: a segment is replaced and removed at the same time",
         find: "file.lock()?;",
         replace: "let _ = File::lock;",

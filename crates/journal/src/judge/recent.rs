@@ -121,6 +121,17 @@ fn claims_all_before<D: Disk>(
     Ok(is_claimed(&bytes))
 }
 
+/// The last segment whose header and `Begin` hold, behind the segment of this number.
+pub(crate) fn last_begun<D: Disk>(disk: &mut D, index: u64) -> Result<Option<u64>, Error> {
+    let indexes = segment_indexes(disk)?;
+    for last in indexes.into_iter().rev().filter(|last| *last > index) {
+        if begun(disk, &segment_name(last))?.is_some() {
+            return Ok(Some(last));
+        }
+    }
+    Ok(None)
+}
+
 /// Header and `Begin` of a segment, if one copy of the header holds.
 fn begun<D: Disk>(disk: &mut D, name: &str) -> Result<Option<(SegmentHeader, Begin)>, Error> {
     let length = disk.length(name).map_err(Error::io("examine", name))?;

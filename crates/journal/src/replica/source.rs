@@ -1,8 +1,8 @@
 //! The frames that a copy of a journal lacks, from the journal's files: soon after they were written, without help of
 //! the writer.
 //!
-//! A second reader runs ahead of the sent frames, so that the copy receives the end of the journal before the records
-//! up to there.
+//! A second reader runs ahead of the sent frames, from the last segment on, so that the copy receives the end of the journal before the
+//! records up to there.
 
 use super::message::{self, Message};
 use super::{ReplicaEnd, checksum};
@@ -11,10 +11,16 @@ use crate::error::Error;
 use crate::folder::Folder;
 use crate::follow::Follow;
 use crate::format::{HEADER_BYTES, SegmentHeader, segment_name};
+use crate::judge::segment_indexes;
 use std::path::Path;
 
 /// Most frames that a look reads ahead.
 const AHEAD_FRAMES_MAX: usize = 1_024;
+/// Most looks in a row that do not come to the end, until frames are sent all the same: a writer that is faster than the reader ahead must not
+/// keep everything from the copy.
+const LOOKS_MAX: u32 = 4_096;
+/// Polls without a frame after which the next segment is looked for.
+const POLLS_WITHOUT: u32 = 256;
 
 /// The source of one copy.
 #[derive(Debug)]
@@ -24,8 +30,11 @@ pub struct Source {
     segment: u64,
     /// Reader at the end of the journal. `None` after an error, which `follow` meets when everything before it is sent.
     ahead: Option<Follow>,
+    /// Looks since the last one that came to the end.
+    looks_short: u32,
     /// Position after the last frame that either reader has read.
     end: u64,
+    polls_without: u32,
     announced: Option<u64>,
 }
 
@@ -36,11 +45,17 @@ impl Source {
     /// [`Error::Copy`]: it is not a copy of this journal, or has records that the journal has lost with its host.
     pub fn new(directory: &Path, end: Option<&ReplicaEnd>) -> Result<Source, Error> {
         let Some(end) = end else {
-            let follow = || Follow::new(directory);
-            return Ok(Source::of(follow(), follow(), 0));
+            let ahead = Follow::last_behind(directory, 0)?;
+            let ahead = ahead.unwrap_or_else(|| Follow::new(directory));
+            return Ok(Source::of(Follow::new(directory), ahead, 0));
         };
         let name = directory.display().to_string();
         let mut folder = Folder::open(directory).map_err(Error::io("open", &name))?;
+        let index = end.end.header.index;
+        let oldest = segment_indexes(&mut folder).map_err(|error| error.within(directory))?;
+        if let Some(oldest) = oldest.first().copied().filter(|oldest| *oldest > index) {
+            return Err(removed(directory, index, oldest));
+        }
         let is_of_this = is_prefix(&mut folder, end);
         // mutant: journal: a copy of another journal is continued
         if !is_of_this {
@@ -51,10 +66,15 @@ impl Source {
                 what: what.to_owned(),
             });
         }
-        let other = Folder::open(directory).map_err(Error::io("open", &name))?;
-        let [follow, ahead] =
-            [folder, other].map(|folder| Follow::behind(directory, folder, &end.end));
-        Ok(Source::of(follow, ahead, end.end.header.index))
+        let follow = Follow::behind(directory, folder, &end.end);
+        let ahead = match Follow::last_behind(directory, index)? {
+            Some(ahead) => ahead,
+            None => {
+                let folder = Folder::open(directory).map_err(Error::io("open", &name))?;
+                Follow::behind(directory, folder, &end.end)
+            }
+        };
+        Ok(Source::of(follow, ahead, index))
     }
 
     fn of(follow: Follow, ahead: Follow, segment: u64) -> Source {
@@ -63,7 +83,9 @@ impl Source {
             follow,
             segment,
             ahead: Some(ahead),
+            looks_short: 0,
             announced: None,
+            polls_without: 0,
         }
     }
 
@@ -75,11 +97,16 @@ impl Source {
         self.follow.check_place()
     }
 
-    /// Reads on to the end of the journal: the position behind the last record that was read.
+    /// Reads on towards the end of the journal: the position behind the last record that was read.
     pub fn look_ahead(&mut self) -> u64 {
         if let Some(ahead) = &mut self.ahead {
             let read = ahead.frames(u64::MAX, AHEAD_FRAMES_MAX, |_, _, _| {});
             self.end = self.end.max(ahead.position());
+            self.looks_short = match read {
+                // mutant: journal: a copy that is far behind is told a part of it
+                Ok(AHEAD_FRAMES_MAX) => self.looks_short + 1,
+                _ => 0,
+            };
             if read.is_err() {
                 self.ahead = None;
             }
@@ -89,25 +116,50 @@ impl Source {
     }
 
     /// Appends at most `most` frames that the copy lacks to `out`, as messages. Returns their number. The end of the
-    /// journal precedes them, with the time of this source's host, if it has moved.
+    /// journal precedes them, with the time of this source's host, if it has moved; while the reader ahead has not come there, there are none.
     ///
     /// # Errors
-    /// As [`Follow::poll`].
+    /// As [`Follow::poll`]; [`Error::Copy`]: the next segment was removed before it was sent.
     pub fn poll(&mut self, most: usize, time_ns: u64, out: &mut Vec<u8>) -> Result<usize, Error> {
         let end = self.look_ahead();
+        if (1..LOOKS_MAX).contains(&self.looks_short) {
+            return Ok(0);
+        }
         if self.announced != Some(end) {
             self.announce(end, time_ns, out);
         }
         let below = self.ahead.as_ref().map_or(u64::MAX, Follow::next_sequence);
         let segment = &mut self.segment;
-        self.follow.frames(below, most, |header, _, frame| {
+        let frames = self.follow.frames(below, most, |header, _, frame| {
             if header.index != *segment {
                 *segment = header.index;
                 message::put(out, Message::Segment(&header.encode()));
             }
             let head = frame.head.encode(header.salt, frame.offset);
             message::put_frame(out, &head, frame.body);
-        })
+        })?;
+        self.watch(frames)?;
+        Ok(frames)
+    }
+
+    /// Refuses a copy whose next segment was removed: it would wait for ever.
+    fn watch(&mut self, frames: usize) -> Result<(), Error> {
+        self.polls_without = match frames {
+            0 => self.polls_without + 1,
+            _ => 0,
+        };
+        if !self.polls_without.is_multiple_of(POLLS_WITHOUT) || frames > 0 {
+            return Ok(());
+        }
+        // mutant: journal: a copy waits for a segment that was removed
+        match self.follow.overtaken()? {
+            Some(oldest) => Err(removed(
+                self.follow.directory(),
+                self.follow.segment(),
+                oldest,
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Appends the end of the journal as of the last look: the copy knows that the source lives.
@@ -128,6 +180,16 @@ impl Source {
     /// Position behind the last record of the journal, as of the last look.
     pub fn end(&self) -> u64 {
         self.end
+    }
+}
+
+/// The refusal of a copy that needs a segment which was removed.
+fn removed(directory: &Path, index: u64, oldest: u64) -> Error {
+    Error::Copy {
+        name: directory.display().to_string(),
+        what: format!(
+            "segments below {oldest} were removed, and the copy needs segment {index}: remove the copy and begin it again"
+        ),
     }
 }
 

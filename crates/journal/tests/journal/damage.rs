@@ -147,7 +147,7 @@ fn a_start_needs_the_epochs_that_were_set_aside() {
     let journal = opened(3).expect("a journal");
     assert_eq!(journal.report().epoch, 2);
     journal.close(4).expect("it closes");
-    std::fs::write(&cut, &header).expect("room");
+    std::fs::write(&cut, header).expect("room");
     let everyone = std::fs::Permissions::from_mode(0o444);
     std::fs::set_permissions(&cut, everyone).expect("our file");
     let journal = opened(5).expect("a journal");

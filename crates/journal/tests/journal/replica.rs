@@ -8,7 +8,7 @@ use std::path::Path;
 use touchline_journal::format::{POSITION_MAX, segment_index, segment_name};
 use touchline_journal::replica::message::{self, Message};
 use touchline_journal::replica::{Replica, ReplicaEnd, Source, SourceStatus};
-use touchline_journal::{Error, Journal, Verdict, read, repair, verify};
+use touchline_journal::{Error, Journal, Verdict, read, remove_oldest, repair, verify};
 use touchline_shm::segment::{Root, WriterLock};
 use touchline_testing::random::Random;
 
@@ -528,7 +528,8 @@ fn a_copy_knows_how_much_it_lacks_while_a_burst_is_on_its_way() {
         let (mut number, mut heard) = (0, 0);
         for run in 1..=3 {
             let mut writer = Journal::open(&journal, &bus, &options(), run).expect("a journal");
-            let burst = 10 + random.below(400);
+            let most = if seed == 1 { 5_000 } else { 400 };
+            let burst = 10 + random.below(most);
             for _ in 0..burst {
                 append(&mut writer, number);
                 number += 1;
@@ -542,8 +543,11 @@ fn a_copy_knows_how_much_it_lacks_while_a_burst_is_on_its_way() {
                 let most = 1 + random.below(9) as usize;
                 let frames = source.poll(most, NOW_NS, &mut sent).expect("a journal");
                 shown.extend(lags(&sent, &mut replica, &mut heard));
-                if frames == 0 {
-                    break;
+                match frames {
+                    0 if replica.position() == end => break,
+                    // The reader ahead is on its way to the end.
+                    0 => continue,
+                    _ => {}
                 }
                 assert_eq!(heard, end, "SEED={seed}");
                 assert_eq!(source.end(), end, "SEED={seed}");
@@ -555,6 +559,60 @@ fn a_copy_knows_how_much_it_lacks_while_a_burst_is_on_its_way() {
             assert_eq!(last, 0, "SEED={seed}: {shown:?}");
         }
     }
+}
+
+/// A copy that is many segments behind, and one that begins: the first status has the end of the journal, after looks of bounded work.
+#[test]
+fn a_copy_that_is_far_behind_knows_the_whole_distance() {
+    let place = Place::new("far-behind");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    let mut writer = Journal::open(&journal, &place.bus(), &options(), 1).expect("a journal");
+    (0..200).for_each(|number| append(&mut writer, number));
+    until_durable(&writer);
+    copy_all(&journal, &copy);
+    (200..5_200).for_each(|number| append(&mut writer, number));
+    writer.close(10).expect("it closes");
+    let end = verify(&journal).expect("a journal").position;
+    for copy in [copy, place.path().join("begins")] {
+        let mut replica = Replica::open(&copy).expect("a copy");
+        let before = replica.end().expect("a disk");
+        let mut source = Source::new(&journal, before.as_ref()).expect("a copy of it");
+        let (mut heard, mut looks) = (0, 0);
+        while replica.position() < end {
+            let mut sent = Vec::new();
+            let frames = source.poll(1_000, NOW_NS, &mut sent).expect("a journal");
+            lags(&sent, &mut replica, &mut heard);
+            looks += u64::from(frames == 0);
+            assert!(frames == 0 || heard == end, "{heard}, not {end}");
+            assert!(looks < 10, "it waits");
+        }
+    }
+}
+
+/// Retention at the source removes segments that a copy lacks: the copy is told so, while it is connected and when it connects.
+#[test]
+fn a_copy_whose_next_segment_was_removed_is_told_so() {
+    let place = Place::new("overtaken");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    written(&place, 1_500);
+    let report = verify(&journal).expect("a journal");
+    let mut replica = Replica::open(&copy).expect("a copy");
+    let mut source = Source::new(&journal, None).expect("a journal");
+    let (mut heard, mut left) = (0, report.segments[0].frames as usize);
+    while left > 0 {
+        let mut sent = Vec::new();
+        left -= source.poll(left, NOW_NS, &mut sent).expect("a journal");
+        lags(&sent, &mut replica, &mut heard);
+    }
+    let removed = remove_oldest(&journal, |segment| segment.index <= 2);
+    assert_eq!(removed.expect("our folder"), 2);
+    let refused = (0..1_000).find_map(|_| source.poll(9, NOW_NS, &mut Vec::new()).err());
+    let refused = refused.expect("it waits for ever").to_string();
+    let what = "segments below 3 were removed, and the copy needs segment";
+    assert!(refused.contains(&format!("{what} 2: ")), "{refused}");
+    replica.sync().expect("a disk");
+    let refused = send(&journal, &mut replica, 50_000, |_| {}).unwrap_err();
+    assert!(refused.contains(&format!("{what} 1: ")), "{refused}");
 }
 
 /// Everything before damage is sent, though the reader that runs ahead has met the damage.
