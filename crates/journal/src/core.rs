@@ -30,11 +30,19 @@ pub(crate) enum Sync {
 pub(crate) struct Now {
     /// Nanoseconds since 1970: the time in headers.
     pub wall_ns: u64,
-    /// By a clock that nobody sets: the time of attempts.
+    /// By the steady clock: the time of attempts.
     pub steady_ns: u64,
 }
 
 impl Now {
+    /// The start of a run, where its steady clock begins.
+    pub fn at_start(wall_ns: u64) -> Now {
+        Now {
+            wall_ns,
+            steady_ns: 0,
+        }
+    }
+
     /// The same time by both clocks.
     pub fn at(ns: u64) -> Now {
         Now {

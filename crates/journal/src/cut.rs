@@ -114,8 +114,8 @@ pub(crate) fn cut<D: Disk>(
     Ok(done)
 }
 
-/// Takes everything behind the records of a copy away, and leaves zeros there: its source sends it again. What was there stays in `.cut`
-/// files, for a source that cannot.
+/// Takes everything behind the records of a copy away, and leaves zeros there: its source sends it again. The bytes stay in `.cut` files, for a
+/// source that cannot.
 pub(crate) fn clear<D: Disk>(
     disk: &mut D,
     judgement: &Judgement,

@@ -182,10 +182,7 @@ impl Journal {
             Mode::Process => Sync::CompleteSegments,
             Mode::Host | Mode::Disk => Sync::Always,
         });
-        core.prepare(Now {
-            wall_ns: now_ns,
-            steady_ns: 0,
-        })?;
+        core.prepare(Now::at_start(now_ns))?;
         let appender = Appender::start(tail.clone(), &starting, now_ns)
             .expect("an empty ring has room for a Begin");
         let first = starting.header.index;

@@ -108,8 +108,8 @@ impl ReplicaEnd {
 }
 
 impl Replica {
-    /// Continues the copy in a directory, or starts one. Nothing is removed, and no journal becomes a copy, before a source has accepted it:
-    /// the first write sets invalid bytes at its end aside; the source sends them again.
+    /// Continues the copy in a directory, or starts one. Removals, and the mark of a copy, wait until a source has accepted it: the
+    /// first write sets invalid bytes at its end aside; the source sends them again.
     ///
     /// A closed journal may become a copy, such as the journal of a host that comes back. A journal without an end, or with an invalid one,
     /// may not: its last records exist in no other place.
@@ -173,7 +173,7 @@ impl Replica {
         Ok(Some(ReplicaEnd { end, crc }))
     }
 
-    /// Refuses a copy whose directory or last segment lost its name: what is acknowledged could not be found again.
+    /// Refuses a copy whose directory or last segment lost its name: acknowledged records could not be found again.
     ///
     /// # Errors
     /// [`Error::Replaced`]; the copy must not be written any more.
@@ -349,7 +349,7 @@ fn check_ended(judgement: &Judgement, name: &str) -> Result<(), Error> {
     let cure = match (judgement.verdict, ended) {
         // mutant: journal: the end of a journal that is no copy is cleared
         (Verdict::Clean, Some(_)) => return Ok(()),
-        // mutant: journal: a journal that its writer has not ended becomes a copy
+        // mutant: journal: a journal without an end becomes a copy
         (Verdict::Clean, None) if judgement.segments.is_empty() => return Ok(()),
         (Verdict::Clean, None) => "has no end: start and stop its writer".to_owned(),
         _ => format!("whose end does not hold: run `touchline journal repair {name}`"),

@@ -103,7 +103,7 @@ pub struct Receiver<'a> {
 #[derive(Default)]
 struct LastWord {
     status: SourceStatus,
-    /// Time at which the status was received, or of the start. Frames alone are no status.
+    /// Time at which the status was received, or of the start. A frame alone does not count.
     heard_ns: u64,
     /// Whether the directory of the copy lacks this status.
     is_new: bool,

@@ -103,7 +103,7 @@ impl Source {
             let read = ahead.frames(u64::MAX, AHEAD_FRAMES_MAX, |_, _, _| {});
             self.end = self.end.max(ahead.position());
             self.looks_short = match read {
-                // mutant: journal: a copy that is far behind is told a part of it
+                // mutant: journal: a copy that is far behind knows a part of it
                 Ok(AHEAD_FRAMES_MAX) => self.looks_short + 1,
                 _ => 0,
             };
@@ -116,7 +116,7 @@ impl Source {
     }
 
     /// Appends at most `most` frames that the copy lacks to `out`, as messages. Returns their number. The end of the
-    /// journal precedes them, with the time of this source's host, if it has moved; while the reader ahead has not come there, there are none.
+    /// journal precedes them, with the time of this source's host, if it has moved; no frame is sent before the reader ahead has come there.
     ///
     /// # Errors
     /// As [`Follow::poll`]; [`Error::Copy`]: the next segment was removed before it was sent.

@@ -2,6 +2,7 @@
 
 mod chain;
 mod compressed;
+mod copies;
 mod damage;
 mod follow;
 mod full;
