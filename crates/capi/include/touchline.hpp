@@ -174,14 +174,30 @@ inline const char *name(Idle value) noexcept { return tl_idle_name(static_cast<i
 class Error : public std::runtime_error {
 public:
   explicit Error(tl_status status) : std::runtime_error(tl_error()), status_(status) {}
+  // Of a parent order.
+  Error(tl_status status, const char *parent) : std::runtime_error(sentence(status, parent)), status_(status) {
+    // A copy of an exception must not throw: the name has a place of its own.
+    for (std::size_t at = 0; at + 1 < TL_TEXT && parent[at] != 0; at++) {
+      parent_[at] = parent[at];
+    }
+  }
 
   // TL_ERROR_NO_BUS and others.
   tl_status status() const noexcept { return status_; }
   // Its word: "no_bus".
   const char *kind() const noexcept { return tl_error_name(status_); }
+  // Of Desk::send: the name of the order. After TL_ERROR_NO_ANSWER sent again with it as `id`, the order is not executed twice. Empty
+  // of other calls, and if the order has no name yet: nothing was sent.
+  const char *parent() const noexcept { return parent_; }
 
 private:
+  static std::string sentence(tl_status status, const char *parent) {
+    const std::string said = tl_error();
+    return status == TL_ERROR_NO_ANSWER ? said + "; the order is " + parent : said;
+  }
+
   tl_status status_;
+  char parent_[TL_TEXT] = {};
 };
 
 namespace detail {
@@ -591,11 +607,15 @@ public:
   }
 
   // Sends a parent order, and returns its name when the engine has accepted it; status() of the error of a refusal is
-  // TL_ERROR_REFUSED. The size is set here.
+  // TL_ERROR_REFUSED. Without an answer it is TL_ERROR_NO_ANSWER: the order may be executed, and parent() of the error is its name, also
+  // if the library has made it. The size is set here.
   std::string send(tl_parent parent) {
     char id[TL_TEXT] = {};
     parent.size = sizeof parent;
-    detail::checked(tl_desk_send(desk_.get(), &parent, &id));
+    const auto status = tl_desk_send(desk_.get(), &parent, &id);
+    if (status < 0) {
+      throw Error(status, id);
+    }
     return id;
   }
   // Ends the loop of another thread; may be called from a signal handler.

@@ -83,6 +83,7 @@ fn programs_compile_without_a_warning() {
             Language::Cpp => &[
                 "tests/programs/scenario.cpp",
                 "tests/programs/desk_lists.cpp",
+                "tests/programs/desk_no_answer.cpp",
                 "tests/programs/waits.cpp",
                 "tests/programs/fold.cpp",
                 "examples/top_of_book.cpp",

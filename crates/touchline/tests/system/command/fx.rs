@@ -20,6 +20,7 @@ mod lost_end;
 mod penalty;
 mod program;
 mod program_lists;
+mod program_unanswered;
 mod report;
 mod scripted_bank;
 mod session_faults;
