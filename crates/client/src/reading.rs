@@ -341,7 +341,7 @@ impl Reading {
     /// A kept trade: stored without an event.
     fn last_trade(&mut self, trade: &touchline_types::Trade, meta: &Meta) -> Took {
         if let Some(row) = self.kept.registry.of_publisher(trade.instrument) {
-            self.kept.apply_trade(&trade_of(trade, row, meta));
+            self.kept.set_last_trade(&trade_of(trade, row, meta));
         }
         Took::Applied { batch_end: false }
     }

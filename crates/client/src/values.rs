@@ -259,6 +259,13 @@ impl StoredValues {
         }
     }
 
+    /// Keeps a trade of a table or of a tape's state: it is the last one, also as a correction; a tape's state keeps a bust, too.
+    pub fn set_last_trade(&mut self, trade: &Trade) {
+        let is_busted = trade.action == UpdateAction::Delete;
+        // mutant: client: a kept trade that was corrected is no last trade
+        self.rows[trade.instrument.index()].last_trade = (!is_busted).then_some(*trade);
+    }
+
     /// Applies an update of one instrument's price book; `instrument` is its handle.
     #[inline]
     pub fn apply_book(&mut self, instrument: Instrument, meta: &Meta, update: &Update<'_>) {
@@ -428,7 +435,9 @@ impl StoredValues {
                 // mutant: client: an overrun leaves books as they were
                 self.mirror.begin_recovery();
                 for row in &mut self.rows {
-                    row.top = None;
+                    // Its bust may be lost: the tables, or a tape's state, have the last trade again.
+                    // mutant: client: a trade whose bust an overrun lost stays the last one
+                    (row.top, row.last_trade) = (None, None);
                 }
             }
             SubscriptionEvent::Restarted { .. } => {

@@ -44,6 +44,8 @@ pub struct Market {
     channel: ChannelState,
     /// Instruments of the market, by the publisher's number.
     numbers: Vec<Instrument>,
+    /// Id of the newest trade of each instrument, and the price of the last one that is not busted.
+    trades: Vec<(u64, Option<Price>)>,
 }
 
 impl Market {
@@ -59,11 +61,13 @@ impl Market {
             validity: vec![Validity::Gapped; instruments as usize],
             channel: ChannelState::LIVE,
             numbers: (0..instruments).map(Instrument).collect(),
+            trades: vec![(0, None); instruments as usize],
         }
     }
 
-    /// Another publisher numbers the instruments in another order.
+    /// Another publisher numbers the instruments in another order, and has no trades yet.
     pub fn renumber(&mut self) {
+        self.trades.fill((0, None));
         for place in (1..self.numbers.len()).rev() {
             let other = self.random.below(place as u64 + 1) as usize;
             self.numbers.swap(place, other);
@@ -202,20 +206,41 @@ impl Market {
         self.publish(&Update::Orders(update), out);
     }
 
-    /// A trade; returns its price.
-    pub fn trade(&mut self, instrument: Instrument, out: &mut impl Publish) -> Price {
+    /// A trade, or a correction or bust of the last one, or of one before it.
+    pub fn trade(&mut self, instrument: Instrument, out: &mut impl Publish) {
         let price = Price(self.random.below(1_000) as i64 * self.unit);
+        let action = match self.random.below(4) {
+            0 => UpdateAction::Change,
+            1 => UpdateAction::Delete,
+            _ => UpdateAction::New,
+        };
+        let is_of_earlier = action != UpdateAction::New && self.random.below(3) == 0;
+        let (newest, last) = &mut self.trades[instrument.index()];
+        let trade_id = match action {
+            UpdateAction::New => *newest + 1,
+            _ => *newest - u64::from(is_of_earlier && *newest > 0),
+        };
+        match action {
+            UpdateAction::New => (*newest, *last) = (trade_id, Some(price)),
+            _ if trade_id != *newest || last.is_none() => {}
+            UpdateAction::Delete => *last = None,
+            _ => *last = Some(price),
+        }
         let trade = Trade {
             instrument: self.number(instrument),
             orders: 1,
             price,
             quantity: Quantity(1),
             aggressor: None,
-            action: UpdateAction::New,
-            trade_id: 0,
+            action,
+            trade_id,
         };
         self.publish(&Update::Trade(&trade), out);
-        price
+    }
+
+    /// Price of the last trade of an instrument since its publisher began, unless it was busted.
+    pub fn last_trade(&self, instrument: Instrument) -> Option<Price> {
+        self.trades[instrument.index()].1
     }
 
     /// The whole book of an instrument, which is live.

@@ -70,4 +70,16 @@ pub const READERS: &[Mutant] = &[
         replace: "        false",
         test: "-p touchline-client --test client books_at_a_trade_are_those_before_what_follows_it",
     },
+    Mutant {
+        name: "client: a kept trade that was corrected is no last trade",
+        find: "self.rows[trade.instrument.index()].last_trade = (!is_busted).then_some(*trade);",
+        replace: "        if !is_busted { self.apply_trade(trade); }",
+        test: "-p touchline-client --test client a_late_joiner_has_a_corrected_trade",
+    },
+    Mutant {
+        name: "client: a trade whose bust an overrun lost stays the last one",
+        find: "(row.top, row.last_trade) = (None, None);",
+        replace: "                    row.top = None;",
+        test: "-p touchline-client --test client a_trade_that_was_busted_in_an_overrun",
+    },
 ];

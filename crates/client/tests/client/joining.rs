@@ -1,13 +1,13 @@
 //! Order of events at join and within a packet, and kept values at each event.
 
-use crate::world::{World, bid, define, drain, small, trade, whole, word, words};
+use crate::world::{World, bid, define, drain, small, trade, trade_of, whole, word, words};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 use touchline_client::{Aggressor, Bus, Error, Event, Events, Price, Side, State};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Overview, Settings};
-use touchline_types::Timestamps;
+use touchline_types::{Timestamps, UpdateAction};
 
 #[test]
 fn joining_gives_definition_top_and_book_of_each_instrument_then_caught_up() {
@@ -232,6 +232,31 @@ fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
         .expect("ours")
         .expect("it was traded");
     assert_eq!((seen.price, seen.sequence), (last.price, last.sequence));
+}
+
+/// The table of last values keeps a corrected trade as the correction.
+#[test]
+fn a_late_joiner_has_a_corrected_trade_and_none_that_was_busted() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
+    for index in 0..2 {
+        trade_of(&mut publisher, index, (7, UpdateAction::New), 450_050, 3);
+    }
+    trade_of(&mut publisher, 0, (7, UpdateAction::Change), 450_075, 3);
+    trade_of(&mut publisher, 1, (7, UpdateAction::Delete), 450_050, 3);
+    publisher.commit();
+    for quantity in 1..=500 {
+        whole(&mut publisher, 0, (450_025, quantity), (450_050, 7));
+        publisher.commit();
+    }
+    let bus = world.reading(Events::ALL);
+    let last = ["ESU4", "NQU4"].map(|symbol| {
+        let instrument = bus.instrument(symbol).expect("it was defined");
+        let last = bus.last_trade(instrument).expect("ours");
+        last.map(|trade| (trade.price, trade.action))
+    });
+    let corrected = (Price(4_500_750_000_000), UpdateAction::Change);
+    assert_eq!(last, [Some(corrected), None]);
 }
 
 /// Skipped messages do not end a poll: a reader of few kinds gets its next event from the same poll.

@@ -1,6 +1,6 @@
 //! Overrun readers, and publishers with messages unknown to this client.
 
-use crate::world::{World, bid, define, drain, whole, word};
+use crate::world::{World, bid, define, drain, trade, trade_of, whole, word};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use touchline_client::{Connection, Event, Events, Next, Side, State};
 use touchline_lab::random::{Random, seeds};
 use touchline_testing::until;
 use touchline_transport::Publish;
+use touchline_types::UpdateAction;
 
 #[test]
 fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
@@ -57,6 +58,30 @@ fn an_overrun_is_reported_once_with_its_loss_and_books_return_at_once() {
         (2_000.into(), State::Live)
     );
     assert_eq!(bus.stats().inconsistent, 0);
+}
+
+/// The message that busts the last trade may be among the lost ones.
+#[test]
+fn a_trade_that_was_busted_in_an_overrun_is_not_the_last_one() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
+    for index in 0..2 {
+        trade(&mut publisher, index, 450_050, 3);
+    }
+    publisher.commit();
+    let mut bus = world.reading(Events::TRADES);
+    trade_of(&mut publisher, 0, (5, UpdateAction::Delete), 450_050, 3);
+    for quantity in 1..=2_000 {
+        bid(&mut publisher, 0, 450_025, quantity);
+        publisher.commit();
+    }
+    drain(&mut bus);
+    assert_eq!(bus.stats().overruns, 1);
+    let is_kept = ["ESU4", "NQU4"].map(|symbol| {
+        let instrument = bus.instrument(symbol).expect("it was defined");
+        bus.last_trade(instrument).expect("ours").is_some()
+    });
+    assert_eq!(is_kept, [false, true]);
 }
 
 /// Messages of an instrument without a definition are skipped and counted.

@@ -14,26 +14,21 @@ const INSTRUMENTS: u32 = 6;
 /// A hundredth of a venue's price is quoted.
 const CENT: i64 = 1_000_000_000;
 
-/// A market, and the last trade of each instrument since its publisher began.
+/// A market with definitions of the client's tests.
 pub struct Market {
     books: market::Market,
-    last_trade: [Option<Price>; INSTRUMENTS as usize],
 }
 
 impl Market {
     pub fn new(seed: u64) -> Market {
         let mut books = market::Market::new(seed, INSTRUMENTS);
         (books.unit, books.timestamps) = (CENT, timestamps());
-        Market {
-            books,
-            last_trade: [None; INSTRUMENTS as usize],
-        }
+        Market { books }
     }
 
     /// Starts another publisher: another order, definitions, and each whole book.
     pub fn begin(&mut self, publisher: &mut Publisher) {
         self.books.renumber();
-        self.last_trade.fill(None);
         for instrument in self.books.all() {
             let (number, id) = (self.books.number(instrument), security_id(instrument.0));
             define(publisher, number.0, &symbol(instrument.0), id);
@@ -50,10 +45,7 @@ impl Market {
             0 => books.lose(publisher),
             1 => books.reset(publisher),
             2 => books.whole(instrument, publisher),
-            3..8 => {
-                let price = books.trade(instrument, publisher);
-                self.last_trade[instrument.index()] = Some(Price(price.0 / 100));
-            }
+            3..8 => books.trade(instrument, publisher),
             8..18 => books.order(instrument, publisher),
             18 => books.whole_orders(instrument, publisher),
             _ => books.change(instrument, publisher),
@@ -105,7 +97,8 @@ impl Market {
                 assert_eq!(quote, expected, "{context}: {name} {side:?}");
             }
             let last = bus.last_trade(handle).expect("ours");
-            let expected = self.last_trade[instrument.index()];
+            let expected = self.books.last_trade(instrument);
+            let expected = expected.map(|price| Price(price.0 / 100));
             assert_eq!(last.map(|trade| trade.price), expected, "{context}: {name}");
         }
     }

@@ -211,14 +211,25 @@ pub fn bid(out: &mut impl Publish, index: u32, cents: i64, quantity: i64) {
 }
 
 pub fn trade(out: &mut impl Publish, index: u32, cents: i64, quantity: i64) {
+    trade_of(out, index, (5, UpdateAction::New), cents, quantity);
+}
+
+/// A trade, or a correction or bust of the one with its id.
+pub fn trade_of(
+    out: &mut impl Publish,
+    index: u32,
+    (trade_id, action): (u64, UpdateAction),
+    cents: i64,
+    quantity: i64,
+) {
     let trade = Trade {
         instrument: Instrument(index),
         orders: 2,
         price: venue(cents),
         quantity: Quantity(quantity),
         aggressor: Some(Side::Ask),
-        action: UpdateAction::New,
-        trade_id: 5,
+        action,
+        trade_id,
     };
     out.publish(&Update::Trade(&trade), &timestamps());
 }
