@@ -281,13 +281,13 @@ static inline const char *tl_order_action_name(int value) {
   }
 }
 
-/* What a trade message does. */
+/* What a message of a trade or a statistic does. */
 enum tl_trade_action_names {
-  TL_TRADE_NEW = 0, /* A new trade. */
-  TL_TRADE_CHANGE = 1, /* Corrects an earlier trade. */
-  TL_TRADE_DELETE = 2, /* Busts an earlier trade. */
-  TL_TRADE_DELETE_THRU = 3, /* Not of trades. */
-  TL_TRADE_DELETE_FROM = 4, /* Not of trades. */
+  TL_TRADE_NEW = 0, /* A new trade; a statistic is set. */
+  TL_TRADE_CHANGE = 1, /* Corrects an earlier trade; a statistic is set. */
+  TL_TRADE_DELETE = 2, /* Busts an earlier trade; withdraws a statistic. */
+  TL_TRADE_DELETE_THRU = 3, /* Of neither. */
+  TL_TRADE_DELETE_FROM = 4, /* Of neither. */
   TL_TRADE_OVERLAY = 5, /* As change. */
 };
 
@@ -465,7 +465,8 @@ typedef struct tl_event {
   uint32_t instrument;
   // 1 if it is the last event of its venue packet that this reader is given.
   uint8_t end_of_batch;
-  // Action of a trade: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
+  // Action of a trade: `TL_TRADE_NEW`, or a correction or bust of an earlier one; of a statistic: `TL_TRADE_DELETE` if it is withdrawn,
+  // else it is set.
   uint8_t action;
   // 1 if the steps of a change are the whole book: they begin with those that empty it.
   uint8_t whole;

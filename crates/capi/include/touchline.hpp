@@ -111,13 +111,13 @@ enum class OrderAction : std::uint8_t {
 // Its word.
 inline const char *name(OrderAction value) noexcept { return tl_order_action_name(static_cast<int>(value)); }
 
-// What a trade message does.
+// What a message of a trade or a statistic does.
 enum class TradeAction : std::uint8_t {
-  New = TL_TRADE_NEW, // A new trade.
-  Change = TL_TRADE_CHANGE, // Corrects an earlier trade.
-  Delete = TL_TRADE_DELETE, // Busts an earlier trade.
-  DeleteThru = TL_TRADE_DELETE_THRU, // Not of trades.
-  DeleteFrom = TL_TRADE_DELETE_FROM, // Not of trades.
+  New = TL_TRADE_NEW, // A new trade; a statistic is set.
+  Change = TL_TRADE_CHANGE, // Corrects an earlier trade; a statistic is set.
+  Delete = TL_TRADE_DELETE, // Busts an earlier trade; withdraws a statistic.
+  DeleteThru = TL_TRADE_DELETE_THRU, // Of neither.
+  DeleteFrom = TL_TRADE_DELETE_FROM, // Of neither.
   Overlay = TL_TRADE_OVERLAY, // As change.
 };
 // Its word.
@@ -263,9 +263,10 @@ struct Event : tl_event {
   // Of a trade or a statistic.
   std::optional<double> price() const noexcept { return detail::price(tl_event::price); }
   std::optional<double> quantity() const noexcept { return detail::number(tl_event::quantity, exponent); }
+  // TradeAction::Delete withdraws a statistic; another one sets it.
+  TradeAction action() const noexcept { return static_cast<TradeAction>(tl_event::action); }
   // Of a trade.
   Aggressor aggressor() const noexcept { return static_cast<Aggressor>(detail); }
-  TradeAction action() const noexcept { return static_cast<TradeAction>(tl_event::action); }
   // Of a statistic.
   Statistic statistic() const noexcept { return static_cast<Statistic>(detail); }
   // Of an event of the connection.

@@ -42,7 +42,8 @@ pub struct tl_event {
     pub instrument: u32,
     /// 1 if it is the last event of its venue packet that this reader is given.
     pub end_of_batch: u8,
-    /// Action of a trade: `TL_TRADE_NEW`, or a correction or bust of an earlier one.
+    /// Action of a trade: `TL_TRADE_NEW`, or a correction or bust of an earlier one; of a statistic: `TL_TRADE_DELETE` if it is withdrawn,
+    /// else it is set.
     pub action: u8,
     /// 1 if the steps of a change are the whole book: they begin with those that empty it.
     pub whole: u8,
@@ -133,6 +134,7 @@ impl tl_event {
             Event::Statistic(statistic) => {
                 flat.traded(statistic.price, statistic.quantity);
                 flat.detail = statistic.kind as u8;
+                flat.action = statistic.action as u8;
             }
             Event::Status(status) => flat.detail = status.status,
             Event::Connection(what) => {

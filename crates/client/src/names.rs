@@ -206,12 +206,12 @@ names! { OrderAction, ORDER_ACTIONS = "order_action" "TL_ORDER" "Step of an orde
     Clear = 3 "clear" "The side was emptied.",
 } }
 
-names! { UpdateAction, TRADE_ACTIONS = "trade_action" "TL_TRADE" "What a trade message does" {
-    New = 0 "new" "A new trade.",
-    Change = 1 "change" "Corrects an earlier trade.",
-    Delete = 2 "delete" "Busts an earlier trade.",
-    DeleteThru = 3 "delete_thru" "Not of trades.",
-    DeleteFrom = 4 "delete_from" "Not of trades.",
+names! { UpdateAction, TRADE_ACTIONS = "trade_action" "TL_TRADE" "What a message of a trade or a statistic does" {
+    New = 0 "new" "A new trade; a statistic is set.",
+    Change = 1 "change" "Corrects an earlier trade; a statistic is set.",
+    Delete = 2 "delete" "Busts an earlier trade; withdraws a statistic.",
+    DeleteThru = 3 "delete_thru" "Of neither.",
+    DeleteFrom = 4 "delete_from" "Of neither.",
     Overlay = 5 "overlay" "As change.",
 } }
 

@@ -146,13 +146,16 @@ impl Event {
         }
     }
 
-    /// What a trade does: `new`, `change` (corrects an earlier one), `delete` (busts it).
+    /// What a trade does: `new`, `change` (corrects an earlier one), `delete` (busts it). Of a statistic: `delete` withdraws it,
+    /// another one sets it.
     #[getter]
     fn action(&self) -> Option<&'static str> {
-        match &self.happened {
-            Happened::Trade(trade) => TRADE_ACTIONS.word(trade.action as i64),
-            _ => None,
-        }
+        let action = match &self.happened {
+            Happened::Trade(trade) => trade.action,
+            Happened::Statistic(statistic) => statistic.action,
+            _ => return None,
+        };
+        TRADE_ACTIONS.word(action as i64)
     }
 
     /// The venue's id of a trade; 0 if there is none.

@@ -150,7 +150,7 @@ def test_statistics_and_status_are_arrays_of_the_same_events():
     for row, event in zip(statistics, found["statistic"], strict=True):
         assert (row["sequence"], row["instrument"]) == (event.sequence, event.instrument)
         assert touchline.names.STATISTIC[row["kind"]] == event.detail
-        assert touchline.names.TRADE_ACTION[row["action"]] in ("new", "change", "delete")
+        assert touchline.names.TRADE_ACTION[row["action"]] == event.action
         for column in ("price", "size"):
             assert row[column] == (none if (value := getattr(event, column)) is None else value)
     for row, event in zip(status, found["status"], strict=True):

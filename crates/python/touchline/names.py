@@ -214,7 +214,7 @@ ORDER_ACTION = {
     3: "clear",  # The side was emptied.
 }
 
-# What a trade message does.
+# What a message of a trade or a statistic does.
 TradeActionName = Literal[
     "new",
     "change",
@@ -224,11 +224,11 @@ TradeActionName = Literal[
     "overlay",
 ]
 TRADE_ACTION = {
-    0: "new",  # A new trade.
-    1: "change",  # Corrects an earlier trade.
-    2: "delete",  # Busts an earlier trade.
-    3: "delete_thru",  # Not of trades.
-    4: "delete_from",  # Not of trades.
+    0: "new",  # A new trade; a statistic is set.
+    1: "change",  # Corrects an earlier trade; a statistic is set.
+    2: "delete",  # Busts an earlier trade; withdraws a statistic.
+    3: "delete_thru",  # Of neither.
+    4: "delete_from",  # Of neither.
     5: "overlay",  # As change.
 }
 

@@ -12,8 +12,8 @@ use touchline_transport::shm::{Activity, Lossless, Publisher, Root, Settings};
 use touchline_types::{
     BookSnapshot, Code, Depth, DisplayFactor, Gap, Instrument, InstrumentDefinition, Level,
     OptionRight, OrderAction, OrderChange, OrderRow, OrdersSnapshot, PacketInfo, Price,
-    PriceFraction, Quantity, ReferenceData, SecurityType, Side, Symbol, Timestamps, Trade, Update,
-    UpdateAction, Validity,
+    PriceFraction, Quantity, ReferenceData, SecurityType, Side, Statistic, StatisticKind, Symbol,
+    Timestamps, Trade, Update, UpdateAction, Validity,
 };
 
 /// Kinds of buses.
@@ -184,6 +184,11 @@ fn publish(out: &mut Publisher, words: &[&str]) {
             );
         }
         ["trade", index, price, size] => trade(out, number(index), number(price), number(size)),
+        ["statistic", index, price] => {
+            let price = Price(number(price) * 1_000_000_000);
+            settlement(out, number(index), UpdateAction::New, price);
+        }
+        ["withdrawn", index] => settlement(out, number(index), UpdateAction::Delete, Price::NULL),
         ["trades", index, count] => {
             for size in 1..=number(count) {
                 trade(out, number(index), 450_000, size);
@@ -328,6 +333,18 @@ fn trade(out: &mut Publisher, index: i64, cents: i64, quantity: i64) {
         trade_id: 5,
     };
     out.publish(&Update::Trade(&trade), &timestamps());
+}
+
+/// A settlement price is set or withdrawn.
+fn settlement(out: &mut Publisher, index: i64, action: UpdateAction, price: Price) {
+    let statistic = Statistic {
+        instrument: Instrument(index as u32),
+        kind: StatisticKind::Settlement,
+        action,
+        price,
+        quantity: Quantity::NULL,
+    };
+    out.publish(&Update::Statistic(&statistic), &timestamps());
 }
 
 fn timestamps() -> Timestamps {

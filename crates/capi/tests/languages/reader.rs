@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use touchline_client::names::{STATISTICS, TRADE_ACTIONS};
 use touchline_client::{
     Aggressor, Bus, Connection, Error, Event, Events, Instrument, Lag, LevelAction, OrderAction,
-    Quote, Side, State, TapePlace,
+    Quote, Side, State, TapePlace, UpdateAction,
 };
 use touchline_testing::{PATIENCE, until};
 
@@ -254,7 +255,7 @@ fn mode() -> String {
 fn join(directory: &Path) -> Result<Bus, Error> {
     let kinds = match mode().as_str() {
         "books" | "tape-books" => Events::BOOKS | Events::ORDERS,
-        _ => Events::TOPS | Events::TRADES | Events::BOOKS,
+        _ => Events::TOPS | Events::TRADES | Events::BOOKS | Events::STATISTICS,
     };
     let options = Bus::options().directory(directory).events(kinds);
     let options = match mode().as_str() {
@@ -321,10 +322,19 @@ fn line(bus: &Bus, event: &Event) -> String {
         }
         Event::State(change) => format!("{kind} {symbol} {}", change.state),
         Event::Trade(trade) => format!(
-            "{kind} {symbol} {} {} {}",
+            "{kind} {symbol} {} {} {} {}",
             trade.price.0,
             trade.quantity.mantissa(),
-            aggressor(trade.aggressor)
+            aggressor(trade.aggressor),
+            action(trade.action)
+        ),
+        Event::Statistic(of) => format!(
+            "{kind} {symbol} {} {} {} {}",
+            STATISTICS.word(of.kind as i64).expect("a kind"),
+            of.price.map_or("-".to_owned(), |price| price.0.to_string()),
+            of.quantity
+                .map_or("-".to_owned(), |quantity| quantity.mantissa().to_string()),
+            action(of.action)
         ),
         Event::Connection(what) => format!("{kind} {}", what.kind().name()),
         Event::Defined(defined) => {
@@ -343,6 +353,10 @@ fn line(bus: &Bus, event: &Event) -> String {
 
 fn aggressor(aggressor: Aggressor) -> &'static str {
     aggressor.name()
+}
+
+fn action(action: UpdateAction) -> &'static str {
+    TRADE_ACTIONS.word(action as i64).expect("an action")
 }
 
 fn kept(bus: &Bus, instrument: Instrument) -> String {

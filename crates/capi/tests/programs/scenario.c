@@ -135,7 +135,13 @@ static void say(const tl_event *event) {
   case TL_EVENT_TRADE:
     number(event->price);
     number(event->quantity);
-    printf(" %s", tl_aggressor_name(event->detail));
+    printf(" %s %s", tl_aggressor_name(event->detail), tl_trade_action_name(event->action));
+    break;
+  case TL_EVENT_STATISTIC:
+    printf(" %s", tl_statistic_name(event->detail));
+    number(event->price);
+    number(event->quantity);
+    printf(" %s", tl_trade_action_name(event->action));
     break;
   case TL_EVENT_DEFINED:
     defined(event->instrument);
@@ -151,7 +157,7 @@ static void say(const tl_event *event) {
 
 static tl_options options_of(const char *mode, const char *directory) {
   tl_options options = {.size = sizeof options, .directory = directory};
-  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
+  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS | TL_JOIN_STATISTICS;
   if (strcmp(mode, "wait") == 0) {
     options.wait_ns = 60000000000;
     printf(": waiting\n");

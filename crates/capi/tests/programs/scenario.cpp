@@ -104,7 +104,11 @@ void say(touchline::Bus &bus, const touchline::Event &said) {
     break;
   case TL_EVENT_TRADE:
     std::cout << ' ' << Number{event.price} << ' ' << Number{event.quantity} << ' '
-              << tl_aggressor_name(event.detail);
+              << name(said.aggressor()) << ' ' << name(said.action());
+    break;
+  case TL_EVENT_STATISTIC:
+    std::cout << ' ' << name(said.statistic()) << ' ' << Number{event.price} << ' ' << Number{event.quantity} << ' '
+              << name(said.action());
     break;
   case TL_EVENT_DEFINED: {
     const auto of = bus.definition(event.instrument);
@@ -123,7 +127,7 @@ void say(touchline::Bus &bus, const touchline::Event &said) {
 touchline::Bus joined(const std::string &mode, const std::string &name, const std::string &directory) {
   touchline::Options options;
   options.directory = directory;
-  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS;
+  options.events = TL_JOIN_TOPS | TL_JOIN_TRADES | TL_JOIN_BOOKS | TL_JOIN_STATISTICS;
   if (mode == "wait") {
     options.wait = std::chrono::minutes(1);
     std::cout << ": waiting" << std::endl;

@@ -34,7 +34,9 @@ def say_event(bus, event):
     elif event.kind in ("book", "orders", "state"):
         words.append(event.state)
     elif event.kind == "trade":
-        words += [event.price, event.size, event.aggressor]
+        words += [event.price, event.size, event.aggressor, event.action]
+    elif event.kind == "statistic":
+        words += [event.detail, event.price, event.size, event.action]
     elif event.kind == "defined":
         of = bus.definitions()
         names = ("security_id", "venue", "currency", "maturity", "tick")
@@ -62,8 +64,16 @@ def say_rows(bus, batch):
         return [state(row), row["bid"], row["bid_size"], books[0], row["ask"], row["ask_size"], books[1]]
 
     add("0 top", batch.tops, top)
-    aggressor = touchline.names.AGGRESSOR
-    add("1 trade", batch.trades, lambda row: [row["price"], row["size"], aggressor[row["aggressor"]]])
+    aggressor, action = touchline.names.AGGRESSOR, touchline.names.TRADE_ACTION
+
+    def trade(row):
+        return [row["price"], row["size"], aggressor[row["aggressor"]], action[row["action"]]]
+
+    def statistic(row):
+        return [touchline.names.STATISTIC[row["kind"]], row["price"], row["size"], action[row["action"]]]
+
+    add("1 trade", batch.trades, trade)
+    add("1 statistic", batch.statistics, statistic)
     add("2 book", batch.levels, lambda row: [state(row)])
     add("3 state", batch.states, lambda row: [state(row)])
     add("4 orders", batch.orders, lambda row: [state(row)])
@@ -125,7 +135,7 @@ def say_stopped(stats):
 def main(name, directory):
     if MODE == "wait":
         say("waiting")
-    kinds = ["books", "orders"] if MODE in ("books", "tape-books") else ["tops", "trades", "books"]
+    kinds = ["books", "orders"] if MODE in ("books", "tape-books") else ["tops", "trades", "books", "statistics"]
     options = {"events": kinds, "raw": True}
     try:
         if MODE and MODE.startswith("tape"):
