@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use step::{Step, live_step};
-use touchline_instruments::Symbols;
+use touchline_instruments::{Admitted, Symbols};
 use touchline_transport::Idler;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{FineClock, Join, Kinds, Overview, ReaderStats, Root, Subscriber};
@@ -222,9 +222,8 @@ impl Bus {
             ..Join::default()
         };
         if !symbols.is_empty() {
-            join.filter = Some(Box::new(move |definition| {
-                symbols.admit_instrument(definition)
-            }));
+            let mut admitted = Admitted::new(symbols.clone(), 0);
+            join.filter = Some(Box::new(move |definition| admitted.define(definition)));
         }
         if let Some(reader) = &options.name {
             let clock = FineClock {
@@ -250,10 +249,16 @@ impl Bus {
         let source = options.source(subscriber)?;
         #[cfg(not(feature = "tape"))]
         let source = Source::Shared(subscriber);
-        Ok(Bus::over(source, options, name, room))
+        Ok(Bus::over(source, options, name, (room, symbols)))
     }
 
-    fn over(source: Source, options: &Options, name: &str, room: Room) -> Bus {
+    /// A bus over a source of messages; `symbols` are the patterns by which the source selects.
+    fn over(
+        source: Source,
+        options: &Options,
+        name: &str,
+        (room, symbols): (Room, Symbols),
+    ) -> Bus {
         let Room {
             instruments_max,
             orders_max,
@@ -262,10 +267,11 @@ impl Bus {
         let registry = Registry::new(next_number(), name, instruments_max, options.venue_prices);
         let room = (instruments_max, orders_max);
         let kept = StoredValues::new(registry, room, Limits::of(options), kinds_books(options));
+        let wanted = (options.events, symbols);
         Bus {
             name: name.to_owned(),
             source,
-            reading: Reading::new(kept, options.events, CHANGES_MAX, orders_max, quotes_max),
+            reading: Reading::new(kept, wanted, CHANGES_MAX, orders_max, quotes_max),
             idler: options.idle.idler(),
             stopper: Stopper::new(),
         }

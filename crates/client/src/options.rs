@@ -217,7 +217,7 @@ impl Options {
     }
 
     /// Instruments by symbol: names in which `*` matches any characters, and regular expressions between slashes; one without a symbol by
-    /// its security id. Default: all.
+    /// its security id, also when its symbol is known later. Default: all.
     pub fn symbols<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.symbols = patterns.into_iter().map(Into::into).collect();
         self

@@ -42,6 +42,8 @@ pub(crate) enum Kind {
     State(touchline_types::State),
     /// The definition is in `definition`.
     Definition,
+    /// The same of an instrument that is not selected: it takes the index of one that was.
+    Unselected,
     Gap(Gap),
     Reset,
     Download(Phase),
@@ -92,6 +94,7 @@ impl Pending {
         matches!(
             self.kind,
             Kind::Definition
+                | Kind::Unselected
                 | Kind::Gap(_)
                 | Kind::Reset
                 | Kind::Channel(_)

@@ -24,6 +24,7 @@ use crate::values::{Meta, StoredValues, quote_of, quotes, trade_of};
 use crate::{Events, State, Stats, Times, Trace};
 use all_books::AllBooks;
 use behind::{Behind, apply_book};
+use touchline_instruments::Symbols;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Code, Phase, QuoteStream, TradingStatus, Update};
@@ -42,6 +43,8 @@ pub(crate) struct Reading {
     /// Message of the last event.
     pub trace: Trace,
     wanted: Events,
+    /// By which instruments are selected.
+    symbols: Symbols,
     stored: Pending,
     /// Event of the message that was stored until the next item came: its return is due, or, behind a message without an
     /// event that had to be applied after it, the end of the packet.
@@ -84,7 +87,7 @@ pub(crate) enum Given {
 impl Reading {
     pub fn new(
         kept: StoredValues,
-        wanted: Events,
+        (wanted, symbols): (Events, Symbols),
         changes_max: usize,
         orders_max: usize,
         quotes_max: usize,
@@ -92,6 +95,7 @@ impl Reading {
         Reading {
             kept,
             wanted,
+            symbols,
             stats: Stats::default(),
             changes: Vec::with_capacity(changes_max + 4),
             order_changes: Vec::with_capacity(orders_max),
@@ -348,7 +352,17 @@ impl Reading {
 
     fn store(&mut self, update: &Update<'_>, meta: Meta) -> Took {
         self.stored.put(update, meta);
+        if let Update::Definition(definition) = update
+            && !self.selects(definition)
+        {
+            self.stored.kind = Kind::Unselected;
+        }
         Took::Stored
+    }
+
+    /// Whether a definition is of a selected instrument; one that was selected by its id stays selected with its symbol.
+    fn selects(&self, definition: &touchline_types::InstrumentDefinition) -> bool {
+        self.symbols.admit_instrument(definition) || self.symbols.names_id(definition.security_id)
     }
 
     #[cold]
@@ -456,6 +470,7 @@ impl Reading {
                     end_of_batch: false,
                 }))
             }
+            Kind::Unselected => self.unselected_event(meta),
             Kind::Subscription(event) => self.subscription_event(event),
             _ => self.channel_event(kind, meta),
         }

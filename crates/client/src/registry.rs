@@ -212,6 +212,14 @@ impl Registry {
         }
     }
 
+    /// The instrument of an index is not current any more: the index is that of one which is not selected.
+    pub fn unselect(&mut self, publisher: touchline_types::Instrument) {
+        if let Some((instrument, _)) = self.of_publisher(publisher) {
+            self.rows[instrument.index()].publisher = None;
+            self.slots[publisher.index()] = Slot::EMPTY;
+        }
+    }
+
     /// Another publisher assigns new indexes.
     pub fn restart(&mut self) {
         self.slots.clear();

@@ -305,6 +305,27 @@ impl StoredValues {
         (instrument, displaced != [None; 2])
     }
 
+    /// Takes the definition of an instrument that is not selected: the handle whose index it takes is not current any more, and is returned.
+    /// Its state is reported with the definition.
+    pub fn unselect(
+        &mut self,
+        meta: &Meta,
+        definition: &touchline_types::InstrumentDefinition,
+    ) -> Option<Instrument> {
+        let (old, _) = self.registry.of_publisher(definition.instrument)?;
+        let before = self.before(old);
+        self.play(meta, &Update::Definition(definition));
+        self.registry.unselect(definition.instrument);
+        self.rows[old.index()] = Row {
+            before: Some(Before {
+                state: self.state(old),
+                ..before
+            }),
+            ..Row::EMPTY
+        };
+        Some(old)
+    }
+
     /// Sets the validity of a book; contents are unchanged.
     pub fn set_state(
         &mut self,

@@ -91,8 +91,14 @@ impl Symbols {
         if !definition.symbol.is_empty() {
             return self.admit(definition.symbol.as_str());
         }
-        let is_id = |pattern: &Pattern| pattern.id() == Some(definition.security_id);
-        self.0.is_empty() || self.0.iter().any(is_id)
+        self.0.is_empty() || self.names_id(definition.security_id)
+    }
+
+    /// Whether a pattern is this security id.
+    pub fn names_id(&self, security_id: i64) -> bool {
+        self.0
+            .iter()
+            .any(|pattern| pattern.id() == Some(security_id))
     }
 
     /// The symbols, if each pattern is the name of one.
@@ -125,17 +131,22 @@ impl Admitted {
         self.symbols.is_empty()
     }
 
-    /// Stores the result for a defined or redefined instrument, and returns it.
+    /// Stores the result for a defined or redefined instrument, and returns it. One that was selected by its id stays selected when its
+    /// symbol is known.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> bool {
-        let (index, admitted) = (
-            definition.instrument.index(),
-            self.symbols.admit_instrument(definition),
-        );
+        let index = definition.instrument.index();
         if index >= self.rows.len() {
             self.rows.resize(index + 1, false);
         }
-        self.rows[index] = admitted;
-        admitted
+        // mutant: instruments: an instrument that was selected by its id is lost with its symbol
+        let stays = self.rows[index] && self.symbols.names_id(definition.security_id);
+        self.rows[index] = stays || self.symbols.admit_instrument(definition);
+        self.rows[index]
+    }
+
+    /// Forgets the instruments: another publisher numbers them anew.
+    pub fn restart(&mut self) {
+        self.rows.clear();
     }
 
     /// Whether an instrument is selected, by its last definition.
@@ -196,8 +207,8 @@ mod tests {
             (&[][..], true, true, true),
             (&["*"], false, true, true),
             (&["ES*"], false, true, false),
-            // The security id, which a symbol is not compared with.
-            (&["7"], true, false, false),
+            // The security id: once selected by it, the instrument stays so.
+            (&["7"], true, true, true),
             (&["7*", "/7/"], false, false, false),
         ] {
             let mut admitted = Admitted::new(symbols(patterns).expect("patterns"), 4);

@@ -82,4 +82,16 @@ pub const READERS: &[Mutant] = &[
         replace: "                    row.top = None;",
         test: "-p touchline-client --test client a_trade_that_was_busted_in_an_overrun",
     },
+    Mutant {
+        name: "instruments: an instrument that was selected by its id is lost with its symbol",
+        find: "let stays = self.rows[index] && self.symbols.names_id(definition.security_id);",
+        replace: "        let stays = false;",
+        test: "-p touchline-instruments --lib an_instrument_is_chosen_by_its_last_definition",
+    },
+    Mutant {
+        name: "joining: a selected instrument ends without a word",
+        find: "wanted || was_wanted",
+        replace: "        wanted",
+        test: "-p touchline-client --test client a_selected_instrument_that_becomes_another_one",
+    },
 ];

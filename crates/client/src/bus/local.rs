@@ -3,6 +3,7 @@
 use super::{Bus, Source};
 use crate::Options;
 use crate::room::Room;
+use touchline_instruments::Symbols;
 use touchline_transport::Envelope;
 use touchline_transport::shm::{Item, Received};
 
@@ -11,7 +12,9 @@ impl Bus {
     /// [polls](Bus::poll) its events after each. [`next`](Bus::next) would wait without end.
     pub fn local(options: &Options, name: &str, instruments_max: usize, orders_max: usize) -> Bus {
         let room = Room::new(options, instruments_max, orders_max);
-        Bus::over(Source::Local(None), options, name, room)
+        // Its publisher selects.
+        let symbols = Symbols::default();
+        Bus::over(Source::Local(None), options, name, (room, symbols))
     }
 
     /// Applies an update of this process's publisher, on a [local](Bus::local) bus.

@@ -76,12 +76,12 @@ impl Options {
         let room = Room::new(self, publication.instruments_max, publication.orders_max);
         let bytes = memory_of(room.instruments_max, room.orders_max);
         Error::check_room(bytes, format_args!("the books of bus {}", publication.bus))?;
-        let tape = Tape::new(reader, symbols);
+        let tape = Tape::new(reader, symbols.clone());
         Ok(Some(Bus::over(
             Source::Tape(Box::new(tape)),
             self,
             &publication.bus,
-            room,
+            (room, symbols),
         )))
     }
 

@@ -4,18 +4,17 @@ use super::step::{ROUNDS_MAX, Step};
 use crate::error::of_tape;
 use crate::reading::{Given, Reading, Took};
 use crate::{Error, Stopper};
-use touchline_instruments::Symbols;
+use touchline_instruments::{Admitted, Symbols};
 use touchline_tape::{Reader, Taped};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::Item;
-use touchline_types::{Instrument, Update};
+use touchline_types::Update;
 
 /// A tape with the selection of a program.
 pub struct Tape {
     reader: Reader,
-    symbols: Symbols,
-    /// By the publisher's index: instruments that the program has selected.
-    selected: Vec<bool>,
+    /// Instruments that the program has selected, by the publisher's index.
+    selected: Admitted,
     /// Why it was not read to its end.
     failure: Option<Error>,
     /// Its last message was read.
@@ -26,8 +25,7 @@ impl Tape {
     pub fn new(reader: Reader, symbols: Symbols) -> Tape {
         Tape {
             reader,
-            symbols,
-            selected: Vec::new(),
+            selected: Admitted::new(symbols, 0),
             failure: None,
             has_ended: false,
         }
@@ -53,12 +51,11 @@ impl Tape {
         for _ in 0..ROUNDS_MAX {
             let Tape {
                 reader,
-                symbols,
                 selected,
                 failure,
                 has_ended,
             } = self;
-            match reader.poll(|item| take(item, symbols, selected, reading)) {
+            match reader.poll(|item| take(item, selected, reading)) {
                 Ok(Taped::Given(took)) => {
                     if let (Some(Took::Event), Some(of)) = (took, reader.publication()) {
                         let kept = &mut reading.kept;
@@ -89,28 +86,19 @@ impl Tape {
 }
 
 /// Takes an item that the program has selected.
-fn take(
-    item: Item<'_>,
-    symbols: &Symbols,
-    selected: &mut Vec<bool>,
-    reading: &mut Reading,
-) -> Option<Took> {
+fn take(item: Item<'_>, selected: &mut Admitted, reading: &mut Reading) -> Option<Took> {
     match item {
         // Tops follow from the books.
         Item::Top { .. } | Item::Undecoded(_) => None,
         Item::Update(received) => {
-            if let Update::Definition(definition) = &received.update {
-                let index = definition.instrument.index();
-                if index >= selected.len() {
-                    selected.resize(index + 1, false);
-                }
-                selected[index] = symbols.admit_instrument(definition);
-            }
-            let is_selected = |instrument: Instrument| {
-                symbols.is_empty() || selected.get(instrument.index()) == Some(&true)
+            let of = received.update.instrument();
+            let was_selected = of.is_none_or(|instrument| selected.has(instrument));
+            let is_selected = match &received.update {
+                // That of another instrument is the last message of the one that it replaces.
+                Update::Definition(definition) => selected.define(definition) || was_selected,
+                _ => was_selected,
             };
-            let is_wanted = received.update.instrument().is_none_or(is_selected)
-                && reading.wants(&received.update);
+            let is_wanted = is_selected && reading.wants(&received.update);
             match (is_wanted, received.batch_end) {
                 (true, _) => Some(reading.take(Item::Update(received))),
                 (false, true) => Some(reading.take(Item::BatchEnd)),
@@ -119,7 +107,7 @@ fn take(
         }
         item => {
             if let Item::SubscriptionEvent(SubscriptionEvent::Restarted { .. }) = &item {
-                selected.clear();
+                selected.restart();
             }
             Some(reading.take(item))
         }

@@ -45,6 +45,20 @@ impl Reading {
         }
     }
 
+    /// The index of a selected instrument is that of another one now, which is not selected: the last event of the old handle is its state.
+    pub(super) fn unselected_event(&mut self, meta: &Meta) -> Option<Event> {
+        let definition = self.stored.definition;
+        let instrument = self.kept.unselect(meta, &definition)?;
+        self.all_books = Some(AllBooks::new(meta));
+        Some(Event::State(StateChange {
+            instrument,
+            state: self.kept.state(instrument),
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
     /// Gives the events of the changed books, then that of the applied message.
     #[cold]
     pub(super) fn give_with_all_books(&mut self, own: Event) -> Given {

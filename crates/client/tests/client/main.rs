@@ -9,6 +9,7 @@ mod lossless_tape;
 mod random;
 mod refused;
 mod restarting;
+mod selecting;
 mod several;
 mod snapshots;
 #[cfg(feature = "async")]

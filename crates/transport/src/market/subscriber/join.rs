@@ -25,7 +25,8 @@ pub struct Join {
     /// Hand out last trades, statistics and statuses with the books while joining, as snapshots; a trade is handed out
     /// again if the ring contains it.
     pub last_values: bool,
-    /// Selected instruments; `None` is all.
+    /// Selected instruments; `None` is all. A definition that the filter refuses is handed out if the instrument that it replaces was selected: it
+    /// is the last message of that one.
     pub filter: Option<Filter>,
     /// Selected message kinds. Others are skipped by their headers, neither copied nor decoded.
     pub kinds: Kinds,

@@ -306,7 +306,7 @@ impl Subscriber {
         let filter = &mut self.settings.filter;
         let wanted = || filter.as_mut().is_none_or(|filter| filter(&definition));
         match self.rows.definition_taken(instrument, position, wanted) {
-            Some(true) => {
+            true => {
                 let update = Update::Definition(&definition);
                 Step::Given(take(image_item(
                     message.sequence(),
@@ -314,7 +314,7 @@ impl Subscriber {
                     update,
                 )))
             }
-            Some(false) | None => Step::Passed,
+            false => Step::Passed,
         }
     }
 

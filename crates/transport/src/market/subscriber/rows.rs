@@ -289,22 +289,23 @@ impl Rows {
         }
     }
 
-    /// The receiver has a definition; returns whether its instrument is selected. `None` if it had
-    /// the definition already.
+    /// Whether the receiver gets a definition: its instrument is selected, or the one that had its number was until now, whose messages end with
+    /// it. False if it had the definition already.
     pub fn definition_taken(
         &mut self,
         instrument: Instrument,
         position: u64,
         wanted: impl FnOnce() -> bool,
-    ) -> Option<bool> {
+    ) -> bool {
         let (is_new, missing) = (instrument.index() >= self.rows.len(), self.orders_missing());
         let row = self.row(instrument);
         if row
             .definition
             .is_some_and(|held| !is_before(held, position))
         {
-            return None;
+            return false;
         }
+        let was_wanted = row.wanted && row.definition.is_some();
         row.definition = Some(position);
         let wanted = wanted();
         // Earlier steps were not handed out.
@@ -316,7 +317,8 @@ impl Rows {
             row.orders_validity = Validity::Recovering;
         }
         row.wanted = wanted;
-        Some(wanted)
+        // mutant: joining: a selected instrument ends without a word
+        wanted || was_wanted
     }
 
     /// Whether an instrument is selected.
@@ -524,8 +526,8 @@ impl Rows {
             None => true,
         };
         match self.definition_taken(instrument, end, wanted) {
-            Some(true) => Verdict::Deliver,
-            Some(false) | None => Verdict::Skip,
+            true => Verdict::Deliver,
+            false => Verdict::Skip,
         }
     }
 
