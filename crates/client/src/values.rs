@@ -262,7 +262,7 @@ impl StoredValues {
     /// Keeps a trade of a table or of a tape's state: it is the last one, also as a correction; a tape's state keeps a bust, too.
     pub fn set_last_trade(&mut self, trade: &Trade) {
         let is_busted = trade.action == UpdateAction::Delete;
-        // mutant: client: a kept trade that was corrected is no last trade
+        // mutant: client: a late joiner has no corrected trade
         self.rows[trade.instrument.index()].last_trade = (!is_busted).then_some(*trade);
     }
 

@@ -144,7 +144,7 @@ impl Admitted {
         self.rows[index]
     }
 
-    /// Forgets the instruments: another publisher numbers them anew.
+    /// Forgets the instruments: another publisher gives other numbers.
     pub fn restart(&mut self) {
         self.rows.clear();
     }

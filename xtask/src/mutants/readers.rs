@@ -71,7 +71,7 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-client --test client books_at_a_trade_are_those_before_what_follows_it",
     },
     Mutant {
-        name: "client: a kept trade that was corrected is no last trade",
+        name: "client: a late joiner has no corrected trade",
         find: "self.rows[trade.instrument.index()].last_trade = (!is_busted).then_some(*trade);",
         replace: "        if !is_busted { self.apply_trade(trade); }",
         test: "-p touchline-client --test client a_late_joiner_has_a_corrected_trade",
