@@ -161,6 +161,18 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib messages_that_are_skipped_answer_for_no_order_that_the_journal_lost",
     },
     Mutant {
+        name: "execution: a rule ends an order whose report was rejected",
+        find: "if self.may_doubt(bank)",
+        replace: "if self.may_doubt(bank) && false",
+        test: "-p touchline-fx-live --lib a_report_that_is_rejected_leaves_an_order_in_doubt",
+    },
+    Mutant {
+        name: "fx: a rule ends an order that was open when its report was lost",
+        find: "self.orders.change(at, Order::doubt);",
+        replace: "if is_due { self.orders.change(at, Order::doubt); }",
+        test: "-p touchline-fx --test fx losses::an_open_order_in_doubt_stays_in_doubt_behind_a_loss",
+    },
+    Mutant {
         name: "execution: a kill from the future refuses later commands",
         find: "filter(|request| *request <= latest)",
         replace: "filter(|_| latest > 0)",

@@ -255,7 +255,12 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::Rejected(received)) => {
                     return Said::Rejected(self.logon.withheld(reject_of(&received)));
                 }
-                Some(Event::Invalid(received)) => return Said::Invalid(names_of(&received)),
+                Some(Event::Invalid(received)) => {
+                    return Said::Invalid {
+                        text: names_of(&received),
+                        is_report: received.msg_type() == b"8",
+                    };
+                }
                 Some(Event::Gap { first, last }) if first > *gap_end => {
                     *gap_end = last;
                     return Said::Gap(Gap {

@@ -207,12 +207,19 @@ impl Trading {
         rule == AfterLoss::Canceled && order.is_dropped() && !self.is_restoring
     }
 
-    /// Reports may be missing, and the connection was not lost: no rule ends an order.
+    /// Reports may be missing: no rule ends an order of now. One that waited for the rule is asked for; the questions for others go on at
+    /// their times, because the answers may be what is missing.
     pub(super) fn order_session_doubted(&mut self, bank: Bank, step: &mut Step<'_>) {
         self.sessions.change_inquiry(bank, Inquiry::doubt);
-        for at in self.unknown_of(bank) {
+        for at in self.live_of(bank) {
+            let order = self.orders.get(at);
+            let is_unasked = order.asking.due_ns() == NEVER && !order.asking.is_called();
+            let is_due = order.is_dropped() || order.state() == OrderState::Unknown && is_unasked;
+            // mutant: fx: a rule ends an order that was open when its report was lost
             self.orders.change(at, Order::doubt);
-            self.ask(at, step);
+            if is_due {
+                self.ask(at, step);
+            }
         }
     }
 

@@ -113,6 +113,33 @@ fn an_order_in_doubt_stays_in_doubt_behind_a_further_loss() {
     }
 }
 
+/// A report that was lost while its order was open does not come behind a loss of the connection either.
+#[test]
+fn an_open_order_in_doubt_stays_in_doubt_behind_a_loss() {
+    for after_loss in ["canceled", "ask_then_canceled"] {
+        let mut world = with_order(after_loss);
+        world.at(20).line("A.o !doubted");
+        assert_eq!(events(&mut world), [""; 0], "it is not asked for");
+        world.at(30).line("A.o !down").at(40).line("A.o !up");
+        world.line("A.o !settled").wait(5_000);
+        assert_eq!(world.order(0).0, "Unknown", "{after_loss}");
+        assert_eq!(world.alarms(), ["manual"], "{after_loss}");
+    }
+}
+
+/// A bank that answers no question so that it can be read is asked as often as one that does not answer.
+#[test]
+fn doubts_do_not_hasten_the_questions() {
+    let mut world = with_order("ask_then_canceled");
+    world.at(20).line("A.o !down").at(30).line("A.o !up");
+    for at_ms in [31, 32, 33, 34] {
+        world.at(at_ms).line("A.o !doubted");
+    }
+    assert_eq!(world.alarms(), [""; 0]);
+    world.wait(1_000).line("A.o !doubted");
+    assert_eq!(world.alarms(), ["manual"]);
+}
+
 /// A bank that is asked for all orders at once, and does not answer, is asked for each, and then its rule ends them, or the desk is
 /// called.
 #[test]

@@ -28,8 +28,13 @@ pub enum Said {
     Message,
     /// The bank rejected a message of ours (35=3), or we one of the bank: its text.
     Rejected(String),
-    /// We rejected a malformed message of the bank.
-    Invalid(String),
+    /// We rejected a malformed message of the bank, and its number counts: it will not come again.
+    Invalid {
+        /// Which message.
+        text: String,
+        /// Whether it is a report: what it says of an order is lost.
+        is_report: bool,
+    },
     /// A message of the bank is longer than the limit; it was skipped.
     TooLong(MessageTooLong),
     /// Messages of the bank are missing, and were requested again.

@@ -161,6 +161,14 @@ fn gap(first: u64, last: u64, is_catching_up: bool) -> Said {
     })
 }
 
+/// A rejected report.
+fn invalid(text: &str) -> Said {
+    Said::Invalid {
+        text: text.to_owned(),
+        is_report: true,
+    }
+}
+
 /// A gap is reported once, however many messages reveal it, and the next one again. After a Logon that shows messages of the time
 /// without a connection it is reported as such.
 #[test]
@@ -241,7 +249,22 @@ fn fields_that_fix_44_does_not_have_are_passed_over() {
         rig.put(2, "8", &[&REPORT[..], &[more]].concat());
         assert_eq!(rig.said(), [Said::Message], "{more:?}");
         rig.put(3, "8", &[&REPORT[..], &[more, (31, "1,1")]].concat());
-        assert_eq!(rig.said(), [Said::Invalid("34=3 17=X1".to_owned())]);
+        assert_eq!(rig.said(), [invalid("34=3 17=X1")]);
+    }
+}
+
+/// A message that is no report has no fill: its reject costs no order its rule.
+#[test]
+fn a_rejected_message_says_whether_it_is_a_report() {
+    for (msg_type, is_report) in [("8", true), ("9", false), ("1", false), ("U1", false)] {
+        let mut rig = Rig::open();
+        rig.log_on(1);
+        rig.put(2, msg_type, &[]);
+        let said = rig.said();
+        let [Said::Up(false), Said::Invalid { is_report: is, .. }] = said[..] else {
+            panic!("{said:?}");
+        };
+        assert_eq!(is, is_report, "{msg_type}");
     }
 }
 
@@ -252,8 +275,7 @@ fn a_message_of_another_session_is_rejected_and_ends_this_one() {
     rig.log_on(1);
     assert_eq!(rig.said(), [Said::Up(false)]);
     rig.put_as("B", 2, "8", &REPORT);
-    let rejected = Said::Invalid("34=2 17=X1".to_owned());
-    assert_eq!(rig.said(), [rejected]);
+    assert_eq!(rig.said(), [invalid("34=2 17=X1")]);
     rig.put(3, "5", &[]);
     assert_eq!(rig.said(), []);
     rig.time.mono_ns += 2 * FLUSH_NS;

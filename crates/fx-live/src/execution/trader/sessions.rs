@@ -30,12 +30,17 @@ impl<O: Output, L: Link> Core<O, L> {
             Said::Up(_) => Some(SessionChange::Up),
             Said::Settled => Some(SessionChange::Settled),
             Said::Doubted => Some(SessionChange::Doubted),
+            // It may be a fill, and does not come again: no order is gone by a rule.
+            // mutant: execution: a rule ends an order whose report was rejected
+            Said::Invalid {
+                is_report: true, ..
+            } if self.may_doubt(bank) => Some(SessionChange::Doubted),
             Said::Down { .. } => Some(SessionChange::Down),
             _ => None,
         };
         let is_of_every_message = matches!(
             said,
-            Said::Rejected(_) | Said::Invalid(_) | Said::TooLong(_) | Said::Gap(_)
+            Said::Rejected(_) | Said::Invalid { .. } | Said::TooLong(_) | Said::Gap(_)
         );
         self.totals.too_long += u64::from(matches!(said, Said::TooLong(_)));
         let told = match is_of_every_message {
@@ -190,14 +195,8 @@ impl<O: Output, L: Link> Core<O, L> {
     /// session that was lost; those of the time before it are asked for already, or by a rule of the bank are now. It may also be of an
     /// order that the journal lost.
     fn skipped(&mut self, bank: Bank, skipped: &Gap, time: ReceiveTime) {
-        let orders = self.engine.trading().orders();
-        let mut live = orders.live().iter().map(|at| orders.get(*at));
-        let has_orders =
-            live.any(|order| order.terms.bank == bank && order.state() != OrderState::Disputed);
+        let (has_orders, is_doubted) = (self.has_orders(bank), self.may_doubt(bank));
         let is_asked = skipped.is_catching_up;
-        let session = &self.banks[bank].session;
-        let is_doubted =
-            session.drops_orders() && (has_orders || !self.engine.trading().has_said_all(bank));
         if is_asked && !has_orders && !is_doubted {
             return;
         }
@@ -218,6 +217,19 @@ impl<O: Output, L: Link> Core<O, L> {
             // A report may be among the messages: no order is gone by a rule.
             self.session(bank, SessionChange::Doubted, time);
         }
+    }
+
+    /// Whether a report of a bank that is lost may be of an order whose outcome is not known.
+    fn has_orders(&self, bank: Bank) -> bool {
+        let orders = self.engine.trading().orders();
+        let mut live = orders.live().iter().map(|at| orders.get(*at));
+        live.any(|order| order.terms.bank == bank && order.state() != OrderState::Disputed)
+    }
+
+    /// Whether a rule of the bank may end an order, perhaps one that the journal lost, whose report is lost.
+    fn may_doubt(&self, bank: Bank) -> bool {
+        self.banks[bank].session.drops_orders()
+            && (self.has_orders(bank) || !self.engine.trading().has_said_all(bank))
     }
 
     /// The session is as one that has come up: its orders are unknown, and asked for.
@@ -285,7 +297,7 @@ fn incident(bank: String, said: Said, is_asked: bool) -> Option<Incident> {
             retry_ms,
         },
         Said::Rejected(text) => rejected(bank, false, text),
-        Said::Invalid(text) => rejected(bank, true, text),
+        Said::Invalid { text, .. } => rejected(bank, true, text),
         Said::TooLong(message) => Incident::TooLong {
             bank,
             text: message.to_string(),

@@ -9,7 +9,7 @@ use touchline_fx::setup::Setup;
 use touchline_fx_events::command::Command;
 use touchline_fx_events::desk::Desk;
 use touchline_fx_events::orders::OrderState;
-use touchline_lab::bank::scripted::Damage;
+use touchline_lab::bank::scripted::{Damage, trade as trade_of};
 use touchline_lab::bank::{Bank, Banks};
 
 const SECOND_NS: u64 = 1_000 * MS;
@@ -299,6 +299,41 @@ fn messages_that_are_skipped_while_catching_up_leave_an_order_in_doubt() {
         };
         assert_eq!(state(&engine), expected, "{:?}", engine.said);
         assert_eq!(bank.count("H") > 0, is_skipped, "{:?}", engine.said);
+    }
+}
+
+/// The bank fills an order with a report that lacks a field, before or behind a loss of the connection: we reject the report, and it does
+/// not come again, so no rule ends the order.
+#[test]
+fn a_report_that_is_rejected_leaves_an_order_in_doubt() {
+    for rejected in [None, Some("before"), Some("behind")] {
+        let (mut bank, mut engine) = dropping();
+        engine.core.engine.hold(false);
+        trade(&mut engine);
+        let now_ns = engine.now_ns;
+        go_to(&mut engine, &mut bank, now_ns);
+        let order = bank.take("D");
+        let send = |engine: &mut Engine, bank: &mut ScriptedBank, when: &str| {
+            if rejected == Some(when) {
+                // Without AvgPx (6).
+                bank.report(&trade_of(&order, "E1", &[(6, "")]));
+                in_time("a reject", engine, bank, |engine| {
+                    engine.said.iter().any(|said| said.contains("17=E1"))
+                });
+            }
+        };
+        send(&mut engine, &mut bank, "before");
+        lose(&mut engine, &mut bank, false);
+        in_time("a session", &mut engine, &mut bank, Engine::is_up);
+        send(&mut engine, &mut bank, "behind");
+        pass_a_second(&mut engine, &mut bank);
+        let expected = match rejected {
+            Some(_) => OrderState::Unknown,
+            None => OrderState::Canceled,
+        };
+        let state = engine.core.engine.trading().orders().get(0).state();
+        assert_eq!(state, expected, "{rejected:?}: {:?}", engine.said);
+        assert_eq!(bank.count("H") > 0, rejected.is_some(), "{rejected:?}");
     }
 }
 
