@@ -173,6 +173,18 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx losses::an_open_order_in_doubt_stays_in_doubt_behind_a_loss",
     },
     Mutant {
+        name: "execution: an engine that stops makes further orders",
+        find: "&& !self.is_stopping",
+        replace: "",
+        test: "-p touchline-fx-live --lib an_engine_that_stops_makes_no_further_order",
+    },
+    Mutant {
+        name: "execution: a session comes up while the engine stops",
+        find: "self.close();",
+        replace: "self.cut = None;",
+        test: "-p touchline-fx-live --lib a_session_that_is_not_up_when_the_engine_stops_does_not_come_up",
+    },
+    Mutant {
         name: "execution: a kill from the future refuses later commands",
         find: "filter(|request| *request <= latest)",
         replace: "filter(|_| latest > 0)",

@@ -433,10 +433,15 @@ impl<L: Link> OrderSession<L> {
         self.drops_orders
     }
 
-    /// Starts to log out; the session does not connect again.
+    /// Starts to log out; the session does not connect again. One that is not logged on yet loses its connection, and does not come up.
     pub fn log_out(&mut self, time: ReceiveTime) {
         self.is_stopping = true;
-        self.session.log_out("", time);
+        if self.is_up {
+            return self.session.log_out("", time);
+        }
+        // mutant: execution: a session comes up while the engine stops
+        self.cut = self.is_open.then_some("the engine stops");
+        self.close();
     }
 
     /// Logs out and ignores unread messages: the next [`OrderSession::poll`] closes the connection. The next connection

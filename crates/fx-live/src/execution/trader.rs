@@ -305,8 +305,8 @@ impl Trader {
         count += messages;
         let time = self.time(began_ns);
         self.core.wake(time);
-        if self.core.engine.trading().is_held() && is_drained {
-            self.core.engine.hold(false);
+        if is_drained {
+            self.core.release();
         }
         if began_ns >= self.timers.control_ns {
             self.control(began_ns)?;

@@ -54,6 +54,8 @@ pub(super) struct Core<O, L> {
     pub banks: Banks<L>,
     /// A round that lasts longer was stopped.
     pub pause_max_ns: u64,
+    /// The run ends: it makes no further order.
+    pub is_stopping: bool,
     /// The kill of the last run could not be recorded in its journal.
     pub is_kill_unrecorded: bool,
     pub incidents: VecDeque<Incident>,

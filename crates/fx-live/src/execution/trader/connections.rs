@@ -381,6 +381,36 @@ fn a_round_makes_one_step_of_one_handshake_and_no_bank_starves() {
     assert!(engine.core.banks[0].session.is_disconnected());
 }
 
+/// A session that connects or has sent its Logon when the engine stops does not come up any more, and the engine waits for no such
+/// session. One that is up logs out.
+#[test]
+fn a_session_that_is_not_up_when_the_engine_stops_does_not_come_up() {
+    let mut was_up = false;
+    for rounds in 0..1_000 {
+        if was_up {
+            break;
+        }
+        let mut bank = listen(None);
+        let mut engine = Engine::open(bank.address(), None);
+        for _ in 0..rounds {
+            engine.round();
+            bank.work(ReceiveTime::at(engine.now_ns));
+        }
+        was_up = engine.is_up();
+        engine.core.log_out(ReceiveTime::at(engine.now_ns));
+        assert_eq!(engine.core.is_disconnected(), !was_up, "{rounds}");
+        for _ in 0..50 {
+            engine.round();
+            assert!(was_up || !engine.is_up(), "{rounds}: {:?}", engine.said);
+            bank.work(ReceiveTime::at(engine.now_ns));
+        }
+        until("an end", &mut engine, &mut bank, |engine| {
+            engine.core.is_disconnected()
+        });
+    }
+    assert!(was_up, "a session that is up logs out");
+}
+
 /// Pauses are doubled also if each connection gets as far as the Logon, from the third on beyond `reconnect_ms_max`, until a session
 /// lasts for a minute.
 #[test]

@@ -62,6 +62,7 @@ impl<O: Output, L: Link> Core<O, L> {
             recorder: Recorder::new(out, &config.run, next_event, config.banks.len()),
             banks,
             pause_max_ns: config.run.pause_max_ms * 1_000_000,
+            is_stopping: false,
             is_kill_unrecorded,
             incidents: VecDeque::new(),
             unpublished: Vec::new(),
@@ -255,8 +256,9 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
-    /// Sends the logouts, and makes no further order.
+    /// Sends the logouts, and makes no further order. A session that is not up yet does not come up.
     pub fn log_out(&mut self, time: ReceiveTime) {
+        self.is_stopping = true;
         self.engine.hold(true);
         let wall = self.wall(time);
         for bank in 0..self.banks.len() {

@@ -1,4 +1,4 @@
-//! Tests of an engine that is stopped in the middle of a round.
+//! Tests of an engine that is stopped in the middle of a round, or for good.
 
 use super::rig::{show, with_a_parent};
 use crate::execution::trader::Incident;
@@ -37,4 +37,19 @@ fn a_round_that_was_stopped_makes_and_sends_no_order() {
     assert_eq!(round(Stop::Never), (1, 0));
     assert_eq!(round(Stop::BeforeTheQuotes), (0, 1));
     assert_eq!(round(Stop::BehindTheRecord), (1, 1));
+}
+
+/// An engine whose run ends makes no order in its last rounds, on any price: no bank would get one, or answer one.
+#[test]
+fn an_engine_that_stops_makes_no_further_order() {
+    for stops in [false, true] {
+        let (mut core, time) = with_a_parent();
+        core.engine.hold(true);
+        if stops {
+            core.log_out(time);
+        }
+        core.release();
+        show(&mut core, time, 1_099_500_000);
+        assert_eq!(core.totals.orders + core.totals.unsent, u64::from(!stops));
+    }
 }

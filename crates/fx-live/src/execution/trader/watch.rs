@@ -29,6 +29,14 @@ impl<O: Output, L: Link> Core<O, L> {
         }
     }
 
+    /// Everything was read: the router makes orders again, unless the engine stops.
+    pub fn release(&mut self) {
+        // mutant: execution: an engine that stops makes further orders
+        if self.engine.trading().is_held() && !self.is_stopping {
+            self.engine.hold(false);
+        }
+    }
+
     /// Sets the kill switch; no order that makes a position is sent any more.
     pub fn journal_failed(&mut self, why: &str, time: ReceiveTime) {
         let Some(why) = self.recorder.fail(why) else {

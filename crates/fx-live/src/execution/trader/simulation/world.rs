@@ -469,7 +469,7 @@ impl World {
         let core = &mut process.core;
         let time = core.time(mono_ns, wall_ns);
         core.wake(time);
-        core.engine.hold(false);
+        core.release();
         core.watch_journal(time);
         watch(&self.machine, core);
         self.check_silence(&mut process, time);
