@@ -31,10 +31,9 @@ use touchline_net::stream::Error;
 use touchline_session::Secret;
 use touchline_session::fix::{
     Application, ApplicationId, Applications, Checks, DisconnectReason, Event, ResendPolicy, Role,
-    SendError, SequenceFault, Session, Settings,
+    SequenceFault, Session, Settings,
 };
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::Encoder;
 
 /// Longest wait for a connection.
 const CONNECT_NS: u64 = 5_000_000_000;
@@ -255,12 +254,7 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::Rejected(received)) => {
                     return Said::Rejected(self.logon.withheld(reject_of(&received)));
                 }
-                Some(Event::Invalid(received)) => {
-                    return Said::Invalid {
-                        text: names_of(&received),
-                        is_report: received.msg_type() == b"8",
-                    };
-                }
+                Some(Event::Invalid(received)) => return Said::invalid(&received),
                 Some(Event::Gap { first, last }) if first > *gap_end => {
                     *gap_end = last;
                     return Said::Gap(Gap {
@@ -318,33 +312,6 @@ impl<L: Link> OrderSession<L> {
             self.settling.begin(is_doubted, time.mono_ns);
         }
         Said::Up(is_news)
-    }
-
-    /// Messages of the session itself that it sent since the last question: mostly answers to test requests, to gaps and to invalid
-    /// messages. Each is a number in the journal.
-    pub fn take_own_messages(&mut self) -> u64 {
-        (self.sent).take_others(self.session.counters().messages_sent)
-    }
-
-    /// Sends a message. Its bytes leave with the next [`OrderSession::flush`].
-    ///
-    /// # Errors
-    /// The message is not sent, and uses no number.
-    pub fn send(
-        &mut self,
-        msg_type: &str,
-        time: ReceiveTime,
-        body: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<u64, SendError> {
-        let number = self.session.send(msg_type.as_bytes(), time, body)?;
-        self.sent.count += 1;
-        Ok(number)
-    }
-
-    /// Does what [`OrderSession::send`] and [`OrderSession::flush`] do, without a message.
-    pub fn warm_send(&mut self, msg_type: &str, body: impl FnOnce(&mut Encoder<'_>)) {
-        self.session.warm_send(msg_type.as_bytes(), body);
-        self.link.touch();
     }
 
     /// Runs due timers of the session.

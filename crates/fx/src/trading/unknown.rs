@@ -207,8 +207,8 @@ impl Trading {
         rule == AfterLoss::Canceled && order.is_dropped() && !self.is_restoring
     }
 
-    /// Reports may be missing: no rule ends an order of now. One that waited for the rule is asked for; the questions for others go on at
-    /// their times, because the answers may be what is missing.
+    /// Reports may be missing: no rule ends an order of now. One that waited for the rule is asked for. The questions for others go on at
+    /// their times: a bank whose answers cannot be read gets no more of them.
     pub(super) fn order_session_doubted(&mut self, bank: Bank, step: &mut Step<'_>) {
         self.sessions.change_inquiry(bank, Inquiry::doubt);
         for at in self.live_of(bank) {

@@ -1,6 +1,8 @@
 //! What a session says to its owner.
 
+use super::texts::names_of;
 use touchline_session::fix::{MessageTooLong, SequenceFault};
+use touchline_wire::fix::Message;
 
 /// Output of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,16 @@ pub enum Said {
     /// Number of times that bytes of the bank were not a FIX message, or a message with a wrong length or checksum;
     /// they were skipped.
     Garbled(u64),
+}
+
+impl Said {
+    /// We rejected this message.
+    pub fn invalid(message: &Message<'_>) -> Said {
+        Said::Invalid {
+            text: names_of(message),
+            is_report: message.msg_type() == b"8",
+        }
+    }
 }
 
 #[cfg(test)]

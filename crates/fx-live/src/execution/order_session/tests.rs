@@ -1,6 +1,7 @@
 //! Tests of the reports of an order session about malformed bytes.
 
 mod day;
+mod refused;
 mod warm_send;
 
 use super::*;
@@ -9,7 +10,7 @@ use crate::execution::config::tests::text;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use touchline_wire::fix::Precision;
+use touchline_wire::fix::{Encoder, Precision};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const LOGON: [(u32, &str); 2] = [(98, "0"), (108, "10")];
@@ -253,7 +254,7 @@ fn fields_that_fix_44_does_not_have_are_passed_over() {
     }
 }
 
-/// A message that is no report has no fill: its reject costs no order its rule.
+/// A rejected message of another type has no fill, so its reject leaves no order in doubt.
 #[test]
 fn a_rejected_message_says_whether_it_is_a_report() {
     for (msg_type, is_report) in [("8", true), ("9", false), ("1", false), ("U1", false)] {
@@ -464,75 +465,6 @@ fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
         "{pauses:?}"
     );
     assert_eq!(pauses.last(), Some(&51_200), "{pauses:?}");
-}
-
-/// Settings that a session's section must not have.
-#[test]
-fn wrong_logons_are_refused_with_the_reason() {
-    for (more, said) in [
-        ("user = \"\"", "user: give printable characters"),
-        ("user = \"a\\u0001b\"", "`user` has a control character"),
-        ("logon_fields = [\"9001\"]", "is not a field"),
-        (
-            "logon_fields = [\"554=x\"]",
-            "tag 554 is set by the session",
-        ),
-        (
-            "logon_fields = [\"141=Y\"]",
-            "tag 141 is set by the session",
-        ),
-        (
-            "user = \"a\"\nlogon_fields = [\"553=b\"]",
-            "tag 553 is given twice",
-        ),
-        (
-            "logon_fields = [\"9001=a\", \"9001=b\"]",
-            "tag 9001 is given twice",
-        ),
-        (
-            "reset = \"daily\"",
-            "must be \"never\", \"run\", \"start\", \"session\" or \"logon\"",
-        ),
-        ("password = \"sentinel\"", "password"),
-    ] {
-        let error = Config::parse(&format!("{}{more}\n", text()))
-            .expect_err(more)
-            .to_string();
-        assert!(error.contains(said), "{more}: {error}");
-        assert!(!error.contains("sentinel"), "{error}");
-    }
-}
-
-/// The file of a password is private, as that of every secret is.
-#[test]
-fn a_password_file_that_others_may_read_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = touchline_testing::Folder::new("password");
-    let file = folder.join("password");
-    std::fs::write(&file, "sentinel\n").expect("a file");
-    let mut config = Config::parse(&format!("{}password_file = \"password\"\n", text()))
-        .expect("a configuration");
-    config.starts_at(&folder);
-    for (mode, is_good) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("its mode");
-        match config.access() {
-            Ok(access) => {
-                assert!(is_good, "{mode:o}");
-                assert_eq!(access[0].password, Some(Secret::from("sentinel")));
-            }
-            Err(error) => {
-                let error = error.to_string();
-                assert!(
-                    !is_good && error.starts_with("sessions: A: password_file: "),
-                    "{error}"
-                );
-                assert!(
-                    error.contains("others may read it") && !error.contains("sentinel"),
-                    "{error}"
-                );
-            }
-        }
-    }
 }
 
 /// A message that is longer than the limit is reported as such, and the next one shows the gap.
