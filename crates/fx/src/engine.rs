@@ -169,7 +169,8 @@ impl Engine {
         self.trading.set_prefix(prefix);
     }
 
-    /// Restores a state from records from now on: no rule of the configuration ends an order or a parent, the records say which ended.
+    /// Restores a state from records from now on: no rule of the configuration ends an order or a parent or sets the kill switch, the records
+    /// say which ended, and when it was set.
     /// Or has restored it.
     pub fn set_restoring(&mut self, is_restoring: bool) {
         self.trading.set_restoring(is_restoring);
@@ -251,6 +252,21 @@ impl Engine {
     ) -> Result<(), RestoreError> {
         let (trading, step) = &mut self.restore(at_ns, out)?;
         trading.restore_booking(by, trade, step);
+        Ok(())
+    }
+
+    /// Restores a request to lift the kill switch, as the event of an earlier run says: by whom, and whether the switch stayed set.
+    ///
+    /// # Errors
+    /// The request cannot have been handled at this time.
+    pub fn restore_lift(
+        &mut self,
+        at_ns: u64,
+        (by, is_killed): (Option<Id>, bool),
+        out: &mut Batch,
+    ) -> Result<(), RestoreError> {
+        let (trading, _) = &mut self.restore(at_ns, out)?;
+        trading.restore_lift(by, is_killed);
         Ok(())
     }
 

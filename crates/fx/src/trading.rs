@@ -82,7 +82,7 @@ pub struct Trading {
     lost: adopt::Lost,
     /// Whether each bank drops open orders with a lost connection, by the rules of the run that is restored or live.
     drops: Vec<bool>,
-    /// The state is restored from records: what a rule has ended stands in them, and no rule ends anything else.
+    /// The state is restored from records: what a rule has ended and each kill stand in them, and no rule ends anything else.
     is_restoring: bool,
     positions: Positions,
     /// Trade dates of each bank's days, `YYYYMMDD`, in the order in which they began.
@@ -186,6 +186,12 @@ impl Trading {
     /// The user who requested first to lift the kill switch, which a second user must confirm.
     pub fn first_lifter(&self) -> Option<Id> {
         self.gate.first_lifter()
+    }
+
+    /// Whether a person may lift the kill switch.
+    pub fn may_lift(&self, person: &str) -> bool {
+        let lifters = &self.setup.risk.kill_lifters;
+        lifters.iter().any(|lifter| lifter == person)
     }
 
     /// Whether the kill switch is set.

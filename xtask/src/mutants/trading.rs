@@ -185,6 +185,30 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_session_that_is_not_up_when_the_engine_stops_does_not_come_up",
     },
     Mutant {
+        name: "fx: a restart sets a kill that never was",
+        find: "if !self.is_restoring {",
+        replace: "{",
+        test: "-p touchline-fx-live --lib limits_of_the_configuration_change_no_past",
+    },
+    Mutant {
+        name: "fx: a restart ends a parent by a lot that it did not have",
+        find: "(is_rest && !self.is_restoring)",
+        replace: "is_rest",
+        test: "-p touchline-fx-live --lib limits_of_the_configuration_change_no_past",
+    },
+    Mutant {
+        name: "execution: a kill is lifted by who may lift it now",
+        find: "Desk::Lift { .. } => return Ok(()),",
+        replace: "",
+        test: "-p touchline-fx-live --lib a_kill_is_lifted_by_who_could_lift_it_then",
+    },
+    Mutant {
+        name: "execution: a lift by another person is answered as done",
+        find: "if !self.engine.trading().may_lift(person) {",
+        replace: "if person.is_empty() {",
+        test: "-p touchline-fx-live --lib a_lift_of_another_person_is_refused_with_the_list",
+    },
+    Mutant {
         name: "execution: a kill from the future refuses later commands",
         find: "filter(|request| *request <= latest)",
         replace: "filter(|_| latest > 0)",

@@ -102,6 +102,12 @@ impl Gate {
         self.kill.lift(by, &setup.risk.kill_lifters);
     }
 
+    /// Restores a request to lift the kill switch, which an earlier run handled.
+    pub fn restore_lift(&mut self, setup: &Setup, by: Option<Id>, is_killed: bool) {
+        let lifters = &setup.risk.kill_lifters;
+        self.kill.restore_lift(by, is_killed, lifters);
+    }
+
     /// Counts an order without a fill. True if there are too many.
     pub fn count_reject(&mut self, setup: &Setup, now_ns: u64) -> bool {
         self.rejects.add(now_ns);

@@ -42,6 +42,24 @@ impl KillSwitch {
             }
             _ => self.first = Some(*by),
         }
+        self.check();
+    }
+
+    /// Restores the state behind a request that an earlier run handled. The switch is as that run left it, not as the present list allows; the
+    /// first of two requests counts if its user still may.
+    pub fn restore_lift(&mut self, by: Option<Id>, is_killed: bool, lifters: &[String]) {
+        if !is_killed {
+            *self = KillSwitch::default();
+        }
+        // Journals of earlier releases have requests of others, too, which did nothing.
+        let is_lifter = |by: &Id| lifters.iter().any(|lifter| lifter == by.as_str());
+        if self.is_killed && self.first.is_none() {
+            self.first = by.filter(is_lifter);
+        }
+        self.check();
+    }
+
+    fn check(&self) {
         assert!(
             self.is_killed || self.first.is_none(),
             "only a kill has a first lifter"

@@ -42,7 +42,7 @@ impl Trading {
         if cum == 0 && !is_free {
             self.fail(terms.bank, terms.pair, code, step);
             if self.gate.count_reject(&self.setup, now_ns) {
-                self.kill_by(Id::new(b"auto:rejects"), step);
+                self.kill_by_rule(b"auto:rejects", step);
             }
         }
     }
@@ -71,6 +71,14 @@ impl Trading {
     ) {
         let due_ns = self.conduct.fail(&self.setup, (bank, pair), code, step);
         self.wake_at(due_ns);
+    }
+
+    /// Sets the kill switch by a rule. A journal has its kills: by the limits of another configuration there were others, or none.
+    pub(super) fn kill_by_rule(&mut self, by: &[u8], step: &mut Step<'_>) {
+        // mutant: fx: a restart sets a kill that never was
+        if !self.is_restoring {
+            self.kill_by(Id::new(by), step);
+        }
     }
 
     /// Sets the kill switch: every parent ends, every order is canceled. While the switch is set, a person's kill

@@ -116,6 +116,11 @@ impl Trading {
         }
     }
 
+    /// Restores a request to lift the kill switch with its result, by any person.
+    pub(crate) fn restore_lift(&mut self, by: Option<Id>, is_killed: bool) {
+        self.gate.restore_lift(&self.setup, by, is_killed);
+    }
+
     /// Handles a proposal or a confirmation of a booking that an earlier run accepted, also if the person may not book
     /// now.
     pub(crate) fn restore_booking(&mut self, by: &Id, trade: &DeskTrade, step: &mut Step<'_>) {

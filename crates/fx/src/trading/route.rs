@@ -86,7 +86,9 @@ impl Trading {
         }
         let lot = self.setup.pairs[parent.terms.pair].config.lot;
         let is_rest = exposure.out() == 0 && 0 < parent.open() && parent.open() < lot;
-        let rest = is_rest.then_some(EndReason::Rest);
+        // A journal has the ends: by another lot other parents had a rest.
+        // mutant: fx: a restart ends a parent by a lot that it did not have
+        let rest = (is_rest && !self.is_restoring).then_some(EndReason::Rest);
         let Some(reason) = attempt(parent.terms.lifetime) else {
             return rest;
         };

@@ -9,7 +9,6 @@ use crate::setup::ns;
 use touchline_fx_events::event::{Alarm, Asked, Event, Message, OrderEvent, OrderLine};
 use touchline_fx_events::orders::{OrderState, RejectCode};
 use touchline_fx_events::setup::Bank;
-use touchline_types::Id;
 
 impl Trading {
     /// Runs answer timeouts and due status requests.
@@ -50,7 +49,7 @@ impl Trading {
         self.fail(terms.bank, terms.pair, None, step);
         // mutant: fx: unknown orders do not trigger the kill switch
         if self.orders.unknown() >= self.setup.risk.kill_unknown {
-            self.kill_by(Id::new(b"auto:unknown"), step);
+            self.kill_by_rule(b"auto:unknown", step);
         }
         // mutant: simulation: an order without an outcome is taken as rejected
         self.ask(at, step);

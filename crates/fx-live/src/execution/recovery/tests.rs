@@ -1,5 +1,7 @@
 //! State of a run, recovered from its journal.
 
+mod settings;
+
 use super::*;
 use touchline_fx::config;
 use touchline_fx::input::Input;
@@ -79,23 +81,10 @@ fn report() -> Vec<u8> {
     encoder.finish().expect("it fits").to_vec()
 }
 
-/// Journal of a run with a filled order.
-fn journal() -> Vec<(u16, Vec<u8>)> {
-    let labels = setup().labels;
-    let parent = ParentTerms {
-        id: Id::lossy(b"P1"),
-        pair: 0,
-        side: Side::Bid,
-        quantity: 1_000,
-        limit: None,
-        lifetime: Lifetime::Deadline,
-        deadline_ms: 1_000,
-        urgency: 1,
-        style: Style::Best,
-        partial: true,
-    };
+/// An order of 1,000 with this number leaves.
+fn sent(number: u32, at_ns: u64) -> Event {
     let order = Terms {
-        id: Id::lossy(b"Te1-P1-1"),
+        id: Id::lossy(format!("Te1-P1-{}", number + 1).as_bytes()),
         parent: 0,
         bank: 0,
         pair: 0,
@@ -105,22 +94,45 @@ fn journal() -> Vec<(u16, Vec<u8>)> {
         quote_id: None,
         is_fok: false,
         value_date: 20_260_107,
-        sent_ns: 20,
+        sent_ns: at_ns,
         mid2_sent: Some(220_000),
     };
-    let accepted = Event::Accepted {
-        number: 0,
-        terms: parent,
-    };
-    let sent = Event::Order(OrderLine {
+    Event::Order(OrderLine {
         id: Some(order.id),
-        number: Some(0),
+        number: Some(number),
         bank: 0,
         what: OrderEvent::Sent,
         status: None,
         code: None,
         message: Some(Message::Order(order)),
-    });
+    })
+}
+
+/// Journal of a run with a filled order.
+fn journal() -> Vec<(u16, Vec<u8>)> {
+    journal_of(1_000)
+}
+
+/// Journal of a run whose parent of this quantity has a filled order of 1,000.
+fn journal_of(quantity: i64) -> Vec<(u16, Vec<u8>)> {
+    let labels = setup().labels;
+    let parent = ParentTerms {
+        id: Id::lossy(b"P1"),
+        pair: 0,
+        side: Side::Bid,
+        quantity,
+        limit: None,
+        lifetime: Lifetime::Deadline,
+        deadline_ms: 1_000,
+        urgency: 1,
+        style: Style::Best,
+        partial: true,
+    };
+    let accepted = Event::Accepted {
+        number: 0,
+        terms: parent,
+    };
+    let sent = sent(0, 20);
     let none = Batch::default();
     vec![
         run(1, "D"),

@@ -59,6 +59,35 @@ fn answer(
     (serde_json::from_str(line).expect("a line"), told)
 }
 
+/// A lift of a person who may not lift is refused, and no start counts it: it was answered as done.
+#[test]
+fn a_lift_of_another_person_is_refused_with_the_list() {
+    let (mut core, time) = engine(&[("kill_lifters", "[\"ann\", \"bob\"]")]);
+    core.kill("eve", time);
+    for (person, answered) in [("carl", "refused"), ("ann", "done")] {
+        let client = format!("name = \"{person}\"\nmay = [\"lift\"]\n");
+        let client: ClientConfig = toml::from_str(&client).expect("a client");
+        let received = Received {
+            request: time.mono_ns,
+            command: Ok(Command::Lift),
+        };
+        core.command(time, &client, &received, Ok(()));
+        let line = core.recorder.out().answers.last().expect("an answer");
+        let line: Value = serde_json::from_str(line).expect("a line");
+        assert_eq!(line["answer"], answered, "{line}");
+        let first = core.engine.trading().first_lifter();
+        let is_first = first.is_some_and(|first| first.as_str() == person);
+        assert_eq!(is_first, answered == "done", "{line}");
+        if answered == "refused" {
+            let cause = "carl is not in kill_lifters of [risk]";
+            assert_eq!(
+                (&line["reason"], &line["cause"]),
+                (&"not_allowed".into(), &cause.into())
+            );
+        }
+    }
+}
+
 /// The refusal of an order by a limit states the limit and the value, to the client and in the log: the reason alone
 /// does not show which value would be accepted.
 #[test]

@@ -217,14 +217,8 @@ impl<O: Output, L: Link> Core<O, L> {
         if let Command::Parent(order) = command {
             return self.parent(time, client, order);
         }
-        if *command == Command::Lift
-            && let Some(other) = self.first_lifter_of_user(client)
-        {
-            let allow = "[risk] lift_by_one_user = true would allow it";
-            return Err(Refused {
-                reason: "one_user",
-                cause: Some(format!("{other} is of the same Unix user; {allow}")),
-            });
+        if *command == Command::Lift {
+            self.check_lifter(client)?;
         }
         let desk = commands::desk(self.engine.setup(), command);
         let mut desk = desk.ok_or(NoCommand::Malformed.reason())?;
@@ -298,6 +292,27 @@ impl<O: Output, L: Link> Core<O, L> {
             reason: refused.reason.name(),
             cause,
         })
+    }
+
+    /// Whether this client may lift the kill now.
+    fn check_lifter(&self, client: &ClientConfig) -> Result<(), Refused> {
+        let refused = |reason, cause| Refused {
+            reason,
+            cause: Some(cause),
+        };
+        let person = client.person();
+        // A request without effect is not recorded: a later start would not know that it had none.
+        // mutant: execution: a lift by another person is answered as done
+        if !self.engine.trading().may_lift(person) {
+            let cause = format!("{person} is not in kill_lifters of [risk]");
+            return Err(refused("not_allowed", cause));
+        }
+        if let Some(other) = self.first_lifter_of_user(client) {
+            let allow = "[risk] lift_by_one_user = true would allow it";
+            let cause = format!("{other} is of the same Unix user; {allow}");
+            return Err(refused("one_user", cause));
+        }
+        Ok(())
     }
 
     /// The person who first asked to lift the kill, if this client is of the same Unix user: two names of one user do
