@@ -21,7 +21,7 @@ use peer::Peer;
 use refresh::Progress;
 use touchline_transport::Publish;
 use touchline_transport::market::Room;
-use touchline_types::native::{Decoder, Message};
+use touchline_types::native::{Decoder, Flags, Message};
 use touchline_types::{ChannelState, Gap, Timestamps, Update, Validity};
 
 /// Maximum quotes of one message.
@@ -360,8 +360,16 @@ impl Receiver {
         self.counters.relay_position = number;
         // Both values are passed by reference: a moved value would be copied right after it was written.
         match &Message::parse(bytes) {
-            Ok(message) if self.is_beyond(message) => {}
-            Ok(message) => self.apply(message, is_image, now_ns, arrived, out),
+            Ok(message) => {
+                // mutant: relay: an event that ends beyond the limit is not committed
+                if !self.is_beyond(message) {
+                    self.apply(message, is_image, now_ns, arrived, out);
+                }
+                // A dropped message ends the event of those before it, too.
+                if message.flags().has(Flags::END_OF_BATCH) {
+                    out.commit();
+                }
+            }
             Err(_) => {
                 // The contents of the message are lost.
                 self.counters.relay_malformed += 1;

@@ -11,6 +11,12 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline --test system load_quick",
     },
     Mutant {
+        name: "relay: an event that ends beyond the limit is not committed",
+        find: "if !self.is_beyond(message) {",
+        replace: "if self.is_beyond(message) { return; } else {",
+        test: "-p touchline-relay --test relay core::an_event_that_ends_beyond_the_limit_is_committed",
+    },
+    Mutant {
         name: "relay: the end of a round has no number",
         find: "        self.end_unit(now, link);\n        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",

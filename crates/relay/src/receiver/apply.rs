@@ -3,7 +3,7 @@
 use super::Receiver;
 use touchline_transport::Publish;
 use touchline_types::Timestamps;
-use touchline_types::native::{Body, Flags, Message, Unfit};
+use touchline_types::native::{Body, Message, Unfit};
 
 /// Times of a message on this host: venue and receive times are unchanged. Ticks are of the sender's host, so the
 /// arrival time here replaces them.
@@ -41,9 +41,6 @@ impl Receiver {
             Ok(Some(update)) => books.apply(update, &timestamps, is_image, counters, out),
             Ok(None) => {}
             Err(_) => self.unfit(message, &timestamps, is_image, now_ns, out),
-        }
-        if message.flags().has(Flags::END_OF_BATCH) {
-            out.commit();
         }
     }
 

@@ -8,7 +8,7 @@ use touchline_relay::{
     Epoch, HOPS_MAX, Head, HeadFlags, Now, Receiver, ReceiverSettings, Sender, SenderSettings,
     Source, Taken,
 };
-use touchline_transport::{Local, Mirror, Publish};
+use touchline_transport::{Envelope, Local, Mirror, Publish, Subscribe};
 use touchline_types::native::{Flags, parts};
 use touchline_types::{
     BookSnapshot, Gap, Instrument, Level, OrderAction, OrderChange, OrderRow, OrdersSnapshot,
@@ -96,13 +96,23 @@ pub fn head(first_sequence: u64) -> Head {
     }
 }
 
-pub fn batch(mut head: Head, updates: &[Update<'_>]) -> Vec<u8> {
+pub fn batch(head: Head, updates: &[Update<'_>]) -> Vec<u8> {
+    batch_with(head, updates, |_| Flags::END_OF_BATCH)
+}
+
+/// A batch whose updates are one event of the venue.
+fn one_event(head: Head, updates: &[Update<'_>]) -> Vec<u8> {
+    let last = updates.len() - 1;
+    batch_with(head, updates, |at| Flags::END_OF_BATCH.when(at == last))
+}
+
+fn batch_with(mut head: Head, updates: &[Update<'_>], flags: impl Fn(usize) -> Flags) -> Vec<u8> {
     let mut batch = Batch::new();
-    for update in updates {
+    for (at, update) in updates.iter().enumerate() {
         for part in parts(update, 1_300) {
             let number = head.first_sequence + u64::from(batch.count());
             batch.push(part.len(), |mut place| {
-                part.write(number, Flags::END_OF_BATCH, &times(), &mut place);
+                part.write(number, flags(at), &times(), &mut place);
             });
         }
     }
@@ -369,6 +379,32 @@ fn instruments_beyond_the_limit_are_dropped() {
     stand.take(head(10), &[far]);
     assert_eq!(stand.receiver.counters().relay_instruments_refused, 2);
     assert!(stand.receiver.is_complete());
+}
+
+/// Batches that a publication made visible to its readers.
+#[derive(Default)]
+struct Committed(usize);
+
+impl Subscribe for Committed {
+    fn update(&mut self, _: &Envelope<'_>) {}
+
+    fn batch_end(&mut self) {
+        self.0 += 1;
+    }
+}
+
+/// The last update of an event is of an instrument beyond the limit: readers see the updates before it at once.
+#[test]
+fn an_event_that_ends_beyond_the_limit_is_committed() {
+    let out = Local::new(Committed::default());
+    let mut stand = Stand::with(receiver(), out);
+    stand.take(head(1), &[book()]);
+    let (committed, published) = (stand.out.subscriber.0, stand.out.published());
+    let event = one_event(head(2), &[book(), book_of(Instrument(0x00FF_FFFF))]);
+    stand.receiver.take(&event, stand.now, 7, &mut stand.out);
+    assert_eq!(stand.receiver.counters().relay_instruments_refused, 1);
+    assert_eq!(stand.out.published(), published + 1);
+    assert_eq!(stand.out.subscriber.0, committed + 1);
 }
 
 /// Batches arrive, and the books in them are old: a queue on the way, a stopped receiver, a link that was slow from its first batch on.
