@@ -128,6 +128,12 @@ impl Receiver {
         self.peer.as_ref().map(|peer| (peer.source, self.hops))
     }
 
+    /// The bus is restarted: the counters do not state the origin of the stream before.
+    pub fn forget_origin(&mut self) {
+        self.counters.relay_hops = 0;
+        self.counters.relay_origin = 0;
+    }
+
     /// Publishes on a new bus that no book is live yet.
     pub fn begin(&mut self, out: &mut impl Publish) {
         self.published = None;

@@ -1,17 +1,39 @@
 //! Running links: a bus, a sender or receiver, and a carrier in one duty cycle, stepped by the caller.
 
+mod origin;
 mod receive;
 mod send;
 
 pub use receive::{ReceiveSettings, Receiving};
-pub use send::{SendSettings, Sending};
+pub use send::Sending;
 
 use crate::head::{Epoch, Source};
 use crate::link::{CarrierEvent, SendEvent};
-use crate::sender::Now;
+use crate::sender::{Cyclic, Now};
 use std::borrow::Cow;
 use touchline_transport::clock::{STEP_NS, WallWatch, wall_offset_ns};
-use touchline_transport::shm::{Damage, Error};
+use touchline_transport::shm::{Damage, Error, Root};
+
+/// Settings of a sending link.
+#[derive(Clone, Debug)]
+pub struct SendSettings {
+    /// Directory of the buses.
+    pub root: Root,
+    /// Bus to send.
+    pub bus: String,
+    /// Origin of the data, for a bus that is not written by a relay.
+    pub source: Source,
+    /// Whether a bus that a relay writes is forwarded.
+    pub forward: bool,
+    /// Longest batch.
+    pub batch_bytes_max: usize,
+    /// Longest time between two batches.
+    pub heartbeat_ns: u64,
+    /// Cyclic refreshes.
+    pub cyclic: Option<Cyclic>,
+    /// Name of its counters.
+    pub name: String,
+}
 
 /// A running link.
 pub trait Work {

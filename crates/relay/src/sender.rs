@@ -88,10 +88,7 @@ impl Sender {
     /// # Panics
     /// The data has passed [`HOPS_MAX`] relays; the caller rejects that before.
     pub fn new(settings: SenderSettings, epoch: Epoch) -> Sender {
-        assert!(
-            settings.hops < HOPS_MAX,
-            "data that passed {HOPS_MAX} relays is not sent on"
-        );
+        assert_hops(settings.hops);
         Sender {
             epoch,
             next: 1,
@@ -136,9 +133,15 @@ impl Sender {
         self.state.books()
     }
 
-    /// The bus has restarted with these limits. The caller calls it before any item behind the restart.
-    pub fn set_limits(&mut self, instruments_max: usize, orders_max: usize) {
-        self.state.restart(instruments_max, orders_max);
+    /// The bus has restarted with data of this origin, and with limits of instruments and orders. The caller calls it before any item
+    /// behind the restart.
+    ///
+    /// # Panics
+    /// As [`Sender::new`].
+    pub fn continue_with(&mut self, source: Source, hops: u8, limits: (usize, usize)) {
+        assert_hops(hops);
+        (self.settings.source, self.settings.hops) = (source, hops);
+        self.state.restart(limits.0, limits.1);
     }
 
     /// Whether batches wait for the link: then the caller reads nothing more from the bus.
@@ -397,4 +400,11 @@ impl Sender {
             }
         }
     }
+}
+
+fn assert_hops(hops: u8) {
+    assert!(
+        hops < HOPS_MAX,
+        "data that passed {HOPS_MAX} relays is not sent on"
+    );
 }

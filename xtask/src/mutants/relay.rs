@@ -17,6 +17,18 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline-relay --test relay core::an_event_that_ends_beyond_the_limit_is_committed",
     },
     Mutant {
+        name: "relay: a bus whose counters come later is of this host",
+        find: "return match writer.is_some() && self.waits(subscriber.generation(), now_ns) {",
+        replace: "return match writer.is_some() && self.waits(subscriber.generation(), now_ns) && false {",
+        test: "-p touchline-relay --test relay origin::nothing_is_sent_before_it_is_known_whose_data_it_is",
+    },
+    Mutant {
+        name: "relay: a restarted bus keeps the origin of the one before",
+        find: "self.is_origin_due = true;",
+        replace: "",
+        test: "-p touchline-relay --test relay origin::a_bus_that_a_relay_takes_over_is_not_sent_on_without_forward",
+    },
+    Mutant {
         name: "relay: the end of a round has no number",
         find: "        self.end_unit(now, link);\n        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",

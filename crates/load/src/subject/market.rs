@@ -7,7 +7,7 @@ use crate::message::{self, BYTES, Message};
 use std::time::{Duration, Instant};
 use touchline_transport::bus::{Polled, Root};
 use touchline_transport::market::{Item, Join, Kinds, Publish, Publisher, Settings, Subscriber};
-use touchline_transport::shm::CountersView;
+use touchline_transport::shm::{CountersFile, CountersView};
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, Price, Quantity, Symbol, Timestamps, Trade, Update,
     UpdateAction,
@@ -52,6 +52,8 @@ impl MarketSender {
     pub fn open(place: &Place) -> Result<MarketSender, Failed> {
         let root = Root::at(place.folder_of(NEAR));
         let mut publisher = Publisher::open(&root, BUS, &settings())?;
+        // A relay waits for the counters of a publisher, which say whose data it has.
+        CountersFile::create(publisher.lock(), 1.0, [], [])?;
         let definition = InstrumentDefinition {
             symbol: Symbol::new(b"LOAD"),
             defined: true,

@@ -247,6 +247,10 @@ impl<L: ReceiveLink> Work for Receiving<L> {
 impl Side {
     /// Creates the bus and its counters file.
     fn open(&mut self) -> Result<(), RunError> {
+        // The counters remain until the next ones are there: a relay that sends the bus on must not read the origin of the
+        // stream before from them.
+        self.receiver.forget_origin();
+        self.show();
         // Only one process writes it at a time.
         self.counters_file = None;
         self.publisher = None;

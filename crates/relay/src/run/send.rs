@@ -1,43 +1,24 @@
 //! A running sending link.
 
-use super::{Clocks, RunError, RunEvent, Work};
-use crate::head::{Epoch, HOPS_MAX, Source};
+use super::origin::{Origin, Search};
+use super::{Clocks, RunError, RunEvent, SendSettings, Work};
+use crate::head::Epoch;
 use crate::link::SendLink;
-use crate::sender::{Cyclic, Now, Sender, SenderSettings};
+use crate::sender::{Now, Sender, SenderSettings};
 use std::collections::VecDeque;
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::market::{EVENT_ORDERS_MAX, Item, Join, Kinds};
-use touchline_transport::shm::{
-    CountersView, FineClock, Polled, ProcessStats, ReaderStats, Root, Subscriber,
-};
-
-/// Settings of a sending link.
-#[derive(Clone, Debug)]
-pub struct SendSettings {
-    /// Directory of the buses.
-    pub root: Root,
-    /// Bus to send.
-    pub bus: String,
-    /// Origin of the data, for a bus that is not written by a relay.
-    pub source: Source,
-    /// Whether a bus that a relay writes is forwarded.
-    pub forward: bool,
-    /// Longest batch.
-    pub batch_bytes_max: usize,
-    /// Longest time between two batches.
-    pub heartbeat_ns: u64,
-    /// Cyclic refreshes.
-    pub cyclic: Option<Cyclic>,
-    /// Name of its counters.
-    pub name: String,
-}
+use touchline_transport::shm::{FineClock, Polled, ProcessStats, ReaderStats, Subscriber};
 
 /// A sending link and its bus.
 pub struct Sending<L> {
     settings: SendSettings,
     link: L,
     bus: Option<(Subscriber, Sender)>,
+    search: Search,
+    /// The bus was restarted, and the origin of its data is not known yet.
+    is_origin_due: bool,
     /// Counters file; `None` if another user owns the buses.
     stats: Option<ProcessStats>,
     clocks: Clocks,
@@ -75,6 +56,8 @@ impl<L: SendLink> Sending<L> {
             settings,
             link,
             bus: None,
+            search: Search::default(),
+            is_origin_due: false,
             stats,
             clocks: Clocks::new(),
             ns_per_tick: Clock::calibrated().ns_per_tick(),
@@ -120,9 +103,13 @@ impl<L: SendLink> Sending<L> {
                 return Ok(());
             }
         };
-        let Some((source, hops)) = self.origin(&subscriber)? else {
-            self.wait("the relay that writes the bus has received no data yet".to_owned());
-            return Ok(());
+        let origin = self.search.origin(&self.settings, &subscriber, now.mono_ns);
+        let (source, hops) = match origin? {
+            Origin::Known(source, hops) => (source, hops),
+            Origin::Unknown(reason) => {
+                self.wait(reason.to_owned());
+                return Ok(());
+            }
         };
         let settings = SenderSettings {
             source,
@@ -148,36 +135,28 @@ impl<L: SendLink> Sending<L> {
         }
     }
 
-    /// Origin of the data of the bus: this host, or the origin that the writing relay states; `None` before that relay
-    /// has received any data.
-    fn origin(&self, subscriber: &Subscriber) -> Result<Option<(Source, u8)>, RunError> {
-        let SendSettings {
-            root, bus, source, ..
-        } = &self.settings;
-        let here = Some((*source, 0));
-        let Ok(Some(counters)) = CountersView::open(root, bus) else {
-            return Ok(here);
+    /// After a restart the data of the bus may be of another origin; the link sends none of it before it knows which.
+    fn continue_stream(&mut self, now: Now) -> Result<(), RunError> {
+        let Some((subscriber, sender)) = &mut self.bus else {
+            return Ok(());
         };
-        // Counters of a process that no longer writes the bus do not describe its data.
-        let writer = subscriber.publisher()?.map(|holder| holder.pid);
-        if writer != Some(counters.origin().pid) {
-            return Ok(here);
+        if !self.is_origin_due || now.mono_ns < self.next_try_ns {
+            return Ok(());
         }
-        let hops = match counters.counter("relay_hops") {
-            None => return Ok(here),
-            Some(0) => return Ok(None),
-            Some(hops) => hops,
-        };
-        let origin = counters.counter("relay_origin").unwrap_or(0);
-        let origin = Source::of_number(origin).unwrap_or(*source);
-        let bus = bus.clone();
-        if !self.settings.forward {
-            return Err(RunError::Forward { bus, origin });
+        self.next_try_ns = now.mono_ns + TRY_NS;
+        let origin = self.search.origin(&self.settings, subscriber, now.mono_ns);
+        match origin? {
+            Origin::Unknown(reason) => self.wait(reason.to_owned()),
+            Origin::Known(source, hops) => {
+                let limits = (subscriber.instruments_max(), orders_max(subscriber));
+                sender.continue_with(source, hops, limits);
+                let epoch = sender.epoch();
+                self.events.push_back(RunEvent::Sending { epoch });
+                self.is_origin_due = false;
+                self.waiting = None;
+            }
         }
-        match u8::try_from(hops) {
-            Ok(hops) if hops < HOPS_MAX => Ok(Some((origin, hops))),
-            _ => Err(RunError::Hops { bus, origin, hops }),
-        }
+        Ok(())
     }
 
     /// Sends available messages of the bus.
@@ -185,7 +164,7 @@ impl<L: SendLink> Sending<L> {
         let Sending {
             bus, link, events, ..
         } = self;
-        let Some((subscriber, sender)) = bus else {
+        let Some((subscriber, sender)) = bus.as_mut().filter(|_| !self.is_origin_due) else {
             return 0;
         };
         let mut messages = 0;
@@ -221,9 +200,9 @@ impl<L: SendLink> Sending<L> {
             sender.answer(now, link);
         }
         if is_restarted {
-            sender.set_limits(subscriber.instruments_max(), orders_max(subscriber));
-            let epoch = sender.epoch();
-            events.push_back(RunEvent::Sending { epoch });
+            // mutant: relay: a restarted bus keeps the origin of the one before
+            self.is_origin_due = true;
+            self.next_try_ns = now.mono_ns;
         }
         messages
     }
@@ -261,8 +240,10 @@ impl<L: SendLink> Work for Sending<L> {
         if self.bus.is_none() {
             self.join(now)?;
         }
+        self.continue_stream(now)?;
         let mut work = self.send(now) + self.link.work(now.mono_ns);
         if let Some((_, sender)) = &mut self.bus
+            && !self.is_origin_due
             && (now.mono_ns >= self.next_tick_ns || work == 0)
         {
             self.next_tick_ns = now.mono_ns + TICK_NS;

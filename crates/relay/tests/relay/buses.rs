@@ -6,8 +6,8 @@ use touchline_relay::run::{ReceiveSettings, Receiving, RunEvent, SendSettings, S
 use touchline_relay::{ReceiverSettings, Source};
 use touchline_testing::{Folder, PATIENCE};
 use touchline_transport::shm::{
-    Activity, CountersView, Images, Join, Lock, ProcessView, Publisher, Root, Settings, Subscriber,
-    Value,
+    Activity, CountersFile, CountersView, Images, Join, Lock, ProcessView, Publisher, Root,
+    Settings, Subscriber, Value,
 };
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::Instrument;
@@ -26,7 +26,14 @@ impl Buses {
         Root::at(&self.0)
     }
 
+    /// A publisher with counters, which say that its data is of this host.
     pub fn publisher(&self, bus: &str) -> Publisher {
+        let publisher = self.publisher_without_counters(bus);
+        CountersFile::create(publisher.lock(), 1.0, [], []).expect("a file");
+        publisher
+    }
+
+    pub fn publisher_without_counters(&self, bus: &str) -> Publisher {
         let mut publisher =
             Publisher::open(&self.root(), bus, &small()).expect("no other process writes it");
         is_alive(&mut publisher);

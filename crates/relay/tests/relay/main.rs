@@ -6,6 +6,7 @@ mod aeron;
 mod aeron_faults;
 mod buses;
 mod core;
+mod origin;
 mod refreshes;
 mod silence;
 mod tcp;

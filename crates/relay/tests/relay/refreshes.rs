@@ -10,7 +10,9 @@ use touchline_relay::link::memory::MemoryLink;
 use touchline_relay::link::{Kind, SendLink};
 use touchline_relay::run::{Sending, Work};
 use touchline_relay::{Head, HeadFlags, ReceiverSettings};
-use touchline_transport::shm::{Images, Join, Publisher, Settings, Subscriber, Value};
+use touchline_transport::shm::{
+    CountersFile, Images, Join, Publisher, Settings, Subscriber, Value,
+};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::native::{Flags, parts};
 use touchline_types::{
@@ -451,7 +453,11 @@ fn a_refresh_has_all_orders_of_a_large_bus() {
         ..small()
     };
     let buses = Buses::new();
-    let open = |bus| Publisher::open(&buses.root(), bus, &settings).expect("no other process");
+    let open = |bus| {
+        let publisher = Publisher::open(&buses.root(), bus, &settings).expect("no other process");
+        CountersFile::create(publisher.lock(), 1.0, [], []).expect("a file");
+        publisher
+    };
     let mut publisher = open("a");
     crate::buses::is_alive(&mut publisher);
     let orders: Vec<_> = (0..ORDERS as u64).map(order).collect();

@@ -15,7 +15,7 @@ use touchline_lab::bench::ipc::Folder;
 use touchline_lab::free_port;
 use touchline_transport::Publish;
 use touchline_transport::clock::ticks;
-use touchline_transport::shm::{CountersView, Publisher, Root, Settings};
+use touchline_transport::shm::{CountersFile, CountersView, Publisher, Root, Settings};
 use touchline_types::native::encoded_len;
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, Price, Quantity, Symbol, Timestamps, Trade, Update,
@@ -270,6 +270,9 @@ impl Gateway {
     pub fn start(folder: &Path) -> Result<Gateway, Failure> {
         let publisher = Publisher::open(&Root::at(folder), BUS, &Gateway::settings());
         let mut publisher = publisher.map_err(|error| Failure::run(error.to_string()))?;
+        // A relay waits for the counters of a publisher, which say whose data it has.
+        CountersFile::create(publisher.lock(), 1.0, [], [])
+            .map_err(|error| Failure::run(error.to_string()))?;
         let depth = Depth {
             direct: 1,
             implied: 0,

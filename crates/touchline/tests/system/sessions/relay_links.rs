@@ -16,7 +16,9 @@ use touchline_relay::link::ReceiveLink;
 use touchline_relay::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use touchline_relay::run::{ReceiveSettings, Receiving, RunEvent, SendSettings, Sending, Work};
 use touchline_testing::Folder;
-use touchline_transport::shm::{self, Activity, CountersView, Publisher, Root, Subscriber};
+use touchline_transport::shm::{
+    self, Activity, CountersFile, CountersView, Publisher, Root, Subscriber,
+};
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{Instrument, Level, Price, Quantity, Validity};
 
@@ -50,6 +52,8 @@ impl Session {
         let root = Root::at(&folder);
         let mut bus =
             Publisher::open(&root, "a", &bus_settings(4 * 1024 * 1024)).expect("a new bus");
+        // As a gateway's: they say that the data is of this host.
+        CountersFile::create(bus.lock(), 1.0, [], []).expect("a file");
         bus.state_activity(Activity {
             at_ns: boot_ns(),
             timeout_ns: 3_600_000 * MS,
