@@ -5,6 +5,7 @@
 //! describes each setting. These are the tables that every venue may have; [`Config`] is all of them with the venue's.
 
 use serde::{Deserialize, Serialize};
+use touchline_transport::market::ORDERS_MAX;
 
 mod annotated;
 mod duty;
@@ -86,7 +87,7 @@ impl Default for Limits {
             packet_bytes_max: 9000,
             instruments_max: 65_536,
             queue_entries_max: 262_144,
-            orders_max: 1_048_576,
+            orders_max: ORDERS_MAX,
             event_changes_max: 65_536,
         }
     }

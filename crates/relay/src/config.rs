@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 use touchline_credentials::{ClientTls, ServerTls, check_text};
 use touchline_settings::{self as settings, Manual};
+use touchline_transport::market::ORDERS_MAX;
 
 /// Links of one process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -127,7 +128,7 @@ pub struct ReceiveConfig {
     /// Levels of each side that a late joiner receives.
     #[serde(default = "image_levels_max")]
     pub image_levels_max: usize,
-    /// Orders of all instruments.
+    /// Orders of all instruments; 0: no order books.
     #[serde(default = "orders_max")]
     pub orders_max: usize,
     /// Whether each change of the top of book is published as a message of its own.
@@ -155,7 +156,7 @@ const fn queue_bytes_max() -> usize {
     8 * 1024 * 1024
 }
 const fn orders_max() -> usize {
-    65_536
+    ORDERS_MAX
 }
 const fn heartbeat_ms() -> u64 {
     100

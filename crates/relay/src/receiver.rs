@@ -118,6 +118,11 @@ impl Receiver {
         self.peer.is_some() && !self.progress.is_incomplete
     }
 
+    /// Whether a book lacks what did not fit here. Without room for orders there are no order books.
+    fn has_refused(&self) -> bool {
+        self.books.trust.has_refused() && self.settings.orders_max > 0
+    }
+
     /// Source and epoch of the received stream.
     pub fn stream(&self) -> Option<(Source, Epoch)> {
         self.peer.as_ref().map(|peer| (peer.source, peer.epoch))
@@ -247,6 +252,10 @@ impl Receiver {
             self.state_channel(out);
         }
         let peer = self.peer.as_ref()?;
+        // mutant: relay: a book that did not fit is never asked for again
+        if self.has_refused() && !self.progress.is_incomplete {
+            self.progress.retry(now.mono_ns);
+        }
         let delay_ns_max = self.settings.request_delay_ns_max;
         if peer.is_silent || !self.progress.asks(now.mono_ns, delay_ns_max) {
             return None;

@@ -15,6 +15,7 @@ use crate::link::tcp::{TcpReceive, TcpSend, TcpSendSettings};
 use crate::receiver::ReceiverSettings;
 use crate::run::{ReceiveSettings, Receiving, RunError, SendSettings, Sending, Work};
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use touchline_transport::market::EVENT_ORDERS_MAX;
 use touchline_transport::shm::{Lock, Root, Settings};
 
 /// A started link, with its name for the log.
@@ -186,13 +187,21 @@ fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> Receive
             sources: config.source.into_iter().collect(),
             own,
             instruments_max: config.instruments_max,
-            orders_max: config.orders_max,
+            orders_max: orders_max(config.orders_max),
             entries_max: ENTRIES_MAX,
             link_timeout_ns: config.link_timeout_ms * 1_000_000,
             lag_ns_max: config.lag_ms_max * 1_000_000,
             // Only the sender receives from its clients.
             request_delay_ns_max: 0,
         },
+    }
+}
+
+/// Room for the orders of a bus; 0: no order books.
+fn orders_max(of_bus: usize) -> usize {
+    match of_bus {
+        0 => 0,
+        of_bus => of_bus + EVENT_ORDERS_MAX,
     }
 }
 

@@ -42,7 +42,7 @@ pub use own_rows::OwnRows;
 pub use published::{BookHealth, Noted, PublishedStates};
 pub use publisher::Publisher;
 pub use room::Room;
-pub use settings::Settings;
+pub use settings::{ORDERS_MAX, Settings};
 pub use stream_state::{ChannelImage, EVENT_ORDERS_MAX, InstrumentImage, StreamState};
 pub use subscriber::{Filter, Item, Join, Lost, Received, Subscriber, TapedMessage};
 pub use traits::{Envelope, Publish, Subscribe, SubscriptionEvent};

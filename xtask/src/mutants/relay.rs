@@ -29,6 +29,12 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline-relay --test relay origin::a_bus_that_a_relay_takes_over_is_not_sent_on_without_forward",
     },
     Mutant {
+        name: "relay: a book that did not fit is never asked for again",
+        find: "if self.has_refused() && !self.progress.is_incomplete {",
+        replace: "if false {",
+        test: "-p touchline-relay --test relay core::an_order_book_that_fits_again_is_live_again",
+    },
+    Mutant {
         name: "relay: the end of a round has no number",
         find: "        self.end_unit(now, link);\n        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",

@@ -225,8 +225,9 @@ impl Books {
         self.has_room = false;
         self.orders.clear(instrument);
         if let Some(known) = self.trust.of_mut(instrument) {
-            (known.orders, known.is_refused) = (false, true);
+            known.orders = false;
         }
+        self.trust.refuse(instrument);
         out.publish(&no_orders(instrument, Validity::Recovering), timestamps);
     }
 }

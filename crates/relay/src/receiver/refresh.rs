@@ -10,6 +10,9 @@ use touchline_types::native::{Body, Flags, Message};
 /// Interval of repeated requests.
 const ASK_AGAIN_NS: u64 = 250_000_000;
 
+/// Interval of requests for books that did not fit: there may be room for them now.
+const RETRY_NS: u64 = 10_000_000_000;
+
 /// Progress of recovery.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -23,6 +26,8 @@ pub struct Progress {
     unit: Unit,
     /// Time of the next request; 0 is at once.
     ask_at_ns: u64,
+    /// Time at which books that did not fit are requested again; `None` before the first was refused.
+    retry_at_ns: Option<u64>,
 }
 
 /// Unit of the current refresh messages.
@@ -66,6 +71,15 @@ impl Progress {
         self.unit = Unit::Broken;
         self.next = None;
         self.ask_at_ns = 0;
+    }
+
+    /// A book did not fit: it is requested again from time to time, since nothing else in the stream completes it.
+    pub fn retry(&mut self, now_ns: u64) {
+        let due_ns = *self.retry_at_ns.get_or_insert(now_ns + RETRY_NS);
+        if now_ns >= due_ns {
+            self.retry_at_ns = None;
+            self.lose(now_ns);
+        }
     }
 
     /// Whether to send a request now. Receivers of one link wait for different times, and send none after the start of
@@ -140,10 +154,8 @@ impl Receiver {
 
     /// The rest of this unit does not fit and is ignored: the instrument stays unchanged, and the round continues.
     pub(super) fn skip_unit(&mut self) {
-        if let Unit::Of(instrument) = self.progress.unit
-            && let Some(known) = self.books.trust.of_mut(instrument)
-        {
-            known.is_refused = true;
+        if let Unit::Of(instrument) = self.progress.unit {
+            self.books.trust.refuse(instrument);
         }
         self.progress.unit = Unit::Broken;
         self.decoder.forget();

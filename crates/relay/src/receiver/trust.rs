@@ -34,6 +34,8 @@ pub struct Trust {
     others: Known,
     /// The state of the channel is the latest.
     pub is_channel_known: bool,
+    /// A part of some instrument did not fit here, as far as the last complete round of refreshes shows.
+    has_refused: bool,
     instruments_max: usize,
 }
 
@@ -44,6 +46,7 @@ impl Trust {
             known: Vec::with_capacity(instruments_max),
             others: Known::default(),
             is_channel_known: false,
+            has_refused: false,
             instruments_max,
         }
     }
@@ -53,6 +56,7 @@ impl Trust {
         self.known.clear();
         self.others = if is_whole { WHOLE } else { Known::default() };
         self.is_channel_known = is_whole;
+        self.has_refused = false;
     }
 
     /// Messages were lost, with any contents.
@@ -85,8 +89,10 @@ impl Trust {
     /// within capacity is known now; an instrument that the stream named after its turn in the round is still unknown.
     pub fn end_round(&mut self) -> bool {
         let mut is_whole = true;
+        let mut has_refused = false;
         self.set_all(|known| {
             if known.is_refused {
+                has_refused = true;
                 return;
             }
             // mutant: relay: a round makes known what was withheld during it
@@ -97,7 +103,21 @@ impl Trust {
             // mutant: relay: new instruments stay unknown after a loss
             *known = WHOLE;
         });
+        self.has_refused = has_refused;
         is_whole
+    }
+
+    /// A part of an instrument does not fit here.
+    pub fn refuse(&mut self, instrument: Instrument) {
+        if let Some(known) = self.of_mut(instrument) {
+            known.is_refused = true;
+            self.has_refused = true;
+        }
+    }
+
+    /// Whether a part of some instrument did not fit here.
+    pub fn has_refused(&self) -> bool {
+        self.has_refused
     }
 
     /// State of an instrument.
@@ -128,6 +148,7 @@ impl Trust {
             is_refused: !has_room,
             ..WHOLE
         };
+        self.has_refused |= !has_room;
         let known = self.of_mut(instrument);
         known.is_some_and(|known| std::mem::replace(known, all) != all)
     }

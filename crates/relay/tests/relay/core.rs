@@ -315,14 +315,8 @@ fn a_gap_of_the_source_is_a_gap_here() {
     assert_eq!(stand.receiver.counters().relay_gaps, 0);
 }
 
-/// An order book that does not fit is not known after the rest of its refresh.
-#[test]
-fn an_order_book_without_room_stays_recovering() {
-    let mut stand = Stand::new(ReceiverSettings {
-        orders_max: 1,
-        ..receiver()
-    });
-    let order = |order_id| OrderChange {
+fn order(order_id: u64) -> OrderChange {
+    OrderChange {
         order_id,
         priority: 1,
         price: Price(5),
@@ -330,26 +324,45 @@ fn an_order_book_without_room_stays_recovering() {
         side: Side::Bid,
         action: OrderAction::New,
         row: OrderRow::NONE,
-    };
+    }
+}
+
+/// A receiver with room for one order, and this round of a refresh.
+fn refreshed_with_room_for_one(orders: &[OrderChange]) -> Stand {
+    let mut stand = Stand::new(ReceiverSettings {
+        orders_max: 1,
+        ..receiver()
+    });
+    refresh_orders(&mut stand, orders);
+    stand
+}
+
+fn refresh_orders(stand: &mut Stand, orders: &[OrderChange]) {
     let orders = Update::OrdersSnapshot(OrdersSnapshot {
         instrument: Instrument(0),
         validity: Validity::Live,
-        orders: &[order(1), order(2)],
+        orders,
     });
     let flags = HeadFlags::REFRESH | HeadFlags::ROUND_BEGIN | HeadFlags::ROUND_END;
     let channel = touchline_types::ChannelState::LIVE;
-    let mut bytes = batch(
+    let bytes = batch(
         Head { flags, ..head(10) },
         &[Update::Channel(&channel), orders],
     );
     stand.receiver.take(&bytes, stand.now, 7, &mut stand.out);
+}
+
+/// An order book that does not fit is not known after the rest of its refresh.
+#[test]
+fn an_order_book_without_room_stays_recovering() {
+    let mut stand = refreshed_with_room_for_one(&[order(1), order(2)]);
     assert!(stand.receiver.is_complete());
     let change = Update::Orders(OrdersUpdate {
         instrument: Instrument(0),
         validity: Validity::Live,
         changes: &[order(3)],
     });
-    bytes = batch(head(10), &[change, book()]);
+    let bytes = batch(head(10), &[change, book()]);
     stand.receiver.take(&bytes, stand.now, 7, &mut stand.out);
     stand.answer(head(12));
     let mirror = &stand.out.subscriber;
@@ -360,6 +373,31 @@ fn an_order_book_without_room_stays_recovering() {
         (counters.relay_orders_full, counters.relay_withheld),
         (1, 1)
     );
+}
+
+/// A book that did not fit is asked for again after ten seconds, and known once it fits.
+#[test]
+fn an_order_book_that_fits_again_is_live_again() {
+    let mut stand = refreshed_with_room_for_one(&[order(1), order(2)]);
+    let requests_of_ten_seconds = |stand: &mut Stand| {
+        let step = |stand: &mut Stand| {
+            let request = stand.wait_ms(100);
+            stand.answer(head(10));
+            usize::from(request.is_some())
+        };
+        (0..101).map(|_| step(stand)).sum::<usize>()
+    };
+    for _ in 0..2 {
+        assert_eq!(requests_of_ten_seconds(&mut stand), 1);
+        refresh_orders(&mut stand, &[order(1), order(2)]);
+        let validity = stand.out.subscriber.orders_validity(Instrument(0));
+        assert_eq!(validity, Validity::Recovering);
+    }
+    assert_eq!(requests_of_ten_seconds(&mut stand), 1);
+    refresh_orders(&mut stand, &[order(2)]);
+    let validity = stand.out.subscriber.orders_validity(Instrument(0));
+    assert_eq!(validity, Validity::Live);
+    assert_eq!(requests_of_ten_seconds(&mut stand), 0);
 }
 
 /// Instruments beyond the limit are dropped, and a round that contains some still ends.

@@ -9,6 +9,9 @@ use crate::bus::{Layout, Lock, Lossless};
 use touchline_shm::last_value::Shape;
 use touchline_types::native;
 
+/// Orders of all instruments, by default: of a gateway, and of a relay that receives its bus. Their memory is taken when they are used.
+pub const ORDERS_MAX: usize = 1_048_576;
+
 /// Settings of a bus. All memory is reserved from them at start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
