@@ -60,6 +60,8 @@ pub struct Receiver {
     published: Option<ChannelState>,
     /// Relays that the data has passed, including this one.
     hops: u8,
+    /// Whether the stream has named an instrument beyond the limit.
+    is_beyond_limit: bool,
     decoder: Decoder,
     room: Room,
     counters: ReceiverCounters,
@@ -91,6 +93,7 @@ impl Receiver {
             freshness: Freshness::new(settings.lag_ns_max),
             published: None,
             hops: 0,
+            is_beyond_limit: false,
             decoder: Decoder::new(),
             room: Room::new(settings.entries_max, settings.entries_max, QUOTES_MAX),
             counters: ReceiverCounters::default(),
@@ -118,7 +121,13 @@ impl Receiver {
         self.peer.is_some() && !self.progress.is_incomplete
     }
 
-    /// Whether a book lacks what did not fit here. Without room for orders there are no order books.
+    /// Whether everything of the sender's bus is here: no book waits for a refresh, and no message exceeded a limit of this bus.
+    pub fn has_everything(&self) -> bool {
+        // mutant: relay: a bus without some of the sender's instruments is ready
+        self.is_complete() && !self.is_beyond_limit && !self.has_refused()
+    }
+
+    /// Whether a book lacks data for which there was no room. Without room for orders there are no order books.
     fn has_refused(&self) -> bool {
         self.books.trust.has_refused() && self.settings.orders_max > 0
     }
@@ -310,6 +319,7 @@ impl Receiver {
         self.hops = head.hops + 1;
         self.counters.relay_hops = u64::from(self.hops);
         self.counters.relay_origin = head.source.number();
+        self.is_beyond_limit = false;
         self.books.reset(is_whole);
         self.progress = Progress::new(!is_whole, now_ns);
         self.decoder.forget();
@@ -400,6 +410,7 @@ impl Receiver {
         let is_beyond =
             instrument.is_some_and(|number| number.index() >= self.settings.instruments_max);
         self.counters.relay_instruments_refused += u64::from(is_beyond);
+        self.is_beyond_limit |= is_beyond;
         is_beyond
     }
 

@@ -35,6 +35,12 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline-relay --test relay core::an_order_book_that_fits_again_is_live_again",
     },
     Mutant {
+        name: "relay: a bus without some of the sender's instruments is ready",
+        find: "&& !self.is_beyond_limit",
+        replace: "",
+        test: "-p touchline-relay --test relay core::instruments_beyond_the_limit_are_dropped",
+    },
+    Mutant {
         name: "relay: the end of a round has no number",
         find: "        self.end_unit(now, link);\n        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",

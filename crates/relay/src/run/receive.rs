@@ -148,7 +148,7 @@ impl<L: ReceiveLink> Receiving<L> {
                 self.events.push_back(RunEvent::Stream { source, epoch });
             }
         }
-        let (is_up, is_complete) = (receiver.is_up(), receiver.is_complete());
+        let (is_up, is_complete) = (receiver.is_up(), receiver.has_everything());
         if std::mem::replace(&mut self.was_up, is_up) != is_up {
             let reason = match receiver.is_lagging() {
                 true => Some(LAGS.into()),
@@ -280,8 +280,7 @@ impl Side {
     }
 
     fn show(&mut self) {
-        // All data of the sender's bus has arrived once no instrument waits for a refresh.
-        let is_defined = self.receiver.is_up() && self.receiver.is_complete();
+        let is_defined = self.receiver.is_up() && self.receiver.has_everything();
         let books = self.states.book_health(self.states.defined(), is_defined);
         let counters = self.receiver.counters();
         counters.books_known = books.known;

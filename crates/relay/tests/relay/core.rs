@@ -392,15 +392,17 @@ fn an_order_book_that_fits_again_is_live_again() {
         refresh_orders(&mut stand, &[order(1), order(2)]);
         let validity = stand.out.subscriber.orders_validity(Instrument(0));
         assert_eq!(validity, Validity::Recovering);
+        assert!(!stand.receiver.has_everything());
     }
     assert_eq!(requests_of_ten_seconds(&mut stand), 1);
     refresh_orders(&mut stand, &[order(2)]);
     let validity = stand.out.subscriber.orders_validity(Instrument(0));
     assert_eq!(validity, Validity::Live);
+    assert!(stand.receiver.has_everything());
     assert_eq!(requests_of_ten_seconds(&mut stand), 0);
 }
 
-/// Instruments beyond the limit are dropped, and a round that contains some still ends.
+/// Instruments beyond the limit are dropped, and a round that contains some still ends; then not everything of the sender is here.
 #[test]
 fn instruments_beyond_the_limit_are_dropped() {
     let mut stand = Stand::new(receiver());
@@ -416,7 +418,11 @@ fn instruments_beyond_the_limit_are_dropped() {
     );
     stand.take(head(10), &[far]);
     assert_eq!(stand.receiver.counters().relay_instruments_refused, 2);
-    assert!(stand.receiver.is_complete());
+    assert!(stand.receiver.is_complete() && !stand.receiver.has_everything());
+    // The next stream may fit.
+    stand.receiver.restart(&mut stand.out);
+    stand.take(head(1), &[book()]);
+    assert!(stand.receiver.has_everything());
 }
 
 /// Batches that a publication made visible to its readers.
