@@ -4,6 +4,7 @@
 //! The sender then sends every batch, preceded by its length, and a round of refreshes. A client that reads too slowly
 //! fills its queue: it is disconnected, reconnects, and starts from a refresh.
 
+mod lookup;
 mod receive;
 mod send;
 

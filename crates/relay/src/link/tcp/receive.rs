@@ -1,9 +1,9 @@
 //! The receiving end: a connection that is established again when it ends.
 
+use super::lookup::Lookup;
 use crate::batch::{BATCH_BYTES_MAX, LENGTH_BYTES};
 use crate::head::{Epoch, HEAD_BYTES, Head, HeadFlags, Source};
 use crate::link::{LinkEvent, ReceiveLink};
-use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use touchline_net::tls::Client;
 use touchline_net::{Backoff, Connection};
 
@@ -19,8 +19,7 @@ const READS_MAX: usize = 8;
 
 /// The receiving end.
 pub struct TcpReceive {
-    /// Host and port as configured: resolved at each attempt.
-    host: String,
+    lookup: Lookup,
     tls: Option<Client>,
     state: State,
     backoff: Backoff,
@@ -43,7 +42,7 @@ impl TcpReceive {
     /// Connects to `host`, a name or an address with a port, at the first call of `receive`.
     pub fn new(host: &str, tls: Option<Client>) -> TcpReceive {
         TcpReceive {
-            host: host.to_owned(),
+            lookup: Lookup::new(host),
             tls,
             state: State::Waiting,
             backoff: Backoff::new(RETRY_NS_MIN, RETRY_NS_MAX),
@@ -63,7 +62,7 @@ impl TcpReceive {
     }
 
     fn connect(&mut self, now_ns: u64) -> Option<LinkEvent> {
-        let connection = match address(&self.host) {
+        let connection = match self.lookup.address()? {
             Ok(address) => {
                 let tls = self.tls.as_ref();
                 let until_ns = now_ns + CONNECT_NS_MAX;
@@ -205,15 +204,4 @@ fn hello() -> [u8; HEAD_BYTES] {
     }
     .write(&mut bytes);
     bytes
-}
-
-/// Resolves the address of a host. A lookup may block; it runs only without a connection.
-fn address(host: &str) -> Result<SocketAddrV4, String> {
-    let found = host.to_socket_addrs();
-    let mut found = found.map_err(|error| format!("cannot look up the host's address: {error}"))?;
-    let v4 = found.find_map(|address| match address {
-        SocketAddr::V4(address) => Some(address),
-        SocketAddr::V6(_) => None,
-    });
-    v4.ok_or_else(|| "the host has no IPv4 address".to_owned())
 }
