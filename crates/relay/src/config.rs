@@ -14,7 +14,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 use touchline_credentials::{ClientTls, ServerTls, check_text};
-use touchline_settings::{self as settings, Manual};
+use touchline_settings::{self as settings, Manual, within};
 use touchline_transport::market::ORDERS_MAX;
 
 /// Links of one process.
@@ -71,7 +71,10 @@ pub struct SendConfig {
     #[serde(default)]
     pub forward: bool,
     /// Maximum number of receivers.
-    #[serde(default = "clients_max")]
+    #[serde(
+        default = "clients_max",
+        deserialize_with = "within::<_, _, 1, 65_536>"
+    )]
     pub clients_max: usize,
     /// Most bytes queued for a receiver; beyond this it is disconnected.
     #[serde(default = "queue_bytes_max")]
@@ -81,13 +84,19 @@ pub struct SendConfig {
     #[serde(default = "lag_ms_max", deserialize_with = "lag_ms")]
     pub lag_ms_max: u64,
     /// Longest time between two batches, milliseconds.
-    #[serde(default = "heartbeat_ms")]
+    #[serde(
+        default = "heartbeat_ms",
+        deserialize_with = "within::<_, _, 10, 10_000>"
+    )]
     pub heartbeat_ms: u64,
     /// Share of the sent bytes for cyclic refreshes, on links without connections.
-    #[serde(default = "refresh_share")]
+    #[serde(default = "refresh_share", deserialize_with = "share")]
     pub refresh_share: f64,
     /// Longest duration of one round of cyclic refreshes, milliseconds.
-    #[serde(default = "refresh_round_ms_max")]
+    #[serde(
+        default = "refresh_round_ms_max",
+        deserialize_with = "within::<_, _, 100, 3_600_000>"
+    )]
     pub refresh_round_ms_max: u64,
     /// Stream id of an Aeron channel.
     #[serde(default = "stream")]
@@ -123,13 +132,19 @@ pub struct ReceiveConfig {
     #[serde(default = "ring_bytes", deserialize_with = "power_of_two")]
     pub ring_bytes: u64,
     /// Most instruments of the bus.
-    #[serde(default = "instruments_max")]
+    #[serde(
+        default = "instruments_max",
+        deserialize_with = "within::<_, _, 1, 1_048_576>"
+    )]
     pub instruments_max: usize,
     /// Levels of each side that a late joiner receives.
     #[serde(default = "image_levels_max")]
     pub image_levels_max: usize,
     /// Orders of all instruments; 0: no order books.
-    #[serde(default = "orders_max")]
+    #[serde(
+        default = "orders_max",
+        deserialize_with = "within::<_, _, 0, 67_108_864>"
+    )]
     pub orders_max: usize,
     /// Whether each change of the top of book is published as a message of its own.
     #[serde(default = "yes")]
@@ -208,6 +223,12 @@ impl SendConfig {
             tls: None,
         }
     }
+
+    /// Whether heartbeats are too rare for receivers with the default of `link_timeout_ms`, which is three of them: one late heartbeat
+    /// makes their books stale, or each one does.
+    pub fn has_rare_heartbeats(&self) -> bool {
+        self.heartbeat_ms > link_timeout_ms() / 3
+    }
 }
 
 impl ReceiveConfig {
@@ -232,6 +253,8 @@ impl ReceiveConfig {
     }
 }
 
+/// Allowed values of `link_timeout_ms`.
+const LINK_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 50..=60_000;
 /// Allowed values of `lag_ms_max`.
 const LAG_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 
@@ -292,9 +315,22 @@ fn lag_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
 
 fn timeout_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let ms = u64::deserialize(deserializer)?;
-    checked(ms >= 50, ms, || {
-        format!("{ms} is below 50; set three heartbeats of the sender or more")
+    let (least, most) = LINK_TIMEOUT_MS.into_inner();
+    checked(LINK_TIMEOUT_MS.contains(&ms), ms, || {
+        format!(
+            "{ms} is not between {least} and {most}; set three heartbeats of the sender or more"
+        )
     })
+}
+
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let share = f64::deserialize(deserializer)?;
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(share),
+        false => Err(D::Error::custom(format!(
+            "{share} is not a share from 0 to 1; 0.05 suits most lines"
+        ))),
+    }
 }
 
 fn power_of_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -343,6 +379,16 @@ mod tests {
         assert_eq!(config.send, [send]);
         let from = "tcp://gw2:7341".parse().expect("an address");
         assert_eq!(config.receive, [ReceiveConfig::new(from, "cme-341")]);
+    }
+
+    #[test]
+    fn heartbeats_that_receivers_miss_by_default_are_rare() {
+        let with = |heartbeat_ms: u64| {
+            let text =
+                format!("[[send]]\nbus = \"a\"\nto = \"tcp://a:1\"\nheartbeat_ms = {heartbeat_ms}");
+            parse(&text).expect("a configuration").send[0].has_rare_heartbeats()
+        };
+        assert!(!with(10) && !with(heartbeat_ms()) && with(200) && with(10_000));
     }
 
     #[test]
@@ -395,7 +441,23 @@ mod tests {
             ),
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlink_timeout_ms = 10",
-                "below 50",
+                "10 is not between 50 and 60000",
+            ),
+            (
+                "[[send]]\nto = \"tcp://a:1\"\nbus = \"b\"\nheartbeat_ms = 0",
+                "relay.toml:4: `heartbeat_ms` is 0, which is out of range; give 10 to 10000",
+            ),
+            (
+                "[[send]]\nto = \"tcp://a:1\"\nbus = \"b\"\nrefresh_round_ms_max = 0",
+                "relay.toml:4: `refresh_round_ms_max` is 0, which is out of range",
+            ),
+            (
+                "[[send]]\nto = \"tcp://a:1\"\nbus = \"b\"\nrefresh_share = nan",
+                "relay.toml:4: `refresh_share`: NaN is not a share",
+            ),
+            (
+                "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\ninstruments_max = 0",
+                "relay.toml:4: `instruments_max` is 0, which is out of range",
             ),
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nlag_ms_max = 0",

@@ -45,13 +45,18 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", value_parser = bus_name, requires = "from")]
     bus: Option<String>,
     /// Sending: name of the origin. Receiving: the only origin that is accepted. Default: any.
-    #[arg(long, value_name = "NAME", value_parser = source)]
+    #[arg(long, value_name = "NAME", value_parser = source, conflicts_with = "config")]
     source: Option<Source>,
     /// Number of the stream of an Aeron channel.
-    #[arg(long, value_name = "N", default_value_t = 340)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 340,
+        conflicts_with = "config"
+    )]
     stream: i32,
     /// Aeron channel of requests for a refresh, on the stream behind that of the data.
-    #[arg(long, value_name = "CHANNEL")]
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "config")]
     control: Option<String>,
     /// Also send a bus that a relay writes.
     #[arg(long, requires = "sent")]
@@ -166,6 +171,15 @@ fn serve(
     let names: Vec<String> = links.iter().map(name).collect();
     for link in &names {
         log.write(&event::RELAY_STARTED, [("link", link.as_str().into())]);
+    }
+    // Links that send are behind those that receive.
+    let sending = names.iter().skip(config.receive.len()).zip(&config.send);
+    for (name, link) in sending.filter(|(_, link)| link.has_rare_heartbeats()) {
+        let fields = [
+            ("link", name.as_str().into()),
+            ("heartbeat_ms", link.heartbeat_ms.into()),
+        ];
+        log.write(&event::RELAY_HEARTBEATS_RARE, fields);
     }
     let (reports, events) = sync_channel(EVENTS_MAX);
     let stop = AtomicBool::new(false);

@@ -334,8 +334,11 @@ events! {
     RELAY_STARTED = Info Each "relay_started" [link]
         "a link was started"
         "nothing";
+    RELAY_HEARTBEATS_RARE = Warn Each "relay_heartbeats_rare" [link heartbeat_ms]
+        "receivers with the default link_timeout_ms (350) have stale books between the heartbeats of this link; once at start"
+        "set heartbeat_ms to 100, or link_timeout_ms of every receiver to three heartbeats or more";
     RELAY_WAITING = Warn Each "relay_waiting" [link reason]
-        "the bus to send does not exist yet, or the relay that writes it has received no data yet; the relay checks four times a second"
+        "the bus to send does not exist yet, the relay that writes it has received no data yet, or its publisher has no counters yet, which say whose data it has; the relay checks four times a second"
         "start its gateway, or the sender of that relay";
     RELAY_SENDING = Info Each "relay_sending" [link epoch]
         "the bus is sent from now on; another epoch restarts the bus on every receiving host"

@@ -35,6 +35,18 @@ impl Relay {
     }
 }
 
+/// A sender says at its start that receivers would have stale books.
+#[test]
+fn rare_heartbeats_are_warned_of() {
+    let desk = Desk::bare("relay-heartbeats");
+    let file = desk.folder.join("relay.toml");
+    let text = "[[send]]\nbus = \"a\"\nto = \"tcp://127.0.0.1:0\"\nheartbeat_ms = 1000\n";
+    std::fs::write(&file, text).expect("our folder");
+    let mut send = Relay::start(&desk, &["--config", file.to_str().expect("a plain path")]);
+    let line = send.line_with("relay_heartbeats_rare");
+    assert!(line.contains("1000") && line.contains("a>tcp://"), "{line}");
+}
+
 /// The command before its start.
 fn relay(desk: &Desk, arguments: &[&str]) -> Command {
     let mut command = Command::new(program("relay"));
@@ -247,6 +259,9 @@ fn an_error_is_one_line_with_its_exit_status() {
         (&["a", "--to", "udp://127.0.0.1:1"], 2, "tcp://HOST:PORT"),
         (&["a", "--to", "tls://127.0.0.1:0"], 2, "[send.tls]"),
         (&["a"], 2, "--to"),
+        (&["--config", "f", "--source", "gw1"], 2, "--source"),
+        (&["--config", "f", "--stream", "7"], 2, "--stream"),
+        (&["--config", "f", "--control", "aeron:ipc"], 2, "--control"),
         (&["--from", "tcp://127.0.0.1:1"], 2, "--bus"),
         (&["a", "--to", &taken], 1, "cannot listen on"),
         (

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use touchline_lab::random::Random;
 use touchline_testing::{PATIENCE, Process, until, with_role};
 use touchline_transport::shm::{
-    Activity, Join, Lock, Overview, Publisher, ReaderView, Root, Settings, Subscriber,
+    Activity, CountersFile, Join, Lock, Overview, Publisher, ReaderView, Root, Settings, Subscriber,
 };
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
@@ -122,6 +122,8 @@ fn begin(root: &Root) -> Publisher {
         ..Settings::default()
     };
     let mut publisher = Publisher::open(root, "a", &settings).expect("nobody else writes it");
+    // As a gateway's: they say that the data is of this host.
+    CountersFile::create(publisher.lock(), 1.0, [], []).expect("a file");
     publisher.state_activity(Activity {
         at_ns: boot_ns(),
         timeout_ns: 3_600_000_000_000,
