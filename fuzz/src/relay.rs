@@ -22,7 +22,7 @@ pub(crate) const TARGET: Target = Target {
 fn run(bytes: &[u8]) {
     let settings = ReceiverSettings {
         sources: Vec::new(),
-        own: Source::named("here").expect("a name"),
+        own: vec![Source::named("here").expect("a name")],
         instruments_max: 16,
         orders_max: 64,
         entries_max: 64,

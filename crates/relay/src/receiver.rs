@@ -32,8 +32,8 @@ const QUOTES_MAX: usize = 4_096;
 pub struct ReceiverSettings {
     /// Accepted sources; any if empty.
     pub sources: Vec<Source>,
-    /// Name of this host as an origin: its own data that passed another relay is rejected.
-    pub own: Source,
+    /// Names of this host as an origin: its own data that passed another relay is rejected.
+    pub own: Vec<Source>,
     /// Most instruments of the local bus.
     pub instruments_max: usize,
     /// Most orders of all instruments.
@@ -303,7 +303,7 @@ impl Receiver {
             return false;
         }
         // Data straight from this host is a link of its own; data that passed another host is a loop.
-        if head.hops >= HOPS_MAX || head.hops > 0 && head.source == *own {
+        if head.hops >= HOPS_MAX || head.hops > 0 && own.contains(&head.source) {
             self.counters.relay_refused_hops += 1;
             return false;
         }

@@ -73,10 +73,11 @@ pub fn start(config: &Config, root: &Root, host: &str) -> Result<Vec<Started>, S
     let shared = root.clone().shared_with(config.group.as_deref());
     let root = &shared.map_err(|error| RunError::Bus(error.into()))?;
     let mut started = Vec::new();
+    let origins = origins(config, own);
     for link in &config.receive {
         started.push(match link.from.carrier {
-            Carrier::Aeron => aeron::receive(config, link, root, own)?,
-            Carrier::Tcp | Carrier::Tls => receive(link, root, own)?,
+            Carrier::Aeron => aeron::receive(config, link, root, &origins)?,
+            Carrier::Tcp | Carrier::Tls => receive(link, root, &origins)?,
         });
     }
     for link in &config.send {
@@ -86,6 +87,13 @@ pub fn start(config: &Config, root: &Root, host: &str) -> Result<Vec<Started>, S
         });
     }
     Ok(started)
+}
+
+/// Names of this host as an origin: its own, and each that a sending link of the configuration gives it.
+fn origins(config: &Config, own: Source) -> Vec<Source> {
+    // mutant: relay: data of a named origin may come back
+    let named = config.send.iter().filter_map(|link| link.source);
+    std::iter::once(own).chain(named).collect()
 }
 
 fn send(config: &SendConfig, root: &Root, own: Source) -> Result<Started, StartError> {
@@ -150,7 +158,7 @@ fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> 
     }
 }
 
-fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, StartError> {
+fn receive(config: &ReceiveConfig, root: &Root, own: &[Source]) -> Result<Started, StartError> {
     let tls = match (config.from.carrier, &config.tls) {
         (Carrier::Tcp | Carrier::Aeron, None) => None,
         (Carrier::Tls, Some(tls)) => Some(tls.client(config.from.name()).map_err(setting)?),
@@ -169,7 +177,7 @@ fn receive(config: &ReceiveConfig, root: &Root, own: Source) -> Result<Started, 
     })
 }
 
-fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> ReceiveSettings {
+fn receive_settings(config: &ReceiveConfig, root: &Root, own: &[Source]) -> ReceiveSettings {
     ReceiveSettings {
         root: root.clone(),
         bus: config.bus.clone(),
@@ -185,7 +193,7 @@ fn receive_settings(config: &ReceiveConfig, root: &Root, own: Source) -> Receive
         },
         receiver: ReceiverSettings {
             sources: config.source.into_iter().collect(),
-            own,
+            own: own.to_vec(),
             instruments_max: config.instruments_max,
             orders_max: orders_max(config.orders_max),
             entries_max: ENTRIES_MAX,
@@ -229,4 +237,28 @@ fn tls_unused(address: &Address, table: &str) -> StartError {
     StartError::Setting(format!(
         "{address} has a table [{table}.tls]; write tls:// or remove the table"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What this process sends under a name of the configuration is its own data when it comes back.
+    #[test]
+    fn a_host_has_its_own_name_and_those_of_its_sending_links() {
+        let address: Address = "tcp://127.0.0.1:0".parse().expect("an address");
+        let named = |name| Source::named(name).expect("a name");
+        let mut config = Config::default();
+        for source in [None, Some(named("gw1")), Some(named("gw2"))] {
+            config.send.push(SendConfig {
+                source,
+                ..SendConfig::new("a", address.clone())
+            });
+        }
+        let own = origins(&config, named("host"));
+        assert_eq!(own, ["host", "gw1", "gw2"].map(named));
+        let root = Root::at(std::path::Path::new("/nowhere"));
+        let settings = receive_settings(&ReceiveConfig::new(address, "b"), &root, &own);
+        assert_eq!(settings.receiver.own, own);
+    }
 }

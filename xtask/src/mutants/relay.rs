@@ -41,6 +41,12 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline-relay --test relay core::instruments_beyond_the_limit_are_dropped",
     },
     Mutant {
+        name: "relay: data of a named origin may come back",
+        find: ".chain(named)",
+        replace: ".chain(named.take(0))",
+        test: "-p touchline-relay --lib start::tests::a_host_has_its_own_name_and_those_of_its_sending_links",
+    },
+    Mutant {
         name: "relay: the end of a round has no number",
         find: "        self.end_unit(now, link);\n        self.send_refresh(HeadFlags::ROUND_END, now, link);",
         replace: "        self.send_refresh(HeadFlags::ROUND_END, now, link);",

@@ -48,7 +48,7 @@ pub fn receive(
     config: &Config,
     link: &ReceiveConfig,
     root: &Root,
-    own: Source,
+    own: &[Source],
 ) -> Result<Started, StartError> {
     let mut settings = receive_settings(link, root, own);
     settings.receiver.request_delay_ns_max = REQUEST_DELAY_NS_MAX;

@@ -15,7 +15,7 @@ pub fn receive(
     _: &Config,
     link: &ReceiveConfig,
     _: &Root,
-    _: Source,
+    _: &[Source],
 ) -> Result<Started, StartError> {
     Err(refused(&link.from))
 }

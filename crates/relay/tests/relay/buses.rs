@@ -115,7 +115,7 @@ impl Buses {
 pub fn receiver() -> ReceiverSettings {
     ReceiverSettings {
         sources: Vec::new(),
-        own: Source::named("here").expect("a name"),
+        own: vec![Source::named("here").expect("a name")],
         instruments_max: 64,
         orders_max: 1_024,
         entries_max: 1_024,

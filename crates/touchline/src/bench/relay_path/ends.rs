@@ -216,7 +216,7 @@ impl RelayReceive {
             publication: Gateway::settings(),
             receiver: ReceiverSettings {
                 sources: Vec::new(),
-                own: source("far")?,
+                own: vec![source("far")?],
                 instruments_max: 16,
                 orders_max: 64,
                 entries_max: 64,

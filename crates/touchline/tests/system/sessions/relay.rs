@@ -507,7 +507,7 @@ const CYCLIC: Cyclic = Cyclic {
 pub fn receiver_settings() -> ReceiverSettings {
     ReceiverSettings {
         sources: Vec::new(),
-        own: Source::named("b").expect("a name"),
+        own: vec![Source::named("b").expect("a name")],
         instruments_max: INSTRUMENTS_MAX,
         orders_max: ORDERS_MAX,
         entries_max: 16_384,
