@@ -99,7 +99,10 @@ pub struct SendConfig {
     )]
     pub refresh_round_ms_max: u64,
     /// Stream id of an Aeron channel.
-    #[serde(default = "stream")]
+    #[serde(
+        default = "stream",
+        deserialize_with = "within::<_, _, 0, 2_147_483_646>"
+    )]
     pub stream: i32,
     /// Channel of refresh requests, on the stream id after that of the data. If absent: the data channel for groups and
     /// `aeron:ipc`, none for unicast.
@@ -150,7 +153,10 @@ pub struct ReceiveConfig {
     #[serde(default = "yes")]
     pub tops: bool,
     /// Stream id of an Aeron channel.
-    #[serde(default = "stream")]
+    #[serde(
+        default = "stream",
+        deserialize_with = "within::<_, _, 0, 2_147_483_646>"
+    )]
     pub stream: i32,
     /// Channel of refresh requests, on the stream id after that of the data. If absent: the data channel for groups and
     /// `aeron:ipc`, none for unicast.
@@ -224,6 +230,20 @@ impl SendConfig {
         }
     }
 
+    /// Name of the counters of the link with this number: the port of TCP, with the one that the system chose for port 0, or the stream id of
+    /// Aeron. Programs find the links of a bus by it.
+    pub fn counters_name(&self, number: u32) -> String {
+        format!("relay-{}-{number}", self.bus)
+    }
+
+    /// Its number, from the configuration.
+    fn number(&self) -> u32 {
+        match self.to.carrier {
+            Carrier::Aeron => self.stream.unsigned_abs(),
+            Carrier::Tcp | Carrier::Tls => self.to.port().into(),
+        }
+    }
+
     /// Whether heartbeats are too rare for receivers with the default of `link_timeout_ms`, which is three of them: one late heartbeat
     /// makes their books stale, or each one does.
     pub fn has_rare_heartbeats(&self) -> bool {
@@ -284,6 +304,24 @@ impl Config {
         let mut wrong = Mistakes::default();
         if self.send.is_empty() && self.receive.is_empty() {
             wrong.push_file("no link; add a table [[send]] or [[receive]]");
+        }
+        for (at, link) in self.send.iter().enumerate() {
+            let name = link.counters_name(link.number());
+            let mut before = self.send[..at].iter();
+            let is_of_other = before.any(|other| other.counters_name(other.number()) == name);
+            // The system chooses another port for each port 0.
+            if is_of_other && link.number() != 0 {
+                let (key, what) = match link.to.carrier {
+                    Carrier::Aeron => ("stream", "stream id"),
+                    Carrier::Tcp | Carrier::Tls => ("to", "port"),
+                };
+                let text = format!(
+                    "another link of this bus has the counters {name} already; give this one another {what}"
+                );
+                wrong
+                    .section(format!("send.{at}"), "[[send]]: ")
+                    .push(key, &text);
+            }
         }
         for (at, link) in self.receive.iter().enumerate() {
             let bus = &link.bus;
@@ -382,6 +420,17 @@ mod tests {
     }
 
     #[test]
+    fn links_of_one_bus_differ_in_their_ports() {
+        let two = |a: &str, b: &str| {
+            let link = |bus: &str, to: &str| format!("[[send]]\nbus = \"{bus}\"\nto = \"{to}\"\n");
+            parse(&(link("cme", a) + &link("cme", b) + &link("fx", a)))
+        };
+        assert!(two("tcp://10.0.0.1:7340", "tcp://10.0.1.1:7340").is_err());
+        assert!(two("tcp://10.0.0.1:7340", "tcp://10.0.1.1:7341").is_ok());
+        assert!(two("tcp://0.0.0.0:0", "tcp://0.0.0.0:0").is_ok());
+    }
+
+    #[test]
     fn heartbeats_that_receivers_miss_by_default_are_rare() {
         let with = |heartbeat_ms: u64| {
             let text =
@@ -434,6 +483,14 @@ mod tests {
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\n[[receive]]\nfrom = \"tcp://a:2\"\nbus = \"b\"",
                 "two links write bus b",
+            ),
+            (
+                "[[send]]\nto = \"tcp://10.0.0.1:7\"\nbus = \"b\"\n[[send]]\nto = \"tcp://10.0.1.1:7\"\nbus = \"b\"",
+                "relay.toml:5: [[send]]: to: another link of this bus has the counters relay-b-7 already; give this one another port",
+            ),
+            (
+                "[[send]]\nto = \"tcp://a:340\"\nbus = \"b\"\n[[send]]\nto = \"aeron:ipc\"\nbus = \"b\"",
+                "give this one another stream id",
             ),
             (
                 "[[receive]]\nfrom = \"tcp://a:1\"\nbus = \"b\"\nring_bytes = 1000",

@@ -145,7 +145,7 @@ pub fn receive_tcp(settings: ReceiveSettings, link: TcpReceive) -> Result<Box<dy
     Ok(Box::new(Receiving::open(settings, link)?))
 }
 
-fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> SendSettings {
+fn send_settings(config: &SendConfig, root: &Root, own: Source, number: u32) -> SendSettings {
     SendSettings {
         root: root.clone(),
         bus: config.bus.clone(),
@@ -154,7 +154,7 @@ fn send_settings(config: &SendConfig, root: &Root, own: Source, number: i64) -> 
         batch_bytes_max: STREAM_BATCH_BYTES_MAX,
         heartbeat_ns: config.heartbeat_ms * 1_000_000,
         cyclic: None,
-        name: format!("relay-{}-{number}", config.bus),
+        name: config.counters_name(number),
     }
 }
 

@@ -98,6 +98,18 @@ pub fn text(what: &Description, value: u64) -> String {
     }
 }
 
+/// Whether counters of this name are of a relay that sends the bus: `relay-BUS-PORT`, with a stream id in place of the port on Aeron. The
+/// name of another bus may begin with that of this one.
+pub fn is_relay_of(bus: &str, name: &str) -> bool {
+    let of_bus = name
+        .strip_prefix("relay-")
+        .and_then(|of| of.strip_prefix(bus));
+    let number = of_bus.and_then(|number| number.strip_prefix('-'));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +125,22 @@ mod tests {
         assert_eq!(text(&what(ADDRESS_UNIT), number), "10.0.0.8:7340");
         assert_eq!(text(&what(ADDRESS_UNIT), 0), "0");
         assert_eq!(text(&what("bytes now"), 1_234), "1,234");
+    }
+
+    #[test]
+    fn a_relay_is_of_the_bus_whose_whole_name_it_has() {
+        assert!(
+            is_relay_of("cme-340", "relay-cme-340-7340") && is_relay_of("cme", "relay-cme-340")
+        );
+        for name in [
+            "relay-cme-340-7340",
+            "relay-cme-",
+            "relay-cme",
+            "cme-340",
+            "relay-cme2-340",
+        ] {
+            assert!(!is_relay_of("cme", name), "{name}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod text;
 
 pub use counters::points;
 
+use crate::counted::is_relay_of;
 use crate::missing;
 use crate::output::{Failure, say};
 use crate::place::{Place, bus_name};
@@ -116,9 +117,8 @@ fn one(
         }
     };
     let (overview, readers) = seen;
-    let of_bus = format!("relay-{bus}-");
     let mut relays = monitor.processes().unwrap_or_default();
-    relays.retain(|process| process.name.starts_with(&of_bus));
+    relays.retain(|process| is_relay_of(bus, &process.name));
     let bus = Bus {
         relays,
         overview,

@@ -58,6 +58,12 @@ impl FromStr for Address {
 }
 
 impl Address {
+    /// The port; 0 of a channel of Aeron.
+    pub fn port(&self) -> u16 {
+        let port = self.host.rsplit_once(':').map(|(_, port)| port.parse());
+        port.and_then(Result::ok).unwrap_or(0)
+    }
+
     /// The host without its port.
     pub fn name(&self) -> &str {
         self.host

@@ -21,7 +21,7 @@ pub fn send(
     root: &Root,
     own: Source,
 ) -> Result<Started, StartError> {
-    let mut settings = send_settings(link, root, own, link.stream.into());
+    let mut settings = send_settings(link, root, own, link.stream.unsigned_abs());
     settings.cyclic = Some(Cyclic {
         share: link.refresh_share,
         round_ns_max: link.refresh_round_ms_max * 1_000_000,

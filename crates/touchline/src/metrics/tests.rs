@@ -305,7 +305,7 @@ fn every_panel_of_the_dashboard_is_complete() {
             // Counters of a relay that sends have its own name, which contains that of the bus; those of an engine or a recorder have its.
             let selectors = [
                 "{bus=~\"$bus\"}",
-                "{process=~\"relay-($bus)-.*\"}",
+                "{process=~\"relay-($bus)-[0-9]+\"}",
                 "{process=~\"$engine\"}",
                 "{process=~\"$recorder\"}",
             ];

@@ -79,10 +79,9 @@ pub struct SlowReceiver {
 
 /// Slow receivers of the relays that send this bus; none where their counters cannot be read.
 pub fn slow_receivers(monitor: &Monitor, bus: &str) -> Vec<SlowReceiver> {
-    let of_bus = format!("relay-{bus}-");
     let mut slow = Vec::new();
     for process in monitor.processes().unwrap_or_default() {
-        let is_alive = process.process.is_some() && process.name.starts_with(&of_bus);
+        let is_alive = process.process.is_some() && counted::is_relay_of(bus, &process.name);
         let Ok(Some(counters_file)) = &process.counters_file else {
             continue;
         };
