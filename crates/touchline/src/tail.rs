@@ -28,8 +28,9 @@ pub struct Arguments {
     /// Name of the bus; `touchline stat` lists them.
     #[arg(value_name = "BUS", value_parser = bus_name, required_unless_present = "from")]
     bus: Option<String>,
-    /// Receive the bus of another host without a bus on this host: tcp://HOST:PORT, or an Aeron channel.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["bus", "dir", "name", "named"])]
+    /// Receive the bus of another host without a bus on this host, so without a directory: tcp://HOST:PORT, or an Aeron channel.
+    // A directory of the environment would be a conflict, too.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["bus", "name", "named"])]
     from: Option<String>,
     #[command(flatten)]
     place: Place,
