@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM, for commands that run until they are stopped.
+//! Ctrl-C, SIGTERM and the end of the terminal, for commands that run until they are stopped.
 
 use crate::output::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,7 @@ pub fn report_file_limit() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Stop request by signal. A second signal ends the process at once.
+/// Stop request by signal. A second Ctrl-C or SIGTERM ends the process at once.
 #[derive(Debug)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -57,7 +57,11 @@ impl Interrupt {
             // Order: the shutdown handler runs first and finds the flag unset at the first signal.
             let caught = flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&asked))
                 .and_then(|_| flag::register(signal, Arc::clone(&asked)));
-            caught.map_err(|error| Failure::run(format!("cannot catch signals: {error}")))?;
+            caught.map_err(refused)?;
+        }
+        // The terminal closed: shell and system may both say so, and the process ends in order all the same. Under nohup it goes on.
+        if !is_ignored(SIGHUP) {
+            flag::register(SIGHUP, Arc::clone(&asked)).map_err(refused)?;
         }
         Ok(Interrupt { asked })
     }
@@ -76,4 +80,16 @@ impl Interrupt {
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
+}
+
+fn refused(error: std::io::Error) -> Failure {
+    Failure::run(format!("cannot catch signals: {error}"))
+}
+
+/// Whether this process ignores a signal; not if the system does not say so.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_some_and(|bits| bits >> (signal - 1) & 1 == 1)
 }

@@ -1,10 +1,11 @@
 //! Buses of other hosts for a command that reads one: a receiving relay as a child, which writes a bus of this command alone.
 
 use crate::output::Failure;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use touchline_client::monitor::Monitor;
 
 /// Name of the bus that the relay writes.
 pub const BUS: &str = "remote";
@@ -16,6 +17,10 @@ pub struct Remote {
     folder: PathBuf,
 }
 
+/// Folders of commands: this and the number of the process.
+const PREFIX: &str = "touchline-remote-";
+const SHM: &str = "/dev/shm";
+
 /// How long the relay may take to begin its bus.
 const START_MAX: Duration = Duration::from_secs(10);
 
@@ -25,7 +30,8 @@ impl Remote {
     /// # Errors
     /// The relay's own: an address that is none, a build without Aeron.
     pub fn receive(from: &str) -> Result<Remote, Failure> {
-        let folder = PathBuf::from(format!("/dev/shm/touchline-remote-{}", std::process::id()));
+        remove_left();
+        let folder = Path::new(SHM).join(format!("{PREFIX}{}", std::process::id()));
         // A killed command of this process number may have left its folder.
         let _ = std::fs::remove_dir_all(&folder);
         let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
@@ -92,4 +98,30 @@ impl Drop for Remote {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Removes folders of this user that killed commands have left: those whose process is gone, and whose bus has no writer either. A process of
+/// another container has a number that is not seen here.
+fn remove_left() {
+    let Ok(folders) = std::fs::read_dir(SHM) else {
+        return;
+    };
+    let user = rustix::process::geteuid().as_raw();
+    for folder in folders.flatten() {
+        let name = folder.file_name();
+        let name = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let Some(pid) = name.and_then(|pid| pid.parse::<u32>().ok()) else {
+            continue;
+        };
+        let is_own = folder.metadata().is_ok_and(|about| about.uid() == user);
+        let is_gone = !Path::new(&format!("/proc/{pid}")).exists();
+        if is_own && is_gone && !is_written(&folder.path()) {
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
+    }
+}
+
+fn is_written(folder: &Path) -> bool {
+    let overview = Monitor::new(Some(folder)).overview(BUS);
+    overview.is_ok_and(|(overview, _)| overview.publisher.is_some())
 }

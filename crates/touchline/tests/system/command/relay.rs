@@ -7,6 +7,7 @@ mod kills;
 
 use super::{Desk, program, until};
 use books::{Gateway, joined};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use touchline_relay::Source;
 use touchline_testing::{Process, free_address};
@@ -55,6 +56,14 @@ fn relay(desk: &Desk, arguments: &[&str]) -> Command {
     command
 }
 
+/// Also where the directory of the buses is set for all commands.
+fn tail_from(desk: &Desk, address: &str, arguments: &[&str]) -> Process {
+    let mut tail = Command::new(program("tail"));
+    tail.args(["tail", "--from", address]).args(arguments);
+    tail.env("TOUCHLINE_DIR", desk.path("buses"));
+    Process::start(&mut tail)
+}
+
 /// A command on another host reads a bus without a bus of its own, and leaves nothing behind.
 #[test]
 fn tail_reads_a_bus_of_another_host() {
@@ -64,9 +73,12 @@ fn tail_reads_a_bus_of_another_host() {
     gateway.publish(50);
     let mut send = Relay::start(&desk, &["a", "--to", "tcp://127.0.0.1:0"]);
     let address = send.address();
-    let mut tail = Command::new(program("tail"));
-    tail.args(["tail", "--json", "--count", "60", "--from", &address]);
-    let mut tail = Process::start(&mut tail);
+    // A killed command has left its folder.
+    let mut ended = Command::new("true").spawn().expect("the command is there");
+    ended.wait().expect("it ends");
+    let left = format!("/dev/shm/touchline-remote-{}", ended.id());
+    std::fs::create_dir(&left).expect("no other folder");
+    let mut tail = tail_from(&desk, &address, &["--json", "--count", "60"]);
     let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
     until("60 messages", || {
         gateway.publish(10);
@@ -78,7 +90,20 @@ fn tail_reads_a_bus_of_another_host() {
         .lines()
         .filter(|line| line.contains("\"message\":\"book"));
     assert!(books.count() >= 8, "{text}");
-    assert!(!std::path::Path::new(&folder).exists(), "{folder} is left");
+    for folder in [folder, left] {
+        assert!(!Path::new(&folder).exists(), "{folder} is left");
+    }
+
+    // The terminal closes; shell and system say so.
+    let mut tail = tail_from(&desk, &address, &[]);
+    let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
+    until("no bus", || {
+        Path::new(&folder).join("remote/counters").exists()
+    });
+    tail.signal("HUP");
+    tail.signal("HUP");
+    tail.wait();
+    assert!(!Path::new(&folder).exists(), "{folder} is left");
 
     let refused = Command::new(program("tail"))
         .args(["tail", "--from", "udp://127.0.0.1:1"])
