@@ -83,7 +83,8 @@ Examples:
   touchline record --raw --config cme-340.toml --pcapng /data/cme-340.pcapng --segment-s 3600
 
 Watch it with `touchline stat`, `top` and `metrics`: record_durable is the position up to which the
-tape is on the disk, record_lost counts the messages that are missing.
+tape is on the disk (with --pcapng: the bytes of the files that have ended), record_lost counts the
+messages that are missing.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof; the end of the tape is on the disk

@@ -1,6 +1,7 @@
 //! Files of pcapng that a recorder writes: each ends at a whole block, also after a kill.
 
 use super::blocks::RecordBlocks;
+use crate::retention::free_bytes;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub struct CaptureFiles {
     whole: u64,
     /// Bytes of the files before.
     before: u64,
+    /// Bytes of the files that have ended.
+    durable: u64,
     made: RecordBlocks,
 }
 
@@ -57,6 +60,7 @@ impl CaptureFiles {
             name,
             whole: made.position(),
             before: 0,
+            durable: 0,
             made,
         })
     }
@@ -96,6 +100,18 @@ impl CaptureFiles {
         self.before + self.whole
     }
 
+    /// Bytes of the files that have ended: they are on the disk.
+    pub fn durable(&self) -> u64 {
+        self.durable
+    }
+
+    /// Bytes free on the file system of the files; `None` if it does not tell.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let parent = self.path.parent();
+        let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+        free_bytes(parent.unwrap_or(Path::new(".")))
+    }
+
     /// Whether enough waits for a write.
     pub fn is_due(&self) -> bool {
         self.made.waiting().len() >= WRITE_BYTES
@@ -124,7 +140,9 @@ impl CaptureFiles {
             name: self.name.clone(),
             error,
             whole: self.whole,
-        })
+        })?;
+        self.durable = self.position();
+        Ok(())
     }
 }
 

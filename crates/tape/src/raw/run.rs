@@ -91,7 +91,10 @@ pub struct RawRecording {
 )]
 enum Keeper {
     Journal(Upkeep<LastRaw>),
-    Files(ProcessStats),
+    Files {
+        stats: ProcessStats,
+        free_bytes: u64,
+    },
 }
 
 impl RawRecording {
@@ -141,7 +144,11 @@ impl RawRecording {
                 let is_rotated = bytes_max.is_some() || segment_ns_max.is_some();
                 let files = CaptureFiles::create(path, is_rotated, *bytes_max);
                 let files = files.map_err(failed_file)?;
-                (Output::Files(files), Keeper::Files(stats), None, path)
+                let keeper = Keeper::Files {
+                    stats,
+                    free_bytes: files.free_bytes().unwrap_or(0),
+                };
+                (Output::Files(files), keeper, None, path)
             }
         };
         Ok(RawRecording {
@@ -276,9 +283,13 @@ impl RawRecording {
         self.show();
         let durable = self.recorder.counters().record_durable;
         let (is_blocked, path) = (self.recorder.is_blocked(), self.path);
-        let (output, counters) = self.recorder.end();
+        let (output, mut counters) = self.recorder.end();
         match output {
-            Output::Files(mut files) => files.end().map_err(failed_file)?,
+            Output::Files(mut files) => {
+                files.end().map_err(failed_file)?;
+                counters.record_position = files.position();
+                counters.record_durable = files.durable();
+            }
             Output::Journal(journal) => {
                 let behind = journal.position().saturating_sub(journal.durable());
                 let closed = match is_blocked {
@@ -291,7 +302,7 @@ impl RawRecording {
         }
         match self.keeper {
             Keeper::Journal(upkeep) => upkeep.finish(),
-            Keeper::Files(stats) => stats.finish(),
+            Keeper::Files { stats, .. } => stats.finish(),
         }
         Ok(counters)
     }
@@ -416,9 +427,16 @@ impl RawRecording {
     }
 
     fn attend(&mut self) {
-        if let Keeper::Journal(upkeep) = &mut self.keeper {
-            let done = upkeep.attend(self.recorder.counters());
-            self.events.extend(done);
+        match &mut self.keeper {
+            Keeper::Journal(upkeep) => {
+                let done = upkeep.attend(self.recorder.counters());
+                self.events.extend(done);
+            }
+            Keeper::Files { free_bytes, .. } => {
+                if let Output::Files(files) = self.recorder.output() {
+                    *free_bytes = files.free_bytes().unwrap_or(*free_bytes);
+                }
+            }
         }
     }
 
@@ -427,9 +445,11 @@ impl RawRecording {
         let mut counters = *self.recorder.counters();
         let shown = match (&mut self.keeper, self.recorder.output()) {
             (Keeper::Journal(upkeep), output) => upkeep.show(output.journal(), counters),
-            (Keeper::Files(stats), Output::Files(files)) => {
+            (Keeper::Files { stats, free_bytes }, Output::Files(files)) => {
                 counters.record_position = files.position();
+                counters.record_durable = files.durable();
                 counters.record_segment = files.number();
+                counters.record_free_bytes = *free_bytes;
                 stats.counters_file().show(counters.counts());
                 counters
             }

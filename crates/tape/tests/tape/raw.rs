@@ -278,6 +278,41 @@ fn streams(readers: Vec<Reader<'static>>) -> Vec<Vec<u8>> {
     streams
 }
 
+/// Files that have ended are on the disk, and the free space is known, also to the alert of a disk that gets full.
+#[test]
+fn files_count_what_is_on_the_disk_and_the_free_space() {
+    let folder = Folder::new("raw-files-counted");
+    let (source, lines) = sockets(4 << 20);
+    let settings = pcapng(&folder, &lines);
+    let mut recording = RawRecording::open(source, &settings).expect("a file");
+    let shown = || {
+        let mut all = ProcessView::all(&settings.root).expect("our folder");
+        let view = all.pop().expect("a recorder").counters_file;
+        let view = view.expect("readable").expect("it is begun");
+        let of = |name: &str| view.counter(name).expect("a counter of the recorder");
+        ["segment", "position", "durable", "free_bytes"].map(|name| of(&format!("record_{name}")))
+    };
+    let mut numbers = 0..;
+    let mut until_shown = |what: &str, is_so: &dyn Fn([u64; 4]) -> bool| {
+        until(what, Duration::from_secs(20), || {
+            let from: u32 = numbers.next().expect("a number");
+            send(&lines, from * 100..from * 100 + 100);
+            work(&mut recording);
+            let shown = shown();
+            is_so(shown).then_some(shown)
+        })
+    };
+    let before = until_shown("free space", &|[.., free]| free > 0)[3];
+    let [_, position, durable, free] = until_shown("two files", &|[segment, ..]| segment > 2);
+    assert!((500_000..position).contains(&durable), "{durable}");
+    assert!(free > before / 2, "{free}");
+    let counters = recording.close().expect("the disk is writable");
+    assert_eq!(counters.record_durable, counters.record_position);
+    let bytes = |file: &PathBuf| file.metadata().expect("a file").len();
+    let all: u64 = files(&folder).iter().map(bytes).sum();
+    assert_eq!(counters.record_durable, all);
+}
+
 /// The oldest segments are removed up to the position of a holder; the rest is read from its start.
 #[test]
 fn a_raw_journal_has_the_limits_of_a_tape() {
