@@ -4,7 +4,7 @@ use crate::format::{age, count};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 use touchline_gateway::live::OF_A_LIVE_GATEWAY;
-use touchline_transport::shm::{CountersView, Description, Overview};
+use touchline_transport::shm::{CountersView, Description, Overview, ProcessView};
 
 /// Age at which counters count as late: their process writes them every 100 ms.
 pub const LATE_AFTER: Duration = Duration::from_secs(2);
@@ -41,6 +41,13 @@ impl Freshness {
         // 0: the id of the process is not registered yet.
         let is_written = publisher.is_some_and(|publisher| [0, pid].contains(&publisher.pid));
         Freshness::of(counters_file.age(), is_written)
+    }
+
+    /// Freshness of the counters of a process that counts apart from any bus.
+    pub fn of_process(process: &ProcessView) -> Freshness {
+        let file = process.counters_file.as_ref().ok();
+        let age = file.and_then(Option::as_ref).and_then(CountersView::age);
+        Freshness::of(age, process.process.is_some())
     }
 
     /// Whether the values are current.

@@ -280,11 +280,9 @@ fn write_process(page: &mut Page, process: &ProcessView) {
     let Ok(Some(counters_file)) = &process.counters_file else {
         return;
     };
-    let age = counters_file.age();
-    let freshness = Freshness::of(age, process.process.is_some());
-    let is_stale = u64::from(!freshness.is_fresh());
+    let is_stale = u64::from(!Freshness::of_process(process).is_fresh());
     write_of_process(page, of_process::COUNTERS_STALE, name, is_stale);
-    if let Some(age) = age {
+    if let Some(age) = counters_file.age() {
         let age = age.as_secs_f64();
         write_of_process(page, of_process::COUNTERS_AGE, name, age);
     }

@@ -19,10 +19,7 @@ pub fn list(rows: &[Row]) -> String {
 
 /// One line for each process that counts apart from any bus.
 pub fn processes(processes: &[ProcessView]) -> String {
-    let line = |process: &ProcessView| {
-        let pid = process.process.as_ref().map(|process| process.pid);
-        format!("{}\n", json!({"process": process.name, "pid": pid}))
-    };
+    let line = |process: &ProcessView| format!("{}\n", Value::Object(about_process(process)));
     processes.iter().map(line).collect()
 }
 
@@ -34,13 +31,28 @@ pub fn process(process: &ProcessView, shown: &Shown) -> String {
         Shown::All | Shown::Counted => &all,
     };
     let file = process.counters_file.as_ref().ok().and_then(Option::as_ref);
-    let line = json!({
+    let mut object = about_process(process);
+    let counters = file.map_or(Value::Null, |file| by_counter(file.counters(), shown));
+    object.insert("counters".to_owned(), counters);
+    let histograms = file.map_or(Value::Null, |file| histograms(file, shown));
+    object.insert("histograms".to_owned(), histograms);
+    format!("{}\n", Value::Object(object))
+}
+
+/// A process, and how old its counters are.
+fn about_process(process: &ProcessView) -> Map<String, Value> {
+    let file = process.counters_file.as_ref().ok().and_then(Option::as_ref);
+    let age = file.and_then(CountersView::age);
+    let object = json!({
         "process": process.name,
         "pid": process.process.as_ref().map(|process| process.pid),
-        "counters": file.map_or(Value::Null, |file| by_counter(file.counters(), shown)),
-        "histograms": file.map_or(Value::Null, |file| histograms(file, shown)),
+        "age_ms": age.map(|age| age.as_millis() as u64),
+        "stale": !Freshness::of_process(process).is_fresh(),
     });
-    format!("{line}\n")
+    match object {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
 }
 
 /// All fields of one bus; counters and histograms that match the filter, else all.

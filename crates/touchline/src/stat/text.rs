@@ -2,7 +2,7 @@
 
 use super::counters::{self, Past, points};
 use super::{Bus, Row, Shown};
-use crate::counted;
+use crate::counted::{self, Freshness};
 use crate::format::{age, bytes, count, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
@@ -202,10 +202,15 @@ pub fn process(process: &ProcessView, shown: &Shown) -> String {
     text
 }
 
+/// The process, and how old its counters are: one that lives and does not write them is stopped or hangs.
 fn state_of(process: &ProcessView, paint: Paint) -> String {
+    let freshness = Freshness::of_process(process);
     match &process.process {
-        Some(process) => process.to_string(),
-        None => paint.yellow("gone: these are its last figures"),
+        Some(holder) if freshness.is_fresh() => {
+            format!("{holder}, {}", paint.dim(freshness.text()))
+        }
+        Some(holder) => format!("{holder}, {}", paint.red(freshness.text())),
+        None => paint.yellow(freshness.text()),
     }
 }
 

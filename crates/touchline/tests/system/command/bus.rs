@@ -1,7 +1,7 @@
 //! A bus between processes: `replay --publish` writes it, `tail`, `book` and `stat` read it.
 
 use super::tailed::{Tail, written_books, written_orders};
-use super::{Desk, Run, text};
+use super::{Desk, Run, text, until};
 use serde_json::Value;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::process::Stdio;
@@ -198,6 +198,41 @@ fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
         );
         std::fs::remove_dir_all(desk.path("buses")).expect("our folder");
     }
+}
+
+/// A process that is stopped does not write its counters, and is not shown as one that runs.
+#[test]
+fn counters_of_a_stopped_process_are_shown_as_old() {
+    let desk = Desk::new("stat-process");
+    let mut process = desk.start("journal receive 127.0.0.1:1 copy");
+    let name = "stat journal-receive";
+    let until_stale = |is_stale: bool| {
+        until("the age of its counters", || {
+            let run = desk.run(&format!("{name} --json"));
+            run.status == 0 && lines(&run)[0]["stale"] == is_stale
+        });
+        let of_list = lines(&desk.run("stat --json").done());
+        assert_eq!(of_list[0]["stale"], is_stale, "{of_list:?}");
+        assert!(of_list[0]["age_ms"].is_u64(), "{of_list:?}");
+    };
+    until_stale(false);
+    let shown = desk.run(name).done().stdout;
+    assert!(
+        shown.contains(", written ") && !shown.contains("stuck"),
+        "{shown}"
+    );
+    process.signal("STOP");
+    until_stale(true);
+    for line in [name, "stat"] {
+        let shown = desk.run(line).done().stdout;
+        assert!(
+            shown.contains(" ago: its process is stopped or stuck"),
+            "{shown}"
+        );
+    }
+    process.kill();
+    let shown = desk.run(name).done().stdout;
+    assert!(shown.contains("writer gone since "), "{shown}");
 }
 
 #[test]

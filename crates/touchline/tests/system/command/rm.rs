@@ -78,7 +78,10 @@ fn a_process_that_fails_leaves_its_counters_until_they_are_removed() {
     };
     fail();
     let shown = desk.run("stat journal-receive").done().stdout;
-    assert!(shown.contains("journal-receive gone"), "{shown}");
+    assert!(
+        shown.contains("journal-receive writer gone since "),
+        "{shown}"
+    );
     let stale = "touchline_process_counters_stale{process=\"journal-receive\"} 1\n";
     let page = desk.run("metrics --print").done().stdout;
     assert!(page.contains(stale), "{page}");
