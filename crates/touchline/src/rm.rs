@@ -5,7 +5,9 @@ use crate::missing;
 use crate::output::{Failure, say};
 use crate::place::Place;
 use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{Holder, Overview, ProcessStats, ProcessView, Root, remove};
+use touchline_transport::shm::{
+    Holder, Overview, ProcessStats, ProcessView, Root, readers, remove,
+};
 
 /// Remove buses from shared memory, and counters of processes that are gone.
 ///
@@ -38,11 +40,23 @@ fn used_by(root: &Root, bus: &str) -> Option<String> {
     if let Ok(Some(publisher)) = Overview::publisher_of(root, bus) {
         return Some(format!("published by {publisher}"));
     }
-    let users: Vec<String> = bus_users::of(root, bus)
-        .iter()
-        .map(ToString::to_string)
+    let processes = bus_users::of(root, bus);
+    let named = named_readers(root, bus, &processes);
+    let users: Vec<String> = (processes.iter().map(ToString::to_string))
+        .chain(named)
         .collect();
     (!users.is_empty()).then(|| format!("read by {}", users.join(", ")))
+}
+
+/// Named readers beside these processes, as text: a reader that hides its mappings, or is of another user, holds the lock of its name.
+fn named_readers(root: &Root, bus: &str, beside: &[bus_users::User]) -> Vec<String> {
+    let named = readers(root, bus).unwrap_or_default().into_iter();
+    let named = named.filter_map(|reader| {
+        let process = reader.process?;
+        let is_listed = beside.iter().any(|user| user.is(process.pid));
+        (!is_listed).then(|| format!("{process} as {}", reader.name))
+    });
+    named.collect()
 }
 
 /// Runs the command.
@@ -121,4 +135,39 @@ pub fn prune(root: &Root) -> Result<String, Failure> {
         }
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_testing::Folder;
+    use touchline_transport::clock::{Clock, ticks};
+    use touchline_transport::shm::{FineClock, Publisher, ReaderStats, Settings};
+
+    /// The lock of its name tells of a reader whose mappings cannot be read.
+    #[test]
+    fn a_named_reader_is_a_user_of_its_bus_until_it_leaves() {
+        let folder = Folder::new("rm-named");
+        let root = Root::at(&folder);
+        let settings = Settings {
+            ring_bytes: 64 * 1024,
+            instruments_max: 4,
+            ..Settings::default()
+        };
+        drop(Publisher::open(&root, "lab", &settings).expect("a bus"));
+        let clock = FineClock {
+            ticks,
+            ns_per_tick: Clock::calibrated().ns_per_tick(),
+        };
+        let reader = ReaderStats::create(&root, "lab", "risk", clock).expect("a free name");
+        let named = named_readers(&root, "lab", &[]);
+        assert_eq!(named.len(), 1, "{named:?}");
+        let pid = format!("process {} (", std::process::id());
+        assert!(
+            named[0].starts_with(&pid) && named[0].ends_with(" as risk"),
+            "{named:?}"
+        );
+        drop(reader);
+        assert!(named_readers(&root, "lab", &[]).is_empty());
+    }
 }
