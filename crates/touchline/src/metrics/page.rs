@@ -11,6 +11,8 @@ use touchline_client::monitor::{Build, CountersView, Monitor, Overview, ProcessV
 
 /// Maximum number of buses on the page, by name; the others are counted.
 const BUSES_MAX: usize = 64;
+/// Maximum number of processes on the page, by name; the others are counted. A bus may have a relay, a recorder and a raw recorder.
+const PROCESSES_MAX: usize = 3 * BUSES_MAX;
 
 /// Metrics of the exporter about a bus: name, type, help. The counters file of the bus adds its
 /// own.
@@ -138,15 +140,12 @@ pub fn of(monitor: &Monitor) -> String {
     for bus in buses.iter().take(BUSES_MAX) {
         write_bus(&mut page, &mut readers, monitor, bus);
     }
-    for process in monitor
-        .processes()
-        .unwrap_or_default()
-        .iter()
-        .take(BUSES_MAX)
-    {
+    let processes = monitor.processes().unwrap_or_default();
+    for process in processes.iter().take(PROCESSES_MAX) {
         write_process(&mut page, process);
     }
     let not_shown = buses.len().saturating_sub(BUSES_MAX);
+    let processes_not_shown = processes.len().saturating_sub(PROCESSES_MAX);
     let numbers = [
         (
             "touchline_directory_unreadable",
@@ -162,6 +161,16 @@ pub fn of(monitor: &Monitor) -> String {
             "touchline_buses_not_shown",
             "Buses that are not shown because there are too many.",
             not_shown as u64,
+        ),
+        (
+            "touchline_processes",
+            "Processes that count apart from any bus, and those that failed and left their counters.",
+            processes.len() as u64,
+        ),
+        (
+            "touchline_processes_not_shown",
+            "Processes that are not shown because there are too many.",
+            processes_not_shown as u64,
         ),
         (
             "touchline_readers_not_shown",

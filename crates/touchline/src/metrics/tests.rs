@@ -229,6 +229,26 @@ fn counters_of_a_stopped_process_are_stale() {
     }
 }
 
+/// Three processes for each bus are shown; those beyond are counted, as buses and readers are.
+#[test]
+fn processes_beyond_the_limit_are_counted() {
+    let folder = Folder::new("metrics");
+    let root = Root::at(&folder);
+    for number in 0..200 {
+        // Each is one that failed.
+        let stats = ProcessStats::create(&root, &format!("relay-bus-{number:03}"), 1.0, [], []);
+        stats.expect("a free name");
+    }
+    let text = page::of(&Monitor::new(Some(root.path())));
+    assert_eq!(text.matches("touchline_process_up{").count(), 192);
+    for line in [
+        "touchline_processes 200\n",
+        "touchline_processes_not_shown 8\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}
+
 /// A composer reads the hours of a bank from this counter of its gateway.
 #[test]
 fn a_gateway_counts_the_hours_that_a_composer_reads() {
