@@ -330,6 +330,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             packets_truncated: totals.truncated,
             packets_without_timestamp: totals.timestamps_missing,
             timestamps_implausible: totals.timestamps_implausible,
+            timestamps_raised: totals.timestamps_raised,
             receive_errors: totals.receive_errors,
             packets_damaged: totals.damaged,
             xdp_no_frame: totals.ring_empty,

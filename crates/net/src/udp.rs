@@ -192,7 +192,7 @@ impl UdpSource {
 
     /// Checks the next packet of the last receive call. `None` if it is discarded.
     #[inline]
-    fn judge(&mut self, index: usize) -> Option<(u64, TimestampSource)> {
+    fn judge(&mut self, index: usize) -> Option<Found> {
         let socket = &mut self.sockets[self.from];
         let arrived = self.slots.get(index);
         let control = control::read(arrived.control);
@@ -213,8 +213,12 @@ impl UdpSource {
             true => best_timestamp(&control, &mut socket.totals),
             false => (self.polled_ns, TimestampSource::Poll),
         };
-        let raised_ns = self.latest.raise(timestamp_ns, &mut socket.totals);
-        Some((raised_ns, timestamp))
+        Some(Found {
+            index,
+            stamp_ns: timestamp_ns,
+            receive_ns: self.latest.raise(timestamp_ns, &mut socket.totals),
+            timestamp,
+        })
     }
 }
 
@@ -240,7 +244,9 @@ impl Latest {
 /// A packet that was found, until the next one is looked for.
 #[derive(Debug)]
 pub(crate) struct Found {
-    index: usize,
+    pub index: usize,
+    /// Its own time, also if it is before that of an earlier packet.
+    pub stamp_ns: u64,
     pub receive_ns: u64,
     pub timestamp: TimestampSource,
 }
@@ -255,12 +261,8 @@ impl UdpSource {
             }
             let index = self.next;
             self.next += 1;
-            if let Some((receive_ns, timestamp)) = self.judge(index) {
-                return Ok(Look::Found(Found {
-                    index,
-                    receive_ns,
-                    timestamp,
-                }));
+            if let Some(found) = self.judge(index) {
+                return Ok(Look::Found(found));
             }
         }
         Ok(Look::Refused)

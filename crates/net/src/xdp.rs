@@ -227,12 +227,7 @@ impl XdpSource {
         if let Look::Found(found) = &mut look {
             self.totals.by_sockets +=
                 u64::from(self.cards.iter().all(|card| card.attached().is_some()));
-            let arrived_ns = found.receive_ns;
-            found.receive_ns = self.latest.raise(arrived_ns, &mut self.totals);
-            if found.receive_ns != arrived_ns {
-                // The time of a packet that arrived later and was read before.
-                found.timestamp = TimestampSource::Poll;
-            }
+            behind_rings(found, &mut self.latest, &mut self.totals);
         }
         Ok(look)
     }
@@ -283,8 +278,26 @@ impl PacketSource for XdpSource {
     fn tally(&mut self) -> Totals {
         let cards = self.cards.iter().map(Card::totals);
         let rings = cards.fold(self.totals, Totals::plus);
-        rings.plus(self.sockets.tally())
+        with_sockets(rings, self.sockets.tally())
     }
+}
+
+/// A packet of the sockets has no time before that of an earlier packet of the rings.
+fn behind_rings(found: &mut udp::Found, latest: &mut Latest, totals: &mut Totals) {
+    let arrived_ns = found.receive_ns;
+    found.receive_ns = latest.raise(found.stamp_ns, totals);
+    if found.receive_ns != arrived_ns {
+        // The time of a packet that arrived later and was read before.
+        found.timestamp = TimestampSource::Poll;
+    }
+}
+
+/// Totals of both. What the sockets have corrected the rings have counted, too: their latest time is that of the sockets or a later one.
+fn with_sockets(rings: Totals, sockets: Totals) -> Totals {
+    rings.plus(Totals {
+        timestamps_raised: 0,
+        ..sockets
+    })
 }
 
 /// The endpoints in the order of their sockets, with the ports that the kernel chose.
@@ -360,5 +373,42 @@ mod tests {
         assert_eq!(judge(&frame[..last], &endpoints), Err(Refusal::Damaged));
         udp_ipv4_frame(&mut frame, stranger, group, b"payload").expect("short");
         assert_eq!(judge(&frame, &endpoints), Err(Refusal::Foreign));
+    }
+
+    /// Sockets and rings each correct a time that is before that of an earlier packet of theirs: that is one packet.
+    #[test]
+    fn a_corrected_time_counts_once() {
+        let (mut of_sockets, mut of_rings) = (Totals::default(), Totals::default());
+        let (mut sockets, mut rings) = (Latest::default(), Latest::default());
+        // From the sockets, or from the rings: own time, the time that it has, corrected so far.
+        for (is_of_sockets, stamp_ns, receive_ns, raised) in [
+            (true, 100, 100, 0),
+            (true, 90, 100, 1),
+            (false, 120, 120, 1),
+            (true, 95, 120, 2),
+            (true, 110, 120, 3),
+            (false, 115, 120, 4),
+            (true, 130, 130, 4),
+        ] {
+            let found_ns = match is_of_sockets {
+                true => {
+                    let mut found = udp::Found {
+                        index: 0,
+                        stamp_ns,
+                        receive_ns: sockets.raise(stamp_ns, &mut of_sockets),
+                        timestamp: TimestampSource::Kernel,
+                    };
+                    behind_rings(&mut found, &mut rings, &mut of_rings);
+                    found.receive_ns
+                }
+                false => rings.raise(stamp_ns, &mut of_rings),
+            };
+            let totals = with_sockets(of_rings, of_sockets);
+            assert_eq!(
+                (found_ns, totals.timestamps_raised),
+                (receive_ns, raised),
+                "{stamp_ns}"
+            );
+        }
     }
 }

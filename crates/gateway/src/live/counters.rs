@@ -14,6 +14,7 @@ touchline_types::counters! {
         packets_truncated: "packets" = "Packets longer than a receive buffer; dropped.",
         packets_without_timestamp: "packets" = "Packets without a timestamp of the card or the kernel: they have the time of the poll.",
         timestamps_implausible: "packets" = "Timestamps of the card that were far from the kernel's clock; the kernel's timestamp was taken.",
+        timestamps_raised: "packets" = "Packets whose timestamp was before that of an earlier one, which they have instead.",
         receive_errors: "times" = "Receive calls that failed on a working socket, for example while its interface is down.",
         packets_damaged: "packets" = "Frames of AF_XDP with a wrong length or checksum; dropped, as the kernel does for sockets.",
         xdp_no_frame: "times" = "Times that the card found no free frame of AF_XDP: the gateway reads too slowly.",
