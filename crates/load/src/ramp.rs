@@ -4,6 +4,7 @@
 use crate::Failed;
 use crate::knee::differences;
 use crate::row::Row;
+use std::collections::BTreeSet;
 
 /// Rates of a ramp.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +49,14 @@ pub trait Bench {
 struct Progress {
     sustained: Option<u64>,
     failed: Vec<u64>,
+    /// Rates of which the step was repeated.
+    repeated: BTreeSet<u64>,
     /// Consecutive rates that were not sustained.
     misses: u32,
+    /// Rates of the ramp that were tried.
+    tried: usize,
+    /// The ramp ended before a rate that was repeated without success, or with its last rate.
+    has_ended: bool,
 }
 
 /// The ramp of a subject ends after this many consecutive rates that were not sustained. One is not enough: curves are
@@ -71,7 +78,7 @@ impl Progress {
     }
 
     fn is_over(&self) -> bool {
-        self.misses >= MISSES_MAX
+        self.has_ended || self.misses >= MISSES_MAX
     }
 
     /// The midpoint of the last sustained rate and the first unsustained one above it.
@@ -131,17 +138,31 @@ fn run_round(
         rows.push(row);
         Ok::<(), Failed>(())
     };
-    for rate in &ramp.rates {
-        for subject in 0..subjects {
-            if !progress[subject].is_over() {
-                step(subject, *rate, false, &mut progress)?;
+    loop {
+        for (at, rate) in ramp.rates.iter().enumerate() {
+            for subject in 0..subjects {
+                if progress[subject].tried == at && !progress[subject].is_over() {
+                    progress[subject].tried += 1;
+                    step(subject, *rate, false, &mut progress)?;
+                }
             }
         }
-    }
-    // At the end and not at once: a short disturbance by other processes is over by then.
-    for subject in 0..subjects {
-        for rate in progress[subject].failed.clone() {
-            step(subject, rate, true, &mut progress)?;
+        // At the end and not at once: a short disturbance by other processes is over by then.
+        for subject in 0..subjects {
+            for rate in progress[subject].failed.clone() {
+                if progress[subject].repeated.insert(rate) {
+                    step(subject, rate, true, &mut progress)?;
+                }
+            }
+        }
+        // A subject that sustains its highest rate after all goes on with the ramp.
+        let goes_on =
+            |progress: &Progress| progress.misses == 0 && progress.tried < ramp.rates.len();
+        for progress in &mut progress {
+            progress.has_ended |= !goes_on(progress);
+        }
+        if progress.iter().all(|progress| progress.has_ended) {
+            break;
         }
     }
     for _ in 0..ramp.halvings {
@@ -265,15 +286,15 @@ mod tests {
     /// Subjects that sustain every rate up to a limit, except for scripted failures.
     struct Scripted {
         knees: Vec<u64>,
-        /// Subject, rate and the step, from 1, that fails though the rate is low.
-        burst: Option<u64>,
+        /// Rates whose first step fails though the rate is low.
+        bursts: Vec<u64>,
         steps: Vec<(usize, u64)>,
         finished: usize,
     }
 
     impl Bench for Scripted {
         fn step(&mut self, subject: usize, rate: u64, round: u32) -> Result<Row, Failed> {
-            let is_burst = self.burst == Some(rate) && !self.steps.contains(&(subject, rate));
+            let is_burst = self.bursts.contains(&rate) && !self.steps.contains(&(subject, rate));
             self.steps.push((subject, rate));
             let is_sustained = rate <= self.knees[subject] && !is_burst;
             let verdict = if is_sustained {
@@ -306,10 +327,10 @@ mod tests {
         }
     }
 
-    fn ran(knees: &[u64], burst: Option<u64>, halvings: u32) -> (Vec<Row>, Scripted) {
+    fn ran(knees: &[u64], bursts: &[u64], halvings: u32) -> (Vec<Row>, Scripted) {
         let mut bench = Scripted {
             knees: knees.to_vec(),
-            burst,
+            bursts: bursts.to_vec(),
             steps: Vec::new(),
             finished: 0,
         };
@@ -324,7 +345,7 @@ mod tests {
 
     #[test]
     fn each_rate_is_for_all_subjects_before_the_next() {
-        let (_, bench) = ran(&[20_000, 200_000_000], None, 0);
+        let (_, bench) = ran(&[20_000, 200_000_000], &[], 0);
         let expected = [
             (0, 10_000),
             (1, 10_000),
@@ -358,16 +379,16 @@ mod tests {
 
     #[test]
     fn bisection_narrows_the_knee() {
-        let (rows, _) = ran(&[1_300_000], None, 3);
+        let (rows, _) = ran(&[1_300_000], &[], 3);
         assert_eq!(knees(&rows, "subject-0"), [1_300_000]);
-        let (rows, _) = ran(&[1_250_000], None, 2);
+        let (rows, _) = ran(&[1_250_000], &[], 2);
         assert_eq!(knees(&rows, "subject-0"), [1_000_000]);
         assert_eq!(round(1_732_050.0), 1_700_000);
     }
 
     #[test]
     fn a_disturbance_by_other_processes_does_not_move_a_knee() {
-        let (rows, bench) = ran(&[5_000_000, 5_000_000, 5_000_000], Some(300_000), 0);
+        let (rows, bench) = ran(&[5_000_000, 5_000_000, 5_000_000], &[300_000], 0);
         for subject in 0..3 {
             assert_eq!(knees(&rows, &format!("subject-{subject}")), [3_000_000]);
             assert!(
@@ -380,6 +401,19 @@ mod tests {
                 .iter()
                 .any(|warning| warning.contains("suspect the host"))
         );
+    }
+
+    /// Both rates that ended the ramp were sustained when they were repeated: the rates above them are tried, too.
+    #[test]
+    fn a_ramp_that_a_disturbance_ended_goes_on() {
+        let (rows, bench) = ran(&[5_000_000, 300_000], &[100_000, 300_000], 0);
+        assert_eq!(knees(&rows, "subject-0"), [3_000_000]);
+        assert_eq!(knees(&rows, "subject-1"), [300_000]);
+        let of = |subject: usize| bench.steps.iter().filter(move |step| step.0 == subject);
+        // Eight rates, and two repetitions before and two behind the end.
+        assert_eq!(of(0).count(), 8 + 2 + 2);
+        // Six rates, and two repetitions each time.
+        assert_eq!(of(1).count(), 6 + 2 + 2);
     }
 
     #[test]
@@ -403,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_subject_that_keeps_nothing_has_no_knee() {
-        let (rows, bench) = ran(&[0], None, 2);
+        let (rows, bench) = ran(&[0], &[], 2);
         assert_eq!(knees(&rows, "subject-0"), [0]);
         // Two rates, and each of them again.
         assert_eq!(bench.steps.len(), 4);

@@ -98,7 +98,7 @@ pub struct Row {
     /// The reason in a word; absent if the rate was sustained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Whether the row repeats a step that was not sustained or was disturbed.
+    /// Whether the row repeats a step that was not sustained.
     pub is_repeated: bool,
     /// Whether other processes used more of the host's processors than the limit.
     pub is_disturbed: bool,
