@@ -126,13 +126,13 @@ const CURVES: [Curves; 5] = [
                 y: "bytes a message",
                 text: |value| format!("{value:.0}"),
                 scale: Scale::Linear,
-                value: |row| row.host.interface_bytes as f64 / offered(row),
+                value: |row| row.per_message(row.host.interface_bytes),
             },
             Curve {
                 y: "packets a message",
                 text: |value| format!("{value:.2}"),
                 scale: Scale::Linear,
-                value: |row| row.host.interface_packets as f64 / offered(row),
+                value: |row| row.per_message(row.host.interface_packets),
             },
         ],
     ),
@@ -154,11 +154,6 @@ const fn memory(y: &'static str, value: fn(&Row) -> f64) -> Curve {
         scale: Scale::Linear,
         value,
     }
-}
-
-/// Messages offered in the measured window.
-fn offered(row: &Row) -> f64 {
-    (row.rate as f64 * row.host.window_s).max(1.0)
 }
 
 impl Curve {

@@ -122,7 +122,7 @@ pub struct Row {
     pub host: HostUse,
     /// Bytes of files in shared memory.
     pub shm_bytes: u64,
-    /// Counters of the transport, by name; sums over all processes.
+    /// Counters of the transport, by name: sums over all processes, each with its own, or those that all of them share.
     pub counts: BTreeMap<String, u64>,
     /// Processors of this host that the processes of the step need, because they do not sleep; 0 if they sleep.
     #[serde(default)]
@@ -187,6 +187,12 @@ impl Row {
     pub fn cpus(&self) -> f64 {
         let seconds: f64 = self.processes.iter().map(ProcessUse::cpu_s).sum();
         seconds / self.host.window_s.max(1e-6)
+    }
+
+    /// A count of the host in the measured window for each message that was offered in it, however many readers received it.
+    pub fn per_message(&self, count: u64) -> f64 {
+        let offered = (self.rate as f64 * self.host.window_s).max(1.0);
+        count as f64 / offered
     }
 
     /// The histogram.
@@ -283,6 +289,13 @@ mod tests {
             assert_eq!(from_base64(text).as_deref(), Some(bytes.as_bytes()));
         }
         assert_eq!(from_base64("Zm9v!"), None);
+    }
+
+    #[test]
+    fn network_is_counted_by_message_and_not_by_reader() {
+        let mut row = crate::step::made_up_row("x", 1_000, 1, Verdict::Sustained);
+        (row.readers, row.received.measured, row.host.window_s) = (3, 6_000, 2.0);
+        assert_eq!(row.per_message(140_000), 70.0);
     }
 
     #[test]

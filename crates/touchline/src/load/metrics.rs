@@ -134,7 +134,7 @@ fn values(family: &str, Shown { row, sustained }: &Shown) -> Samples {
         all.map(|one| (Some(("process", one.process.clone())), value(one)))
             .collect()
     };
-    let per_message = |count: u64| one(count as f64 / row.received.measured.max(1) as f64);
+    let per_message = |count: u64| one(row.per_message(count));
     match family {
         "touchline_load_offered_messages" => one(row.rate as f64),
         "touchline_load_received_messages" => one(row.received_rate),
