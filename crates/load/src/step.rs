@@ -1,5 +1,7 @@
 //! A step: one subject at one rate, with new processes.
 
+mod window;
+
 use crate::Failed;
 use crate::check::Received;
 use crate::clock::Timebase;
@@ -9,7 +11,7 @@ use crate::process::Process;
 use crate::publish::{GRACE_NS, Published};
 use crate::remote::{Peer, Request};
 use crate::row::{self, Cause, Row, Verdict};
-use crate::sample::{HostSample, HostUse, ProcessSample, ProcessUse};
+use crate::sample::{HostUse, ProcessUse};
 use crate::schedule::{Profile, Schedule};
 use crate::subject::{self, Kind, Place, folder_bytes};
 use crate::wait::Wait;
@@ -21,6 +23,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 use touchline_testing::free_ports;
+use window::{Window, processors};
 
 /// Settings of all steps of a run.
 #[derive(Clone, Debug)]
@@ -131,7 +134,10 @@ pub fn run(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> Res
     let measured = measure(subject, &schedule, &folder, settings);
     let mut row = empty_row(subject, rate, round, settings);
     match measured {
-        Ok(measured) => fill(&mut row, &measured, &schedule, settings)?,
+        Ok(measured) => {
+            row.counts = counts(subject, &measured);
+            fill(&mut row, &measured, &schedule, settings)?;
+        }
         Err(Failed(why)) => {
             row.verdict = settings.limits.not_met();
             row.cause = Some(Cause::Failed);
@@ -174,7 +180,13 @@ fn measure(
     for process in processes.iter_mut().rev() {
         process.go(begin_ns)?;
     }
-    let window = watch(begin_ns, schedule, &watched, settings);
+    let window = Window::watch(
+        begin_ns,
+        schedule,
+        &watched,
+        &settings.clock,
+        &settings.interface,
+    );
     let grace = Duration::from_nanos(GRACE_NS);
     let published = processes[0].wait_for("published", grace * 5)?;
     // Messages in transit get the same time as unsent ones; then readers are stopped and send their results.
@@ -332,52 +344,6 @@ fn collect(
     Ok(reads)
 }
 
-/// Samples before and after the measured window.
-struct Window {
-    before: (HostSample, Vec<ProcessSample>),
-    after: (HostSample, Vec<ProcessSample>),
-    controller: ProcessUse,
-}
-
-fn watch(begin_ns: u64, schedule: &Schedule, pids: &[u32], settings: &Settings) -> Window {
-    let own = std::process::id();
-    let sleep_until = |at_ns: u64| {
-        let left = at_ns.saturating_sub(settings.clock.now_ns());
-        std::thread::sleep(Duration::from_nanos(left));
-    };
-    let sample = || {
-        let processes = pids.iter().map(|pid| ProcessSample::of(*pid)).collect();
-        (HostSample::now(&settings.interface), processes)
-    };
-    sleep_until(begin_ns + schedule.measured_from_ns());
-    let controller = ProcessSample::of(own);
-    let before = sample();
-    sleep_until(begin_ns + schedule.end_ns());
-    let after = sample();
-    Window {
-        before,
-        after,
-        controller: ProcessSample::of(own).since(&controller, "controller"),
-    }
-}
-
-impl Window {
-    fn uses(&self, names: &[String]) -> Vec<ProcessUse> {
-        let pairs = self.after.1.iter().zip(&self.before.1).zip(names);
-        pairs
-            .map(|((after, before), name)| after.since(before, name))
-            .collect()
-    }
-
-    fn host(&self, own_s: f64) -> HostUse {
-        self.after.0.since(&self.before.0, own_s, processors())
-    }
-
-    fn controller_s(&self) -> f64 {
-        self.controller.cpu_s()
-    }
-}
-
 fn empty_row(subject: &Subject, rate: u64, round: u32, settings: &Settings) -> Row {
     Row {
         load: 1,
@@ -422,11 +388,6 @@ fn processors_needed(subject: &Subject, settings: &Settings) -> usize {
     }
 }
 
-/// Processors of this host.
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 fn fill(
     row: &mut Row,
     measured: &Measured,
@@ -460,14 +421,6 @@ fn fill(
     };
     row.latency_ns = row::quantiles(&latency);
     row.histogram = row::encode(&latency)?;
-    let counts = measured
-        .reads
-        .iter()
-        .map(|read| &read.counts)
-        .chain([&published.counts]);
-    for (name, count) in counts.flatten() {
-        *row.counts.entry(name.clone()).or_default() += count;
-    }
     row.is_disturbed = row.host.foreign + row.host.steal > settings.limits.foreign_max;
     if let Some((cause, reason)) = judge(row, &settings.limits) {
         row.verdict = match cause {
@@ -477,6 +430,22 @@ fn fill(
         (row.cause, row.reason) = (Some(cause), reason);
     }
     Ok(())
+}
+
+/// Counters of the transport. Those of a relay or of a driver process are the same for each process that reads them; others are added.
+fn counts(subject: &Subject, measured: &Measured) -> BTreeMap<String, u64> {
+    let is_one = |kind: Kind| kind.has_relays() || kind.has_driver();
+    let is_one = subject.kind.is_some_and(is_one);
+    let mut all: BTreeMap<String, u64> = BTreeMap::new();
+    let reads = measured.reads.iter().map(|read| &read.counts);
+    for (name, count) in reads.chain([&measured.published.counts]).flatten() {
+        let sum = all.entry(name.clone()).or_default();
+        *sum = match is_one {
+            true => (*sum).max(*count),
+            false => *sum + count,
+        };
+    }
+    all
 }
 
 fn add(sum: &mut Received, received: &Received, missing: u64) {
@@ -581,6 +550,30 @@ pub fn made_up_row(subject: &str, rate: u64, round: u32, verdict: Verdict) -> Ro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_that_processes_share_are_counted_once() {
+        let read = |lost| ReadReport {
+            counts: [("lost".to_owned(), lost)].into(),
+            ..ReadReport::default()
+        };
+        let measured = Measured {
+            published: Published::default(),
+            reads: vec![read(10), read(10), read(9)],
+            processes: Vec::new(),
+            host: HostUse::default(),
+            shm_bytes: 0,
+            begin_ns: 0,
+            clock_error_ns: 0,
+        };
+        let lost = |kind| {
+            let subject = Subject::own("x", kind, PathBuf::from("touchline"), &[]);
+            counts(&subject, &measured)["lost"]
+        };
+        assert_eq!(lost(Kind::TouchlineRelayTcp), 10);
+        assert_eq!(lost(Kind::AeronIpc), 10);
+        assert_eq!(lost(Kind::AeronUdp), 29);
+    }
 
     /// A relay over Aeron may lose messages that were sent while its link was silent for too long; a relay over TCP loses none.
     #[test]
