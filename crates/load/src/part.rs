@@ -4,10 +4,10 @@
 //! its results or `{"failed":"why"}`. On standard input it receives `go NANOSECONDS` of the shared clock, and `stop`;
 //! the end of the input is a stop, too.
 
-use crate::check::Received;
+use crate::check::{Checker, Received};
 use crate::clock::Timebase;
 use crate::publish::publish;
-use crate::receive::receive;
+use crate::receive::{Read, receive};
 use crate::schedule::Schedule;
 use crate::subject::{self, Kind, Place, Receiver, Sender};
 use crate::wait::Wait;
@@ -155,16 +155,7 @@ fn play_reader(
     let mut receiver = retry(open)?;
     pin(role.cpu)?;
     wait_until_ready(|| receiver.is_ready())?;
-    orders.wait_for_go(|| receiver.poll(&mut |_| {}).map(|_| ()))?;
-    let delay = Duration::from_micros(role.delay_us);
-    let read = receive(
-        &mut *receiver,
-        &role.schedule,
-        &role.clock,
-        role.wait,
-        delay,
-        || orders.is_stopped(),
-    )?;
+    let read = read(role, &mut *receiver, orders)?;
     let report = ReadReport {
         received: read.received,
         latency_ns: row::encode(&read.latency_ns)?,
@@ -177,6 +168,28 @@ fn play_reader(
         std::thread::sleep(Duration::from_micros(100));
     }
     Ok(())
+}
+
+/// Waits for the start, and receives the schedule. The publisher begins at a fixed time, and this process may learn of the start after it:
+/// what arrives meanwhile is checked as well. Probes of a transport end in its receiver.
+fn read(role: &Role, receiver: &mut dyn Receiver, orders: &Orders) -> Result<Read, Failed> {
+    let mut checker = Checker::new(&role.schedule);
+    // mutant: load: messages before the start is known are lost
+    orders.wait_for_go(|| {
+        let taken = receiver.poll(&mut |bytes| checker.take(bytes, role.clock.now_ns()));
+        taken.map(|_| ())
+    })?;
+    let delay = Duration::from_micros(role.delay_us);
+    let stop = || orders.is_stopped();
+    receive(
+        receiver,
+        checker,
+        &role.schedule,
+        &role.clock,
+        role.wait,
+        delay,
+        stop,
+    )
 }
 
 /// Commands to this process.
@@ -273,4 +286,78 @@ fn say(line: &Value) {
     let mut out = std::io::stdout().lock();
     // A parent that has ended reads nothing.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+    use crate::schedule::Profile;
+    use std::net::Ipv4Addr;
+
+    /// Its first poll gives all messages; start and stop are known after it.
+    struct Early {
+        begin_ns: Arc<AtomicU64>,
+        is_stopped: Arc<AtomicBool>,
+    }
+
+    impl Receiver for Early {
+        fn poll(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<usize, Failed> {
+            if self.begin_ns.swap(1, Ordering::AcqRel) > 0 {
+                return Ok(0);
+            }
+            self.is_stopped.store(true, Ordering::Release);
+            let mut message = Message::default();
+            for number in 0..4 {
+                message.set(number, 1);
+                take(message.bytes());
+            }
+            Ok(4)
+        }
+
+        fn is_ready(&mut self) -> Result<bool, Failed> {
+            Ok(true)
+        }
+    }
+
+    #[test]
+    fn messages_that_arrive_before_the_start_is_known_are_received() {
+        let schedule = Schedule {
+            profile: Profile::Steady,
+            rate: 1_000,
+            warmup: 1,
+            measured: 3,
+        };
+        let role = Role {
+            part: Part::Read,
+            subject: "x".to_owned(),
+            place: Place {
+                folder: "/nowhere".into(),
+                port: 0,
+                stream: 0,
+                readers: 1,
+                hosts: [Ipv4Addr::LOCALHOST; 2],
+            },
+            schedule,
+            clock: Timebase::new(),
+            wait: Wait::Yield,
+            cpu: None,
+            reader: 0,
+            delay_us: 0,
+        };
+        let orders = Orders {
+            begin_ns: Arc::default(),
+            is_stopped: Arc::default(),
+        };
+        let mut early = Early {
+            begin_ns: Arc::clone(&orders.begin_ns),
+            is_stopped: Arc::clone(&orders.is_stopped),
+        };
+        let read = read(&role, &mut early, &orders);
+        let received = read.expect("it does not fail").received;
+        assert_eq!(
+            (received.messages, received.lost, received.measured),
+            (4, 0, 3)
+        );
+    }
 }

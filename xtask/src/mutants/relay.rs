@@ -11,6 +11,18 @@ pub const RELAY: &[Mutant] = &[
         test: "-p touchline --test system load_quick",
     },
     Mutant {
+        name: "load: a message behind the last one is not counted",
+        find: ">= QUIET_NS {",
+        replace: ">= QUIET_NS * 0 {",
+        test: "-p touchline-load --lib receive::tests::messages_behind_the_last_one_are_checked",
+    },
+    Mutant {
+        name: "load: messages before the start is known are lost",
+        find: "checker.take(bytes, role.clock.now_ns())",
+        replace: "drop((&mut checker, bytes))",
+        test: "-p touchline-load --lib part::tests::messages_that_arrive_before_the_start_is_known_are_received",
+    },
+    Mutant {
         name: "relay: an event that ends beyond the limit is not committed",
         find: "if !self.is_beyond(message) {",
         replace: "if self.is_beyond(message) { return; } else {",
