@@ -268,6 +268,11 @@ impl Folder {
         self.remove(from)
     }
 
+    /// A file that is open for writing, for another thread.
+    pub fn open_again(&mut self, name: &str) -> io::Result<File> {
+        self.file(name)?.try_clone()
+    }
+
     /// Identity of the opened directory, even if its path now leads to another one.
     pub fn id(&self) -> io::Result<FileId> {
         Ok(FileId::of(&self.handle.metadata()?))

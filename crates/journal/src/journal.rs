@@ -1,9 +1,10 @@
 //! A journal that a process writes: lock, tail, hot side and journal thread.
 
-use crate::appender::{Appended, Appender, Record, Refused};
+use crate::appender::{Appended, Appender, Record, Refused, StartingPoint};
 use crate::chain::Chaining;
 use crate::core::{Core, Now, Random, Sync};
 use crate::error::Error;
+use crate::failure::FailureFile;
 use crate::folder::{FileId, Folder, MadeSegments, SegmentFile};
 use crate::format::{Alignment, HEADER_BYTES, NAME_BYTES, kind};
 use crate::lock::Lock;
@@ -11,6 +12,7 @@ use crate::start::{Form, StartReport, start};
 use crate::tail::{self, Identity, RING_BYTES_MIN, State, Tail};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use touchline_shm::segment::{Access, GroupAccess, Mapping, Options as MappingOptions, WriterLock};
@@ -54,6 +56,8 @@ pub struct Options {
     pub write_zeros: bool,
     /// Sleep of the journal thread when there is nothing to write.
     pub idle: Duration,
+    /// Whether a failure is also in a file of the directory, for a start after a restart of the host.
+    pub failure_file: bool,
     /// Whether the journal has a hash [`chain`](crate::chain()) over its closed segments.
     pub chain: bool,
 }
@@ -69,6 +73,7 @@ impl Options {
             ring_bytes: 64 << 20,
             write_zeros: true,
             idle: Duration::from_micros(20),
+            failure_file: false,
             chain: false,
         }
     }
@@ -123,6 +128,7 @@ pub struct Journal {
     mode: Mode,
     thread: Option<JoinHandle<()>>,
     chaining: Option<Chaining>,
+    failure: Option<Arc<FailureFile>>,
     report: StartReport,
     directory: FileId,
     made: MadeSegments,
@@ -159,17 +165,13 @@ impl Journal {
             boot,
             epoch: starting.header.epoch,
         };
-        let bytes = Tail::<Mapping>::memory_bytes(options.ring_bytes);
-        let draft = Mapping::create(bus, TAIL, bytes, &tail_options())?;
-        let tail = Tail::create(
-            draft.mapping(),
-            &identity,
-            form.alignment,
-            starting.position(),
-        );
-        // Before the tail of the failed run is gone.
-        tail.set_failure_open(report.had_failed);
-        draft.publish()?;
+        let failure = options.failure_file.then(|| {
+            let file = FailureFile::make(&mut folder, report.epoch, report.had_failed);
+            file.map_err(|error| error.within(directory))
+        });
+        let failure = failure.transpose()?;
+        // Before the tail of a failed run is gone.
+        let tail = make_tail(bus, options.ring_bytes, &identity, &starting, &report)?;
         let mut core = Core::new(
             folder,
             tail.clone(),
@@ -190,13 +192,14 @@ impl Journal {
             .chain
             .then(|| Chaining::start(directory, tail.clone(), first));
         let chaining = chaining.transpose()?;
-        let thread = spawn(core, options.idle, &name)?;
+        let thread = spawn(core, options.idle, failure.clone(), &name)?;
         Ok(Self {
             appender,
             tail,
             mode: options.mode,
             thread: Some(thread),
             chaining,
+            failure,
             report,
             directory: directory_id,
             made,
@@ -312,11 +315,18 @@ impl Journal {
     /// report it again.
     pub fn failure_recorded(&mut self) {
         self.tail.set_failure_open(false);
+        if let Some(failure) = &self.failure {
+            failure.recorded(self.position());
+        }
     }
 
     /// Marks the journal as failed, also if its thread still works, because the writer acts from now on without
-    /// records: the journal gets no `End`, and the next start finds the failure unless the host was started again.
+    /// records: the journal gets no `End`, and the next start finds the failure. After a restart of the host only its
+    /// [file](Options::failure_file) has it.
     pub fn give_up(&mut self) {
+        if let Some(failure) = &self.failure {
+            failure.note();
+        }
         if self.tail.state().0 == State::Running {
             self.tail.set_state(State::Failed, self.tail.alarm().max(1));
         }
@@ -386,14 +396,36 @@ impl Drop for Journal {
     }
 }
 
-fn spawn(core: Core<Folder, Mapping>, idle: Duration, name: &str) -> Result<JoinHandle<()>, Error> {
+/// Makes the tail of a run in the directory of the bus.
+fn make_tail(
+    bus: &WriterLock,
+    ring_bytes: u64,
+    identity: &Identity,
+    starting: &StartingPoint,
+    report: &StartReport,
+) -> Result<Tail<Mapping>, Error> {
+    let bytes = Tail::<Mapping>::memory_bytes(ring_bytes);
+    let draft = Mapping::create(bus, TAIL, bytes, &tail_options())?;
+    let alignment = starting.header.alignment;
+    let tail = Tail::create(draft.mapping(), identity, alignment, starting.position());
+    tail.set_failure_open(report.had_failed);
+    draft.publish()?;
+    Ok(tail)
+}
+
+fn spawn(
+    core: Core<Folder, Mapping>,
+    idle: Duration,
+    failure: Option<Arc<FailureFile>>,
+    name: &str,
+) -> Result<JoinHandle<()>, Error> {
     let thread = std::thread::Builder::new().name("journal".to_owned());
-    let thread = thread.spawn(move || run(core, idle));
+    let thread = thread.spawn(move || run(core, idle, failure.as_deref()));
     thread.map_err(Error::io("start the thread of", name))
 }
 
 /// The journal thread.
-fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
+fn run(mut core: Core<Folder, Mapping>, idle: Duration, failure: Option<&FailureFile>) {
     let began = Instant::now();
     loop {
         let is_last = core.tail().is_asked_to_stop();
@@ -408,6 +440,9 @@ fn run(mut core: Core<Folder, Mapping>, idle: Duration) {
         let Ok(wrote) = core.step(now) else {
             return;
         };
+        if let Some(failure) = failure {
+            failure.forget(core.tail().durable());
+        }
         if is_last && !wrote {
             if core.tail().state().0 == State::Running {
                 core.tail().set_state(State::Closed, 0);

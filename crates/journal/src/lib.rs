@@ -27,6 +27,7 @@ mod core;
 mod cut;
 mod disk;
 mod error;
+mod failure;
 mod folder;
 mod follow;
 pub mod format;

@@ -5,6 +5,7 @@ use crate::compressed::SUFFIX;
 use crate::cut::{self, Cut};
 use crate::disk::Disk;
 use crate::error::Error;
+use crate::failure::failed_epoch;
 use crate::format::{
     Alignment, FrameHead, HEAD_BYTES, HEADER_BYTES, NAME_BYTES, SegmentHeader, body_crc, kind,
     segment_index, segment_name, u32_at,
@@ -47,7 +48,8 @@ pub struct StartReport {
     /// Id of this boot of the host.
     pub boot: [u8; 16],
     /// Whether a run could not write its journal to the end, so that its later actions are missing. This stays true for
-    /// each start until a run has called [`crate::Journal::failure_recorded`], or until the host is started again.
+    /// each start until a run has called [`crate::Journal::failure_recorded`]; without a [file](crate::Options::failure_file) also until the
+    /// host is started again.
     pub had_failed: bool,
     /// Position behind the last record that was found.
     pub found_position: u64,
@@ -85,7 +87,7 @@ pub(crate) fn start<D: Disk, W: Words>(
     // mutant: journal: a tail of this host speaks for the source of a copy
     let is_elsewhere = is_copy || tail.is_none_or(|tail| tail.identity().boot != boot);
     report.is_other_boot = journal.is_some() && is_elsewhere;
-    report.had_failed = tail.is_some_and(|tail| has_failed(tail, &judgement));
+    report.had_failed = has_failed(disk, tail, &judgement)?;
     report.sectors_rewritten = cut::settle(disk, &judgement)?;
     let same_boot = |tail: &&Tail<W>| tail.identity().boot == boot;
     // mutant: simulation: a start ignores the tail
@@ -133,14 +135,21 @@ fn check_bus<W: Words>(old_tail: Option<&Tail<W>>, journal: Option<[u8; 16]>) ->
     }
 }
 
-/// Whether the run of a tail could not write its journal to the end. A run of a later epoch that reached the files was on another host, and
-/// continued the journal without that tail: the failure is not one of that run.
-fn has_failed<W: Words>(tail: &Tail<W>, judgement: &Judgement) -> bool {
+/// Whether the last run could not write its journal to the end, by its tail or by its file. A run of a later epoch that reached the segments was
+/// on another host, and continued the journal without that tail: an earlier failure is not one of that run.
+fn has_failed<D: Disk, W: Words>(
+    disk: &mut D,
+    tail: Option<&Tail<W>>,
+    judgement: &Judgement,
+) -> Result<bool, Error> {
+    // mutant: journal: a failure is told to one start only
+    let is_failed = |tail: &&Tail<W>| tail.state().0 == State::Failed || tail.is_failure_open();
+    let in_tail = tail.filter(is_failed).map(|tail| tail.identity().epoch);
+    // mutant: journal: a failure is lost with the memory of its host
+    let in_file = failed_epoch(disk)?;
     let last = judgement.end.as_ref().map_or(0, |end| end.header.epoch);
     // mutant: journal: a failure of long ago is one of a later run elsewhere
-    let is_last = tail.identity().epoch >= last;
-    // mutant: journal: a failure is told to one start only
-    is_last && (tail.state().0 == State::Failed || tail.is_failure_open())
+    Ok(in_tail.max(in_file).is_some_and(|epoch| epoch >= last))
 }
 
 /// The epoch of a run behind this one.

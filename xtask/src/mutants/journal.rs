@@ -120,8 +120,8 @@ pub const JOURNAL: &[Mutant] = &[
     },
     Mutant {
         name: "journal: a failure of long ago is one of a later run elsewhere",
-        find: "let is_last = tail.identity().epoch >= last;",
-        replace: "let is_last = tail.identity().epoch <= last;",
+        find: "is_some_and(|epoch| epoch >= last)",
+        replace: "is_some_and(|epoch| epoch <= last)",
         test: "-p touchline-journal --test journal copies::a_failure_of_long_ago",
     },
     Mutant {
@@ -147,6 +147,18 @@ pub const JOURNAL: &[Mutant] = &[
         find: "match self.follow.overtaken()? {",
         replace: "match self.follow.overtaken()?.filter(|_| frames > 0) {",
         test: "-p touchline-journal --test journal copies::a_copy_whose_next_segment",
+    },
+    Mutant {
+        name: "journal: a failure is told to one start after a restart of the host",
+        find: "text(if is_open { epoch } else { 0 })",
+        replace: "text(if is_open { epoch - 1 } else { 0 })",
+        test: "-p touchline-journal --test journal a_failure_is_known_after",
+    },
+    Mutant {
+        name: "journal: a failure is lost with the memory of its host",
+        find: "let in_file = failed_epoch(disk)?;",
+        replace: "let in_file = failed_epoch(disk)?.filter(|_| tail.is_some());",
+        test: "-p touchline-journal --test journal a_failure_is_known_after",
     },
     Mutant {
         name: "journal: a segment is replaced and removed at the same time",

@@ -42,6 +42,7 @@ impl Active {
             },
             segment_bytes: run.segment_bytes,
             ring_bytes: run.tail_bytes,
+            failure_file: true,
             chain: true,
             ..Options::orders("fx")
         };

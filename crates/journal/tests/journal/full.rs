@@ -9,8 +9,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use touchline_journal::format::segment_name;
 use touchline_journal::{
-    Error, Journal, Record, Refused, Verdict, compress, read, remove_oldest, verify,
+    Error, Journal, Options, Record, Refused, Root, Verdict, WriterLock, compress, read,
+    remove_oldest, verify,
 };
+use touchline_testing::{PATIENCE, until};
 
 /// Error number of the system: no space left.
 const ENOSPC: u64 = 28;
@@ -179,6 +181,56 @@ fn a_journal_that_was_given_up_has_failed_for_the_next_start() {
     assert!(!journal.report().had_failed);
     journal.close(10).expect("it closes");
     assert_eq!(count(&place), 1);
+}
+
+/// The tail of the run is lost with the memory of the host; the file has the failure, until the disk has a record of the consequence.
+#[test]
+fn a_failure_is_known_after_a_restart_of_the_host() {
+    let place = Place::new("failed-then-restarted");
+    let options = Options {
+        failure_file: true,
+        ..options()
+    };
+    let file = place.journal().join("failed");
+    let failed = || std::fs::read_to_string(&file).expect("our file");
+    let open = |boot: &str, now_ns| {
+        let root = Root::at(place.path().join(boot));
+        let bus = WriterLock::acquire(root.create("engine").expect("a bus")).expect("its lock");
+        Journal::open(&place.journal(), &bus, &options, now_ns).expect("a journal")
+    };
+    let mut journal = open("first", 1);
+    assert!(!journal.report().had_failed);
+    append(&mut journal, 0);
+    journal.failure_recorded();
+    until_durable(&journal);
+    assert_eq!(failed(), "00000000000000000000\n");
+    journal.give_up();
+    until("the file", PATIENCE, || {
+        failed() == "00000000000000000001\n"
+    });
+    drop(journal);
+    for boot in ["second", "third"] {
+        let journal = open(boot, 3);
+        assert!(journal.report().had_failed, "{boot}");
+        drop(journal);
+    }
+    let mut journal = open("fourth", 5);
+    append(&mut journal, 1);
+    journal.failure_recorded();
+    until("the file", PATIENCE, || {
+        failed() == "00000000000000000000\n"
+    });
+    assert!(journal.durable() >= journal.position());
+    drop(journal);
+    let journal = open("fifth", 7);
+    assert!(!journal.report().had_failed);
+    drop(journal);
+    // A failure before those of other hosts, whose segments came here.
+    std::fs::write(&file, "00000000000000000001\n").expect("room");
+    assert!(!open("sixth", 9).report().had_failed);
+    // Bytes that are no epoch.
+    std::fs::write(&file, [7; 21]).expect("room");
+    assert!(open("seventh", 11).report().had_failed);
 }
 
 #[test]
