@@ -56,8 +56,7 @@ pub(crate) struct FailureFile {
 }
 
 impl FailureFile {
-    /// Makes the file of a run if it is missing. The failure of an earlier run, if it is open, is from now on one of this run, which has not
-    /// recorded the consequence.
+    /// Makes the file of a run if it is missing. The failure of an earlier run, if it is open, is from now on one of this run.
     pub fn make(folder: &mut Folder, epoch: u64, is_open: bool) -> Result<Arc<FailureFile>, Error> {
         let names = folder.names().map_err(Error::io("list", ""))?;
         if !names.iter().any(|name| name == NAME) {
@@ -66,7 +65,7 @@ impl FailureFile {
                 .map_err(Error::io("create", NAME))?;
         }
         // Its block is on the disk from now on.
-        // mutant: journal: a failure is told to one start after a restart of the host
+        // mutant: journal: one start alone knows a failure after a restart of the host
         let text = text(if is_open { epoch } else { 0 });
         let written = folder.write(NAME, 0, &text);
         written.map_err(Error::io("write", NAME))?;

@@ -63,6 +63,7 @@ pub use held::{cut_below, sync_segment};
 pub use journal::{Journal, Mode, Options};
 pub use judge::{SegmentInfo, SegmentState, Verdict};
 pub use lock::{Writer, writer};
+pub use mark::CopyNumber;
 pub use oldest::{OldSegment, begin_of, bytes_of_segments, remove_oldest};
 pub use reader::{
     Entry, Repair, Report, is_journal, read, read_from, read_segments, repair, verify,

@@ -9,10 +9,35 @@ use crate::error::Error;
 
 /// Name of the file.
 const NAME: &str = "copy";
-/// Bytes of the file: a file of a journal has at least one.
-const BYTES: u64 = 1;
-/// Epochs that are left to runs of the source that never reached the copy.
-pub(crate) const EPOCHS_ELSEWHERE: u64 = 1_000;
+/// Bytes of the file: the number of the copy, 0 in place of 1.
+const BYTES: usize = 1;
+/// Epochs that are left to runs elsewhere that never reached the copy: of the source, and of each copy of a lower number.
+const EPOCHS_ELSEWHERE: u64 = 1_000;
+
+/// Number of a copy among those of one journal, 1 to 8. Copies that are promoted one after the other, without a record of the one before, take
+/// epochs of their own by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CopyNumber(u8);
+
+impl CopyNumber {
+    /// The number of a copy without a number.
+    const FIRST: CopyNumber = CopyNumber(1);
+    /// Largest number.
+    pub const MAX: u8 = 8;
+
+    /// Makes a number; `None` outside its range.
+    pub fn new(number: u8) -> Option<CopyNumber> {
+        (1..=Self::MAX)
+            .contains(&number)
+            .then_some(CopyNumber(number))
+    }
+
+    /// Epochs that the first run on the copy skips.
+    pub(crate) fn epochs_elsewhere(self) -> u64 {
+        // mutant: journal: two copies of a journal take the same epoch
+        EPOCHS_ELSEWHERE * u64::from(self.0)
+    }
+}
 
 /// Whether a directory is marked.
 pub(crate) fn is_copy<D: Disk>(disk: &mut D) -> Result<bool, Error> {
@@ -20,12 +45,42 @@ pub(crate) fn is_copy<D: Disk>(disk: &mut D) -> Result<bool, Error> {
     Ok(names.iter().any(|name| name == NAME))
 }
 
-/// Marks a directory, on the disk when this returns.
-pub(crate) fn set<D: Disk>(disk: &mut D) -> Result<(), Error> {
+/// Number of a copy; `None`: the directory is not marked.
+pub(crate) fn number<D: Disk>(disk: &mut D) -> Result<Option<CopyNumber>, Error> {
     if !is_copy(disk)? {
-        disk.create(NAME, BYTES)
-            .map_err(Error::io("create", NAME))?;
+        return Ok(None);
     }
+    let mut bytes = [0; BYTES];
+    disk.read(NAME, 0, &mut bytes)
+        .map_err(Error::io("read the number of the copy in", NAME))?;
+    let number = CopyNumber::new(bytes[0].max(1));
+    number.map(Some).ok_or_else(|| Error::Foreign {
+        name: NAME.to_owned(),
+        what: format!("the number of the copy is {}", bytes[0]),
+    })
+}
+
+/// Marks a directory, on the disk when this returns. Without a number a marked copy keeps its own.
+pub(crate) fn set<D: Disk>(disk: &mut D, as_number: Option<CopyNumber>) -> Result<(), Error> {
+    let found = number(disk)?;
+    let number = as_number.or(found).unwrap_or(CopyNumber::FIRST);
+    if found == Some(number) {
+        return disk.sync_names().map_err(Error::io("sync", NAME));
+    }
+    let unfinished = format!("{NAME}.new");
+    let names = disk.names().map_err(Error::io("list", ""))?;
+    if names.contains(&unfinished) {
+        disk.remove(&unfinished)
+            .map_err(Error::io("remove", &unfinished))?;
+    }
+    disk.create(&unfinished, BYTES as u64)
+        .map_err(Error::io("create", &unfinished))?;
+    disk.write(&unfinished, 0, &[number.0])
+        .map_err(Error::io("write", &unfinished))?;
+    disk.sync(&unfinished)
+        .map_err(Error::io("sync", &unfinished))?;
+    disk.rename(&unfinished, NAME)
+        .map_err(Error::io("rename", &unfinished))?;
     disk.sync_names().map_err(Error::io("sync", NAME))
 }
 

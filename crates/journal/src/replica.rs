@@ -23,7 +23,7 @@ use crate::journal::unix_ns;
 use crate::judge::{Judgement, PrefixEnd, Verdict, judge_recent};
 use crate::lock::Lock;
 use crate::make::make_segment;
-use crate::mark;
+use crate::mark::{self, CopyNumber};
 use crate::records::{Begin, End};
 use crate::source_status;
 use crate::walk::{Cursor, Place, frame_at, is_unknown_and_required};
@@ -48,6 +48,7 @@ pub struct Replica {
     is_synced: bool,
     /// State in which the directory was found; `None` once a source has accepted the copy.
     found: Option<Judgement>,
+    number: Option<CopyNumber>,
     _lock: Lock,
 }
 
@@ -118,14 +119,23 @@ impl Replica {
     /// [`Error::Locked`]: another process writes there; [`Error::Copy`]: a journal that is not a copy must be ended first; a file
     /// cannot be read or written.
     pub fn open(directory: &Path) -> Result<Replica, Error> {
+        Replica::open_as(directory, None)
+    }
+
+    /// [`Replica::open`] with the number of the copy; `None` keeps the number that it has, or takes 1.
+    ///
+    /// # Errors
+    /// As [`Replica::open`].
+    pub fn open_as(directory: &Path, number: Option<CopyNumber>) -> Result<Replica, Error> {
         let name = directory.display().to_string();
         let within = |error: Error| error.within(directory);
         let mut folder = Folder::create_directory(directory).map_err(Error::io("create", &name))?;
         let lock = Lock::acquire(directory)?;
         let is_copy = mark::is_copy(&mut folder).map_err(within)?;
         let judgement = settled(&mut folder).map_err(within)?;
-        if !is_copy {
-            check_ended(&judgement, &name)?;
+        match is_copy {
+            true => mark::set(&mut folder, number).map_err(within)?,
+            false => check_ended(&judgement, &name)?,
         }
         let is_empty = judgement.segments.is_empty();
         let mut copy = Replica {
@@ -135,6 +145,7 @@ impl Replica {
             next: None,
             is_synced: true,
             found: Some(judgement),
+            number,
             _lock: lock,
         };
         if is_empty {
@@ -150,7 +161,7 @@ impl Replica {
         };
         let within = |error: Error| error.within(&self.directory);
         source_status::make(&mut self.folder).map_err(within)?;
-        mark::set(&mut self.folder).map_err(within)?;
+        mark::set(&mut self.folder, self.number).map_err(within)?;
         if found.verdict != Verdict::Clean {
             cut::clear(&mut self.folder, found, unix_ns()).map_err(within)?;
         }

@@ -12,7 +12,7 @@ use crate::format::{
 };
 use crate::judge::{Judgement, Verdict, judge_recent};
 use crate::make::make_segment;
-use crate::mark;
+use crate::mark::{self, CopyNumber};
 use crate::records::{Begin, End};
 use crate::source_status::{self, SourceStatus};
 use crate::tail::{State, Tail};
@@ -72,12 +72,13 @@ pub(crate) fn start<D: Disk, W: Words>(
     let mut judgement = judge_undamaged(disk)?;
     let mut report = StartReport::default();
     let journal = journal_of(&judgement);
-    let is_copy = mark::is_copy(disk)?;
+    let copy = mark::number(disk)?;
+    let is_copy = copy.is_some();
     check_bus(old_tail, journal.filter(|_| !is_copy))?;
     let tail = old_tail.filter(|tail| Some(tail.identity().journal) == journal);
     let epoch = tail.map_or(0, |tail| tail.identity().epoch);
     let last = epoch.max(judgement.epoch).max(epoch_of_cuts(disk)?);
-    let epoch = epoch_behind(last, is_copy)?;
+    let epoch = epoch_behind(last, copy)?;
     assert!(
         epoch > last,
         "the epoch of a run is behind those of all runs before"
@@ -153,9 +154,9 @@ fn has_failed<D: Disk, W: Words>(
 }
 
 /// The epoch of a run behind this one.
-fn epoch_behind(epoch: u64, is_copy: bool) -> Result<u64, Error> {
+fn epoch_behind(epoch: u64, copy: Option<CopyNumber>) -> Result<u64, Error> {
     // mutant: journal: a promoted copy takes the next epoch
-    let step = if is_copy { mark::EPOCHS_ELSEWHERE } else { 0 } + 1;
+    let step = copy.map_or(0, CopyNumber::epochs_elsewhere) + 1;
     epoch.checked_add(step).ok_or_else(|| Error::Damaged {
         name: "journal".to_owned(),
         what: "a header has the largest epoch, and none follows it".to_owned(),

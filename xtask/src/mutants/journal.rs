@@ -60,8 +60,8 @@ pub const JOURNAL: &[Mutant] = &[
     },
     Mutant {
         name: "journal: a promoted copy takes the next epoch",
-        find: "let step = if is_copy { mark::EPOCHS_ELSEWHERE } else { 0 } + 1;",
-        replace: "let step = if is_copy { 0 } else { 0 } + 1;",
+        find: "let step = copy.map_or(0, CopyNumber::epochs_elsewhere) + 1;",
+        replace: "let step = copy.map_or(0, |_| 0) + 1;",
         test: "-p touchline-journal --test journal replica::a_promoted_copy",
     },
     Mutant {
@@ -149,10 +149,16 @@ pub const JOURNAL: &[Mutant] = &[
         test: "-p touchline-journal --test journal copies::a_copy_whose_next_segment",
     },
     Mutant {
-        name: "journal: a failure is told to one start after a restart of the host",
+        name: "journal: one start alone knows a failure after a restart of the host",
         find: "text(if is_open { epoch } else { 0 })",
         replace: "text(if is_open { epoch - 1 } else { 0 })",
         test: "-p touchline-journal --test journal a_failure_is_known_after",
+    },
+    Mutant {
+        name: "journal: two copies of a journal take the same epoch",
+        find: "EPOCHS_ELSEWHERE * u64::from(self.0)",
+        replace: "EPOCHS_ELSEWHERE * u64::from(self.0.min(1))",
+        test: "-p touchline-journal --test journal copies::copies_that_are_promoted",
     },
     Mutant {
         name: "journal: a failure is lost with the memory of its host",

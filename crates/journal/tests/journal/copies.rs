@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use touchline_journal::format::segment_name;
 use touchline_journal::replica::{Replica, Source, SourceStatus};
-use touchline_journal::{Journal, Verdict, remove_oldest, repair, verify};
+use touchline_journal::{CopyNumber, Journal, Verdict, remove_oldest, repair, verify};
 
 /// A record of a copy is damaged, and the segments behind it hold. Its files do not change until a source has accepted the copy; then they
 /// are set aside, and the records come again.
@@ -91,6 +91,40 @@ fn a_copy_that_lost_power_is_not_damaged() {
     let engine = Journal::open(&copy, &other, &options(), 8).expect("a start from a copy");
     assert_eq!(engine.report().cut_files.len(), 1);
     engine.close(9).expect("it closes");
+}
+
+/// The source dies, its first copy is promoted and dies before the second one has a segment of it: the second one is promoted, too. The number
+/// of a copy stays in its directory.
+#[test]
+fn copies_that_are_promoted_one_after_the_other_use_no_epoch_twice() {
+    let place = Place::new("two-copies");
+    let journal = place.journal();
+    written(&place, 20);
+    let copies = [1, 2, 8].map(|number| {
+        let copy = place.path().join(format!("copy-{number}"));
+        // The first one has no number.
+        let number = CopyNumber::new(number).filter(|_| number > 1);
+        drop(Replica::open_as(&copy, number).expect("a copy"));
+        copy_all(&journal, &copy);
+        copy
+    });
+    let epochs = copies.map(|copy| {
+        let bus = bus_of(&place, copy.file_name().unwrap().to_str().unwrap());
+        let engine = Journal::open(&copy, &bus, &options(), 2).expect("a start from a copy");
+        engine.report().epoch
+    });
+    assert_eq!(epochs, [1_002, 2_002, 8_002]);
+    // A closed journal that becomes a copy, and one that gets another number.
+    drop(Replica::open_as(&journal, CopyNumber::new(3)).expect("a closed journal"));
+    let mut replica = Replica::open_as(&journal, CopyNumber::new(4)).expect("a closed journal");
+    replica
+        .note_source(&SourceStatus::default())
+        .expect("a disk");
+    drop(replica);
+    drop(Replica::open_as(&journal, CopyNumber::new(5)).expect("a copy"));
+    let engine = Journal::open(&journal, &place.bus(), &options(), 3).expect("a start");
+    assert_eq!(engine.report().epoch, 5_002);
+    assert_eq!([0, 9].map(CopyNumber::new), [None, None]);
 }
 
 /// A journal becomes a copy when a source sends to it, and not by a command with a wrong directory. Its writer may have records in memory

@@ -228,7 +228,7 @@ fn a_failure_is_known_after_a_restart_of_the_host() {
     // A failure before those of other hosts, whose segments came here.
     std::fs::write(&file, "00000000000000000001\n").expect("room");
     assert!(!open("sixth", 9).report().had_failed);
-    // Bytes that are no epoch.
+    // Other bytes than an epoch.
     std::fs::write(&file, [7; 21]).expect("room");
     assert!(open("seventh", 11).report().had_failed);
 }

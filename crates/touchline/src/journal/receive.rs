@@ -6,6 +6,7 @@ use crate::log::{Field, events, events::Event};
 use crate::output::{Failure, say};
 use std::path::PathBuf;
 use touchline_credentials::{ClientTls, SecretSource};
+use touchline_journal::CopyNumber;
 use touchline_journal::replica::Replica;
 use touchline_net::tls::Client;
 use touchline_replication::{CopyCounters, CopyEvent, Error, Receiver};
@@ -22,6 +23,10 @@ pub struct Receive {
     /// Directory of the copy; created if it is missing.
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
+    /// Number of this copy, another one for each copy of the journal: two that are promoted one after the other use no epoch twice.
+    /// Default: the number that the directory has, or 1.
+    #[arg(long = "copy", value_name = "N", value_parser = number)]
+    number: Option<CopyNumber>,
     /// TLS: trusted issuers of the source's certificate (PEM).
     #[arg(long, value_name = "FILE", requires_all = ["certificate_file", "key_file"])]
     roots_file: Option<PathBuf>,
@@ -66,7 +71,7 @@ pub fn run(arguments: &Receive) -> Result<(), Failure> {
     let tls = client(arguments)?;
     let process = &arguments.process;
     process.run(NAME, CopyCounters::TABLE, |interrupt, log, counters| {
-        let copy = Replica::open(&arguments.directory).map_err(failed)?;
+        let copy = Replica::open_as(&arguments.directory, arguments.number).map_err(failed)?;
         let place = arguments.directory.display();
         let position = copy.position();
         say(&format!("{place}: a copy up to position {position}\n"))?;
@@ -94,6 +99,11 @@ pub fn run(arguments: &Receive) -> Result<(), Failure> {
         }
         receiver.finish().map_err(stopped)
     })
+}
+
+fn number(text: &str) -> Result<CopyNumber, String> {
+    let number = text.parse().ok().and_then(CopyNumber::new);
+    number.ok_or_else(|| format!("1 to {}", CopyNumber::MAX))
 }
 
 fn stopped(error: Error) -> Failure {
