@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use touchline_journal::format::segment_name;
 use touchline_journal::replica::{Replica, Source, SourceStatus};
-use touchline_journal::{CopyNumber, Journal, Verdict, remove_oldest, repair, verify};
+use touchline_journal::{CopyNumber, Journal, Options, Verdict, remove_oldest, repair, verify};
 
 /// A record of a copy is damaged, and the segments behind it hold. Its files do not change until a source has accepted the copy; then they
 /// are set aside, and the records come again.
@@ -169,30 +169,37 @@ fn a_failure_of_long_ago_is_not_one_of_a_later_run_elsewhere() {
     assert!(!writer.report().had_failed, "{:?}", writer.report());
 }
 
-/// A copy that is many segments behind, and one that begins: the first status has the end of the journal, after looks of bounded work.
+/// A copy that is many segments behind, one that is many records of a segment behind, and those that begin: the first status has the end of
+/// the journal, after looks of bounded work.
 #[test]
 fn a_copy_that_is_far_behind_knows_the_whole_distance() {
-    let place = Place::new("far-behind");
-    let (journal, copy) = (place.journal(), place.path().join("copy"));
-    let mut writer = Journal::open(&journal, &place.bus(), &options(), 1).expect("a journal");
-    (0..200).for_each(|number| append(&mut writer, number));
-    until_durable(&writer);
-    copy_all(&journal, &copy);
-    (200..5_200).for_each(|number| append(&mut writer, number));
-    writer.close(10).expect("it closes");
-    let end = verify(&journal).expect("a journal").position;
-    for copy in [copy, place.path().join("begins")] {
-        let mut replica = Replica::open(&copy).expect("a copy");
-        let before = replica.end().expect("a disk");
-        let mut source = Source::new(&journal, before.as_ref()).expect("a copy of it");
-        let (mut heard, mut looks) = (0, 0);
-        while replica.position() < end {
-            let mut sent = Vec::new();
-            let frames = source.poll(1_000, NOW_NS, &mut sent).expect("a journal");
-            lags(&sent, &mut replica, &mut heard);
-            looks += u64::from(frames == 0);
-            assert!(frames == 0 || heard == end, "{heard}, not {end}");
-            assert!(looks < 10, "it waits");
+    for segment_bytes in [64 << 10, 2 << 20] {
+        let place = Place::new(&format!("far-behind-{segment_bytes}"));
+        let (journal, copy) = (place.journal(), place.path().join("copy"));
+        let options = Options {
+            segment_bytes,
+            ..options()
+        };
+        let mut writer = Journal::open(&journal, &place.bus(), &options, 1).expect("a journal");
+        (0..200).for_each(|number| append(&mut writer, number));
+        until_durable(&writer);
+        copy_all(&journal, &copy);
+        (200..5_200).for_each(|number| append(&mut writer, number));
+        writer.close(10).expect("it closes");
+        let end = verify(&journal).expect("a journal").position;
+        for copy in [copy, place.path().join("begins")] {
+            let mut replica = Replica::open(&copy).expect("a copy");
+            let before = replica.end().expect("a disk");
+            let mut source = Source::new(&journal, before.as_ref()).expect("a copy of it");
+            let (mut heard, mut looks) = (0, 0);
+            while replica.position() < end {
+                let mut sent = Vec::new();
+                let frames = source.poll(1_000, NOW_NS, &mut sent).expect("a journal");
+                lags(&sent, &mut replica, &mut heard);
+                looks += u64::from(frames == 0);
+                assert!(frames == 0 || heard == end, "{heard}, not {end}");
+                assert!(looks < 10, "it waits");
+            }
         }
     }
 }
