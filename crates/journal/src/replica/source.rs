@@ -162,9 +162,12 @@ impl Source {
         }
     }
 
-    /// Appends the end of the journal as of the last look: the copy knows that the source lives.
+    /// Appends the end of the journal as of the last look: the copy knows that the source lives. Before the first look that came to the end
+    /// there is none.
     pub fn announce_again(&mut self, time_ns: u64, out: &mut Vec<u8>) {
-        self.announce(self.end, time_ns, out);
+        if self.announced.is_some() {
+            self.announce(self.end, time_ns, out);
+        }
     }
 
     fn announce(&mut self, position: u64, time_ns: u64, out: &mut Vec<u8>) {
