@@ -342,6 +342,16 @@ fn every_panel_of_the_dashboard_is_complete() {
     assert_eq!(names, ["datasource", "bus", "engine", "recorder"]);
 }
 
+/// A rule that can never fire is found: each has a series in the tests of the alerts for which it does.
+#[test]
+fn every_alert_fires_in_its_tests() {
+    for alert in ALERTS.split("- alert: ").skip(1) {
+        let name = alert.lines().next().unwrap_or_default();
+        let fires = format!("alertname=\"{name}\"");
+        assert!(ALERTS_TEST.contains(&fires), "{name}");
+    }
+}
+
 /// Each alert has a summary that says what to do.
 #[test]
 fn every_alert_says_what_to_do() {
