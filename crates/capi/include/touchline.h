@@ -427,7 +427,7 @@ typedef struct tl_options {
   uint8_t idle;
   // 1: books are not kept.
   uint8_t no_books;
-  // 1: only messages published after the join.
+  // 1: books that are not live are withheld; one that stops being live gives only its state, and returns as a whole book.
   uint8_t live_only;
   // 1: the publisher waits for this reader, which needs a name.
   uint8_t lossless;

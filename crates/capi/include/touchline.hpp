@@ -389,7 +389,7 @@ struct Options {
   std::chrono::nanoseconds wait{0};  // for a bus that is not there
   Idle idle = Idle::Backoff;
   bool keep_books = true;
-  bool live_only = false;
+  bool live_only = false; // books that are not live are withheld
   bool lossless = false;
   std::string tape;                        // directory of a tape of the bus: after an overrun the reader continues with it
   std::chrono::nanoseconds tape_wait{0};   // for records of a tape that is behind the bus; 0: one second

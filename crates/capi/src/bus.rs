@@ -48,7 +48,7 @@ pub struct tl_options {
     pub idle: u8,
     /// 1: books are not kept.
     pub no_books: u8,
-    /// 1: only messages published after the join.
+    /// 1: books that are not live are withheld; one that stops being live gives only its state, and returns as a whole book.
     pub live_only: u8,
     /// 1: the publisher waits for this reader, which needs a name.
     pub lossless: u8,
