@@ -17,7 +17,7 @@ pub enum Connection {
     },
     /// The publisher overran this reader. Books are recovering; they follow at once from their snapshot slots.
     Overrun {
-        /// Lost messages, trades included.
+        /// Lost messages, trades included; 0 if their number is unknown: history, by a time, that a tape does not have.
         messages: u64,
         /// Lost bytes.
         bytes: u64,

@@ -214,4 +214,10 @@ pub const TAPE: &[Mutant] = &[
         replace: "                let _ = self.received_ns;",
         test: "-p touchline-export --lib rows_without_a_receive_time_are_of_the_day_of_their_record",
     },
+    Mutant {
+        name: "tape: history that the tape does not have is no loss",
+        find: "let messages = lost?;",
+        replace: "            let messages = lost.filter(|_| false)?;",
+        test: "-p touchline-client --test client history_that_the_tape_does_not_have",
+    },
 ];

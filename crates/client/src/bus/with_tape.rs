@@ -6,7 +6,7 @@ use crate::error::of_tape;
 use crate::reading::{Given, Reading, Took};
 use crate::{Error, Stats, Stopper};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_tape::{Publication, ReadOptions, Reader, TapePlace, Taped};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::market::{Item, Lost, TapedMessage};
@@ -18,6 +18,8 @@ pub struct WithTape {
     pub subscriber: Subscriber,
     directory: PathBuf,
     wait: Duration,
+    /// Place at which history begins.
+    from: Option<TapePlace>,
     /// The tape, while messages are read from it.
     reader: Option<Reader>,
     part: Part,
@@ -53,6 +55,8 @@ enum Read {
     Awaited,
     /// It does not have the next message.
     Missing,
+    /// It has the bus, and no message of the place at which history begins: nothing is lost.
+    Before,
     /// It states a gap, or goes on with another publication.
     Event(SubscriptionEvent),
 }
@@ -63,6 +67,7 @@ impl WithTape {
             subscriber,
             directory: directory.to_owned(),
             wait,
+            from: None,
             reader: None,
             part: Part::Lost,
             state_at: None,
@@ -84,6 +89,7 @@ impl WithTape {
         };
         let reader = Reader::open_with(&self.directory, options).map_err(of_tape)?;
         self.reader = Some(reader);
+        self.from = Some(place);
         self.part = Part::Lead;
         // The publication of the history is unknown until it begins.
         self.subscriber.begin_backlog(true);
@@ -156,6 +162,10 @@ impl WithTape {
                         Some(took) => took,
                         None => continue,
                     },
+                    Ok(Read::Before) => {
+                        self.join_anew();
+                        continue;
+                    }
                     Ok(Read::Missing) | Err(_) => match self.leave(reading) {
                         Some(took) => took,
                         None => continue,
@@ -230,7 +240,14 @@ impl WithTape {
             Taped::Given(read) => read,
             Taped::Passed => Read::Passed,
             Taped::Nothing if self.has_time() => return Ok(Read::Awaited),
-            Taped::Nothing => return Ok(Read::Missing),
+            Taped::Nothing => {
+                let reader = self.reader.as_ref();
+                let has_bus = reader.is_some_and(|reader| reader.publication().is_some());
+                return Ok(match self.part == Part::Lead && has_bus {
+                    true => Read::Before,
+                    false => Read::Missing,
+                });
+            }
             Taped::End => {
                 let position = self.reader.as_ref().map(Reader::position);
                 // mutant: tape: a loss is stated while a recorder starts again
@@ -297,17 +314,42 @@ impl WithTape {
         since.elapsed() < self.wait
     }
 
-    /// The tape does not have the next message: goes on with the bus. `None`: without an overrun, before the begin of the history.
+    /// The tape does not have the next message: goes on with the bus. `None`: without an overrun, because history begins later.
     #[cold]
     fn leave(&mut self, reading: &mut Reading) -> Option<Took> {
-        let part = self.part;
-        self.end();
-        if part == Part::Lead {
-            self.subscriber.join_anew();
-            return None;
+        if self.part == Part::Lead {
+            let lost = self.lost_history();
+            self.join_anew();
+            // mutant: tape: history that the tape does not have is no loss
+            let messages = lost?;
+            self.losses += 1;
+            let event = SubscriptionEvent::Overrun { messages, bytes: 0 };
+            return Some(reading.take(Item::SubscriptionEvent(event)));
         }
+        self.end();
         self.losses += 1;
         Some(self.subscriber.leave_backlog(|item| reading.take(item)))
+    }
+
+    /// Messages from the place of the history on, 0 if their number is unknown; `None` for a place that is still to come.
+    fn lost_history(&self) -> Option<u64> {
+        let (unread, _) = self.subscriber.lag();
+        let next = self.subscriber.next_sequence() + unread;
+        match self.from? {
+            TapePlace::Sequence(sequence) => next.checked_sub(sequence).filter(|lost| *lost > 0),
+            TapePlace::Time(ns) => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let is_over = now.is_ok_and(|now| now.as_nanos() > u128::from(ns));
+                is_over.then_some(0)
+            }
+            TapePlace::Position(_) => Some(0),
+        }
+    }
+
+    /// Goes on with the bus as a reader without history.
+    fn join_anew(&mut self) {
+        self.end();
+        self.subscriber.join_anew();
     }
 
     fn end(&mut self) {

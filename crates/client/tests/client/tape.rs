@@ -22,7 +22,7 @@ impl World {
     }
 
     /// A recorder that has joined these buses.
-    fn recording_of(&self, buses: &[&str]) -> Recording {
+    pub fn recording_of(&self, buses: &[&str]) -> Recording {
         let mut recording = Recording::open(RunSettings {
             root: self.root(),
             buses: buses.iter().map(|bus| (*bus).to_owned()).collect(),
