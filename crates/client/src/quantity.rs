@@ -83,9 +83,15 @@ impl Quantity {
 
     /// Nearest floating-point number; NaN if not stated.
     pub fn to_f64(self) -> f64 {
-        match self.is_null() {
-            true => f64::NAN,
-            false => self.mantissa as f64 * 10_f64.powi(self.exponent.into()),
+        if self.is_null() {
+            return f64::NAN;
+        }
+        let mantissa = self.mantissa as f64;
+        match i32::from(self.exponent) {
+            0 => mantissa,
+            exponent @ 1.. => mantissa * 10_f64.powi(exponent),
+            // A division by an exact power is correctly rounded; a multiplication by 0.1 is not.
+            exponent => mantissa / 10_f64.powi(-exponent),
         }
     }
 }
@@ -118,6 +124,10 @@ mod tests {
         assert_eq!(of(150_000_000, -8).to_string(), "1.5");
         assert_eq!(of(i64::MAX, -8).to_string(), "?");
         assert_eq!(of(150_000_000, -8).to_f64(), 1.5);
+        assert_eq!(
+            [of(3, -1), of(57, -2), of(7, 3)].map(Quantity::to_f64),
+            [0.3, 0.57, 7_000.0]
+        );
         assert!(Quantity::NULL.to_f64().is_nan());
         assert_eq!(Quantity::new(7), of(7, 0));
         assert_eq!(Quantity::new(7).in_units_of(-2), Some(700));

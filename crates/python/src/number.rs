@@ -108,14 +108,5 @@ fn price_float(price: Price) -> Option<f64> {
 
 #[inline]
 fn quantity_float(quantity: Quantity) -> Option<f64> {
-    if quantity.is_null() {
-        return None;
-    }
-    let mantissa = quantity.mantissa() as f64;
-    Some(match quantity.exponent() {
-        0 => mantissa,
-        exponent if exponent > 0 => mantissa * 10_f64.powi(i32::from(exponent)),
-        // A division by an exact power is correctly rounded; a multiplication by 0.1 is not.
-        exponent => mantissa / 10_f64.powi(-i32::from(exponent)),
-    })
+    (!quantity.is_null()).then(|| quantity.to_f64())
 }

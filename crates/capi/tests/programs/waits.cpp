@@ -28,6 +28,14 @@ void check_values(touchline::Bus &bus) {
   const auto of = bus.definition(0);
   require(of.multiplier() == 50.0 && of.tick() == 0.25 && of.quantity_max() == 3000.0, "the definition");
   require(std::string(name(touchline::State::Live)) == "live", "a word");
+  // The nearest numbers, as in the other languages.
+  tl_order tenths{};
+  tenths.quantity = 3;
+  tenths.exponent = -1;
+  require(touchline::Order{tenths}.quantity() == 0.3, "three tenths");
+  tenths.quantity = 57;
+  tenths.exponent = -2;
+  require(touchline::Order{tenths}.quantity() == 0.57, "57 hundredths");
 }
 
 } // namespace
