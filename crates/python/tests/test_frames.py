@@ -78,6 +78,19 @@ def test_trades_are_those_of_the_command(table):
         assert ours["state"] == theirs["state"]
 
 
+def test_codes_that_are_not_stated_are_absent():
+    source, codes = replay(events=["status"]), ("status", "reason", "event")
+    rows = np.concatenate([batch.status for batch in source]).copy()
+    for place, name in enumerate(codes):
+        assert rows[name][place] != 255
+        rows[name][place] = 255
+    ours = columns(pa.Table.from_batches([frames._Maker(pa, source, "status").batch(rows)]))
+    for place, name in enumerate(codes):
+        assert ours[name] == [None if at == place else code for at, code in enumerate(rows[name].tolist())]
+    frame = replay().to_pandas("status")
+    assert {str(frame[name].dtype) for name in codes} == {"UInt8"}
+
+
 def changes(rows):
     """Values of each instrument in order, without repetitions, from the first ones with a price on."""
     found = {}

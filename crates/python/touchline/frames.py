@@ -6,7 +6,7 @@ from . import names
 
 # Events of a batch, and rows of a row group of Parquet.
 LIMIT = GROUP = 65_536
-# Absent values: a book; a number of orders or an instrument; a price of `raw`; a time.
+# Absent values: a book or a code; a number of orders or an instrument; a price of `raw`; a time.
 NO_BYTE, NO_WORD, NO_NUMBER, NO_TIME = 255, 2**32 - 1, 2**63 - 1, -(2**63)
 # Receive time of a row whose time is known with a later one.
 LATER = 2**63 - 1
@@ -74,7 +74,12 @@ class Frames:
         """A `pandas.DataFrame`: words as categories, times with nanoseconds and UTC, integers that may be absent as `UInt64` and the like."""
         pandas = imported("pandas", "pandas")
         pa = imported("pyarrow", "pandas")
-        kinds = {pa.uint64(): pandas.UInt64Dtype(), pa.uint32(): pandas.UInt32Dtype(), pa.int64(): pandas.Int64Dtype()}
+        kinds = {
+            pa.uint64(): pandas.UInt64Dtype(),
+            pa.uint32(): pandas.UInt32Dtype(),
+            pa.uint8(): pandas.UInt8Dtype(),
+            pa.int64(): pandas.Int64Dtype(),
+        }
         return self.to_arrow(table, **options).to_pandas(types_mapper=kinds.get)
 
     def to_polars(self, table="tops", **options):
@@ -167,6 +172,8 @@ class _Maker:
             return pa.array(values, mask=np.isnan(values))
         if name in ("instrument", "orders", "bid_orders", "ask_orders"):
             return pa.array(values, mask=values == NO_WORD)
+        if name in ("status", "reason", "event"):
+            return pa.array(values, mask=values == NO_BYTE)
         if name == "trade_id":
             return pa.array(values, mask=values == 0)
         if values.dtype == np.int64:
