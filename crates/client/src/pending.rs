@@ -114,6 +114,12 @@ impl Pending {
         }
     }
 
+    /// Whether the event is a top, of its own or of a book.
+    #[inline]
+    pub fn is_top(&self) -> bool {
+        self.top.is_some() || matches!(self.kind, Kind::Top(_))
+    }
+
     /// The top, if it is one of this instrument.
     #[inline]
     pub fn top_of(&self, instrument: Instrument) -> Option<TopOfBook> {

@@ -288,16 +288,13 @@ impl Reading {
         let Some((instrument, _)) = self.kept.registry.of_publisher(index) else {
             return self.undefined(meta.batch_end);
         };
-        if self.waits_behind() {
-            return self.put_behind(update, meta);
-        }
         let own_top = self.stored.top_of(index);
         if own_top.is_none() && self.stored.is_of_book(index) {
             self.apply_waiting();
         }
         let top = match update {
             Update::BookSnapshot(book) => TopOfBook::from(book),
-            Update::Book(book) => self.kept.top_after(book),
+            Update::Book(book) => self.top_behind(book),
             _ => unreachable!("a price book, as matched above"),
         };
         // On a bus with tops the top was published just before, and may wait.
@@ -307,6 +304,9 @@ impl Reading {
         };
         let is_news = self.wanted.has(Events::TOPS) && !is_told;
         if !is_news && !self.wanted.has(Events::BOOKS) {
+            if self.waits_behind() {
+                return self.put_behind(update, meta);
+            }
             self.kept.apply_book(instrument, &meta, update);
             if own_top.is_none() {
                 self.kept.apply_top(instrument, &top, &meta);

@@ -212,11 +212,16 @@ impl StoredValues {
         self.rows.get(instrument.index())?.last_trade
     }
 
-    /// The top that a book update will leave: an update has the first levels of the direct book alone.
+    /// Implied levels of a book.
     #[inline]
-    pub fn top_after(&self, update: &BookUpdate<'_>) -> TopOfBook {
-        let book = self.mirror.book(update.instrument);
-        let mut implied = book.map_or(ImpliedLists::new(0), PriceBook::implied_lists);
+    pub fn implied_of(&self, instrument: touchline_types::Instrument) -> ImpliedLists {
+        let book = self.mirror.book(instrument);
+        book.map_or(ImpliedLists::new(0), PriceBook::implied_lists)
+    }
+
+    /// The top that a book update will leave behind these implied levels: an update has the first levels of the direct book alone.
+    #[inline]
+    pub fn top_after(update: &BookUpdate<'_>, mut implied: ImpliedLists) -> TopOfBook {
         implied.apply(update.changes);
         let touches = implied.touches([update.best_bid, update.best_ask]);
         TopOfBook::new(update.instrument, update.validity, touches)

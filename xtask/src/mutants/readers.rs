@@ -66,7 +66,7 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "client: books are applied before the trade that they follow",
-        find: "self.behind.is_used && (self.stored.is_some() || self.current.is_some())",
+        find: "self.behind.is_used && is_behind",
         replace: "        false",
         test: "-p touchline-client --test client books_at_a_trade_are_those_before_what_follows_it",
     },

@@ -1,12 +1,13 @@
 //! Changes of books behind an event that waits, for a reader whose books make no events. They are applied when the event has been returned:
-//! the books at a trade are those before what its packet does to them.
+//! the books at a trade are those before what its packet does to them. Behind a top, which is of its book, they are applied at once; and one that
+//! changes the top of a reader of tops waits as its event, which returns the one before.
 
 use super::{Reading, Took};
-use crate::Events;
 use crate::pending::{Kind, Pending};
 use crate::values::{Meta, StoredValues};
-use touchline_types::Update;
+use crate::{Event, Events};
 use touchline_types::native::TopOfBook;
+use touchline_types::{BookUpdate, Update};
 
 /// Messages of a packet without further memory, and steps of each.
 const MESSAGES: usize = 32;
@@ -27,7 +28,7 @@ pub(super) struct Behind {
 impl Behind {
     /// Memory for a reader of these events.
     pub fn new(wanted: Events) -> Behind {
-        let is_used = !wanted.has(Events::TOPS) && !wanted.has(Events::BOOKS);
+        let is_used = !wanted.has(Events::BOOKS);
         let messages = if is_used { MESSAGES } else { 0 };
         Behind {
             messages: (0..messages)
@@ -58,8 +59,31 @@ impl Reading {
     /// Whether a change of a book must wait for the event before it.
     #[inline]
     pub(super) fn waits_behind(&self) -> bool {
+        let is_behind = match &self.current {
+            Some(event) => !matches!(event, Event::Top(_)),
+            None => self.stored.is_some() && !self.stored.is_top(),
+        };
         // mutant: client: books are applied before the trade that they follow
-        self.behind.is_used && (self.stored.is_some() || self.current.is_some())
+        self.behind.is_used && is_behind
+    }
+
+    /// The top that an update will leave, behind the changes of its book that wait.
+    #[inline]
+    pub(super) fn top_behind(&self, book: &BookUpdate<'_>) -> TopOfBook {
+        let mut implied = self.kept.implied_of(book.instrument);
+        for message in &self.behind.messages[..self.behind.waiting] {
+            match &message.kind {
+                Kind::Book(head) if head.instrument == book.instrument => {
+                    implied.apply(&message.changes);
+                }
+                Kind::Whole(of, validity, counts) if *of == book.instrument => {
+                    let whole = message.whole(*of, *validity, *counts);
+                    implied.replace([whole.implied_bids, whole.implied_asks]);
+                }
+                _ => {}
+            }
+        }
+        StoredValues::top_after(book, implied)
     }
 
     /// Takes a change of a book behind an event that waits.
@@ -86,7 +110,8 @@ pub(super) fn apply_book(kept: &mut StoredValues, stored: &Pending) {
     let (update, top) = match &stored.kind {
         Kind::Book(head) => {
             let book = stored.book(head);
-            (Update::Book(book), kept.top_after(&book))
+            let implied = kept.implied_of(book.instrument);
+            (Update::Book(book), StoredValues::top_after(&book, implied))
         }
         Kind::Whole(instrument, validity, counts) => {
             let book = stored.whole(*instrument, *validity, *counts);

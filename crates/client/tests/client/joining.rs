@@ -1,6 +1,7 @@
 //! Order of events at join and within a packet, and kept values at each event.
 
-use crate::world::{World, bid, define, drain, small, trade, trade_of, whole, word, words};
+use crate::tape::record;
+use crate::world::{World, bid, define, drain, small, trade, trade_of, two, whole, word, words};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
@@ -159,6 +160,51 @@ fn books_at_a_trade_are_those_before_what_follows_it() {
         ("ESU4 trade 3@4500.5.", [199, 16]),
     ];
     assert_eq!(seen, expected.map(|(word, bids)| (word.to_owned(), bids)));
+}
+
+/// A reader of tops, too, of a bus and of its tape: a change that alters no top waits behind the trade, one that does is an event behind it.
+#[test]
+fn books_of_a_reader_of_tops_at_a_trade_are_those_before_what_follows_it() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESU4", "NQU4"]);
+    for index in 0..2 {
+        two(&mut publisher, index, 12, 5);
+    }
+    publisher.commit();
+    let mut recording = world.recording();
+    let options = || world.options();
+    let tape = options().open_journal(world.tape(), None);
+    let mut readers = [world.join(options()), tape.expect("a tape")];
+    readers.iter_mut().for_each(|bus| drop(drain(bus)));
+    trade(&mut publisher, 0, 450_050, 1);
+    two(&mut publisher, 0, 12, 6);
+    two(&mut publisher, 1, 12, 7);
+    trade(&mut publisher, 0, 450_050, 2);
+    two(&mut publisher, 0, 12, 8);
+    two(&mut publisher, 0, 13, 9);
+    publisher.commit();
+    record(&mut recording);
+    for mut bus in readers {
+        let mut seen = Vec::new();
+        while let Some(event) = bus.poll() {
+            let seconds = ["ESU4", "NQU4"].map(|symbol| {
+                let instrument = bus.instrument(symbol).expect("it was defined");
+                let book = bus.book(instrument).expect("ours");
+                let second = book.direct(Side::Bid).nth(1).expect("a level");
+                second.quantity.mantissa()
+            });
+            seen.push((word(&bus, &event), seconds));
+        }
+        let expected = [
+            ("ESU4 trade 1@4500.5", [5, 5]),
+            ("ESU4 trade 2@4500.5", [6, 7]),
+            ("ESU4 top live 13@4500.25 | 7@4500.5.", [9, 7]),
+        ];
+        assert_eq!(
+            seen,
+            expected.map(|(word, seconds)| (word.to_owned(), seconds))
+        );
+    }
 }
 
 #[test]

@@ -187,6 +187,19 @@ pub fn whole(out: &mut impl Publish, index: u32, bid: (i64, i64), ask: (i64, i64
     out.publish(&Update::BookSnapshot(snapshot), &timestamps());
 }
 
+/// A whole book of two bids with these quantities, and an ask.
+pub fn two(out: &mut impl Publish, index: u32, first: i64, second: i64) {
+    let snapshot = BookSnapshot {
+        instrument: Instrument(index),
+        validity: Validity::Live,
+        bids: &[level(450_025, first), level(450_000, second)],
+        asks: &[level(450_050, 7)],
+        implied_bids: &[],
+        implied_asks: &[],
+    };
+    out.publish(&Update::BookSnapshot(snapshot), &timestamps());
+}
+
 /// The best bid of a book has another quantity; its best ask is at 450,050.
 pub fn bid(out: &mut impl Publish, index: u32, cents: i64, quantity: i64) {
     let level = level(cents, quantity);
