@@ -94,4 +94,10 @@ pub const READERS: &[Mutant] = &[
         replace: "        wanted",
         test: "-p touchline-client --test client a_selected_instrument_that_becomes_another_one",
     },
+    Mutant {
+        name: "client: the last event of a tape that ends within a packet is lost",
+        find: "let took = reading.take(Item::BatchEnd);",
+        replace: "        let took = Took::Applied { batch_end: false };",
+        test: "-p touchline-client --test client a_tape_that_ends_within_a_packet",
+    },
 ];

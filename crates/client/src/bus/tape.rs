@@ -19,6 +19,8 @@ pub struct Tape {
     failure: Option<Error>,
     /// Its last message was read.
     has_ended: bool,
+    /// Its end, or why it cannot be read further, while the last event before it is given.
+    ending: Option<Result<(), Error>>,
 }
 
 impl Tape {
@@ -28,6 +30,7 @@ impl Tape {
             selected: Admitted::new(symbols, 0),
             failure: None,
             has_ended: false,
+            ending: None,
         }
     }
 
@@ -48,12 +51,12 @@ impl Tape {
 
     /// One step of reading; at the end of the tape the loop of the program ends.
     pub fn step(&mut self, reading: &mut Reading, stopper: &Stopper) -> Step {
+        if let Some(end) = self.ending.take() {
+            return self.stop(end, stopper);
+        }
         for _ in 0..ROUNDS_MAX {
             let Tape {
-                reader,
-                selected,
-                failure,
-                has_ended,
+                reader, selected, ..
             } = self;
             match reader.poll(|item| take(item, selected, reading)) {
                 Ok(Taped::Given(took)) => {
@@ -69,19 +72,34 @@ impl Tape {
                 }
                 Ok(Taped::Passed) => return Step::Progress,
                 Ok(Taped::Nothing) => return Step::Nothing,
-                Ok(Taped::End) => {
-                    *has_ended = true;
-                    stopper.stop();
-                    return Step::Nothing;
-                }
-                Err(error) => {
-                    *failure = Some(of_tape(error));
-                    stopper.stop();
-                    return Step::Nothing;
-                }
+                Ok(Taped::End) => return self.end(Ok(()), reading, stopper),
+                Err(error) => return self.end(Err(of_tape(error)), reading, stopper),
             }
         }
         Step::Progress
+    }
+
+    /// The tape has no further message: the one that waits for the end of its packet is the last one of it.
+    #[cold]
+    fn end(&mut self, end: Result<(), Error>, reading: &mut Reading, stopper: &Stopper) -> Step {
+        // mutant: client: the last event of a tape that ends within a packet is lost
+        let took = reading.take(Item::BatchEnd);
+        match reading.after(took) {
+            Given::Event(event) => {
+                self.ending = Some(end);
+                Step::Event(event)
+            }
+            Given::Nothing => self.stop(end, stopper),
+        }
+    }
+
+    /// The loop of the program ends.
+    #[cold]
+    fn stop(&mut self, end: Result<(), Error>, stopper: &Stopper) -> Step {
+        self.has_ended = end.is_ok();
+        self.failure = end.err();
+        stopper.stop();
+        Step::Nothing
     }
 }
 

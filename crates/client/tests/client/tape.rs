@@ -150,6 +150,33 @@ fn a_wait_on_a_tape_ends_with_an_event_or_at_its_end() {
     assert_eq!(read(in_parts), (2, Next::Stopped));
 }
 
+/// A recorder that was killed within a packet: its last message is an event as each before it.
+#[test]
+fn a_tape_that_ends_within_a_packet_gives_its_last_event() {
+    let world = World::new();
+    let mut publisher = world.publishing(&["ESZ6"]);
+    publisher.commit();
+    let mut recording = world.recording();
+    // The publisher keeps the fourth until it knows whether it ends the packet.
+    for quantity in 1..=4 {
+        trade(&mut publisher, 0, 100, quantity);
+    }
+    record(&mut recording);
+    drop(recording);
+    let options = world.options().tape_wait(Duration::ZERO);
+    let mut tape = options.open_journal(world.tape(), None).expect("a tape");
+    let mut told = Vec::new();
+    while let Some(event) = tape.next() {
+        told.push(word(&tape, &event));
+    }
+    assert_eq!(
+        told[told.len() - 3..],
+        ["ESZ6 trade 1@1", "ESZ6 trade 2@1", "ESZ6 trade 3@1."]
+    );
+    tape.check_process().expect("it was read to its end");
+    assert_eq!(tape.next(), None);
+}
+
 /// A program that follows a tape goes on with a recorder that starts again, and ends when none does for the stated time.
 #[test]
 fn a_followed_tape_goes_on_with_the_next_recorder() {
