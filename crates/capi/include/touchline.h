@@ -803,7 +803,8 @@ tl_status tl_open_journal(const char *directory,
                           struct tl_bus **bus);
 
 // The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). On a tape the time counts at its end: what it has is
-// read first. `event->size` must be set. In a forked child of the process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
+// read first, and `TL_TIMED_OUT` says that it has no more yet. On a bus it also comes behind 65,536 messages in a row
+// without an event. `event->size` must be set. In a forked child of the process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
 //
 // Valid:
 // `bus` is of `tl_join`; `event` is valid for its size.

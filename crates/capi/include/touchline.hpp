@@ -431,7 +431,7 @@ public:
     const auto next = take(TL_FOREVER);
     return next ? std::optional<Event>(*next) : std::nullopt;
   }
-  // The next event, if there is one; never waits.
+  // The next event, if there is one; never waits. On a tape it reads up to the next event or the end.
   Next<Event> poll() { return take(0); }
   // The next event; waits for so long. A loop that does something else between ends when next.stopped().
   Next<Event> next(std::chrono::nanoseconds timeout) { return take(detail::nanoseconds(timeout)); }

@@ -140,7 +140,8 @@ pub unsafe extern "C" fn tl_open_journal(
 }
 
 /// The next event; waits up to `timeout_ns` (0: never, `TL_FOREVER`: without end). On a tape the time counts at its end: what it has is
-/// read first. `event->size` must be set. In a forked child of the process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
+/// read first, and `TL_TIMED_OUT` says that it has no more yet. On a bus it also comes behind 65,536 messages in a row
+/// without an event. `event->size` must be set. In a forked child of the process that joined with a name or `lossless`: `TL_ERROR_FORKED`.
 ///
 /// # Safety
 /// `bus` is of `tl_join`; `event` is valid for its size.
@@ -159,6 +160,9 @@ pub unsafe extern "C" fn tl_next(
         bus.bus.check_process()?;
         let next = match timeout_ns {
             0 if bus.stopper.is_stopped() => Next::Stopped,
+            // To the next event of a tape, or to its end: a loop over what there is ends with the tape.
+            // mutant: capi: a loop that never waits ends within a tape
+            0 if bus.bus.is_tape() => bus.bus.next_within(Duration::ZERO),
             0 => bus.bus.poll().map_or(Next::TimedOut, Next::Event),
             TL_FOREVER => bus.bus.next().map_or(Next::Stopped, Next::Event),
             ns => bus.bus.next_within(Duration::from_nanos(ns).min(FOREVER)),

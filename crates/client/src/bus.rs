@@ -482,6 +482,11 @@ impl Bus {
         Lag { bytes, messages }
     }
 
+    /// Whether it is a tape that is read as a bus ([`open_journal`](Options::open_journal)): it has an end.
+    pub fn is_tape(&self) -> bool {
+        self.source.is_tape()
+    }
+
     /// Whether the next message comes from the [tape](Options::tape) instead of the bus: this reader is behind the bus, as far as
     /// [`lag`](Bus::lag) says.
     pub fn is_on_tape(&self) -> bool {

@@ -100,4 +100,10 @@ pub const READERS: &[Mutant] = &[
         replace: "        let took = Took::Applied { batch_end: false };",
         test: "-p touchline-client --test client a_tape_that_ends_within_a_packet",
     },
+    Mutant {
+        name: "capi: a loop that never waits ends within a tape",
+        find: "0 if bus.bus.is_tape() => bus.bus.next_within(Duration::ZERO),",
+        replace: "            0 if bus.bus.is_tape() && false => bus.bus.next_within(Duration::ZERO),",
+        test: "-p touchline-capi --test languages a_loop_that_never_waits",
+    },
 ];

@@ -215,7 +215,7 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib rows_without_a_receive_time_are_of_the_day_of_their_record",
     },
     Mutant {
-        name: "tape: history that the tape does not have is no loss",
+        name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",
         test: "-p touchline-client --test client history_that_the_tape_does_not_have",

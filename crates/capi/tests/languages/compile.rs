@@ -85,6 +85,7 @@ fn programs_compile_without_a_warning() {
                 "tests/programs/desk_lists.cpp",
                 "tests/programs/desk_no_answer.cpp",
                 "tests/programs/waits.cpp",
+                "tests/programs/polls.cpp",
                 "tests/programs/fold.cpp",
                 "examples/top_of_book.cpp",
                 "examples/desk.cpp",
@@ -163,6 +164,32 @@ fn waits_and_values_of_cpp_are_told_apart() {
     let program = program("g++", Language::Cpp, "tests/programs/waits.cpp", &to);
     let said = run(Command::new(program).arg(BUS).arg(&buses));
     assert_eq!(said, "all of it holds\n");
+    drop(publisher);
+}
+
+/// Messages without an event, however many, are not the end of a tape: here more records than one poll of a bus passes over.
+#[test]
+fn a_loop_that_never_waits_reads_a_tape_to_its_end() {
+    if !has("g++") {
+        touchline_testing::skip("polls in C++: there is no g++");
+        return;
+    }
+    let folder = folder();
+    let buses = folder.join("buses");
+    let mut publisher = Process::start(&buses);
+    publisher.step(&["define", "0", "ESU4", "100"]);
+    publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
+    let recorder = Recorder::start(&buses, false);
+    publisher.step(&["trade", "0", "450050", "3"]);
+    for _ in 0..1_500 {
+        publisher.step(&["book", "0", "450025", "12", "450050", "7"]);
+    }
+    publisher.step(&["trade", "0", "450050", "3"]);
+    recorder.end();
+    let to = folder.join("polls");
+    let program = program("g++", Language::Cpp, "tests/programs/polls.cpp", &to);
+    let said = run(Command::new(program).arg(crate::recorder::tape_of(&buses)));
+    assert_eq!(said, "4 trades, to the end\n");
     drop(publisher);
 }
 

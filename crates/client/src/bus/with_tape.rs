@@ -55,7 +55,7 @@ enum Read {
     Awaited,
     /// It does not have the next message.
     Missing,
-    /// It has the bus, and no message of the place at which history begins: nothing is lost.
+    /// It has the bus, and no message of the place at which history begins, which is still to come.
     Before,
     /// It states a gap, or goes on with another publication.
     Event(SubscriptionEvent),
@@ -320,7 +320,7 @@ impl WithTape {
         if self.part == Part::Lead {
             let lost = self.lost_history();
             self.join_anew();
-            // mutant: tape: history that the tape does not have is no loss
+            // mutant: tape: history that the tape does not have is not reported
             let messages = lost?;
             self.losses += 1;
             let event = SubscriptionEvent::Overrun { messages, bytes: 0 };

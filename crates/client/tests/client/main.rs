@@ -2,6 +2,7 @@
 
 mod batches;
 mod fold;
+mod history;
 mod joining;
 mod local;
 mod losing;

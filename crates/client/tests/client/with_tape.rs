@@ -15,18 +15,18 @@ use touchline_transport::shm::{Activity, Publisher, Settings};
 use touchline_types::{ChannelState, Timestamps, Update, Validity};
 
 /// An event: its words, the number of its message, and whether that is of a state.
-type EventText = (String, u64, bool);
+pub type EventText = (String, u64, bool);
 
 /// A market with its recorder.
-struct Session {
-    world: World,
-    market: Market,
-    publisher: Publisher,
-    recording: Recording,
+pub struct Session {
+    pub world: World,
+    pub market: Market,
+    pub publisher: Publisher,
+    pub recording: Recording,
 }
 
 impl Session {
-    fn new(seed: u64) -> Session {
+    pub fn new(seed: u64) -> Session {
         println!("SEED={seed}");
         let world = World::new();
         let mut publisher = world.publisher();
@@ -121,7 +121,7 @@ fn text_of(bus: &Bus, event: &Event) -> EventText {
 }
 
 /// Takes what there is, up to the end of the bus.
-fn take_all(bus: &mut Bus, all: &mut Vec<EventText>) {
+pub fn take_all(bus: &mut Bus, all: &mut Vec<EventText>) {
     loop {
         match bus.next_within(Duration::from_millis(2)) {
             Next::Event(event) => all.push(text_of(bus, &event)),
@@ -498,65 +498,6 @@ fn history_joins_the_bus() {
         let undefined = (stats.undefined, stats.inconsistent);
         assert_eq!(undefined, (0, 0), "{context}");
     }
-}
-
-/// The recorder has ended before the place: that is a loss. A place that is still to come is none.
-#[test]
-fn history_that_the_tape_does_not_have_is_an_overrun() {
-    let Session {
-        world,
-        mut market,
-        mut publisher,
-        recording,
-    } = Session::new(9);
-    drop(recording);
-    let wait = Duration::from_millis(100);
-    let bus = || world.options().events(Events::ALL).tape_wait(wait);
-    let mut live = world.join(bus());
-    let mut all = Vec::new();
-    take_all(&mut live, &mut all);
-    let first = all.iter().map(|(_, sequence, _)| *sequence).max();
-    let first = first.expect("books") + 1;
-    (0..2_000).for_each(|_| market.step(&mut publisher));
-    publisher.commit();
-    for (place, losses) in [
-        (TapePlace::Sequence(first), 1),
-        (TapePlace::Sequence(u64::MAX), 0),
-        (TapePlace::Time(u64::MAX), 0),
-        (TapePlace::Time(boot_ns()), 1),
-    ] {
-        let mut joined = world.join(bus().tape(world.tape()).tape_from(place));
-        let mut got = Vec::new();
-        take_all(&mut joined, &mut got);
-        let stats = joined.stats();
-        let lost = (stats.overruns, stats.tape_losses);
-        assert_eq!(lost, (losses, losses), "{place:?}: {stats:?}");
-        let is_first = got[0].0.contains("overrun");
-        assert_eq!(is_first, losses > 0, "{place:?}: {:?}", got[0]);
-        market.assert_equal(&joined, &format!("{place:?}"));
-        if place == TapePlace::Sequence(first) {
-            assert!(stats.lost > 2_000, "{stats:?}");
-        }
-    }
-}
-
-/// A tape that is recorded, of another bus, has no history of this one.
-#[test]
-fn history_on_the_tape_of_another_bus_is_an_overrun() {
-    let world = World::new();
-    let mut publisher = world.publishing(&["ESU4"]);
-    publisher.commit();
-    let mut other = world.publisher_with("other", &small());
-    define(&mut other, 0, "NQU4", 100);
-    other.commit();
-    let mut recording = world.recording_of(&["other"]);
-    record(&mut recording);
-    let wait = Duration::from_millis(100);
-    let options = world.options().tape(world.tape()).tape_wait(wait);
-    let mut joined = world.join(options.tape_from(TapePlace::Time(1)));
-    take_all(&mut joined, &mut Vec::new());
-    let stats = joined.stats();
-    assert_eq!((stats.overruns, stats.tape_losses), (1, 1), "{stats:?}");
 }
 
 /// History of an earlier publisher of the bus is followed by that of the present one.
