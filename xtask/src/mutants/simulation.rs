@@ -124,8 +124,8 @@ pub const SIMULATION: &[Mutant] = &[
     // Without an `End`, and with the old epoch.
     Mutant {
         name: "simulation: a start continues the last segment",
-        find: "if (bytes.len() as u64) < end.header.file_bytes {",
-        replace: "if true { return Ok(done); } if (bytes.len() as u64) < end.header.file_bytes {",
+        find: "if file_bytes < end.header.file_bytes {",
+        replace: "if true { return Ok(done); } if file_bytes < end.header.file_bytes {",
         test: CRASHES,
     },
     Mutant {
