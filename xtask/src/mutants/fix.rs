@@ -53,6 +53,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_logon_with_impossible_terms_is_answered_with_the_reason",
     },
     Mutant {
+        name: "fix session: a session that has restarted waits for messages of before",
+        find: "self.logons.logged_on(number);",
+        replace: "",
+        test: "-p touchline-session --test session a_reset_during_the_session_ends_its_gaps",
+    },
+    Mutant {
         name: "fix session: a repeated answer to a reset is answered",
         find: "self.logons.has_reset() && link.sequencer().is_behind_logons()",
         replace: "false",

@@ -209,6 +209,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_lift_of_another_person_is_refused_with_the_list",
     },
     Mutant {
+        name: "execution: reports are lost with the numbers, and a rule ends their orders",
+        find: "self.settling.doubt();",
+        replace: "",
+        test: "-p touchline-fx-live --lib a_reset_ends_a_catch_up_in_doubt",
+    },
+    Mutant {
         name: "execution: a kill from the future refuses later commands",
         find: "filter(|request| *request <= latest)",
         replace: "filter(|_| latest > 0)",

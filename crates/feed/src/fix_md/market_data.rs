@@ -235,7 +235,7 @@ impl MarketData {
             Said::TooLong(message) => Step::Missed(Cause::TooLong(*message)),
             Said::Gap { .. } => Step::Missed(Cause::LeftOut),
             Said::Skipped { .. } => Step::Missed(Cause::Skipped),
-            Said::Restarted => Step::Missed(Cause::Restarted),
+            Said::Restarted { .. } => Step::Missed(Cause::Restarted),
             Said::Logon(_) | Said::Application(..) => Step::Noted,
         }
     }

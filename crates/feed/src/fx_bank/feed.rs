@@ -273,7 +273,7 @@ impl FxBankFeed {
             Said::TooLong(message) if *is_up && reason.is_none() => {
                 outcome.missed = Some(too_long(message));
             }
-            Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted
+            Said::Invalid(_) | Said::Gap { .. } | Said::Skipped { .. } | Said::Restarted { .. }
                 if *is_up && reason.is_none() =>
             {
                 outcome.missed = Some(MISSED.to_owned());
@@ -288,7 +288,7 @@ impl FxBankFeed {
             | Said::Invalid(_)
             | Said::Gap { .. }
             | Said::Skipped { .. }
-            | Said::Restarted => {}
+            | Said::Restarted { .. } => {}
         }
         self.comes_up();
         self.carry_out(outcome, batch);

@@ -257,11 +257,7 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::Invalid(received)) => return Said::invalid(&received),
                 Some(Event::Gap { first, last }) if first > *gap_end => {
                     *gap_end = last;
-                    return Said::Gap(Gap {
-                        first,
-                        last,
-                        is_catching_up: session.is_catching_up(),
-                    });
+                    return Said::Gap(Gap::new(first, last, session.is_catching_up()));
                 }
                 Some(Event::LoggedOut(received)) => {
                     *text = text_of(&received);
@@ -269,14 +265,17 @@ impl<L: Link> OrderSession<L> {
                     *numbers = SequenceFault::of_logout(&received);
                 }
                 Some(Event::TooLong(message)) => return Said::TooLong(message),
-                // The session's numbers start again at 1.
-                Some(Event::Restarted) => *gap_end = 0,
+                Some(Event::Restarted { lost }) => {
+                    // The session's numbers start again at 1.
+                    *gap_end = 0;
+                    if let Some((first, last)) = lost {
+                        // mutant: execution: reports are lost with the numbers, and a rule ends their orders
+                        self.settling.doubt();
+                        return Said::Skipped(Gap::new(first, last, false));
+                    }
+                }
                 Some(Event::Skipped { first, last }) => {
-                    return Said::Skipped(Gap {
-                        first,
-                        last,
-                        is_catching_up: was_catching_up,
-                    });
+                    return Said::Skipped(Gap::new(first, last, was_catching_up));
                 }
                 Some(Event::Logon(_) | Event::Gap { .. }) => {}
                 None => break,

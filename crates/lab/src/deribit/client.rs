@@ -111,7 +111,7 @@ impl Client {
                 | Event::TooLong(_)
                 | Event::Gap { .. }
                 | Event::Skipped { .. }
-                | Event::Restarted => continue,
+                | Event::Restarted { .. } => continue,
             };
             self.answer(request, venue, time);
         }

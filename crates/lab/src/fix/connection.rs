@@ -267,7 +267,7 @@ impl Connection {
                 | Event::TooLong(_)
                 | Event::Gap { .. }
                 | Event::Skipped { .. }
-                | Event::Restarted => {}
+                | Event::Restarted { .. } => {}
             }
         }
         true

@@ -40,7 +40,10 @@ pub enum Event<'a> {
         last: u64,
     },
     /// Both sequence numbers restarted at 1 during the session.
-    Restarted,
+    Restarted {
+        /// The first and the last number of the counterparty that were missing, or waited behind a gap: these messages will not arrive.
+        lost: Option<(u64, u64)>,
+    },
     /// The counterparty has logged out, or answered our Logout.
     LoggedOut(Message<'a>),
 }

@@ -45,7 +45,13 @@ impl GapRequest {
 
     /// Whether a gap is open while this number is expected.
     pub fn is_open(&self, next_in: u64) -> bool {
-        self.awaited.is_some_and(|awaited| awaited.last >= next_in)
+        self.last(next_in).is_some()
+    }
+
+    /// The last number of the gap that is open while this number is expected.
+    pub fn last(&self, next_in: u64) -> Option<u64> {
+        let last = self.awaited.map(|awaited| awaited.last);
+        last.filter(|last| *last >= next_in)
     }
 
     /// Records a request of everything from `expected` on; `last` is known to be missing.

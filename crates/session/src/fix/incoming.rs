@@ -37,8 +37,8 @@ pub enum Outcome {
     Gap(u64, u64),
     /// The counterparty skipped its numbers `first` to `last`.
     Skipped(u64, u64),
-    /// Both numbers restarted at 1.
-    Restarted,
+    /// Both numbers restarted at 1; the first and the last number of messages that are lost with it.
+    Restarted(Option<(u64, u64)>),
 }
 
 /// Maximum sequence number.
@@ -49,6 +49,8 @@ pub struct Incoming {
     gap: GapRequest,
     logons: Logons,
     out_of_order: OutOfOrderQueue,
+    /// The first and the last number that were missing, or waited behind a gap, when the numbers restarted.
+    lost: Option<(u64, u64)>,
 }
 
 impl Incoming {
@@ -62,6 +64,7 @@ impl Incoming {
                 limits.out_of_order_messages,
                 limits.out_of_order_bytes,
             ),
+            lost: None,
         }
     }
 
@@ -80,10 +83,14 @@ impl Incoming {
         link.logon(link.heartbeat_s(), self.logons.is_resetting(), extra);
     }
 
-    /// Both numbers restart at 1: earlier gaps are closed.
+    /// Both numbers restart at 1: earlier gaps are closed, and missing messages are lost.
     fn restart<S: Store>(&mut self, link: &mut Link<S>) {
+        let expected = link.sequencer().next_in();
+        let last = self.gap.last(expected).max(self.out_of_order.last());
+        self.lost = last.map(|last| (expected, last));
         link.reset();
         self.gap.clear();
+        self.out_of_order.clear();
     }
 
     /// The next message of the out-of-order queue, if it is in sequence now.
@@ -415,7 +422,6 @@ impl Incoming {
             link.count().messages_duplicate += 1;
             return Outcome::Nothing;
         }
-        self.out_of_order.clear();
         if !self.logons.take_resetting() {
             self.restart(link);
             let role = link.settings().role;
@@ -423,15 +429,16 @@ impl Incoming {
             link.logon(theirs_s, true, |_| {});
             self.logons.answered_reset();
         }
+        // mutant: fix session: a session that has restarted waits for messages of before
+        self.logons.logged_on(number);
         link.expect_behind_logon();
-        Outcome::Restarted
+        Outcome::Restarted(self.lost.take())
     }
 
     /// Requests a restart of both numbers at 1.
     pub fn ask_for_reset<S: Store>(&mut self, link: &mut Link<S>) {
         if link.phase().state() == State::Up {
             self.restart(link);
-            self.out_of_order.clear();
             self.logons.reset();
             link.logon(link.heartbeat_s(), true, |_| {});
         }

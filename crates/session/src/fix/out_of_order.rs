@@ -71,6 +71,11 @@ impl OutOfOrderQueue {
         found.map(|stored| stored.start..stored.start + stored.length)
     }
 
+    /// The highest number of a stored message.
+    pub fn last(&self) -> Option<u64> {
+        self.stored.iter().map(|stored| stored.number).max()
+    }
+
     /// Bytes of a removed message, valid until another one is stored.
     pub fn bytes(&self, range: std::ops::Range<usize>) -> &[u8] {
         &self.bytes[range]

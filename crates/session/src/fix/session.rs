@@ -444,7 +444,7 @@ fn event<'a, S: Store>(
         Outcome::Invalid => Event::Invalid(message),
         Outcome::Gap(first, last) => Event::Gap { first, last },
         Outcome::Skipped(first, last) => Event::Skipped { first, last },
-        Outcome::Restarted => Event::Restarted,
+        Outcome::Restarted(lost) => Event::Restarted { lost },
         Outcome::Nothing => unreachable!("session: an outcome without an event"),
     }
 }

@@ -80,3 +80,14 @@ pub struct Gap {
     /// The Logon showed that messages of the time before it are missing.
     pub is_catching_up: bool,
 }
+
+impl Gap {
+    /// A gap from one number to another.
+    pub fn new(first: u64, last: u64, is_catching_up: bool) -> Gap {
+        Gap {
+            first,
+            last,
+            is_catching_up,
+        }
+    }
+}

@@ -51,6 +51,11 @@ impl Settling {
         self.tests = 0;
     }
 
+    /// Messages of the time before the Logon are lost.
+    pub fn doubt(&mut self) {
+        self.is_doubted = true;
+    }
+
     /// The connection has ended.
     pub fn end(&mut self) {
         self.is_open = false;

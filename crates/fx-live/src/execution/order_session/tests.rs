@@ -155,11 +155,7 @@ impl Rig {
 }
 
 fn gap(first: u64, last: u64, is_catching_up: bool) -> Said {
-    Said::Gap(Gap {
-        first,
-        last,
-        is_catching_up,
-    })
+    Said::Gap(Gap::new(first, last, is_catching_up))
 }
 
 /// A rejected report.
@@ -193,7 +189,7 @@ fn a_gap_is_told_once_and_not_as_an_alarm_behind_a_logon() {
     assert_eq!(rig.said(), [Said::Up(false), gap(6, 10, true)]);
 }
 
-/// A Logon that resets the numbers makes a gap at low numbers a new one.
+/// A Logon that resets the numbers loses missing messages, and those that wait behind the gap; a gap at low numbers is a new one then.
 #[test]
 fn a_gap_behind_a_reset_is_told() {
     let mut rig = Rig::open();
@@ -202,8 +198,31 @@ fn a_gap_behind_a_reset_is_told() {
     assert_eq!(rig.said(), [Said::Up(false), gap(2, 49, false)]);
     rig.put(1, "A", &[(98, "0"), (108, "10"), (141, "Y")]);
     rig.put(3, "8", &REPORT);
-    let said = rig.said();
-    assert!(said.contains(&gap(2, 2, false)), "{said:?}");
+    let lost = Said::Skipped(Gap::new(2, 50, false));
+    assert_eq!(rig.said(), [lost, gap(2, 2, false)]);
+}
+
+/// A bank that resets the numbers while it sends missed messages again sends no more of them: the session has caught up, and the orders of
+/// before are in doubt. A reset in sequence loses nothing.
+#[test]
+fn a_reset_ends_a_catch_up_in_doubt() {
+    for is_catching_up in [true, false] {
+        let rule = "[sessions.schedule]\nafter_loss = \"canceled\"\n";
+        let mut rig = Rig::with(rule, Numbers::new(1, 5));
+        let number = if is_catching_up { 5_000 } else { 5 };
+        rig.log_on(number);
+        assert_eq!(rig.said(), [Said::Up(false)]);
+        assert_eq!(rig.session.is_catching_up(), is_catching_up);
+        rig.put(1, "A", &[(98, "0"), (108, "10"), (141, "Y")]);
+        let expected = match is_catching_up {
+            true => vec![Said::Skipped(Gap::new(5, 5_000, false)), Said::Doubted],
+            false => vec![],
+        };
+        assert_eq!(rig.said(), expected);
+        assert!(rig.session.is_whole());
+        rig.put(2, "8", &REPORT);
+        assert_eq!(rig.said(), [Said::Message]);
+    }
 }
 
 /// A message with a wrong checksum is skipped and reported, and the next one shows the gap.

@@ -242,6 +242,45 @@ fn a_repeated_answer_to_a_reset_is_not_answered() {
     }
 }
 
+/// A reset during the session loses missing messages, and those of the time before the Logon are not awaited any more.
+#[test]
+fn a_reset_during_the_session_ends_its_gaps() {
+    for (role, names) in [
+        (Role::Initiator, "49=THEM|56=US|"),
+        (Role::Acceptor, "49=US|56=THEM|"),
+    ] {
+        for is_ours in [true, false] {
+            let mut us = session(role);
+            let now = ReceiveTime::at(BEGIN_NS);
+            us.connected(now);
+            let hear = |us: &mut Session<Memory>, number: u64, kind: &str, more: &str| {
+                let text = format!("8=FIX.4.4|35={kind}|34={number}|{names}52=<TIME>|{more}");
+                us.handle(&filled(&text), now);
+                let mut lost = None;
+                while let Some(event) = us.poll() {
+                    if let Event::Restarted { lost: of } = event {
+                        lost = Some(of);
+                    }
+                }
+                lost
+            };
+            let logon = "98=0|108=30|";
+            hear(&mut us, 900, "A", logon);
+            assert!(us.is_catching_up(), "{role:?}");
+            hear(&mut us, 905, "0", "");
+            if is_ours {
+                us.reset(now);
+            }
+            let lost = hear(&mut us, 1, "A", &format!("{logon}141=Y|"));
+            assert_eq!(lost, Some(Some((1, 905))), "{role:?} {is_ours}");
+            assert!(!us.is_catching_up(), "{role:?} {is_ours}");
+            hear(&mut us, 2, "0", "");
+            let lost = hear(&mut us, 1, "A", &format!("{logon}141=Y|"));
+            assert_eq!(lost, Some(None), "{role:?} {is_ours}");
+        }
+    }
+}
+
 /// Two sides of which each answers, over a network that delivers a Logon twice.
 #[test]
 fn two_sides_that_answer_resets_come_to_rest() {
