@@ -215,6 +215,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_reset_ends_a_catch_up_in_doubt",
     },
     Mutant {
+        name: "gateway: a reject counts as a quote message",
+        find: "if self.is_up && !outcome.is_of_stream {",
+        replace: "if outcome.is_of_stream && !self.is_up {",
+        test: "-p touchline-gateway --test gateway a_message_without_quotes_is_no_quote_message_of_the_last_pair",
+    },
+    Mutant {
         name: "execution: a kill from the future refuses later commands",
         find: "filter(|request| *request <= latest)",
         replace: "filter(|_| latest > 0)",

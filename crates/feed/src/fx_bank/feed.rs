@@ -9,6 +9,7 @@
 
 mod days;
 mod numbers;
+mod outcome;
 mod subscribe;
 
 use super::books::Books;
@@ -19,13 +20,14 @@ use super::settings::Settings;
 use crate::fix_md::too_long;
 use crate::{Batch, BookRules, Feed, Feedback, QuoteBatch, ReceiveTime, SessionFeed, Warning};
 use numbers::Numbers;
+use outcome::Outcome;
 use touchline_fx::quotes;
 use touchline_fx::quotes::NEVER;
 use touchline_fx_days::DayWatch;
 use touchline_instruments::Instruments;
 use touchline_session::fix::{self, Event as Said, Memory, Session};
 use touchline_types::{
-    ChannelState, CounterInfo, Event, Id, Instrument, PacketInfo, Phase, QuoteStream, Validity,
+    ChannelState, CounterInfo, Event, Instrument, PacketInfo, Phase, QuoteStream, Validity,
 };
 use touchline_wire::fix::{Message, tag};
 
@@ -90,17 +92,6 @@ enum Pending {
     Back,
     /// Activity without quotes.
     Heard,
-}
-
-/// Consequence of an event of the session.
-#[derive(Debug, Default)]
-struct Outcome {
-    /// Pair of a request that the bank rejected.
-    refused: Option<usize>,
-    /// QuoteID of a mass quote that the bank wants acknowledged.
-    acknowledge: Option<Id>,
-    /// Why a message of the bank is missing, while the session was up.
-    missed: Option<String>,
 }
 
 impl FxBankFeed {
@@ -259,6 +250,7 @@ impl FxBankFeed {
                 // A quote that was missed, and is sent again, is not the present one.
                 _ if reason.is_some() || !*is_up => {}
                 _ => {
+                    outcome.is_of_stream = true;
                     let was = settings.stream.counters().malformed;
                     settings.stream.message(time.wall_ns, message.bytes());
                     if settings.stream.counters().malformed == was && message.msg_type() == b"i" {
@@ -267,9 +259,7 @@ impl FxBankFeed {
                     batch.packet_info = info(&header, *time);
                 }
             },
-            Said::LoggedOn { .. } => {
-                self.numbers.log_on();
-            }
+            Said::LoggedOn { .. } => self.numbers.log_on(),
             Said::TooLong(message) if *is_up && reason.is_none() => {
                 outcome.missed = Some(too_long(message));
             }
@@ -296,34 +286,6 @@ impl FxBankFeed {
             self.pass_on(pair, batch);
         }
         Some(!batch.events.is_empty() || !batch.quotes.is_empty())
-    }
-
-    /// Executes the consequence of an event of the session, now that its message is not needed any more.
-    fn carry_out(&mut self, outcome: Outcome, batch: &mut Batch) {
-        let time = self.time;
-        if outcome.missed.is_some() {
-            self.counters.sequence_gaps += 1;
-            self.reason = outcome.missed;
-            self.is_up = false;
-            self.settings.stream.down(time.wall_ns);
-            self.pending = Pending::Away;
-            let password = self.settings.password.as_ref();
-            self.message = withheld(self.session.last_message(), password);
-        }
-        if let Some(pair) = outcome.refused {
-            if self.settings.stream.quoted_ns(pair) > 0 {
-                self.settings.stream.withdraw(time.wall_ns, pair);
-            }
-            self.books.close(pair, &mut batch.events);
-        }
-        if let Some(id) = outcome.acknowledge {
-            self.counters.acknowledged += 1;
-            // If there is no room for the answer, the bank repeats its request or stops quoting.
-            let _ = self.session.send(b"b", time, |body| {
-                body.bytes(tag::QUOTE_ID, id.as_str().as_bytes())
-                    .unsigned(297, 0);
-            });
-        }
     }
 
     /// Changes of a pair's quotes by the last message.

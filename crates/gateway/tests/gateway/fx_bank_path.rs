@@ -503,6 +503,27 @@ fn a_rejected_request_withdraws_the_quotes_of_its_pair() {
     assert_eq!(stage.reader().books.get(&0), Some(&Validity::Live));
 }
 
+/// Only a quote message of a pair is one: another message of the bank publishes no quotes of the pair that it quoted last, whose readers
+/// would take them for new ones.
+#[test]
+fn a_message_without_quotes_is_no_quote_message_of_the_last_pair() {
+    for (kind, body) in [
+        ("Y", "262=TL-9|281=0|"),
+        ("AG", "131=TL-9|658=1|"),
+        ("j", "45=1|372=V|380=0|"),
+        ("3", "45=1|"),
+        ("5", ""),
+    ] {
+        let mut stage = Stage::new();
+        let told = stage.reader().told.clone();
+        let quotes = stage.counters()["quotes"];
+        stage.send(kind.as_bytes(), body);
+        stage.exchange(|bytes| bytes);
+        assert_eq!(stage.reader().told, told, "{kind}");
+        assert_eq!(stage.counters()["quotes"], quotes, "{kind}");
+    }
+}
+
 #[test]
 fn the_second_entry_of_a_repeated_id_is_used() {
     let mut stage = Stage::new();
