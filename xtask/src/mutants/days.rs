@@ -238,4 +238,22 @@ pub const DAYS: &[Mutant] = &[
         replace: "true",
         test: "-p touchline-gateway --test gateway numbers_begin_again_as_configured_and_missed_quotes_do_not_count",
     },
+    Mutant {
+        name: "gateway: a reject counts as a quote message",
+        find: "if self.is_up && !outcome.is_of_stream {",
+        replace: "if outcome.is_of_stream && !self.is_up {",
+        test: "-p touchline-gateway --test gateway a_message_without_quotes_is_no_quote_message_of_the_last_pair",
+    },
+    Mutant {
+        name: "execution: reports are lost with the numbers, and a rule ends their orders",
+        find: "self.settling.doubt();",
+        replace: "",
+        test: "-p touchline-fx-live --lib a_reset_ends_a_catch_up_in_doubt",
+    },
+    Mutant {
+        name: "execution: a rule ends an order whose report was rejected",
+        find: "if self.may_doubt(bank)",
+        replace: "if self.may_doubt(bank) && false",
+        test: "-p touchline-fx-live --lib a_report_that_is_rejected_leaves_an_order_in_doubt",
+    },
 ];

@@ -161,12 +161,6 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib messages_that_are_skipped_answer_for_no_order_that_the_journal_lost",
     },
     Mutant {
-        name: "execution: a rule ends an order whose report was rejected",
-        find: "if self.may_doubt(bank)",
-        replace: "if self.may_doubt(bank) && false",
-        test: "-p touchline-fx-live --lib a_report_that_is_rejected_leaves_an_order_in_doubt",
-    },
-    Mutant {
         name: "fx: a rule ends an order that was open when its report was lost",
         find: "self.orders.change(at, Order::doubt);",
         replace: "if is_due { self.orders.change(at, Order::doubt); }",
@@ -209,16 +203,10 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_lift_of_another_person_is_refused_with_the_list",
     },
     Mutant {
-        name: "execution: reports are lost with the numbers, and a rule ends their orders",
-        find: "self.settling.doubt();",
-        replace: "",
-        test: "-p touchline-fx-live --lib a_reset_ends_a_catch_up_in_doubt",
-    },
-    Mutant {
-        name: "gateway: a reject counts as a quote message",
-        find: "if self.is_up && !outcome.is_of_stream {",
-        replace: "if outcome.is_of_stream && !self.is_up {",
-        test: "-p touchline-gateway --test gateway a_message_without_quotes_is_no_quote_message_of_the_last_pair",
+        name: "execution: fills of two orders have one ExecID",
+        find: "owner == order.id",
+        replace: "owner == order.id || !first.is_empty()",
+        test: "-p touchline-fx-live --lib fills_of_two_orders_with_one_exec_id_of_their_bank_are_two_reports",
     },
     Mutant {
         name: "execution: a kill from the future refuses later commands",

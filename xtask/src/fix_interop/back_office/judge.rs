@@ -57,6 +57,7 @@ impl Execution {
         let mut lines = text.lines();
         let columns: Vec<&str> = lines.next().context("no heading")?.split(',').collect();
         let mut executions: Vec<Execution> = Vec::new();
+        let mut owners = BTreeMap::new();
         for line in lines {
             let cells: Vec<&str> = line.split(',').collect();
             let cell = |name: &str| {
@@ -64,7 +65,13 @@ impl Execution {
                 let cell = place.and_then(|place| cells.get(place));
                 cell.with_context(|| format!("no {name}: {line}"))
             };
-            let id = format!("{}-{}", cell("bank")?, cell("exec_id")?);
+            let (order, exec_id) = (*cell("clordid")?, *cell("exec_id")?);
+            let id = format!("{}-{exec_id}", cell("bank")?);
+            // A bank uses an ExecID again for another order.
+            let id = match *owners.entry(id.clone()).or_insert(order) == order {
+                true => id,
+                false => format!("{order}/{exec_id}"),
+            };
             let kind = *cell("kind")?;
             let (id, exec_type, reference) = match kind {
                 "bust" => (format!("{id}-H"), 'H', id),
@@ -80,7 +87,7 @@ impl Execution {
                 id,
                 exec_type,
                 reference,
-                order: cell("clordid")?.to_string(),
+                order: order.to_string(),
                 quantity: cell("qty")?.to_string(),
                 price: cell("price")?.to_string(),
             });

@@ -14,7 +14,7 @@ const DECIMALS: u32 = 9;
 /// TransactTime (60).
 const TRANSACT_TIME: u32 = 60;
 
-/// An execution: at most 160 bytes and six identifiers of 64 bytes.
+/// An execution: at most 160 bytes and eight identifiers of 64 bytes.
 #[derive(Debug)]
 pub struct Report {
     /// Time of the execution.

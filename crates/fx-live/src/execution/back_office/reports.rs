@@ -24,6 +24,8 @@ pub struct Reports {
     began_ns: Option<u64>,
     /// The last reversed fill: a later event of its order says whether it was busted or corrected.
     reversed: Option<FillLine>,
+    /// ExecIDs of fills as they are at first, and the order that has each.
+    exec_ids: HashMap<Box<str>, Id>,
 }
 
 impl Reports {
@@ -109,7 +111,7 @@ impl Reports {
             .reversed
             .take_if(|old| is_correction && old.order == fill.order);
         let exec_type = if reversed.is_some() { 'G' } else { 'F' };
-        let corrects = reversed.map(|old| exec_id(order, old.exec_id).into());
+        let corrects = reversed.map(|old| self.exec_id(order, old.exec_id).into());
         self.trade(at_ns, exec_type, corrects, order, fill);
     }
 
@@ -120,7 +122,7 @@ impl Reports {
         let Some(of) = of.filter(|of| of.named > 0) else {
             return;
         };
-        let origin = exec_id(order, of.exec_id);
+        let origin = self.exec_id(order, of.exec_id);
         let mut corrects = Some(reported(&origin, of.named - 1).into());
         let is_left = of.quantity > 0;
         if is_left {
@@ -140,6 +142,21 @@ impl Reports {
         }
         let exec_type = if is_left { 'F' } else { 'G' };
         self.trade(at_ns, exec_type, corrects, order, fill);
+    }
+
+    /// ExecID of a fill: the bank's is unique at the bank only. A bank uses its ExecIDs again for other orders: theirs have the ClOrdID, and the
+    /// reports of the first order are as earlier versions sent them.
+    fn exec_id(&mut self, (_, order): Numbered<'_>, of: Id) -> String {
+        let first = format!("{}-{of}", order.bank);
+        let owner = *self
+            .exec_ids
+            .entry(first.as_str().into())
+            .or_insert(order.id);
+        // mutant: execution: fills of two orders have one ExecID
+        match owner == order.id {
+            true => first,
+            false => format!("{}/{of}", order.id),
+        }
     }
 
     /// The order as the ledger has it now.
@@ -162,7 +179,7 @@ impl Reports {
         order: Numbered<'_>,
         fill: &FillLine,
     ) {
-        let id = exec_id(order, fill.exec_id);
+        let id = self.exec_id(order, fill.exec_id);
         let what = What::Trade(self.now(order), Trade::of(fill));
         self.all.push(Report {
             corrects,
@@ -194,7 +211,7 @@ impl Reports {
             return;
         };
         let derived = order.1.executed.derived(fill.exec_id);
-        let of = exec_id(order, fill.exec_id);
+        let of = self.exec_id(order, fill.exec_id);
         let of = reported(&of, derived.map_or(0, |of| of.named));
         let what = What::Trade(self.now(order), Trade::of(&fill));
         self.all.push(Report {
@@ -213,11 +230,6 @@ fn numbered(ledger: &Ledger, number: u32) -> Option<Numbered<'_>> {
 
 fn order_of<'l>(ledger: &'l Ledger, fill: &FillLine) -> Option<Numbered<'l>> {
     numbered(ledger, fill.order?.number)
-}
-
-/// ExecID of a fill: the bank's is unique at the bank only.
-fn exec_id(order: Numbered<'_>, of: Id) -> String {
-    format!("{}-{of}", order.1.bank)
 }
 
 /// ExecID of the last report of a fill of which this many late originals were parts.

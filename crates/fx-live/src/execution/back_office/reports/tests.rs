@@ -235,6 +235,43 @@ fn a_bust_is_of_the_order_that_its_alarm_names() {
     );
 }
 
+/// A bank uses an ExecID again for another order: a client, which recognizes a report by its ExecID, sees both fills, and the bust of the
+/// second one names it.
+#[test]
+fn fills_of_two_orders_with_one_exec_id_of_their_bank_are_two_reports() {
+    let of = |number: u32, kind, exec_id| {
+        let mut fill = fill(kind, exec_id, 1_000, 1_100_000_000);
+        let id = id(&format!("T-P1-{}", number + 1));
+        fill.order = Some(Numbered { number, id });
+        Event::Fill(fill)
+    };
+    let bust = Event::Alarm {
+        what: Alarm::Bust,
+        bank: Some(0),
+        order: Some(id("T-P1-2")),
+    };
+    let events = [
+        sent(0, 0),
+        sent(1, 0),
+        of(0, FillKind::Fill, "X1"),
+        of(1, FillKind::Fill, "X1"),
+        of(1, FillKind::Bust, "X1"),
+        bust,
+        of(0, FillKind::Bust, "X1"),
+        of(0, FillKind::Correct, "X2"),
+    ];
+    let (_, reports) = reports_of(&events.map(|event| (1, event)));
+    assert_eq!(
+        rows(&reports, [17, 150, 11, 19, 527]),
+        [
+            ["A-X1", "F", "T-P1-1", "-", "X1"],
+            ["T-P1-2/X1", "F", "T-P1-2", "-", "X1"],
+            ["T-P1-2/X1-H", "H", "T-P1-2", "T-P1-2/X1", "-"],
+            ["A-X2", "G", "T-P1-1", "A-X1", "X2"],
+        ]
+    );
+}
+
 /// A separator in the name of a bank does not become a field.
 #[test]
 fn names_of_banks_are_not_fields() {
