@@ -101,6 +101,8 @@ enum tl_connection_names {
   TL_CONNECTION_INCOMPATIBLE = 8, /* The publisher's format cannot be read; live books are stale. */
   TL_CONNECTION_DAMAGED = 9, /* A file of the bus was truncated. */
   TL_CONNECTION_FORKED = 10, /* The reader is that of the process that forked this one; in Python and C an error. */
+  TL_CONNECTION_REFUSED = 11, /* The bus was created again, and cannot be joined; live books are stale. */
+  TL_CONNECTION_NOT_WAITED_FOR = 12, /* The publisher does not wait for this lossless reader. */
 };
 
 /* Its word; "?" for another number. */
@@ -116,6 +118,8 @@ static inline const char *tl_connection_name(int value) {
   case TL_CONNECTION_INCOMPATIBLE: return "incompatible";
   case TL_CONNECTION_DAMAGED: return "damaged";
   case TL_CONNECTION_FORKED: return "forked";
+  case TL_CONNECTION_REFUSED: return "refused";
+  case TL_CONNECTION_NOT_WAITED_FOR: return "not_waited_for";
   default: return "?";
   }
 }

@@ -49,6 +49,8 @@ enum class Connection : std::uint8_t {
   Incompatible = TL_CONNECTION_INCOMPATIBLE, // The publisher's format cannot be read; live books are stale.
   Damaged = TL_CONNECTION_DAMAGED, // A file of the bus was truncated.
   Forked = TL_CONNECTION_FORKED, // The reader is that of the process that forked this one; in Python and C an error.
+  Refused = TL_CONNECTION_REFUSED, // The bus was created again, and cannot be joined; live books are stale.
+  NotWaitedFor = TL_CONNECTION_NOT_WAITED_FOR, // The publisher does not wait for this lossless reader.
 };
 // Its word.
 inline const char *name(Connection value) noexcept { return tl_connection_name(static_cast<int>(value)); }

@@ -216,6 +216,8 @@ mod tests {
             BusEvent::Damaged,
             BusEvent::PublisherGone,
             BusEvent::Incompatible { layout: most },
+            BusEvent::Refused,
+            BusEvent::NotWaitedFor,
         ] {
             assert_eq!(said(Event::Bus(event)), happened(&event));
         }

@@ -51,6 +51,12 @@ pub enum Connection {
     /// This process was forked from the process that joined with a name or as a lossless reader, and the bus stays with that process: the
     /// child reads no messages, and books that were live are stale. Join the bus again in the child.
     Forked,
+    /// The bus was created again, and this reader cannot join it: among others, this user may not read it any more, or memory is missing.
+    /// Books that were live are stale. The reader tries again several times a second; the error of a new join says why.
+    Refused,
+    /// The present publisher does not wait for this reader, which joined as a lossless one: its bus is not lossless, or all places are
+    /// taken. Messages can be lost from here on; each loss is a [`Connection::Overrun`].
+    NotWaitedFor,
 }
 
 impl Connection {
@@ -66,7 +72,9 @@ impl Connection {
             | Connection::PublisherStalled
             | Connection::PublisherResumed
             | Connection::Damaged
-            | Connection::Forked => [0, 0],
+            | Connection::Forked
+            | Connection::Refused
+            | Connection::NotWaitedFor => [0, 0],
         }
     }
 }
@@ -109,6 +117,12 @@ impl fmt::Display for Connection {
             ),
             Connection::Forked => f.write_str(
                 "name and place of this reader are those of the process that forked this one; books are stale: join the bus again here",
+            ),
+            Connection::Refused => f.write_str(
+                "the bus was created again, and this reader cannot join it; books are stale: join it in another process, whose error says why",
+            ),
+            Connection::NotWaitedFor => f.write_str(
+                "the publisher does not wait for this reader, and messages can be lost: make its bus lossless again, or give it more readers_max, and restart it",
             ),
         }
     }

@@ -116,6 +116,8 @@ kinds! {
         Incompatible = 8 "incompatible" "The publisher's format cannot be read; live books are stale.",
         Damaged = 9 "damaged" "A file of the bus was truncated.",
         Forked = 10 "forked" "The reader is that of the process that forked this one; in Python and C an error.",
+        Refused = 11 "refused" "The bus was created again, and cannot be joined; live books are stale.",
+        NotWaitedFor = 12 "not_waited_for" "The publisher does not wait for this lossless reader.",
     }
 }
 
@@ -328,6 +330,8 @@ impl Connection {
             Connection::Incompatible { .. } => ConnectionKind::Incompatible,
             Connection::Damaged => ConnectionKind::Damaged,
             Connection::Forked => ConnectionKind::Forked,
+            Connection::Refused => ConnectionKind::Refused,
+            Connection::NotWaitedFor => ConnectionKind::NotWaitedFor,
         }
     }
 }

@@ -477,13 +477,16 @@ impl StoredValues {
                     };
                 }
             }
-            SubscriptionEvent::CaughtUp | SubscriptionEvent::PublisherResumed => {
+            SubscriptionEvent::CaughtUp
+            | SubscriptionEvent::NotWaitedFor
+            | SubscriptionEvent::PublisherResumed => {
                 self.mirror.event(event);
             }
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Refused
             | SubscriptionEvent::Forked => {
                 self.mirror.event(event);
                 // A publisher that resumes with the same top publishes a change: it is live again.

@@ -76,5 +76,9 @@ pub fn happened(event: &BusEvent) -> String {
         BusEvent::Incompatible { layout } => {
             format!("the engine has bus format {layout}, which this program cannot read")
         }
+        BusEvent::Refused => {
+            "the new bus of the engine cannot be joined; a new join says why".to_owned()
+        }
+        BusEvent::NotWaitedFor => "the engine does not wait for this reader any more".to_owned(),
     }
 }

@@ -50,6 +50,8 @@ pub fn connection((kind, one, other): Happening) -> Option<Connection> {
         Connection::Incompatible { layout: one },
         Connection::Damaged,
         Connection::Forked,
+        Connection::Refused,
+        Connection::NotWaitedFor,
     ];
     all.into_iter().find(|what| what.kind() as i8 == kind)
 }

@@ -74,6 +74,8 @@ ConnectionName = Literal[
     "incompatible",
     "damaged",
     "forked",
+    "refused",
+    "not_waited_for",
 ]
 CONNECTION = {
     1: "caught_up",  # All books are consistent with one position of the stream.
@@ -86,6 +88,8 @@ CONNECTION = {
     8: "incompatible",  # The publisher's format cannot be read; live books are stale.
     9: "damaged",  # A file of the bus was truncated.
     10: "forked",  # The reader is that of the process that forked this one; in Python and C an error.
+    11: "refused",  # The bus was created again, and cannot be joined; live books are stale.
+    12: "not_waited_for",  # The publisher does not wait for this lossless reader.
 }
 
 # Error of a call.

@@ -275,7 +275,7 @@ impl Sender {
     #[cold]
     fn event(&mut self, event: &SubscriptionEvent, now: Now, link: &mut impl SendLink) {
         match *event {
-            SubscriptionEvent::CaughtUp => {}
+            SubscriptionEvent::CaughtUp | SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::Overrun { messages, .. } => {
                 self.counters.relay_overruns += 1;
                 self.counters.relay_overrun_messages += messages;
@@ -288,6 +288,7 @@ impl Sender {
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Refused
             | SubscriptionEvent::Forked => self.set_down(true, now, link),
             SubscriptionEvent::PublisherResumed => self.set_down(false, now, link),
         }

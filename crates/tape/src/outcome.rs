@@ -91,6 +91,11 @@ pub enum RunEvent {
         /// Whether it works.
         is_live: bool,
     },
+    /// The present publisher of a bus does not wait for the recorder, which joined to be waited for.
+    NotWaitedFor {
+        /// The bus.
+        bus: String,
+    },
     /// Packets of a raw recording were lost before it had them.
     PacketsLost {
         /// The line; `None` if it is unknown.

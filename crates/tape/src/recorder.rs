@@ -425,10 +425,12 @@ impl Recorder {
             }
             // The caller says at which message, and what the new publication is: `caught_up`, `restarted`.
             SubscriptionEvent::CaughtUp | SubscriptionEvent::Restarted { .. } => {}
+            SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Refused
             | SubscriptionEvent::Forked => self.set_down(bus, true),
             SubscriptionEvent::PublisherResumed => self.set_down(bus, false),
         }

@@ -296,12 +296,13 @@ impl Recording {
         };
         let mut done = 0;
         while done < MESSAGES_MAX && !recorder.is_blocked() {
-            let (mut is_restarted, mut is_caught_up) = (false, false);
+            let (mut is_restarted, mut is_caught_up, mut is_refused) = (false, false, false);
             let mut taken = Ok(());
             let polled = subscriber.poll(|item| {
                 if let Item::SubscriptionEvent(event) = &item {
                     is_restarted = matches!(event, SubscriptionEvent::Restarted { .. });
                     is_caught_up = *event == SubscriptionEvent::CaughtUp;
+                    is_refused = *event == SubscriptionEvent::Refused;
                     events.extend(reported(name, event));
                 }
                 taken = recorder.item(*number, &item, now);
@@ -311,6 +312,10 @@ impl Recording {
                 recorder.restarted(*number, subscriber, now)?;
                 let publication = Publication::read_by(subscriber);
                 events.push_back(RunEvent::Recording { publication });
+            }
+            if let (true, Some(refusal)) = (is_refused, subscriber.refusal()) {
+                let (bus, reason) = (name.clone(), refusal.to_string());
+                events.push_back(RunEvent::Waiting { bus, reason });
             }
             // A bus may never be idle.
             let is_round = polled == Polled::Given(()) && done + 1 == MESSAGES_MAX;
@@ -353,7 +358,8 @@ fn reported(bus: &str, event: &SubscriptionEvent) -> Option<RunEvent> {
         SubscriptionEvent::PublisherGone
         | SubscriptionEvent::PublisherStalled
         | SubscriptionEvent::Damaged
-        | SubscriptionEvent::Incompatible { .. } => {
+        | SubscriptionEvent::Incompatible { .. }
+        | SubscriptionEvent::Refused => {
             let is_live = false;
             Some(RunEvent::Source { bus, is_live })
         }
@@ -361,6 +367,7 @@ fn reported(bus: &str, event: &SubscriptionEvent) -> Option<RunEvent> {
             let is_live = true;
             Some(RunEvent::Source { bus, is_live })
         }
+        SubscriptionEvent::NotWaitedFor => Some(RunEvent::NotWaitedFor { bus }),
         _ => None,
     }
 }

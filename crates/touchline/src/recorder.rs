@@ -281,6 +281,10 @@ fn report(directory: &Path, what: RunEvent, log: &mut LogThread<Stderr>) {
             },
             vec![("recorded_bus", bus.into())],
         ),
+        RunEvent::NotWaitedFor { bus } => (
+            &event::RECORD_NOT_WAITED_FOR,
+            vec![("recorded_bus", bus.into())],
+        ),
         RunEvent::PacketsLost { line, packets } => (
             &event::RECORD_PACKETS_LOST,
             vec![

@@ -59,6 +59,18 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib after_a_wait_each_reader_is_tried_once_more",
     },
     Mutant {
+        name: "bus: a lossless reader cannot follow a publisher that waits for nobody",
+        find: "Err(Error::NotLossless { .. } | Error::Segment(segment::Error::NoFreeSlot { .. })) => {",
+        replace: "Err(Error::Segment(segment::Error::NoFreeSlot { .. })) => {",
+        test: "-p touchline-transport --test bus a_lossless_reader_reads_on_when_the_next_publisher_waits_for_nobody",
+    },
+    Mutant {
+        name: "bus: a refused move to other files is not reported",
+        find: "self.refusals == 2",
+        replace: "false",
+        test: "-p touchline-transport --test bus a_reader_is_told_once_that_it_cannot_join_the_bus_that_was_created_again",
+    },
+    Mutant {
         name: "places: readers that take turns are waited for without end",
         find: "since: waiting.since,",
         replace: "since: now,",

@@ -76,6 +76,8 @@ impl Reading {
             SubscriptionEvent::Damaged => Connection::Damaged,
             SubscriptionEvent::Forked => Connection::Forked,
             SubscriptionEvent::Incompatible { layout } => Connection::Incompatible { layout },
+            SubscriptionEvent::Refused => Connection::Refused,
+            SubscriptionEvent::NotWaitedFor => Connection::NotWaitedFor,
         };
         Some(Event::Connection(what))
     }

@@ -298,6 +298,7 @@ impl State {
         match event {
             SubscriptionEvent::CaughtUp => self.is_current = true,
             SubscriptionEvent::PublisherResumed => self.is_trusted = true,
+            SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::Restarted { .. } => {
                 self.lose(counters, tell);
                 self.pairs.clear();
@@ -313,6 +314,7 @@ impl State {
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Refused
             | SubscriptionEvent::Forked => {
                 (self.is_trusted, self.is_current) = (false, false);
                 // mutant: compose: quotes outlive a gateway that stalls

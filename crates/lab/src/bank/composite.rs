@@ -116,7 +116,7 @@ impl State {
     fn event(&mut self, event: SubscriptionEvent) {
         match event {
             SubscriptionEvent::PublisherResumed => self.is_trusted = true,
-            SubscriptionEvent::CaughtUp => {}
+            SubscriptionEvent::CaughtUp | SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::Restarted { .. } => {
                 self.pairs.clear();
                 self.is_trusted = true;
@@ -129,6 +129,7 @@ impl State {
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Refused
             | SubscriptionEvent::Forked => self.is_trusted = false,
         }
     }

@@ -169,6 +169,7 @@ impl<L: SendLink> Sending<L> {
         };
         let mut messages = 0;
         let mut is_restarted = false;
+        let mut is_refused = false;
         let mut is_at_end = false;
         while messages < MESSAGES_MAX && !sender.is_blocked() && !is_restarted {
             let polled = subscriber.poll(|item| {
@@ -176,6 +177,7 @@ impl<L: SendLink> Sending<L> {
                 sender.item(&item, now, link);
                 if let Item::SubscriptionEvent(event) = &item {
                     is_restarted |= matches!(event, SubscriptionEvent::Restarted { .. });
+                    is_refused |= *event == SubscriptionEvent::Refused;
                     events.extend(reported(event));
                     // Several events may say of one publisher that it is gone.
                     if sender.is_source_down() != was_down {
@@ -203,6 +205,10 @@ impl<L: SendLink> Sending<L> {
             // mutant: relay: a restarted bus keeps the origin of the one before
             self.is_origin_due = true;
             self.next_try_ns = now.mono_ns;
+        }
+        if let (true, Some(refusal)) = (is_refused, subscriber.refusal()) {
+            let reason = refusal.to_string();
+            events.push_back(RunEvent::Waiting { reason });
         }
         messages
     }

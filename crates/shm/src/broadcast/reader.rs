@@ -103,14 +103,21 @@ impl<M: Words> Reader<M> {
         self.cursor.as_ref().map(|cursor| &cursor.cursors)
     }
 
-    /// Moves the cursor of a registered reader to other memory, in the same slot and at its own position: the writer waits
-    /// for it from its next look on.
-    pub fn move_cursor(&mut self, cursors: Cursors<M>) {
-        if let Some(cursor) = own(&mut self.cursor) {
-            cursor.lease = Some(cursors.take(cursor.slot, self.next.position));
-            cursor.reported = self.next.position;
-            cursor.cursors = cursors;
+    /// Moves the cursor of a reader to a slot of other memory, at its own position: the writer waits for it from its next
+    /// look on. A reader without a cursor has one from here on.
+    pub fn move_cursor(&mut self, cursors: Cursors<M>, slot: usize) {
+        // A forked child leaves the cursor of its parent where it is.
+        if self.cursor.is_some() && own(&mut self.cursor).is_none() {
+            return;
         }
+        let lease = Some(cursors.take(slot, self.next.position));
+        self.cursor = Some(Cursor {
+            cursors,
+            slot,
+            lease,
+            reported: self.next.position,
+            owner: Process::this(),
+        });
     }
 
     /// A second reader of the ring at the same position, for which the writer does not wait.

@@ -418,8 +418,11 @@ events! {
         "the kernel dropped packets of a raw recording, which has a gap there"
         "give the recorder a processor of its own or a faster disk, or larger receive buffers (receive_buffer_bytes)";
     RECORD_WAITING = Warn Each "record_waiting" [recorded_bus reason]
-        "the bus cannot be joined; the recorder tries again four times a second"
-        "start its gateway";
+        "the bus cannot be joined, at the start or when it was created again; the recorder tries again several times a second"
+        "start its gateway, or follow reason";
+    RECORD_NOT_WAITED_FOR = Warn Each "record_not_waited_for" [recorded_bus]
+        "the present publisher of the bus does not wait for the recorder, which was started with --lossless: messages can be lost from here on, each loss as a gap of the tape"
+        "make the bus lossless again ([publication.lossless]), or give it more readers_max, and restart its gateway";
     RECORD_OVERRUN = Warn Limited "record_overrun" [recorded_bus messages]
         "the publisher has overrun the recorder: the tape has a gap, and the books after it"
         "give the recorder a processor of its own or a faster disk, or a larger ring to the bus (ring_mb)";

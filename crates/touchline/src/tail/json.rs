@@ -78,6 +78,8 @@ fn connection(row: &mut Record<'_>, what: &Connection) {
         Connection::Damaged => "damaged",
         Connection::Incompatible { .. } => "incompatible",
         Connection::Forked => "forked",
+        Connection::Refused => "refused",
+        Connection::NotWaitedFor => "not_waited_for",
         _ => "other",
     };
     row.word("notice", name);

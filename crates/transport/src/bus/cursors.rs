@@ -1,6 +1,6 @@
 //! File of the cursors of a lossless bus.
 
-use super::Directory;
+use super::{Directory, Error};
 use touchline_shm::Words;
 use touchline_shm::broadcast::{Cursors, Format};
 use touchline_shm::segment::{
@@ -40,6 +40,16 @@ pub fn open_cursors(
     match Mapping::open(directory, CURSORS, access, &cursor_options(length)) {
         Err(segment::Error::Missing { .. }) => Ok(None),
         opened => opened.map(Some),
+    }
+}
+
+/// Why a bus with this ring has no cursors: it is not lossless, or its writer is about to make them.
+pub fn no_cursors(directory: &Directory, ring: &Mapping) -> Error {
+    let stated = Format::read(ring.words()).map_or(0, |format| format.cursors_words);
+    let bus = directory.name().to_owned();
+    match stated {
+        0 => Error::NotLossless { bus },
+        _ => Error::HalfStarted { bus },
     }
 }
 

@@ -140,6 +140,14 @@ impl Error {
         matches!(self, Error::Segment(error) if error.is_out_of_memory())
     }
 
+    /// Whether a publisher that starts may be the reason: the bus is not there yet, or not complete.
+    pub(crate) fn is_of_a_start(&self) -> bool {
+        matches!(
+            self,
+            Error::HalfStarted { .. } | Error::Segment(segment::Error::Missing { .. })
+        )
+    }
+
     pub(crate) fn contents(mapping: &Mapping, what: impl ToString) -> Error {
         Error::Contents {
             path: mapping.path().display().to_string(),

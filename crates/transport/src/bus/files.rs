@@ -1,9 +1,9 @@
 //! The files of a bus, for its writer and for its readers.
 
-use super::cursors::{CURSORS, open_cursors, readers_max};
+use super::cursors::{CURSORS, no_cursors, open_cursors, readers_max};
 use super::error::{Error, PROGRAM};
 use super::flow_control::SlowReaderPolicy;
-use super::places::{HeldPlaces, Place, PlaceFile};
+use super::places::{HeldPlaces, OWN, Place, PlaceFile};
 use super::registered::{Registered, bytes_of};
 use super::{Directory, Holder, Layout, Liveness, Root};
 use std::time::{Duration, Instant};
@@ -295,23 +295,43 @@ impl<const N: usize> Reading<N> {
         let generation = reading.writer().ok_or_else(half_started)?;
         // The writer published a join point before the tables were assigned to it.
         reading.ring.skip_to_join_point();
-        let (reading, guard) = match registered {
-            true => reading
-                .registered()
-                .map(|(reading, guard)| (reading, Some(guard)))?,
-            false => (reading, None),
-        };
+        let mut place = None;
+        if registered {
+            let (cursors, slot) = reading.take_place(&mut place)?;
+            reading.ring = reading.ring.registered(cursors, slot);
+        }
         // The join point may belong to the next writer, which started meanwhile.
         if reading.ring.generation() != generation {
             return Err(half_started());
         }
-        Ok((
-            Reading {
-                generation,
-                ..reading
-            },
-            guard,
-        ))
+        reading.generation = generation;
+        Ok((reading, place))
+    }
+
+    /// [`Self::try_join`] of a reader that goes on in other files. It holds its place in the old ones until it has joined, unless all
+    /// others are taken. A reader that wants a place and finds none goes on without: the writer does not wait for it.
+    pub fn rejoin(
+        root: &Root,
+        bus: &str,
+        tables: [&str; N],
+        registered: bool,
+        held: &mut Option<Place>,
+    ) -> Result<(Reading<N>, Option<Place>), Error> {
+        let mut joined = Reading::try_join(root, bus, tables, registered);
+        let is_full = matches!(
+            joined,
+            Err(Error::Segment(segment::Error::NoFreeSlot { .. }))
+        );
+        if is_full && held.take().is_some() {
+            joined = Reading::try_join(root, bus, tables, registered);
+        }
+        // mutant: bus: a lossless reader cannot follow a publisher that waits for nobody
+        match joined {
+            Err(Error::NotLossless { .. } | Error::Segment(segment::Error::NoFreeSlot { .. })) => {
+                Reading::try_join(root, bus, tables, false)
+            }
+            joined => joined,
+        }
     }
 
     /// Attaches to the present files; the ring at its last join point.
@@ -341,22 +361,31 @@ impl<const N: usize> Reading<N> {
         })
     }
 
-    /// Takes a slot of a registered reader.
-    fn registered(self) -> Result<(Reading<N>, Place), Error> {
-        if let Some(places) = Guests::places(&self.directory)?
-            && !self.directory.is_own()
+    /// Takes a place for a registered reader, and keeps the slot that it holds, if the bus has that one. Returns the cursors and the slot
+    /// in which the reader states its position.
+    fn take_place(&self, held: &mut Option<Place>) -> Result<(Cursors<Mapping>, usize), Error> {
+        let (directory, ring) = (&self.directory, self.ring.memory());
+        if let Some(places) = Guests::places(directory)?
+            && !directory.is_own()
         {
-            let (file, ring) = PlaceFile::create(&self.directory, places, self.ring)?;
-            return Ok((Reading { ring, ..self }, Place::File(file.into())));
+            let (file, cursors) = PlaceFile::create(directory, places, ring)?;
+            *held = Some(Place::File(file.into()));
+            return Ok((cursors, OWN));
         }
-        let opened = open_cursors(&self.directory, self.ring.memory(), Access::Write)?;
-        let cursors = Cursors::new(opened.ok_or_else(|| Error::NotLossless {
-            bus: self.directory.name().to_owned(),
-        })?);
-        let slots = readers_max(self.ring.memory(), &cursors);
-        let guard = SlotLocks::open(&self.directory, slots)?.acquire()?;
-        let ring = self.ring.registered(cursors, guard.index() as usize);
-        Ok((Reading { ring, ..self }, Place::Slot(guard)))
+        let opened = open_cursors(directory, ring, Access::Write)?;
+        let cursors = Cursors::new(opened.ok_or_else(|| no_cursors(directory, ring))?);
+        let slots = readers_max(ring, &cursors);
+        let guard = match held.take() {
+            Some(Place::Slot(guard)) if guard.index() < slots => guard,
+            other => {
+                // Held until there is another: it may be a place again.
+                *held = other;
+                SlotLocks::open(directory, slots)?.acquire()?
+            }
+        };
+        let slot = guard.index() as usize;
+        *held = Some(Place::Slot(guard));
+        Ok((cursors, slot))
     }
 
     /// The writer that the tables belong to; `None` while one is starting.
@@ -376,25 +405,45 @@ impl<const N: usize> Reading<N> {
     }
 
     /// Whether no process publishes. A registered reader follows its publisher to new cursors.
-    pub fn look_for_publisher(&mut self) -> bool {
-        self.renew_cursor();
+    pub fn look_for_publisher(&mut self, place: &mut Option<Place>) -> bool {
+        self.keep_place(place);
         matches!(self.is_published(), Ok(false))
     }
 
-    /// Moves a registered reader to new cursors, which the publisher made because another process changed the length of the
-    /// old ones. The reader keeps its position. The move itself loses no message: messages that the publisher overwrites before it sees
-    /// the new cursor are an overrun.
-    pub fn renew_cursor(&mut self) {
-        let is_lost = |cursors: &Cursors<Mapping>| {
-            let memory = cursors.memory();
-            // A reader of another user has its cursor in a file of its own.
-            memory.path().ends_with(CURSORS) && (!memory.intact() || memory.is_replaced())
-        };
-        if self.ring.cursors().is_some_and(is_lost)
-            && let Ok(Some(new)) = open_cursors(&self.directory, self.ring.memory(), Access::Write)
-        {
-            self.ring.move_cursor(Cursors::new(new));
+    /// Moves a reader that has a place to new cursors, as far as there are some.
+    pub fn keep_place(&mut self, place: &mut Option<Place>) {
+        if place.is_some() {
+            // Tried again at the next look.
+            let _ = self.renew_place(place);
         }
+    }
+
+    /// Gives a registered reader its place at a writer that has made other cursors: it started with another number of places, or
+    /// another process changed the length of the old ones. The reader keeps its position. The move itself loses no message: messages
+    /// that the publisher overwrites before it sees the new cursor are an overrun.
+    ///
+    /// # Errors
+    /// The writer waits for no reader, or has no place.
+    pub fn renew_place(&mut self, place: &mut Option<Place>) -> Result<(), Error> {
+        let is_kept = |cursors: &Cursors<Mapping>| {
+            let memory = cursors.memory();
+            memory.intact() && !memory.is_replaced()
+        };
+        if place.is_some() && self.ring.cursors().is_some_and(is_kept) {
+            return Ok(());
+        }
+        let (cursors, slot) = self.take_place(place)?;
+        self.ring.move_cursor(cursors, slot);
+        Ok(())
+    }
+
+    /// [`Self::renew_place`] at the start of another writer; returns whether it waits for this reader.
+    pub fn follow_place(&mut self, place: &mut Option<Place>) -> bool {
+        let renewed = self.renew_place(place);
+        if matches!(renewed, Err(Error::NotLossless { .. })) {
+            *place = None;
+        }
+        renewed.is_ok()
     }
 
     /// Whether the bus was created again in other files.

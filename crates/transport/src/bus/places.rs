@@ -6,13 +6,13 @@
 //! message is the same for both. A position counts only if it is ahead of the slot's and not ahead of the stream; a file that its reader
 //! makes shorter is a free place, of that reader alone.
 
-use super::cursors::{READERS_MAX, open_cursors, readers_max};
+use super::cursors::{READERS_MAX, no_cursors, open_cursors, readers_max};
 use super::error::Error;
 use super::{Directory, SegmentError};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
-use touchline_shm::broadcast::{self, Cursors, SlotLease};
+use touchline_shm::broadcast::{Cursors, SlotLease};
 use touchline_shm::segment::{
     Access, Guest, GuestFile, GuestLock, Guests, Length, Mapping, Pass, SlotGuard, SlotLocks,
     WriterLock,
@@ -22,7 +22,7 @@ use touchline_shm::segment::{
 const SLOT_MAX: Duration = Duration::from_secs(2);
 const SLOT_POLL: Duration = Duration::from_millis(1);
 /// Slot of a reader in its own file.
-const OWN: usize = 0;
+pub const OWN: usize = 0;
 /// Entries of the folder that a look of the publisher examines, beside those of the readers that it knows, and those that its start does.
 pub const ENTRIES_MAX: usize = 64;
 const ENTRIES_AT_START: usize = 16_384;
@@ -62,19 +62,17 @@ impl Place {
 }
 
 impl PlaceFile {
-    /// Makes the file, and a reader of the ring that states its position there.
+    /// Makes the file; the reader of the ring states its position there, in the slot [`OWN`].
     ///
     /// # Errors
     /// The bus is not lossless, or the file cannot be made.
     pub fn create(
         bus: &Directory,
         places: Guests,
-        ring: broadcast::Reader<Mapping>,
-    ) -> Result<(PlaceFile, broadcast::Reader<Mapping>), Error> {
-        let not_lossless = || Error::NotLossless {
-            bus: bus.name().to_owned(),
-        };
-        let cursors = open_cursors(bus, ring.memory(), Access::Read)?.ok_or_else(not_lossless)?;
+        ring: &Mapping,
+    ) -> Result<(PlaceFile, Cursors<Mapping>), Error> {
+        let opened = open_cursors(bus, ring, Access::Read)?;
+        let cursors = opened.ok_or_else(|| no_cursors(bus, ring))?;
         let cursors = Cursors::new(cursors);
         places.sweep();
         let key = RandomState::new().hash_one(bus.name());
@@ -85,12 +83,12 @@ impl PlaceFile {
         let place = PlaceFile {
             holder: holder(file.user(), key),
             bus: bus.clone(),
-            slots: readers_max(ring.memory(), &cursors),
+            slots: readers_max(ring, &cursors),
             cursors,
             number: 0,
             _file: file,
         };
-        Ok((place, ring.registered(Cursors::new(memory), OWN)))
+        Ok((place, Cursors::new(memory)))
     }
 
     /// Waits until the publisher holds a slot.

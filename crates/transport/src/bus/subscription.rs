@@ -24,6 +24,8 @@ pub struct Subscription<const N: usize> {
     /// Another publisher has started, and its announcement may be among the lost messages.
     restart_missed: bool,
     message: Box<[u64]>,
+    /// Why the bus that was created again cannot be joined.
+    refusal: Option<Error>,
 }
 
 /// A published message.
@@ -88,6 +90,12 @@ pub enum BusEvent {
         /// Layout number.
         layout: u64,
     },
+    /// The bus was created again, and this process cannot join it: nothing can be read. [`Subscription::refusal`] has the reason; the
+    /// subscription tries again ten times a second.
+    Refused,
+    /// The present publisher does not wait for this registered subscription: its bus is not lossless, or all places are taken. Messages
+    /// can be lost from here on.
+    NotWaitedFor,
 }
 
 impl<const N: usize> Subscription<N> {
@@ -115,6 +123,7 @@ impl<const N: usize> Subscription<N> {
             message: vec![0; message_bytes_max.div_ceil(8)].into(),
             reading,
             guard,
+            refusal: None,
         })
     }
 
@@ -198,9 +207,17 @@ impl<const N: usize> Subscription<N> {
         self.reading.liveness()
     }
 
+    /// Why the bus that was created again cannot be joined, since [`BusEvent::Refused`].
+    pub fn refusal(&self) -> Option<&Error> {
+        self.refusal.as_ref()
+    }
+
     /// No message: checks whether the publisher has ended, or the bus was created again.
     #[inline]
     fn nothing<T>(&mut self) -> Result<Polled<T>, BusEvent> {
+        if std::mem::take(&mut self.watch.unwaited_seen) {
+            return Err(BusEvent::NotWaitedFor);
+        }
         if std::mem::take(&mut self.watch.gone_seen) {
             self.watch.gone_notified = true;
             return Err(BusEvent::PublisherGone);
@@ -216,21 +233,15 @@ impl<const N: usize> Subscription<N> {
         let numbers = (self.reading.generation, self.reading.ring.generation());
         let is_elsewhere =
             self.watch.is_start_lost(numbers.0, numbers.1) || self.reading.is_replaced();
-        if self.watch.is_moving(is_elsewhere) {
-            match self.reattach() {
-                Ok(event) => return Err(event),
-                Err(Error::Format { layout, .. }) if !self.watch.damage_notified => {
-                    self.watch.damage_notified = true;
-                    return Err(BusEvent::Incompatible { layout });
-                }
-                // The end was reported, or the publisher is starting.
-                Err(_) => {}
-            }
+        if self.watch.is_moving(is_elsewhere)
+            && let Some(event) = self.move_on()
+        {
+            return Err(event);
         }
         if !self.reading.is_intact() {
             return self.damaged();
         }
-        let is_gone = self.reading.look_for_publisher();
+        let is_gone = self.reading.look_for_publisher(&mut self.guard);
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
         // The publisher may have published until just now: its end is reported once everything is read.
@@ -249,11 +260,27 @@ impl<const N: usize> Subscription<N> {
         }
         if self.watch.is_due()
             && self.reading.is_replaced()
-            && let Ok(event) = self.reattach()
+            && let Some(event) = self.move_on()
         {
             return Err(event);
         }
         Ok(Polled::Nothing)
+    }
+
+    /// Moves to the bus created again in other files, or reports once that it cannot.
+    fn move_on(&mut self) -> Option<BusEvent> {
+        match self.reattach() {
+            Ok(event) => Some(event),
+            Err(Error::Format { layout, .. }) => {
+                let is_new = !std::mem::replace(&mut self.watch.damage_notified, true);
+                is_new.then_some(BusEvent::Incompatible { layout })
+            }
+            Err(error) => {
+                let is_due = self.watch.is_refusal_due(&error);
+                self.refusal = Some(error);
+                is_due.then_some(BusEvent::Refused)
+            }
+        }
     }
 
     #[cold]
@@ -261,7 +288,7 @@ impl<const N: usize> Subscription<N> {
         match event {
             RingEvent::Overrun(overrun) => {
                 self.restart_missed = self.reading.ring.generation() != self.reading.generation;
-                self.reading.renew_cursor();
+                self.reading.keep_place(&mut self.guard);
                 BusEvent::Overrun {
                     messages: overrun.messages,
                     bytes: overrun.bytes,
@@ -271,6 +298,9 @@ impl<const N: usize> Subscription<N> {
             RingEvent::Generation(generation) => {
                 self.reading.generation = generation;
                 self.watch.is_back();
+                self.refusal = None;
+                self.watch.unwaited_seen =
+                    self.registered && !self.reading.follow_place(&mut self.guard);
                 BusEvent::Restarted { generation }
             }
         }
@@ -299,14 +329,19 @@ impl<const N: usize> Subscription<N> {
 
     /// Attaches to a bus created again in other files.
     fn reattach(&mut self) -> Result<BusEvent, Error> {
-        // Its slot was in the old files.
-        self.guard = None;
-        let (reading, guard) =
-            Reading::try_join(&self.root, &self.bus, self.tables, self.registered)?;
+        let (reading, guard) = Reading::rejoin(
+            &self.root,
+            &self.bus,
+            self.tables,
+            self.registered,
+            &mut self.guard,
+        )?;
         let message_bytes_max = reading.ring.geometry().message_max();
         self.message = vec![0; message_bytes_max.div_ceil(8)].into();
         let is_gone = matches!(reading.is_published(), Ok(false));
         self.watch = Watch::new(is_gone, false);
+        self.watch.unwaited_seen = self.registered && guard.is_none();
+        self.refusal = None;
         self.restart_missed = false;
         self.reading = reading;
         self.guard = guard;

@@ -1,5 +1,6 @@
 //! Periodic checks of the publisher while no messages arrive.
 
+use super::Error;
 use std::time::{Duration, Instant};
 use touchline_shm::broadcast::RingEvent;
 
@@ -21,12 +22,16 @@ pub struct Watch {
     pub turn_seen: bool,
     /// The end of the publisher was detected, to be reported once everything published is read.
     pub gone_seen: bool,
+    /// The publisher does not wait for a reader that joined for that, to be reported once everything published is read.
+    pub unwaited_seen: bool,
     /// The bus goes on in other files, to which the reader moves once everything published in these is read.
     pub move_seen: bool,
     /// The end was reported since the last message.
     pub gone_notified: bool,
     /// Damage of the files was reported.
     pub damage_notified: bool,
+    /// Attempts in a row to move to other files that were refused.
+    refusals: u32,
     /// Position at which the ring was corrupt last.
     corrupt_at: Option<u64>,
     /// Number of a writer whose start was not read, as of the last check.
@@ -43,9 +48,11 @@ impl Watch {
             is_stalled: is_stalled && !is_gone,
             turn_seen: false,
             gone_seen: false,
+            unwaited_seen: false,
             move_seen: false,
             gone_notified: false,
             damage_notified: false,
+            refusals: 0,
             corrupt_at: None,
             unread: None,
         }
@@ -59,6 +66,18 @@ impl Watch {
         self.is_stalled = false;
         self.turn_seen = false;
         self.damage_notified = false;
+        self.refusals = 0;
+    }
+
+    /// Whether the refusal of a move to other files is to be reported: once, when a second attempt was refused too, because the files of a
+    /// starting publisher may not belong together for a moment.
+    pub fn is_refusal_due(&mut self, error: &Error) -> bool {
+        self.refusals = match error.is_of_a_start() {
+            true => 0,
+            false => self.refusals.saturating_add(1),
+        };
+        // mutant: bus: a refused move to other files is not reported
+        self.refusals == 2
     }
 
     /// Whether an event repeats the last one without any progress: the reader has the same position, and its message was overwritten.
@@ -90,7 +109,7 @@ impl Watch {
 
     /// Whether an event is due once every message is read.
     pub fn is_any_seen(&self) -> bool {
-        self.gone_seen || self.turn_seen || self.move_seen
+        self.gone_seen || self.turn_seen || self.move_seen || self.unwaited_seen
     }
 
     /// Whether the reader moves to other files; called at a check that found every message read. The publisher may have published in the old

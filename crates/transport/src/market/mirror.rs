@@ -249,7 +249,7 @@ impl Subscribe for Mirror {
 
     fn event(&mut self, event: &SubscriptionEvent) {
         match event {
-            SubscriptionEvent::CaughtUp => {}
+            SubscriptionEvent::CaughtUp | SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
                 self.distrust(Validity::Gapped);
                 self.orders.clear_all();
@@ -267,6 +267,7 @@ impl Subscribe for Mirror {
             | SubscriptionEvent::PublisherStalled
             | SubscriptionEvent::Damaged
             | SubscriptionEvent::Incompatible { .. }
+            | SubscriptionEvent::Refused
             | SubscriptionEvent::Forked => self.distrust(Validity::Stale),
             // The known books follow.
             SubscriptionEvent::PublisherResumed => {

@@ -35,3 +35,13 @@ pub fn try_join(
 ) -> Result<(MarketReading, Option<Place>), Error> {
     Reading::try_join(root, bus, TABLES, registered)
 }
+
+/// [`try_join`] of a reader that goes on in other files, with its place in the old ones.
+pub fn rejoin(
+    root: &Root,
+    bus: &str,
+    registered: bool,
+    held: &mut Option<Place>,
+) -> Result<(MarketReading, Option<Place>), Error> {
+    Reading::rejoin(root, bus, TABLES, registered, held)
+}

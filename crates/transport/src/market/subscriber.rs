@@ -43,6 +43,8 @@ pub struct Subscriber {
     rows: Rows,
     scratch: Scratch,
     watch: Watch,
+    /// Why the bus that was created again cannot be joined.
+    refusal: Option<Error>,
     /// Whether a message of the present batch was handed out.
     batch_open: bool,
     /// Whether the ring's position is known to be between two batches.
@@ -172,6 +174,7 @@ impl Subscriber {
             joining: Some(Joining::new()),
             backlog: None,
             watch,
+            refusal: None,
             batch_open: false,
             at_batch_end: false,
             unknown_messages: 0,
@@ -424,6 +427,7 @@ impl Subscriber {
                 self.restart_missed = false;
                 self.joining = None;
                 self.watch.is_back();
+                self.follow_place();
                 self.show(|counters| counters.restarts += 1);
                 SubscriptionEvent::Restarted { generation }
             }
@@ -468,11 +472,14 @@ impl Subscriber {
         {
             return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::CaughtUp)));
         }
+        if std::mem::take(&mut self.watch.unwaited_seen) {
+            let event = SubscriptionEvent::NotWaitedFor;
+            return Step::Given(take(Item::SubscriptionEvent(event)));
+        }
         if std::mem::take(&mut self.watch.gone_seen) {
             self.watch.gone_notified = true;
-            return Step::Given(take(Item::SubscriptionEvent(
-                SubscriptionEvent::PublisherGone,
-            )));
+            let event = SubscriptionEvent::PublisherGone;
+            return Step::Given(take(Item::SubscriptionEvent(event)));
         }
         if std::mem::take(&mut self.watch.turn_seen) {
             return Step::Given(take(Item::SubscriptionEvent(self.turn())));

@@ -112,6 +112,12 @@ pub enum SubscriptionEvent {
         /// Layout number; for a reader of tops alone also the version of the native format, if its tops are of the direct book.
         layout: u64,
     },
+    /// The bus was created again, and this process cannot join it: books keep their contents and are stale. The subscriber has the
+    /// reason (`refusal`), and tries again several times a second.
+    Refused,
+    /// The present publisher does not wait for this reader, which joined to be waited for: its bus is not lossless, or all places are
+    /// taken. Messages can be lost from here on; nothing else changes.
+    NotWaitedFor,
     /// This process was forked from the process of a reader with a name or a place, which keeps the reader: the child reads no messages.
     Forked,
 }

@@ -1,11 +1,13 @@
 //! A lossless bus waits for its registered readers only, for a limited time.
 
-use crate::world::{Buses, Market, counts, mirror, small};
+use crate::world::{Buses, Gateway, Market, Reader, counts, mirror, small};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use touchline_transport::Publish;
 use touchline_transport::shm::{Error, Join, Lossless, Publisher, Settings, Subscriber};
+use touchline_transport::{Publish, SubscriptionEvent};
 
 pub fn lossless(wait_max: Duration) -> Settings {
     Settings {
@@ -112,4 +114,80 @@ fn registration_fails_on_a_lossy_bus_and_beyond_the_last_slot() {
         .unwrap();
     let refused = refused.to_string();
     assert!(refused.contains("all 2 places for readers"), "{refused}");
+}
+
+fn larger(settings: Settings) -> Settings {
+    Settings {
+        ring_bytes: 2 * small().ring_bytes,
+        ..settings
+    }
+}
+
+/// Whether the publisher waits for a reader that stands still.
+fn is_waited_for(gateway: &mut Gateway) -> bool {
+    let before = gateway.counts().readers_left_behind;
+    gateway.events(4_000);
+    gateway.counts().readers_left_behind > before
+}
+
+/// A reader that joined to be waited for reads on where nobody is, is told so, and is waited for again by the next publisher that waits:
+/// in the same files and in others.
+#[test]
+fn a_lossless_reader_reads_on_when_the_next_publisher_waits_for_nobody() {
+    let waits = || lossless(Duration::from_millis(20));
+    for others in [
+        [small(), waits()],
+        [larger(small()), waits()],
+        [small(), larger(waits())],
+    ] {
+        let buses = Buses::new();
+        let mut gateway = buses.gateway_with(&waits(), 1, 4);
+        gateway.events(100);
+        let mut reader = Reader::new(buses.join(named()));
+        reader.drain();
+        for (settings, seed) in others.into_iter().zip(2..) {
+            let is_lossless = settings.lossless.is_some();
+            drop(gateway);
+            gateway = buses.gateway_with(&settings, seed, 4);
+            gateway.events(100);
+            reader.events.clear();
+            let generation = gateway.publisher.generation();
+            reader.wait_for(SubscriptionEvent::Restarted { generation });
+            reader.look();
+            let told = reader.count(SubscriptionEvent::NotWaitedFor);
+            assert_eq!(told, usize::from(!is_lossless), "{:?}", reader.events);
+            gateway
+                .market
+                .assert_equal(&reader.mirror, "behind the restart");
+            assert_eq!(is_waited_for(&mut gateway), is_lossless);
+            reader.drain();
+        }
+    }
+}
+
+/// The bus is created again where the reader may not read it: the reader is told once, and reads on when it may.
+#[test]
+fn a_reader_is_told_once_that_it_cannot_join_the_bus_that_was_created_again() {
+    let buses = Buses::new();
+    let mut gateway = buses.gateway(1, 4);
+    gateway.events(100);
+    let mut reader = buses.reader();
+    drop(gateway);
+    let mut gateway = buses.gateway_with(&larger(small()), 2, 4);
+    gateway.events(100);
+    let allow = |mode| fs::set_permissions(buses.path("ring"), Permissions::from_mode(mode));
+    allow(0o666).expect("our file");
+    reader.wait_for(SubscriptionEvent::Refused);
+    (0..3).for_each(|_| reader.look());
+    assert_eq!(reader.count(SubscriptionEvent::Refused), 1);
+    let reason = reader.subscriber.refusal().expect("it was refused");
+    assert!(reason.to_string().contains("has mode 0666"), "{reason}");
+    assert_eq!(reader.validity(0), touchline_types::Validity::Stale);
+    allow(0o600).expect("our file");
+    reader.wait_for(SubscriptionEvent::Restarted { generation: 1 });
+    reader.drain();
+    assert!(reader.subscriber.refusal().is_none());
+    gateway
+        .market
+        .assert_equal(&reader.mirror, "once it may be read");
 }

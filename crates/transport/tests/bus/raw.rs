@@ -1,12 +1,16 @@
 //! The bus without market data: messages as bytes, keyed latest values, late join.
 
 use crate::world::{Buses, Market, definition};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use touchline_lab::random::Random;
+use touchline_testing::{PATIENCE, until};
 use touchline_transport::Publish;
 use touchline_transport::bus::{
-    BusEvent, END_OF_BATCH, Flags, Found, Layout, Lock, Polled, Publication, Shape, Subscription,
-    TableWriter,
+    BusEvent, END_OF_BATCH, Flags, Found, Layout, Lock, Lossless, Polled, Publication, Shape,
+    Subscription, TableWriter,
 };
 use touchline_types::native;
 
@@ -280,14 +284,57 @@ fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
         std::fs::remove_dir_all(buses.root().path().join("raw")).expect("our files");
         let mut bus = open(&buses);
         publish(&mut bus, 1, 7, &mut random);
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(10);
         let is_back = loop {
             match subscription.poll(|_| ()) {
                 Err(BusEvent::Restarted { .. }) => break true,
-                _ if std::time::Instant::now() > until => break false,
+                _ if Instant::now() > until => break false,
                 _ => {}
             }
         };
         assert!(is_back, "seed {seed}: the next publisher is not followed");
     }
+}
+
+/// A registered subscription whose next publisher waits for nobody reads on, and says so; a bus that it may not read is reported once.
+#[test]
+fn a_registered_subscription_reports_a_publisher_that_does_not_wait_for_it() {
+    let buses = Buses::new();
+    let waits = Layout {
+        lossless: Some(Lossless {
+            readers_max: 1,
+            wait_max: Duration::from_secs(60),
+        }),
+        ..layout()
+    };
+    let lossy = |ring_bytes| Layout {
+        ring_bytes,
+        ..layout()
+    };
+    let begin = |layout: &Layout<1>| {
+        Publication::open(&buses.root(), "raw", layout).expect("no other process writes it")
+    };
+    for next in [lossy(4_096), lossy(8_192)] {
+        let first = begin(&waits);
+        let mut reader = Subscription::join(&buses.root(), "raw", ["latest"], true)
+            .expect("the only place is free");
+        drop(first);
+        let _second = begin(&next);
+        let mut events = Vec::new();
+        until("the report", PATIENCE, || {
+            events.extend(reader.poll(|_| ()).err());
+            events.last() == Some(&BusEvent::NotWaitedFor)
+        });
+        let restarted = |event: &BusEvent| matches!(event, BusEvent::Restarted { .. });
+        assert!(events.iter().any(restarted), "{events:?}");
+    }
+    let mut reader = join(&buses);
+    let _third = begin(&lossy(16_384));
+    let ring = buses.root().path().join("raw/ring");
+    std::fs::set_permissions(&ring, Permissions::from_mode(0o666)).expect("our file");
+    let (start, mut refusals) = (Instant::now(), 0);
+    while start.elapsed() < Duration::from_secs(1) {
+        refusals += u32::from(reader.poll(|_| ()) == Err(BusEvent::Refused));
+    }
+    assert_eq!(refusals, 1, "{:?}", reader.refusal());
 }

@@ -1,7 +1,7 @@
 //! A wait for readers of other users ends, with any position that they state.
 
 use super::*;
-use crate::bus::places::PlaceFile;
+use crate::bus::places::{OWN, PlaceFile};
 use crate::bus::{Directory, Lossless};
 use std::time::Duration;
 use touchline_shm::segment::{Guests, SlotLocks};
@@ -53,7 +53,9 @@ impl Shared {
     fn join(&mut self) -> (PlaceFile, broadcast::Reader<Mapping>) {
         let places = Guests::places(&self.bus).unwrap().expect("it is shared");
         let ring = broadcast::Reader::attach(self.publication.ring.memory().clone()).unwrap();
-        let joined = PlaceFile::create(&self.bus, places, ring).expect("a place");
+        let place = PlaceFile::create(&self.bus, places, ring.memory());
+        let (file, cursors) = place.expect("a place");
+        let joined = (file, ring.registered(cursors, OWN));
         self.publication.check().expect("the bus is there");
         joined
     }

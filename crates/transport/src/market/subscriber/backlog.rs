@@ -202,7 +202,7 @@ impl Subscriber {
         if !self.settings.has_tape || self.reading.ring.generation() != self.generation {
             return false;
         }
-        self.reading.renew_cursor();
+        self.reading.keep_place(&mut self.guard);
         let next = self.reading.ring.next();
         self.backlog = Some(Backlog {
             next: JoinPoint {

@@ -11,7 +11,7 @@ use touchline_shm::broadcast;
 impl Subscriber {
     /// After a loss, in which the start of another writer may be lost too.
     pub(super) fn resync(&mut self) {
-        self.reading.renew_cursor();
+        self.reading.keep_place(&mut self.guard);
         self.rows.forget_orders();
         self.restart_missed = self.reading.ring.generation() != self.generation;
         match self.restart_missed {
@@ -66,8 +66,13 @@ impl Subscriber {
                 Err(Error::Format { layout, .. } | Error::DirectTops { schema: layout, .. }) => {
                     return self.incompatible(layout);
                 }
-                // Its publisher is starting.
-                Err(_) => {}
+                Err(error) => {
+                    let is_due = self.watch.is_refusal_due(&error);
+                    self.refusal = Some(error);
+                    if is_due {
+                        return Some(SubscriptionEvent::Refused);
+                    }
+                }
             }
         }
         if !self.reading.is_intact() {
@@ -81,13 +86,25 @@ impl Subscriber {
         {
             return self.incompatible(schema);
         }
-        let is_gone = self.reading.look_for_publisher();
+        let is_gone = self.reading.look_for_publisher(&mut self.guard);
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
         self.watch.gone_seen = is_gone && !self.watch.gone_notified;
         let is_stalled = self.reading.is_stalled();
         self.watch.turn_seen = !is_gone && is_stalled != self.watch.is_stalled;
         None
+    }
+
+    /// Takes its place at the next publisher in the same files. A reader that wants one and has none is told so when it has read everything.
+    pub(super) fn follow_place(&mut self) {
+        self.refusal = None;
+        self.watch.unwaited_seen =
+            self.settings.registered && !self.reading.follow_place(&mut self.guard);
+    }
+
+    /// Why the bus that was created again cannot be joined, since [`SubscriptionEvent::Refused`].
+    pub fn refusal(&self) -> Option<&Error> {
+        self.refusal.as_ref()
     }
 
     /// The present bus cannot be read: reported once.
@@ -152,9 +169,8 @@ impl Subscriber {
 
     /// Attaches to a bus created again in other files.
     fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
-        // Its slot was in the old files.
-        self.guard = None;
-        let (reading, guard) = reading::try_join(&self.root, &self.bus, self.settings.registered)?;
+        let registered = self.settings.registered;
+        let (reading, guard) = reading::rejoin(&self.root, &self.bus, registered, &mut self.guard)?;
         self.settings.refuse_direct_tops(&reading, &self.bus)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(&reading, &self.settings);
@@ -167,6 +183,8 @@ impl Subscriber {
         self.joining = Some(Joining::new());
         let is_gone = matches!(reading.is_published(), Ok(false));
         self.watch = Watch::new(is_gone, reading.is_stalled());
+        self.watch.unwaited_seen = registered && guard.is_none();
+        self.refusal = None;
         self.reading = reading;
         self.guard = guard;
         if let Some(reader_stats) = &mut self.settings.reader_stats {
