@@ -65,6 +65,12 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_lossless_reader_reads_on_when_the_next_publisher_waits_for_nobody",
     },
     Mutant {
+        name: "bus: a restart with another number of places forgets the readers that have one",
+        find: "old.filter(|_| continues)",
+        replace: "old.filter(|_| continues && false)",
+        test: "-p touchline-transport --test bus a_restart_with_another_number_of_places_forgets_no_reader",
+    },
+    Mutant {
         name: "bus: a refused move to other files is not reported",
         find: "self.refusals == 2",
         replace: "false",

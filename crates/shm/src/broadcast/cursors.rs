@@ -71,6 +71,16 @@ impl<M: Words> Cursors<M> {
         SlotLease(lease)
     }
 
+    /// Takes the slots that are taken in other cursors, at the same positions, as far as there are as many; in memory that nobody else
+    /// has yet.
+    pub fn take_over<N: Words>(&self, from: &Cursors<N>) {
+        for slot in 0..self.slots().min(from.slots()) {
+            if let Some(position) = from.position(slot) {
+                self.take_for(from.holder(slot), slot, position);
+            }
+        }
+    }
+
     /// Records that everything below `position` was read.
     #[inline]
     pub fn advance(&self, slot: usize, position: u64) {

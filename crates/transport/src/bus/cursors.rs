@@ -63,6 +63,30 @@ pub fn readers_max(ring: &Mapping, cursors: &Cursors<Mapping>) -> u32 {
     slots.min(cursors.slots()) as u32
 }
 
+/// Makes the cursors with another number of words, of a writer that continues the ring: the readers that have a place in the old ones keep
+/// it, and state their positions here when they notice. `continues`: false for a new ring, in which the old positions mean nothing.
+///
+/// # Errors
+/// The file cannot be made.
+pub fn resize_cursors(
+    lock: &WriterLock,
+    bytes: usize,
+    options: &Options,
+    continues: bool,
+) -> Result<Mapping, segment::Error> {
+    let any = Options {
+        length: Length::AtMost(8 * Cursors::<Mapping>::words_for(READERS_MAX)),
+        ..options.clone()
+    };
+    let old = Mapping::take_over(lock, CURSORS, &any).ok();
+    let draft = Mapping::create(lock, CURSORS, bytes, options)?;
+    // mutant: bus: a restart with another number of places forgets the readers that have one
+    if let Some(old) = old.filter(|_| continues) {
+        Cursors::new(draft.mapping()).take_over(&Cursors::new(old));
+    }
+    draft.publish()
+}
+
 /// Makes the cursors again, after another process changed the length of the file; readers move there when they notice.
 ///
 /// # Errors

@@ -69,7 +69,8 @@ impl<const N: usize> Writing<N> {
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
         match settings.lossless {
             Some(lossless) => {
-                let registered = Registered::open(&lock, lossless, settings)?;
+                let continues = matches!(files.ring, Ring::Left(_));
+                let registered = Registered::open(&lock, lossless, settings, continues)?;
                 files.into_writing(lock, sizes, settings, Some(registered))
             }
             None => {

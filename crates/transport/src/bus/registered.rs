@@ -1,6 +1,6 @@
 //! Registered readers of a lossless bus, as its writer has them: their cursors, and its decision about a reader that blocks it.
 
-use super::cursors::{CURSORS, cursor_options};
+use super::cursors::{CURSORS, cursor_options, resize_cursors};
 use super::error::Error;
 use super::flow_control::{SlowReaderPolicy, Verdict};
 use super::places::{HeldPlaces, Seen};
@@ -44,10 +44,12 @@ pub fn judge(
 }
 
 impl Registered {
+    /// The places of the readers; `continues`: in the ring of an earlier writer.
     pub fn open<const N: usize>(
         lock: &WriterLock,
         lossless: Lossless,
         settings: &Layout<N>,
+        continues: bool,
     ) -> Result<Registered, Error> {
         let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
         let bytes = bytes_of(words, lock.directory().page_bytes()?);
@@ -57,7 +59,7 @@ impl Registered {
         };
         let cursors = match Mapping::take_over(lock, CURSORS, &options) {
             Ok(cursors) => cursors,
-            Err(_) => Mapping::create(lock, CURSORS, bytes, &options)?.publish()?,
+            Err(_) => resize_cursors(lock, bytes, &options, continues)?,
         };
         let locks = SlotLocks::create(lock, lossless.readers_max)?;
         let of_all = Cursors::new(cursors.clone());

@@ -10,9 +10,13 @@ use touchline_transport::shm::{Error, Join, Lossless, Publisher, Settings, Subsc
 use touchline_transport::{Publish, SubscriptionEvent};
 
 pub fn lossless(wait_max: Duration) -> Settings {
+    with_places(2, wait_max)
+}
+
+fn with_places(readers_max: u32, wait_max: Duration) -> Settings {
     Settings {
         lossless: Some(Lossless {
-            readers_max: 2,
+            readers_max,
             wait_max,
         }),
         ..small()
@@ -190,4 +194,74 @@ fn a_reader_is_told_once_that_it_cannot_join_the_bus_that_was_created_again() {
     gateway
         .market
         .assert_equal(&reader.mirror, "once it may be read");
+}
+
+/// Places in one page, and in two.
+const PLACES: [u32; 2] = [32, 33];
+
+/// A reader that is behind when its publisher starts again with more places, or with fewer, loses nothing: the next publisher waits for it.
+#[test]
+fn a_restart_with_another_number_of_places_forgets_no_reader() {
+    let long = Duration::from_secs(60);
+    for [before, after] in [PLACES, [PLACES[1], PLACES[0]]] {
+        let buses = Buses::new();
+        let mut gateway = buses.gateway_with(&with_places(before, long), 1, 4);
+        let mut reader = Reader::new(buses.join(named()));
+        reader.drain();
+        gateway.events(200);
+        drop(gateway);
+        let mut gateway = buses.gateway_with(&with_places(after, long), 2, 4);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                gateway.events(4_000);
+                done.store(true, Ordering::Release);
+            });
+            // The ring is full before the reader begins.
+            thread::sleep(Duration::from_millis(50));
+            while !done.load(Ordering::Acquire) {
+                reader.take(100);
+            }
+        });
+        reader.drain();
+        let overruns =
+            |event: &&SubscriptionEvent| matches!(event, SubscriptionEvent::Overrun { .. });
+        assert_eq!(
+            reader.events.iter().find(overruns),
+            None,
+            "{before} to {after}"
+        );
+        let told = reader.count(SubscriptionEvent::Restarted { generation: 2 });
+        assert_eq!(told, 1, "{:?}", reader.events);
+        gateway
+            .market
+            .assert_equal(&reader.mirror, "after the last event");
+    }
+}
+
+/// The next publisher has no such place as that of the reader, which takes another; or none at all, which the reader is told.
+#[test]
+fn a_reader_whose_place_the_next_publisher_does_not_have_takes_another() {
+    for is_full in [false, true] {
+        let buses = Buses::new();
+        let short = Duration::from_millis(20);
+        let mut gateway = buses.gateway_with(&with_places(PLACES[1], short), 1, 4);
+        let mut others: Vec<_> = (0..PLACES[0]).map(|_| buses.join(named())).collect();
+        let mut reader = Reader::new(buses.join(named()));
+        gateway.events(10);
+        reader.drain();
+        if !is_full {
+            others.clear();
+        }
+        drop(gateway);
+        let mut gateway = buses.gateway_with(&with_places(PLACES[0], short), 2, 4);
+        gateway.events(10);
+        reader.wait_for(SubscriptionEvent::Restarted { generation: 2 });
+        reader.drain();
+        let told = reader.count(SubscriptionEvent::NotWaitedFor);
+        assert_eq!(told, usize::from(is_full), "{:?}", reader.events);
+        others.clear();
+        gateway.publisher.check().expect("the bus is there");
+        assert_eq!(is_waited_for(&mut gateway), !is_full);
+    }
 }
