@@ -6,6 +6,8 @@ use std::fmt;
 
 /// Words of the control page; the slots follow it.
 const CONTROL_WORDS: usize = 512;
+/// Content of a table without slots, at most: 8 MiB. The memory bounds that of other tables.
+const CONTENT_WORDS_MAX: usize = 1 << 20;
 
 pub(super) mod place {
     pub const MAGIC: usize = 0;
@@ -69,7 +71,7 @@ impl Shape {
     /// Reads the sizes from the first words of a table, which may not fit its memory.
     ///
     /// # Errors
-    /// The words are not of a table, or its sizes overflow.
+    /// The words are not of a table, its sizes overflow, or it has no slots and a content that no memory bounds.
     pub fn stated(words: &[AtomicU64]) -> Result<Shape, Refused> {
         if words.len() < CONTROL_WORDS || words[place::MAGIC].load(Ordering::Acquire) != MAGIC {
             return Err(Refused::Foreign);
@@ -79,6 +81,10 @@ impl Shape {
             slots: word(place::SLOTS),
             content_words: word(place::CONTENT),
         };
+        // A reader has room for the content of a slot, although the table may have none.
+        if shape.slots == 0 && shape.content_words > CONTENT_WORDS_MAX {
+            return Err(Refused::Corrupt);
+        }
         let needed = shape
             .content_words
             .checked_add(SLOT_HEAD + 8)

@@ -139,5 +139,9 @@ fn memory_without_a_valid_table_is_rejected() {
         assert_eq!(attach(&memory), Ok(()));
         memory[place].store(value, Ordering::Relaxed);
         assert_eq!(attach(&memory), Err(Refused::Corrupt), "{place}: {value}");
+        // Without slots no memory bounds the content, for which a reader has room.
+        memory[1].store(0, Ordering::Relaxed);
+        let is_bounded = place == 1;
+        assert_eq!(attach(&memory).is_ok(), is_bounded, "{place}: {value}");
     }
 }

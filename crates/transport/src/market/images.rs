@@ -139,7 +139,9 @@ impl Images {
         let bytes = content.as_bytes().get(..usize::try_from(*length).ok()?)?;
         let message = Message::parse(bytes).ok()?;
         match message.body {
-            Body::InstrumentDefinition(view) => Some(view.value()),
+            Body::InstrumentDefinition(view) => {
+                Some(view.value()).filter(|definition| definition.instrument == instrument)
+            }
             _ => None,
         }
     }

@@ -1,5 +1,6 @@
 //! A subscriber's copy of the books, kept from updates only.
 
+use super::settings::INSTRUMENTS_MAX;
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_book::price::{DIRECT_MAX, IMPLIED_MAX};
 use touchline_book::{OrderBooks, PriceBook, PriceBooks};
@@ -11,7 +12,8 @@ use touchline_types::{
 /// Books and validities of a subscriber.
 ///
 /// It needs no venue rules and no depth: the steps of updates suffice. Memory grows with the
-/// instruments and orders received, up to the given limits.
+/// instruments and orders received, up to the given limit of orders and 2^20 instruments: an update of a later instrument is counted as
+/// inconsistent, and left out.
 #[derive(Debug)]
 pub struct Mirror {
     prices: PriceBooks,
@@ -183,6 +185,11 @@ impl Mirror {
 
 impl Subscribe for Mirror {
     fn update(&mut self, envelope: &Envelope<'_>) {
+        let instrument = envelope.update.instrument();
+        if instrument.is_some_and(|instrument| instrument.index() >= INSTRUMENTS_MAX) {
+            self.inconsistent_updates += 1;
+            return;
+        }
         match envelope.update {
             Update::Book(update) => {
                 let book = self.prices.get_mut(update.instrument);

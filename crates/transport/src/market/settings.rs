@@ -12,6 +12,9 @@ use touchline_types::native;
 /// Orders of all instruments, by default: of a gateway, and of a relay that receives its bus. Their memory is taken when they are used.
 pub const ORDERS_MAX: usize = 1_048_576;
 
+/// Maximum number of instruments of a bus; a message of a higher one is invalid.
+pub(super) const INSTRUMENTS_MAX: usize = 1 << 20;
+
 /// Settings of a bus. All memory is reserved from them at start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {

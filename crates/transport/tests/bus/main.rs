@@ -17,6 +17,7 @@ mod orders;
 mod processes;
 mod raw;
 mod restarting;
+mod scribbled;
 mod seen;
 mod selecting;
 mod shared;

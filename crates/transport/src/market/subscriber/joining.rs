@@ -303,6 +303,11 @@ impl Subscriber {
             return Step::Passed;
         };
         let definition = view.value();
+        // Another process wrote the memory: the slot has the definition of another instrument.
+        // mutant: image: a definition of another instrument is taken from its slot
+        if definition.instrument != instrument {
+            return Step::Passed;
+        }
         let filter = &mut self.settings.filter;
         let wanted = || filter.as_mut().is_none_or(|filter| filter(&definition));
         match self.rows.definition_taken(instrument, position, wanted) {

@@ -186,7 +186,8 @@ impl OrderScan {
     ) {
         self.is_any = true;
         self.aim(position);
-        let Some(order) = order_of(content) else {
+        // mutant: orders: a row of an instrument beyond the tables is taken
+        let Some(order) = order_of(content).filter(|order| self.has(order.instrument)) else {
             return;
         };
         let state = self.states.get(order.instrument.index());
@@ -231,13 +232,15 @@ impl OrderScan {
         }
         // mutant: orders: orders that arrive during the read of the rows are left out
         match &message.body {
-            Body::OrderUpdate(view) if is_wanted(view.instrument) => {
+            Body::OrderUpdate(view) if self.has(view.instrument) && is_wanted(view.instrument) => {
                 self.update_state(view.instrument, view.validity, message, false);
                 view.changes
                     .iter()
                     .for_each(|change| self.step(view.instrument, &change));
             }
-            Body::OrdersSnapshot(view) if is_wanted(view.instrument) => {
+            Body::OrdersSnapshot(view)
+                if self.has(view.instrument) && is_wanted(view.instrument) =>
+            {
                 if !is_continued {
                     self.books.clear(view.instrument);
                 }
@@ -322,6 +325,11 @@ impl OrderScan {
         self.states.clear();
     }
 
+    /// Whether the tables have this instrument; memory and messages may name any.
+    fn has(&self, instrument: Instrument) -> bool {
+        instrument.index() < self.instruments_max
+    }
+
     /// Raises the target position.
     fn aim(&mut self, position: u64) {
         if is_before(self.target, position) {
@@ -342,9 +350,6 @@ impl OrderScan {
     }
 
     fn apply(&mut self, order: &OrderEvent) {
-        if order.instrument.index() >= self.instruments_max {
-            return;
-        }
         self.steps.clear();
         if self.books.apply(order, &mut self.steps).is_err() {
             self.state(order.instrument).known = Known::Unknown;
@@ -358,9 +363,6 @@ impl OrderScan {
         message: &Message<'_>,
         is_whole: bool,
     ) {
-        if instrument.index() >= self.instruments_max {
-            return;
-        }
         let Timestamps {
             exchange_ns,
             packet,

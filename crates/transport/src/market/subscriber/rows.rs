@@ -9,11 +9,9 @@ use crate::market::Kinds;
 use crate::market::channel_image::{ChannelImage, is_before};
 use crate::market::kinds::is_of_books;
 use crate::market::last_values::GROUPS;
+use crate::market::settings::INSTRUMENTS_MAX;
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{ChannelState, Instrument, Validity};
-
-/// Maximum number of instruments of a bus; a message of a higher one is invalid.
-const INSTRUMENTS_MAX: usize = 1 << 20;
 
 /// Templates skipped if their instrument is not selected. Without definitions, which decide the selection.
 const OF_INSTRUMENT: u64 = Kinds::NONE.left_out();
