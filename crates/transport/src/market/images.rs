@@ -38,7 +38,7 @@ pub struct Images {
 /// Reason why a book cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// The book was never published.
+    /// The book was never published, and its channel was not reset.
     #[error("no book was published yet")]
     Nothing,
     /// The book is deeper than its slot, or has missed updates while its slot was refused memory.
@@ -184,10 +184,19 @@ impl Images {
         if !self.is_of_same_writer() {
             return Err(Unseen::Restarted);
         }
-        let position = position(found)?.ok_or(Unseen::Nothing)?;
+        let position = position(found)?;
         // mutant: image: a book is published before the channel state is known
         let (before, channel) = (before?, channel?);
-        let whole = self.book.take(&self.content, levels_max);
+        let (position, whole) = match (position, channel.reset) {
+            (Some(position), _) => (position, self.book.take(&self.content, levels_max)),
+            // Never published: a reset leaves it as any other, as for a subscriber.
+            // mutant: image: a lookup has no book that was never published after a reset
+            (None, Some(reset)) => {
+                self.book.forget();
+                (reset.wrapping_sub(1), true)
+            }
+            (None, None) => return Err(Unseen::Nothing),
+        };
         if channel.is_reset_since(position) {
             self.book.clear(Validity::Live);
         } else if !whole {

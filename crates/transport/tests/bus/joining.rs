@@ -1,6 +1,7 @@
 //! Joining at any moment returns the books of that moment, and every later message once.
 
 use crate::world::{Buses, Market, Reader, mirror, small};
+use touchline_transport::market::{Images, Unseen};
 use touchline_transport::shm::{Error, Item, Join, Publisher, SegmentError, Settings, Subscriber};
 use touchline_transport::{Mirror, Publish, SubscriptionEvent};
 use touchline_types::{ChannelState, Instrument, Phase, Side, Timestamps, Update, Validity};
@@ -312,8 +313,14 @@ fn books_that_were_never_published_are_live_after_a_reset() {
     };
     gateway.market.assert_equal(&joined(), "before a reset");
     assert_eq!(orders_of(&joined()), [Validity::Recovering]);
+    let looked_up = || {
+        let mut images = Images::open(&buses.root(), "test").expect("the bus is there");
+        images.book(Instrument(0)).map(|book| book.validity)
+    };
+    assert_eq!(looked_up(), Err(Unseen::Nothing));
     gateway.reset();
     gateway.market.assert_equal(&joined(), "after a reset");
+    assert_eq!(looked_up(), Ok(Validity::Live));
     assert_eq!(orders_of(&joined()), [Validity::Live]);
 
     let channel = |price| ChannelState {
@@ -333,6 +340,7 @@ fn books_that_were_never_published_are_live_after_a_reset() {
 
     gateway.lose();
     gateway.market.assert_equal(&joined(), "after a loss");
+    assert_eq!(looked_up(), Ok(joined().validity(Instrument(0))));
     assert_eq!(orders_of(&joined()), [Validity::Recovering]);
     gateway.reset();
     drop(gateway);
@@ -341,4 +349,5 @@ fn books_that_were_never_published_are_live_after_a_reset() {
         Validity::Stale,
         "nobody publishes"
     );
+    assert_eq!(looked_up(), Ok(Validity::Stale));
 }
