@@ -19,7 +19,7 @@ pub struct SlowReaderPolicy {
 /// Counts of waits for slow readers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounts {
-    /// Number of waits of the writer.
+    /// Messages for which the writer waited.
     pub waits: u64,
     /// Registered readers that died.
     pub readers_dead: u64,
@@ -119,6 +119,11 @@ impl SlowReaderPolicy {
     /// Checks that readers still find the file with their slots.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_name(self.locks.lost_name())
+    }
+
+    /// Whether a message waits for a reader.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
     }
 
     /// Ends a wait.

@@ -210,14 +210,17 @@ impl Publication {
             return;
         };
         let next = Some(self.ring.next().position);
-        let Some(verdict) = judge(policy, &mut self.places, slot, registered, next) else {
+        let was_waiting = policy.is_waiting();
+        let verdict = judge(policy, &mut self.places, slot, registered, next);
+        // One for each message that waits, however often it looks at its readers.
+        // mutant: bus: each look at a reader is counted as a wait
+        let begins = !was_waiting && policy.is_waiting();
+        self.flow.waits += u64::from(begins && verdict != Some(Verdict::Dead));
+        let Some(verdict) = verdict else {
             return;
         };
         match verdict {
-            Verdict::Wait => {
-                self.flow.waits += 1;
-                (0..64).for_each(|_| spin_loop());
-            }
+            Verdict::Wait => (0..64).for_each(|_| spin_loop()),
             Verdict::Dead => {
                 self.flow.readers_dead += 1;
                 self.flow.dead_place = slot as u64 + 1;

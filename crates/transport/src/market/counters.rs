@@ -9,7 +9,7 @@ touchline_types::counters! {
         tops_published: "messages" = "Tops of book, each because it changed.",
         images_cut: "updates" = "A book was deeper than its last-value entry, or an order had no row: joining readers wait for its next whole publication.",
         images_refused: "updates" = "An instrument beyond the limit or the memory of the tables: it has no last-value entry; refused memory is asked for again once a second.",
-        waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
+        waits: "waits" = "Messages for which the writer of a lossless bus waited for a reader, each once, however long.",
         readers_dead: "readers" = "Registered readers that died; the publisher no longer waits for them.",
         readers_left_behind: "readers" = "Registered readers that were too slow for longer than the limit.",
         dead_place: "place" = "Slot of the last registered reader that died, from 1; 0: none.",

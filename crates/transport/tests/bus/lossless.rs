@@ -84,6 +84,8 @@ fn a_registered_reader_that_stops_for_too_long_is_overrun_and_notified() {
     (0..4_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     assert_eq!(counts(&publisher).readers_left_behind, 1);
+    // The message that it blocked waited, once.
+    assert_eq!(counts(&publisher).waits, 1);
     let mut mirror = mirror();
     while subscriber.drain(usize::MAX, &mut mirror) > 0 {}
     market.assert_equal(&mirror, "back by images");
