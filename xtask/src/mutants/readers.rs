@@ -71,6 +71,36 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_restart_with_another_number_of_places_forgets_no_reader",
     },
     Mutant {
+        name: "bus: the memory of a larger bus is not looked for before it is joined again",
+        find: "place::check_memory(&reading, &self.bus, &self.settings)?;",
+        replace: "",
+        test: "-p touchline-transport --test bus a_reader_without_memory_for_the_larger_bus_is_told",
+    },
+    Mutant {
+        name: "bus: each look at a reader is counted as a wait",
+        find: "!was_waiting && policy.is_waiting()",
+        replace: "policy.is_waiting() || was_waiting",
+        test: "-p touchline-transport --test bus a_registered_reader_that_stops_for_too_long_is_overrun_and_notified",
+    },
+    Mutant {
+        name: "image: a lookup has no book that was never published after a reset",
+        find: "(reset.wrapping_sub(1), true)",
+        replace: "                let _ = reset;\n                return Err(Unseen::Nothing);",
+        test: "-p touchline-transport --test bus books_that_were_never_published_are_live_after_a_reset",
+    },
+    Mutant {
+        name: "orders: a row of an instrument beyond the tables is taken",
+        find: ".filter(|order| self.has(order.instrument))",
+        replace: "",
+        test: "-p touchline-transport --test bus an_order_of_an_instrument_beyond_the_tables_is_left_out",
+    },
+    Mutant {
+        name: "image: a definition of another instrument is taken from its slot",
+        find: "definition.instrument != instrument",
+        replace: "definition.instrument != instrument && false",
+        test: "-p touchline-transport --test bus a_definition_in_the_slot_of_another_instrument_is_none",
+    },
+    Mutant {
         name: "bus: a refused move to other files is not reported",
         find: "self.refusals == 2",
         replace: "false",

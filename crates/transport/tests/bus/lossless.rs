@@ -267,3 +267,35 @@ fn a_reader_whose_place_the_next_publisher_does_not_have_takes_another() {
         assert_eq!(is_waited_for(&mut gateway), !is_full);
     }
 }
+
+/// A bus is created again with limits for which this process has no memory: the reader is told, and does not end by an allocation that
+/// fails.
+#[test]
+fn a_reader_without_memory_for_the_larger_bus_is_told() {
+    let buses = Buses::new();
+    let gateway = buses.gateway(1, 4);
+    let join = Join {
+        memory: |instruments, _| match instruments > small().instruments_max {
+            true => 1 << 60,
+            false => 0,
+        },
+        ..Join::default()
+    };
+    let mut reader = buses.reader_with(join);
+    drop(gateway);
+    let more = Settings {
+        instruments_max: 2 * small().instruments_max,
+        ..small()
+    };
+    let gateway = buses.gateway_with(&more, 2, 4);
+    reader.wait_for(SubscriptionEvent::Refused);
+    let reason = reader.subscriber.refusal().expect("it was refused");
+    assert!(matches!(reason, Error::Memory { .. }), "{reason}");
+    drop(gateway);
+    let gateway = buses.gateway(3, 4);
+    reader.wait_for(SubscriptionEvent::Restarted { generation: 1 });
+    reader.drain();
+    gateway
+        .market
+        .assert_equal(&reader.mirror, "on the smaller bus");
+}

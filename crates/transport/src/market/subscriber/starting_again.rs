@@ -3,7 +3,7 @@
 
 use super::joining::Joining;
 use super::scratch::Scratch;
-use super::{Item, Step, Subscriber, reading};
+use super::{Item, Step, Subscriber, place, reading};
 use crate::SubscriptionEvent;
 use crate::bus::{Error, RING, Watch};
 use touchline_shm::broadcast;
@@ -172,6 +172,8 @@ impl Subscriber {
         let registered = self.settings.registered;
         let (reading, guard) = reading::rejoin(&self.root, &self.bus, registered, &mut self.guard)?;
         self.settings.refuse_direct_tops(&reading, &self.bus)?;
+        // mutant: bus: the memory of a larger bus is not looked for before it is joined again
+        place::check_memory(&reading, &self.bus, &self.settings)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(&reading, &self.settings);
         self.at_batch_end = false;
