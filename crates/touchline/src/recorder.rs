@@ -313,21 +313,22 @@ fn report(directory: &Path, what: RunEvent, log: &mut LogThread<Stderr>) {
             ],
         ),
         RunEvent::Disk { takes: true, .. } => (&event::RECORD_DISK_BACK, vec![journal]),
-        RunEvent::Disk {
-            takes: false,
-            errno,
-        } => {
-            let reason = match errno {
-                0 => "the disk is behind".to_owned(),
-                errno => std::io::Error::from_raw_os_error(errno as i32).to_string(),
-            };
-            let reason: Field = ("reason", reason.into());
-            (&event::RECORD_DISK, vec![journal, reason])
-        }
+        RunEvent::Disk { errno, .. } => (
+            &event::RECORD_DISK,
+            vec![journal, ("reason", disk_reason(errno).into())],
+        ),
         // Later releases of the crate may have more.
         _ => return,
     };
     log.write(line, fields);
+}
+
+/// Why the journal takes no record.
+fn disk_reason(errno: u64) -> String {
+    match errno {
+        0 => "the disk is behind".to_owned(),
+        errno => std::io::Error::from_raw_os_error(errno as i32).to_string(),
+    }
 }
 
 fn finished(counters: &RecorderCounters, log: &mut LogThread<Stderr>) {

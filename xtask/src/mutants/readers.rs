@@ -59,7 +59,7 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib after_a_wait_each_reader_is_tried_once_more",
     },
     Mutant {
-        name: "bus: a lossless reader cannot follow a publisher that waits for nobody",
+        name: "bus: a lossless reader cannot follow a publisher that waits for no reader",
         find: "Err(Error::NotLossless { .. } | Error::Segment(segment::Error::NoFreeSlot { .. })) => {",
         replace: "Err(Error::Segment(segment::Error::NoFreeSlot { .. })) => {",
         test: "-p touchline-transport --test bus a_lossless_reader_reads_on_when_the_next_publisher_waits_for_nobody",

@@ -71,7 +71,7 @@ impl<M: Words> Cursors<M> {
         SlotLease(lease)
     }
 
-    /// Takes the slots that are taken in other cursors, at the same positions, as far as there are as many; in memory that nobody else
+    /// Takes the slots that are taken in other cursors, at the same positions, as far as there are as many; in memory that no other process
     /// has yet.
     pub fn take_over<N: Words>(&self, from: &Cursors<N>) {
         for slot in 0..self.slots().min(from.slots()) {

@@ -326,7 +326,7 @@ impl<const N: usize> Reading<N> {
         if is_full && held.take().is_some() {
             joined = Reading::try_join(root, bus, tables, registered);
         }
-        // mutant: bus: a lossless reader cannot follow a publisher that waits for nobody
+        // mutant: bus: a lossless reader cannot follow a publisher that waits for no reader
         match joined {
             Err(Error::NotLossless { .. } | Error::Segment(segment::Error::NoFreeSlot { .. })) => {
                 Reading::try_join(root, bus, tables, false)

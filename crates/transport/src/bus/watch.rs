@@ -69,7 +69,7 @@ impl Watch {
         self.refusals = 0;
     }
 
-    /// Whether the refusal of a move to other files is to be reported: once, when a second attempt was refused too, because the files of a
+    /// Whether the caller reports the refusal of a move to other files: once, when a second attempt was refused too, because the files of a
     /// starting publisher may not belong together for a moment.
     pub fn is_refusal_due(&mut self, error: &Error) -> bool {
         self.refusals = match error.is_of_a_start() {

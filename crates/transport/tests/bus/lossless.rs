@@ -136,8 +136,8 @@ fn is_waited_for(gateway: &mut Gateway) -> bool {
     gateway.counts().readers_left_behind > before
 }
 
-/// A reader that joined to be waited for reads on where nobody is, is told so, and is waited for again by the next publisher that waits:
-/// in the same files and in others.
+/// A reader that joined to be waited for reads on where the next publisher waits for no reader, gets an event that says so, and is waited
+/// for again by the next publisher that waits: in the same files and in others.
 #[test]
 fn a_lossless_reader_reads_on_when_the_next_publisher_waits_for_nobody() {
     let waits = || lossless(Duration::from_millis(20));
@@ -171,7 +171,7 @@ fn a_lossless_reader_reads_on_when_the_next_publisher_waits_for_nobody() {
     }
 }
 
-/// The bus is created again where the reader may not read it: the reader is told once, and reads on when it may.
+/// The bus is created again where the reader may not read it: it gets one event, and reads on when it may.
 #[test]
 fn a_reader_is_told_once_that_it_cannot_join_the_bus_that_was_created_again() {
     let buses = Buses::new();
@@ -241,7 +241,7 @@ fn a_restart_with_another_number_of_places_forgets_no_reader() {
     }
 }
 
-/// The next publisher has no such place as that of the reader, which takes another; or none at all, which the reader is told.
+/// The next publisher has no such place as that of the reader, which takes another; or none at all, which is an event.
 #[test]
 fn a_reader_whose_place_the_next_publisher_does_not_have_takes_another() {
     for is_full in [false, true] {
@@ -268,7 +268,7 @@ fn a_reader_whose_place_the_next_publisher_does_not_have_takes_another() {
     }
 }
 
-/// A bus is created again with limits for which this process has no memory: the reader is told, and does not end by an allocation that
+/// A bus is created again with limits for which this process has no memory: the reader gets an event, and does not end by an allocation that
 /// fails.
 #[test]
 fn a_reader_without_memory_for_the_larger_bus_is_told() {

@@ -296,7 +296,7 @@ fn a_reader_of_an_overwritten_ring_stops_and_follows_the_next_publisher() {
     }
 }
 
-/// A registered subscription whose next publisher waits for nobody reads on, and says so; a bus that it may not read is reported once.
+/// A registered subscription whose next publisher waits for no reader reads on, and says so; a bus that it may not read is reported once.
 #[test]
 fn a_registered_subscription_reports_a_publisher_that_does_not_wait_for_it() {
     let buses = Buses::new();

@@ -95,7 +95,7 @@ impl Subscriber {
         None
     }
 
-    /// Takes its place at the next publisher in the same files. A reader that wants one and has none is told so when it has read everything.
+    /// Takes its place at the next publisher in the same files. A reader that wants one and finds none gets an event when it has read everything.
     pub(super) fn follow_place(&mut self) {
         self.refusal = None;
         self.watch.unwaited_seen =
