@@ -39,6 +39,8 @@ pub enum Session<'a> {
     Message(&'a [u8]),
     /// Quotes of a pair from a bus; from pricing sessions only.
     Quotes(BusQuotes<'a>),
+    /// A quote message of a recording that a gateway received before it was read, with the receive time.
+    QuotedAt(u64, &'a [u8]),
     /// A snapshot of a recording, at which a reader of a bus joined a pair, with the time of the pair's last quote
     /// message.
     TakenUp(u64, &'a [u8]),

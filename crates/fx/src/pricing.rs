@@ -280,6 +280,9 @@ impl Pricing {
             // They are of order sessions.
             Session::Settled | Session::Doubted | Session::Closing | Session::Closed => {}
             Session::Message(bytes) => self.message(bank, bytes, |_| ()),
+            Session::QuotedAt(quoted_ns, bytes) => {
+                self.message(bank, bytes, |quotes| quotes.quote_at(*quoted_ns));
+            }
             Session::TakenUp(quoted_ns, bytes) => {
                 self.message(bank, bytes, |quotes| quotes.take_up(*quoted_ns));
             }
@@ -361,12 +364,12 @@ impl Pricing {
         let changes = self.quotes.changes();
         for pair in &changes.quoted {
             let slot = self.setup.slot(bank, *pair);
-            match changes.taken_up_ns {
-                Some(quoted_ns) => self.streams.note_quoted(slot, quoted_ns.min(now_ns)),
-                None => {
-                    self.streams.note_quoted(slot, now_ns);
-                    self.scores.note_quoted(slot);
-                }
+            // A reader that was stopped, or is behind, reads quotes of before: their age counts from the gateway.
+            // mutant: fx: a quote is as old as its reading
+            let quoted_ns = changes.quoted_ns.map_or(now_ns, |at_ns| at_ns.min(now_ns));
+            self.streams.note_quoted(slot, quoted_ns);
+            if !changes.is_taken_up {
+                self.scores.note_quoted(slot);
             }
         }
         for pair in &changes.changed {

@@ -33,9 +33,10 @@ pub struct Quotes {
 pub struct Changes {
     /// Pairs of a quote message (W, X, S, i).
     pub quoted: Vec<Pair>,
-    /// Time of the pair's last quote message, if the message is not one itself: a snapshot at which a reader of a bus
-    /// joined the pair.
-    pub taken_up_ns: Option<u64>,
+    /// Time of the pair's last quote message, if it is not that of the input: a gateway received it before it was read.
+    pub quoted_ns: Option<u64>,
+    /// Whether the message is a snapshot at which a reader of a bus joined the pair, and no quote message itself.
+    pub is_taken_up: bool,
     /// Pairs whose entries may have changed.
     pub changed: Vec<Pair>,
 }
@@ -92,7 +93,8 @@ impl Quotes {
             age: &mut self.ages[bank],
             counters: &mut self.counters,
             quoted: &mut self.changes.quoted,
-            taken_up_ns: &mut self.changes.taken_up_ns,
+            quoted_ns: &mut self.changes.quoted_ns,
+            is_taken_up: &mut self.changes.is_taken_up,
             changed: &mut self.changes.changed,
         });
         &self.changes
@@ -131,13 +133,20 @@ impl Quotes {
     /// Clears the pairs of the last message.
     pub fn forget_changes(&mut self) {
         self.changes.quoted.clear();
-        self.changes.taken_up_ns = None;
+        self.changes.quoted_ns = None;
+        self.changes.is_taken_up = false;
         self.changes.changed.clear();
     }
 
     /// The last message was the snapshot of a bus at which a pair was taken up; the time of the pair's last quote message.
     pub fn take_up(&mut self, quoted_ns: u64) {
-        self.changes.taken_up_ns = Some(quoted_ns);
+        self.quote_at(quoted_ns);
+        self.changes.is_taken_up = true;
+    }
+
+    /// A gateway received the last message at this time.
+    pub fn quote_at(&mut self, quoted_ns: u64) {
+        self.changes.quoted_ns = Some(quoted_ns);
     }
 
     /// Notes that the last message of the bank was not a quote message.

@@ -3,7 +3,7 @@
 //! | source | payload |
 //! |---|---|
 //! | `LP03.q` | the bank's pricing session: a FIX message with `\|` as the separator, or `!up`, `!down` |
-//! | `LP03.q` | in recordings of a composer: `!taken TIME MESSAGE` and `!withdrawn MESSAGE`, which are not quote messages of the bank |
+//! | `LP03.q` | in recordings of a composer: `!quoted TIME MESSAGE`, a quote message with its receive time; `!taken TIME MESSAGE` and `!withdrawn MESSAGE`, which are not quote messages of the bank |
 //! | `LP03.o` | the bank's order session, likewise |
 //! | `-` | a JSON object of the desk |
 //!
@@ -112,8 +112,14 @@ impl LineReader {
         if let Some(message) = payload.strip_prefix("withdrawn ") {
             return Some(Session::Withdrawn(self.message(message)));
         }
-        let (time, message) = payload.strip_prefix("taken ")?.split_once(' ')?;
-        Some(Session::TakenUp(time.parse().ok()?, self.message(message)))
+        let (word, rest) = payload.split_once(' ')?;
+        let (time, message) = rest.split_once(' ')?;
+        let (at_ns, message) = (time.parse().ok()?, self.message(message));
+        match word {
+            "quoted" => Some(Session::QuotedAt(at_ns, message)),
+            "taken" => Some(Session::TakenUp(at_ns, message)),
+            _ => None,
+        }
     }
 
     /// A message as received, with the separator of FIX.

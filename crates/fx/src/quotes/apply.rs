@@ -41,8 +41,10 @@ pub(super) struct Apply<'a> {
     pub counters: &'a mut Counters,
     /// Pairs of the quote message.
     pub quoted: &'a mut Vec<Pair>,
-    /// Time of the pair's last quote message, where a snapshot takes the pair up.
-    pub taken_up_ns: &'a mut Option<u64>,
+    /// Receive time of the pair's last quote message at a gateway.
+    pub quoted_ns: &'a mut Option<u64>,
+    /// Whether a snapshot takes the pair up.
+    pub is_taken_up: &'a mut bool,
     /// Pairs whose entries may have changed.
     pub changed: &'a mut Vec<Pair>,
 }

@@ -84,6 +84,11 @@ impl World {
 
     /// Passes the gateway's updates of its last message to the composer.
     fn pass_on(&mut self, at_ms: u64) {
+        self.pass_on_late(at_ms, at_ms);
+    }
+
+    /// Passes the gateway's updates of its last message to the composer, which reads them later.
+    fn pass_on_late(&mut self, received_ms: u64, at_ms: u64) {
         for pair in 0..self.setup.pairs.len() {
             let changes = self.gateway.take_changes(pair).map(<[_]>::to_vec);
             let Some(changes) = changes else {
@@ -91,7 +96,7 @@ impl World {
             };
             let quotes = BusQuotes {
                 pair,
-                receive_ns: START_NS + at_ms * MS,
+                receive_ns: START_NS + received_ms * MS,
                 bank_ns: [0; 2],
                 is_unquoted: !self.gateway.is_quoted(pair),
                 quoted: Quoted::Changes(&changes),
@@ -194,6 +199,39 @@ fn a_composer_that_joins_makes_no_pair_fresh() {
             .contains(&format!("LP01.q !taken {START_NS} 8=FIX"))
     );
     world.check_replay(2_000);
+}
+
+/// A composer that was stopped, or is behind, reads quotes of before: their age counts from the gateway's receive time.
+#[test]
+fn a_quote_that_is_read_late_is_as_old_as_its_receive_time() {
+    let mut world = World::new("stale_ms = 600");
+    world.join(0);
+    world.quote(100, &increment(Side::Bid, "a", "1.1"));
+    world.pass_on_late(100, 650);
+    assert_eq!(world.tops(), [Some(110_000), None]);
+    world.wake(700);
+    assert_eq!(
+        (world.tops(), world.engine.pricing().is_live(0)),
+        ([None; 2], false)
+    );
+    world.quote(800, &increment(Side::Ask, "b", "1.2"));
+    world.pass_on_late(800, 2_000);
+    assert_eq!(
+        (world.tops(), world.engine.pricing().is_live(0)),
+        ([None; 2], false),
+        "old when it is read"
+    );
+    assert_eq!(world.engine.score(0, 0).quotes, 2, "the bank quoted");
+    // Clocks that differ make no quote of the future.
+    world.quote(2_500, &increment(Side::Ask, "b", "1.3"));
+    world.pass_on_late(2_500, 2_400);
+    world.wake(2_999);
+    assert_eq!(world.tops(), [Some(110_000), Some(130_000)]);
+    world.wake(3_000);
+    assert_eq!(world.tops(), [None; 2]);
+    let quoted = format!("LP01.q !quoted {} 8=FIX", START_NS + 100 * MS);
+    assert!(world.recorded.contains(&quoted), "{}", world.recorded);
+    world.check_replay(3_500);
 }
 
 /// A bank is live in a pair only after a quote of the pair since its logon.

@@ -1,9 +1,10 @@
 //! Inputs of a live process as lines of a session file: a replay of it gives the same composites.
 //!
 //! Quotes of a bus are written as equivalent snapshots (W) and increments (X), each entry under its number (278). A
-//! message without changes is written as an increment that deletes an absent entry. Changes without a quote message of
-//! the bank have a word before them: `!taken TIME` for a snapshot at which the reader joined a pair, with the time of
-//! the pair's last quote message, and `!withdrawn` for quotes that the bank withdrew singly.
+//! message without changes is written as an increment that deletes an absent entry. A word stands before them: `!quoted
+//! TIME` if the gateway received the message before it was read; of changes without a quote message of the bank, `!taken
+//! TIME` for a snapshot at which the reader joined a pair, with the time of the pair's last quote message, and `!withdrawn`
+//! for quotes that the bank withdrew singly.
 
 use std::fmt::Write;
 use touchline_fx::input::{Input, Session};
@@ -73,8 +74,12 @@ impl LineWriter {
                 unreachable!("a pricing session has no orders")
             }
             Session::Heard => self.message("0", |_| (), out),
-            Session::Quotes(quotes) => self.quotes(setup, *bank, quotes, out),
+            Session::Quotes(quotes) => self.quotes(setup, (*bank, at_ns), quotes, out),
             Session::Message(bytes) => text(bytes, out),
+            Session::QuotedAt(quoted_ns, bytes) => {
+                let _ = write!(out, "!quoted {quoted_ns} ");
+                text(bytes, out);
+            }
             Session::TakenUp(quoted_ns, bytes) => {
                 let _ = write!(out, "!taken {quoted_ns} ");
                 text(bytes, out);
@@ -87,7 +92,13 @@ impl LineWriter {
         out.push('\n');
     }
 
-    fn quotes(&mut self, setup: &Setup, bank: Bank, quotes: &BusQuotes<'_>, out: &mut String) {
+    fn quotes(
+        &mut self,
+        setup: &Setup,
+        (bank, at_ns): (Bank, u64),
+        quotes: &BusQuotes<'_>,
+        out: &mut String,
+    ) {
         let symbol = setup.pairs[quotes.pair].config.symbol.as_str();
         let lifetime = Lifetime {
             ttl_ns: ns(setup.banks[bank].config.ttl_ms),
@@ -105,6 +116,9 @@ impl LineWriter {
                 let _ = write!(out, "!taken {} ", quotes.receive_ns);
             }
             Quoted::Changes(_) if quotes.is_unquoted => out.push_str("!withdrawn "),
+            Quoted::Changes(_) if quotes.receive_ns < at_ns => {
+                let _ = write!(out, "!quoted {} ", quotes.receive_ns);
+            }
             Quoted::Changes(_) => {}
         }
         match quotes.quoted {

@@ -74,6 +74,7 @@ impl Apply<'_> {
             Quoted::Changes(_) => self.counters.withdrawals += 1,
             Quoted::All(_) => {}
         }
+        *self.quoted_ns = Some(receive_ns);
         self.note_changed(pair);
         if quotes.is_cleared() {
             self.books[pair].clear();
@@ -86,7 +87,7 @@ impl Apply<'_> {
                 }
             }
             Quoted::All(quotes) => {
-                *self.taken_up_ns = Some(receive_ns);
+                *self.is_taken_up = true;
                 self.books[pair].begin_snapshot(&Id::EMPTY);
                 for quote in quotes {
                     // The bank's times are those of its last message alone.
