@@ -51,7 +51,7 @@ pub struct Offer {
 pub struct Want<'a> {
     /// The side of the offers: asks for a buyer.
     pub takes: Side,
-    /// Units, a multiple of the lot.
+    /// Units. Without whole lots (fills left a part of one) only a partial plan is made, for the whole lots in it.
     pub quantity: i64,
     /// Worst allowed price, ticks.
     pub limit: Option<i64>,
@@ -161,6 +161,14 @@ impl Planner {
     /// The plan for a request, from offers in [`sweep_order`]; none if no offer can be used.
     pub fn plan(&mut self, offers: &[Offer], want: &Want<'_>) -> Option<Plan> {
         self.legs.clear();
+        // mutant: fx: a ticket is not in whole lots
+        let quantity = whole_lots(want.quantity, want.lot);
+        let is_cut = quantity < want.quantity;
+        if quantity == 0 || (is_cut && !want.parts) {
+            self.sweep.end = None;
+            return None;
+        }
+        let want = &Want { quantity, ..*want };
         let mut best = None;
         if want.style != Style::Sweep {
             self.ticket(offers, want, &mut best);

@@ -287,6 +287,18 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx router::an_entry_is_not_hit_twice",
     },
     Mutant {
+        name: "fx: a quote is as old as its reading",
+        find: "|at_ns| at_ns.min(now_ns));",
+        replace: "|_| now_ns);",
+        test: "-p touchline-fx --test fx joins::a_quote_that_is_read_late_is_as_old_as_its_receive_time",
+    },
+    Mutant {
+        name: "fx: a ticket is not in whole lots",
+        find: "whole_lots(want.quantity, want.lot);",
+        replace: "whole_lots(want.quantity, 1);",
+        test: "-p touchline-fx --test fx plans::every_plan_of_an_open_quantity_is_in_whole_lots",
+    },
+    Mutant {
         name: "fx: a quote counts at its expiry",
         find: "now_ns >= entry.expires_ns",
         replace: "now_ns > entry.expires_ns",

@@ -171,6 +171,38 @@ fn a_sweep_keeps_caps_and_whole_lots() {
     );
 }
 
+/// Fills leave a part of a lot open: a band, an amount as a ticket, a sweep and a combination are all cut to lots.
+#[test]
+fn every_plan_of_an_open_quantity_is_in_whole_lots() {
+    let (bands, amounts) = ([band(0, 10, 8)], [amount(0, 10, 8)]);
+    let open = Want {
+        lot: 2,
+        parts: true,
+        ..want(5)
+    };
+    assert_eq!(legs(&bands, &open), [(0, 10, 4)]);
+    let full = Want {
+        style: Style::Full,
+        ..open
+    };
+    assert_eq!(legs(&amounts, &full), [(0, 10, 4)]);
+    assert_eq!(legs(&amounts, &open), [(0, 10, 4)]);
+    let combined = Want {
+        combine: true,
+        ..open
+    };
+    let both = [band(0, 9, 2), amount(1, 10, 8)];
+    assert_eq!(legs(&both, &combined), [(0, 9, 2), (1, 10, 2)]);
+    for offers in [&bands[..], &amounts] {
+        let whole = Want {
+            parts: false,
+            ..full
+        };
+        assert_eq!(plan(offers, &whole), None, "not all of it can be ordered");
+        assert_eq!(plan(offers, &Want { quantity: 1, ..full }), None, "no lot");
+    }
+}
+
 #[test]
 fn minima_hold_for_a_quote_alone_and_for_the_sum_of_a_limit_order() {
     let small = |bank, price, size| Offer {
