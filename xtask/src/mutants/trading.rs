@@ -17,6 +17,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
+        name: "compose: messages of pairs that are not used leave a bank silent",
+        find: "if self.is_up && self.is_believed(stream) {",
+        replace: "if false {",
+        test: "-p touchline-fx-live --lib compose::source::tests::messages_that_are_not_used_are_heard",
+    },
+    Mutant {
         name: "compose: quotes outlive a loss of messages",
         find: "self.lose(counters, tell);",
         replace: "",

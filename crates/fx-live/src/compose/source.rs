@@ -421,13 +421,15 @@ impl State {
         let Some(pair) = self.pair_of(&update.stream, setup, counters) else {
             // Changes for another value date are not applied, so the rest of the pair's quotes is not known either.
             let other = self.believed_pair(&update.stream);
-            if let Some(pair) = other.filter(|pair| self.is_synced[*pair]) {
-                self.drop_pair(pair, receive_ns, tell);
+            match other.filter(|pair| self.is_synced[*pair]) {
+                Some(pair) => self.drop_pair(pair, receive_ns, tell),
+                None => self.hear(&update.stream, tell),
             }
             return;
         };
         if !self.is_synced[pair] {
             counters.bank_updates_unsynced += 1;
+            self.hear(&update.stream, tell);
             return;
         }
         let set = |change: &&QuoteChange| change.action == QuoteAction::Set;
@@ -508,6 +510,14 @@ impl State {
         }
     }
 
+    /// A message of a live bank whose quotes are not used: the bank is not silent.
+    fn hear(&self, stream: &QuoteStream, tell: &mut Tell<'_>) {
+        // mutant: compose: messages of pairs that are not used leave a bank silent
+        if self.is_up && self.is_believed(stream) {
+            tell(Session::Heard);
+        }
+    }
+
     /// The quotes of a pair are not known any more, until its next snapshot.
     fn drop_pair(&mut self, pair: Pair, at_ns: u64, tell: &mut Tell<'_>) {
         self.is_synced[pair] = false;
@@ -556,12 +566,16 @@ impl State {
         self.pairs[index] = setup.pair_of(self.bank, definition.symbol.as_str().as_bytes());
     }
 
+    /// Whether a stream is of a bank that is up.
+    fn is_believed(&self, stream: &QuoteStream) -> bool {
+        let is_known = self.is_live && self.is_trusted && self.is_current;
+        is_known && stream.validity == Validity::Live
+    }
+
     /// The pair of a stream of a bank that is up.
     fn believed_pair(&self, stream: &QuoteStream) -> Option<Pair> {
-        let is_known = self.is_live && self.is_trusted && self.is_current;
-        let is_believed = is_known && stream.validity == Validity::Live;
         let pair = self.pairs.get(stream.instrument.index());
-        pair.copied().flatten().filter(|_| is_believed)
+        pair.copied().flatten().filter(|_| self.is_believed(stream))
     }
 
     /// The pair of usable quotes.

@@ -155,6 +155,54 @@ fn a_message_that_is_not_a_quote_is_reported() {
     }
 }
 
+/// A bank is silent if it sends nothing, not if it sends what is not used: of other pairs, of a pair that waits for a snapshot, for
+/// another value date.
+#[test]
+fn messages_that_are_not_used_are_heard() {
+    let config = config();
+    let setup = config.setup().expect("a configuration");
+    let (mut state, mut counters) = (joined(&config, &setup), Counters::default());
+    let amounts = [band(false)];
+    let changes = [QuoteChange {
+        action: QuoteAction::Set,
+        quote: amounts[0],
+    }];
+    let update = |stream| {
+        Update::Quotes(QuoteUpdate {
+            stream,
+            changes: &changes,
+        })
+    };
+    let other = QuoteStream {
+        instrument: Instrument(7),
+        ..stream(false)
+    };
+    let forward = QuoteStream {
+        value_date: 20_260_207,
+        ..stream(false)
+    };
+    let down = QuoteStream {
+        validity: Validity::Stale,
+        ..other
+    };
+    let told = &mut |update: &Update<'_>, state: &mut State| {
+        told(state, update, &setup, &mut counters)
+    };
+    assert!(told(&update(other), &mut state).is_empty(), "not up");
+    let all = Update::QuoteSnapshot(QuoteSnapshot {
+        stream: stream(false),
+        quotes: &amounts,
+    });
+    assert_eq!(told(&all, &mut state).len(), 2);
+    assert_eq!(told(&update(other), &mut state), ["Heard"], "another pair");
+    assert!(told(&update(down), &mut state).is_empty(), "not live");
+    let dropped = told(&update(forward), &mut state);
+    assert_eq!(dropped, ["cleared, unquoted: true"]);
+    assert_eq!(told(&update(forward), &mut state), ["Heard"], "a value date");
+    let unsynced = told(&update(stream(false)), &mut state);
+    assert_eq!(unsynced, ["Heard"], "a pair without a snapshot");
+}
+
 /// Quotes without a required value date do not count, and are reported; quotes that end are accepted.
 #[test]
 fn quotes_without_a_required_value_date_do_not_count() {
