@@ -84,6 +84,11 @@ impl Streams {
         *quoted_ns = (*quoted_ns).max(Some(now_ns));
     }
 
+    /// The quotes of a slot are not known, or the bank has none to give: it is not live in the pair until its next quote message.
+    pub fn forget_quoted(&mut self, slot: Slot) {
+        self.quoted_ns[slot] = None;
+    }
+
     /// Time of the bank's feed timeout without further activity.
     pub fn silence_due_ns(&self, setup: &Setup, bank: Bank) -> u64 {
         let stream = &self.banks[bank];

@@ -11,7 +11,7 @@ mod publish;
 use crate::composite::Composites;
 use crate::counts::{Counting, Streams};
 use crate::input::Session;
-use crate::quotes::{BusQuotes, Counters, NEVER, Quotes};
+use crate::quotes::{BusQuotes, Counters, NEVER, Quoted, Quotes};
 use crate::scorecard::{QuoteScore, QuoteScores};
 use crate::setup::{Setup, Slot};
 use dirty::DirtySet;
@@ -337,6 +337,11 @@ impl Pricing {
         self.hear(bank);
         let now_ns = self.now();
         self.quotes.apply_bus(&self.setup, bank, quotes, now_ns);
+        if quotes.is_unquoted && matches!(quotes.quoted, Quoted::All(_)) {
+            let slot = self.setup.slot(bank, quotes.pair);
+            // mutant: fx: a pair whose quotes are unknown is live
+            self.streams.forget_quoted(slot);
+        }
         self.note_changes(bank);
     }
 

@@ -299,6 +299,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx joins::a_quote_that_is_read_late_is_as_old_as_its_receive_time",
     },
     Mutant {
+        name: "fx: a pair whose quotes are unknown is live",
+        find: "self.streams.forget_quoted(slot);",
+        replace: "let _ = slot;",
+        test: "-p touchline-fx-live --test compose pairs::a_pair_whose_quotes_are_not_known_is_stale",
+    },
+    Mutant {
         name: "fx: a ticket is not in whole lots",
         find: "whole_lots(want.quantity, want.lot);",
         replace: "whole_lots(want.quantity, 1);",

@@ -54,6 +54,8 @@ struct State {
     pairs: Vec<Option<Pair>>,
     /// Whether the complete state of a pair is known.
     is_synced: Vec<bool>,
+    /// Whether a quote message of a pair counts. A bank that refuses the request for them has none from then on.
+    is_quoted: Vec<bool>,
     /// The core was notified that the session is up.
     is_up: bool,
     /// The bank's session is up, according to its gateway.
@@ -101,6 +103,7 @@ impl Source {
                 bank,
                 pairs: Vec::with_capacity(INSTRUMENTS_MAX),
                 is_synced: vec![false; setup.pairs.len()],
+                is_quoted: vec![false; setup.pairs.len()],
                 is_up: false,
                 is_live: false,
                 is_trusted: false,
@@ -382,6 +385,9 @@ impl State {
         let is_stale =
             !is_unquoted && self.stale_ns > 0 && now_ns.saturating_sub(receive_ns) >= self.stale_ns;
         let is_doubted = !is_unquoted && !self.is_time_sure(receive_ns, now_ns);
+        if self.is_synced[pair] && is_unquoted && self.is_quoted[pair] {
+            return self.forget(pair, receive_ns, tell);
+        }
         if self.is_synced[pair] || is_stale || is_doubted {
             return;
         }
@@ -398,6 +404,7 @@ impl State {
             tell(Session::Up);
         }
         self.is_synced[pair] = true;
+        self.is_quoted[pair] = !is_unquoted;
         let bank_ns = self.bank_ns;
         let quoted = Quoted::All(self.retimed(snapshot.quotes));
         tell(Session::Quotes(BusQuotes {
@@ -450,6 +457,7 @@ impl State {
             return;
         }
         counters.bank_updates += 1;
+        self.is_quoted[pair] |= !update.stream.is_unquoted;
         let bank_ns = self.bank_ns;
         let quoted = Quoted::Changes(self.retimed_changes(update.changes));
         tell(Session::Quotes(BusQuotes {
@@ -521,6 +529,12 @@ impl State {
     /// The quotes of a pair are not known any more, until its next snapshot.
     fn drop_pair(&mut self, pair: Pair, at_ns: u64, tell: &mut Tell<'_>) {
         self.is_synced[pair] = false;
+        self.forget(pair, at_ns, tell);
+    }
+
+    /// A pair has no quotes, and is not live.
+    fn forget(&mut self, pair: Pair, at_ns: u64, tell: &mut Tell<'_>) {
+        self.is_quoted[pair] = false;
         tell(Session::Quotes(BusQuotes {
             pair,
             receive_ns: at_ns,

@@ -139,6 +139,36 @@ fn ended_quotes_leave_a_conflated_composite_at_once() {
     assert_eq!(world.shown(0), (Validity::Live, None), "expired");
 }
 
+/// A pair whose quotes are not known, or whose request the bank refused, is stale; one whose bank withdrew its quotes is live and empty.
+#[test]
+fn a_pair_whose_quotes_are_not_known_is_stale() {
+    let mut world = World::open("unknown", "", "");
+    world.input(1_000, 0, Session::Up);
+    world.quote(1_000, 0, 0, 110_000);
+    world.quote(1_000, 0, 1, 130_000);
+    let clear = [QuoteChange {
+        action: QuoteAction::Clear,
+        quote: Quote::NULL,
+    }];
+    for (at_ms, quoted, validity) in [
+        (1_100, Quoted::Changes(&clear), Validity::Live),
+        (1_200, Quoted::All(&[]), Validity::Stale),
+    ] {
+        let quotes = BusQuotes {
+            pair: 0,
+            receive_ns: at_ms * MS,
+            bank_ns: [0; 2],
+            is_unquoted: true,
+            quoted,
+        };
+        world.input(at_ms, 0, Session::Quotes(quotes));
+        assert_eq!(world.shown(0), (validity, None));
+        assert_eq!(world.shown(1), (Validity::Live, Some(130_000)));
+    }
+    world.quote(1_300, 0, 0, 110_001);
+    assert_eq!(world.shown(0), (Validity::Live, Some(110_001)));
+}
+
 /// Only the user and the group of the configuration may read the composite.
 #[test]
 fn the_bus_is_shared_with_the_configured_group() {

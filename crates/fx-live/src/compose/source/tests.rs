@@ -203,6 +203,35 @@ fn messages_that_are_not_used_are_heard() {
     assert_eq!(unsynced, ["Heard"], "a pair without a snapshot");
 }
 
+/// A gateway states a pair without quotes as unquoted when the bank refuses the request for them.
+#[test]
+fn a_pair_that_is_not_quoted_any_more_is_reported_once() {
+    let config = config();
+    let setup = config.setup().expect("a configuration");
+    let (mut state, mut counters) = (joined(&config, &setup), Counters::default());
+    let amounts = [band(false)];
+    let all = |is_unquoted, quotes| {
+        Update::QuoteSnapshot(QuoteSnapshot {
+            stream: stream(is_unquoted),
+            quotes,
+        })
+    };
+    let mut told = |update: &Update<'_>| told(&mut state, update, &setup, &mut counters);
+    assert_eq!(told(&all(false, &amounts)).len(), 2);
+    assert_eq!(told(&all(true, &[])), ["cleared, unquoted: true"]);
+    assert!(told(&all(true, &[])).is_empty());
+    let changes = [QuoteChange {
+        action: QuoteAction::Set,
+        quote: amounts[0],
+    }];
+    let update = Update::Quotes(QuoteUpdate {
+        stream: stream(false),
+        changes: &changes,
+    });
+    assert_eq!(told(&update), ["quotes, unquoted: false"], "it counts again");
+    assert_eq!(told(&all(true, &[])), ["cleared, unquoted: true"]);
+}
+
 /// Quotes without a required value date do not count, and are reported; quotes that end are accepted.
 #[test]
 fn quotes_without_a_required_value_date_do_not_count() {
