@@ -296,7 +296,11 @@ impl Trading {
                 }
             }
             // Quotes belong to pricing sessions.
-            Session::Quotes(_) | Session::QuotedAt(..) | Session::TakenUp(..) | Session::Withdrawn(_) | Session::Heard => {}
+            Session::Quotes(_)
+            | Session::QuotedAt(..)
+            | Session::TakenUp(..)
+            | Session::Withdrawn(_)
+            | Session::Heard => {}
         }
     }
 }

@@ -17,6 +17,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
+        name: "compose: a conflated composite keeps quotes that their bank removed",
+        find: "quotes.is_unquoted || is_fewer,",
+        replace: "quotes.is_unquoted,",
+        test: "-p touchline-fx-live --test compose pairs::removed_quotes_leave_a_conflated_composite_at_once",
+    },
+    Mutant {
         name: "compose: messages of pairs that are not used leave a bank silent",
         find: "if self.is_up && self.is_believed(stream) {",
         replace: "if false {",

@@ -419,6 +419,7 @@ impl<P: Publish> Core<P> {
         }
         self.batch.clear();
         let silences_ended = self.pricing.silences_ended();
+        let before = self.usable(setup, bank, &session);
         self.pricing.handle(now_ns, bank, &session, &mut self.batch);
         let is_of_one = silences_ended == self.pricing.silences_ended();
         let (pair, cause) = match session {
@@ -431,14 +432,36 @@ impl<P: Publish> Core<P> {
             ),
             _ => (None, Cause::default()),
         };
+        let after = self.usable(setup, bank, &session);
+        let is_fewer = before
+            .iter()
+            .zip(after)
+            .any(|(before, after)| after < *before);
         self.is_withdrawal = match session {
             Session::Down => true,
-            Session::Quotes(quotes) => quotes.is_unquoted,
+            // mutant: compose: a conflated composite keeps quotes that their bank removed
+            Session::Quotes(quotes) => quotes.is_unquoted || is_fewer,
             _ => false,
         };
         self.publish(setup, pair, &cause);
         self.is_withdrawal = false;
         cause
+    }
+
+    /// Number of usable quotes of the bank in the pair of a message, by side, while composites are conflated: quotes that are replaced
+    /// wait for the next composite, quotes that end do not.
+    fn usable(&self, setup: &Setup, bank: Bank, session: &Session<'_>) -> [usize; 2] {
+        match session {
+            Session::Quotes(quotes) if self.is_conflated => {
+                let slot = setup.slot(bank, quotes.pair);
+                self.pricing
+                    .composites()
+                    .held(slot)
+                    .each_ref()
+                    .map(Vec::len)
+            }
+            _ => [0; 2],
+        }
     }
 
     /// The end, as in the last line of a recording: due timers, and a composite that was not published yet.

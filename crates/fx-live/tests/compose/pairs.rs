@@ -139,6 +139,61 @@ fn ended_quotes_leave_a_conflated_composite_at_once() {
     assert_eq!(world.shown(0), (Validity::Live, None), "expired");
 }
 
+/// Composites are conflated; quotes that a quote message removes, alone or with the other side, leave at once. A quote in place of
+/// another one does not.
+#[test]
+fn removed_quotes_leave_a_conflated_composite_at_once() {
+    let mut world = World::open("removed", "conflate_ms = 1000", "");
+    world.input(1_100, 0, Session::Up);
+    let change = |action, entry, ticks: i64| QuoteChange {
+        action,
+        quote: Quote {
+            entry,
+            side: Side::Bid,
+            price: Price(ticks * 10_000),
+            quantity: Quantity(1_000_000),
+            ..Quote::NULL
+        },
+    };
+    let set = |entry, ticks| change(QuoteAction::Set, entry, ticks);
+    let remove = |entry| change(QuoteAction::Remove, entry, 0);
+    let pass = |world: &mut World, at_ms: u64, changes: &[QuoteChange]| {
+        let quotes = BusQuotes {
+            pair: 0,
+            receive_ns: at_ms * MS,
+            bank_ns: [0; 2],
+            is_unquoted: false,
+            quoted: Quoted::Changes(changes),
+        };
+        world.input(at_ms, 0, Session::Quotes(quotes));
+        world.shown(0).1
+    };
+    world.quote(1_100, 0, 1, 130_000);
+    world.quote(1_100, 0, 0, 110_000);
+    pass(&mut world, 1_200, &[set(1, 110_001), set(2, 110_002)]);
+    world.input(2_000, 0, Session::Heard);
+    assert_eq!(world.shown(0).1, Some(110_002));
+    for replacing in [
+        &[set(2, 109_999)][..],
+        &[remove(2), set(2, 109_998)],
+        &[set(3, 109_997), remove(2)],
+    ] {
+        let shown = pass(&mut world, 2_100, replacing);
+        assert_eq!(shown, Some(110_002), "conflated: {replacing:?}");
+    }
+    assert_eq!(pass(&mut world, 2_200, &[remove(3)]), Some(110_001));
+    assert_eq!(pass(&mut world, 2_300, &[remove(1)]), Some(110_000));
+    let indicative = QuoteChange {
+        quote: Quote {
+            is_indicative: true,
+            ..set(0, 110_000).quote
+        },
+        ..set(0, 110_000)
+    };
+    assert_eq!(pass(&mut world, 2_400, &[indicative]), None);
+    assert_eq!(world.shown(1).1, Some(130_000), "of another pair");
+}
+
 /// A pair whose quotes are not known, or whose request the bank refused, is stale; one whose bank withdrew its quotes is live and empty.
 #[test]
 fn a_pair_whose_quotes_are_not_known_is_stale() {

@@ -199,7 +199,17 @@ fn every_plan_of_an_open_quantity_is_in_whole_lots() {
             ..full
         };
         assert_eq!(plan(offers, &whole), None, "not all of it can be ordered");
-        assert_eq!(plan(offers, &Want { quantity: 1, ..full }), None, "no lot");
+        assert_eq!(
+            plan(
+                offers,
+                &Want {
+                    quantity: 1,
+                    ..full
+                }
+            ),
+            None,
+            "no lot"
+        );
     }
 }
 

@@ -185,9 +185,8 @@ fn messages_that_are_not_used_are_heard() {
         validity: Validity::Stale,
         ..other
     };
-    let told = &mut |update: &Update<'_>, state: &mut State| {
-        told(state, update, &setup, &mut counters)
-    };
+    let told =
+        &mut |update: &Update<'_>, state: &mut State| told(state, update, &setup, &mut counters);
     assert!(told(&update(other), &mut state).is_empty(), "not up");
     let all = Update::QuoteSnapshot(QuoteSnapshot {
         stream: stream(false),
@@ -198,7 +197,11 @@ fn messages_that_are_not_used_are_heard() {
     assert!(told(&update(down), &mut state).is_empty(), "not live");
     let dropped = told(&update(forward), &mut state);
     assert_eq!(dropped, ["cleared, unquoted: true"]);
-    assert_eq!(told(&update(forward), &mut state), ["Heard"], "a value date");
+    assert_eq!(
+        told(&update(forward), &mut state),
+        ["Heard"],
+        "a value date"
+    );
     let unsynced = told(&update(stream(false)), &mut state);
     assert_eq!(unsynced, ["Heard"], "a pair without a snapshot");
 }
@@ -228,7 +231,11 @@ fn a_pair_that_is_not_quoted_any_more_is_reported_once() {
         stream: stream(false),
         changes: &changes,
     });
-    assert_eq!(told(&update), ["quotes, unquoted: false"], "it counts again");
+    assert_eq!(
+        told(&update),
+        ["quotes, unquoted: false"],
+        "it counts again"
+    );
     assert_eq!(told(&all(true, &[])), ["cleared, unquoted: true"]);
 }
 
