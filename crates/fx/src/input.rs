@@ -27,6 +27,9 @@ pub enum Session<'a> {
     Up,
     /// Lost.
     Down,
+    /// Its quotes are not known to a reader of a bus, which lost messages or doubts the gateway: the session itself may be up, and the
+    /// bank may not have set them again when they are known; from pricing sessions only.
+    Missed,
     /// Everything that was sent without a connection has come; from order sessions of banks that drop orders with a connection.
     Settled,
     /// Messages are missing and will not come; from the same sessions.

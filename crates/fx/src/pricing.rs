@@ -246,6 +246,7 @@ impl Pricing {
     pub(crate) fn restart(&mut self) {
         for bank in 0..self.setup.banks.len() {
             self.set_up(bank, false);
+            self.quotes.forget_used(&self.setup, bank);
         }
         self.composites.forget_references();
     }
@@ -276,7 +277,14 @@ impl Pricing {
     pub(crate) fn input(&mut self, bank: Bank, session: &Session<'_>) {
         match session {
             Session::Up => self.set_up(bank, true),
-            Session::Down => self.set_up(bank, false),
+            Session::Down => {
+                self.set_up(bank, false);
+                self.quotes.forget_used(&self.setup, bank);
+            }
+            Session::Missed => {
+                self.quotes.keep_used(&self.setup, bank);
+                self.set_up(bank, false);
+            }
             // They are of order sessions.
             Session::Settled | Session::Doubted | Session::Closing | Session::Closed => {}
             Session::Message(bytes) => self.message(bank, bytes, |_| ()),

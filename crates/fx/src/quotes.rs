@@ -5,6 +5,7 @@ mod book;
 mod counters;
 mod entry;
 mod fields;
+mod used;
 
 pub use apply::{BusQuotes, Quoted, set_at};
 pub use book::{Book, ENTRIES_MAX, Logged};
@@ -15,11 +16,14 @@ use crate::setup::{Setup, Slot};
 use apply::Apply;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_wire::fix::Message;
+use used::Used;
 
 /// Books of all banks, by slot.
 #[derive(Debug, Clone)]
 pub struct Quotes {
     books: Vec<Book>,
+    /// Used quotes that are not known at present, by slot.
+    used: Vec<Used>,
     /// Number of each bank's last set entry.
     ages: Vec<u64>,
     counters: Counters,
@@ -46,6 +50,7 @@ impl Quotes {
     pub fn new(setup: &Setup) -> Quotes {
         Quotes {
             books: vec![Book::default(); setup.slots()],
+            used: vec![Used::default(); setup.slots()],
             ages: vec![0; setup.banks.len()],
             counters: Counters::default(),
             changes: Changes::default(),
@@ -89,7 +94,8 @@ impl Quotes {
             bank,
             now_ns,
             wall_ahead_ns: self.wall_ahead_ns,
-            books: &mut self.books[slots],
+            books: &mut self.books[slots.clone()],
+            used: &mut self.used[slots],
             age: &mut self.ages[bank],
             counters: &mut self.counters,
             quoted: &mut self.changes.quoted,
@@ -122,9 +128,23 @@ impl Quotes {
         }
     }
 
+    /// Keeps which quotes of a bank are used, before [`Quotes::clear`]: the bank may not have set them again when they are known.
+    pub fn keep_used(&mut self, setup: &Setup, bank: Bank) {
+        for slot in setup.slot(bank, 0)..setup.slot(bank + 1, 0) {
+            self.used[slot].keep(&self.books[slot]);
+        }
+    }
+
+    /// Forgets used quotes of a bank that are not known at present: its session was lost.
+    pub fn forget_used(&mut self, setup: &Setup, bank: Bank) {
+        let slots = setup.slot(bank, 0)..setup.slot(bank + 1, 0);
+        self.used[slots].iter_mut().for_each(Used::forget);
+    }
+
     /// Empties the books of a pair at all banks: its day has ended.
     pub fn begin_day(&mut self, setup: &Setup, pair: Pair) {
         for bank in 0..setup.banks.len() {
+            self.used[setup.slot(bank, pair)].forget();
             // mutant: fx: a change after the roll lacks the fields that it leaves out
             self.books[setup.slot(bank, pair)].begin_day();
         }

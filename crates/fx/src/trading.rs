@@ -296,7 +296,8 @@ impl Trading {
                 }
             }
             // Quotes belong to pricing sessions.
-            Session::Quotes(_)
+            Session::Missed
+            | Session::Quotes(_)
             | Session::QuotedAt(..)
             | Session::TakenUp(..)
             | Session::Withdrawn(_)

@@ -30,13 +30,13 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "compose: quotes outlive a loss of messages",
-        find: "self.lose(counters, tell);",
+        find: "self.lose(Loss::Reader, counters, tell);",
         replace: "",
         test: "-p touchline-fx-live --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
         name: "compose: quotes outlive a gateway that stalls",
-        find: "self.lose(counters, tell);",
+        find: "self.lose(Loss::Reader, counters, tell);",
         replace: "",
         test: "-p touchline-fx-live --test compose faults::a_void_quote_is_never_shown_as_live",
     },
@@ -309,6 +309,12 @@ pub const TRADING: &[Mutant] = &[
         find: "self.streams.forget_quoted(slot);",
         replace: "let _ = slot;",
         test: "-p touchline-fx-live --test compose pairs::a_pair_whose_quotes_are_not_known_is_stale",
+    },
+    Mutant {
+        name: "fx: a used quote is used again behind a loss of the reader",
+        find: "self.used[pair].mark(&mut self.books[pair], is_quoted);",
+        replace: "let _ = is_quoted;",
+        test: "-p touchline-fx --test fx used::a_used_quote_stays_used_over_a_loss_of_the_reader",
     },
     Mutant {
         name: "fx: a ticket is not in whole lots",

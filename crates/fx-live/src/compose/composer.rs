@@ -438,7 +438,7 @@ impl<P: Publish> Core<P> {
             .zip(after)
             .any(|(before, after)| after < *before);
         self.is_withdrawal = match session {
-            Session::Down => true,
+            Session::Down | Session::Missed => true,
             // mutant: compose: a conflated composite keeps quotes that their bank removed
             Session::Quotes(quotes) => quotes.is_unquoted || is_fewer,
             _ => false,

@@ -18,6 +18,7 @@ use super::book::Book;
 use super::counters::Counters;
 use super::entry::{Entry, Key, NEVER, QuoteTimes};
 use super::fields::Raw;
+use super::used::Used;
 use crate::plan::whole_lots;
 use crate::setup::{Setup, ns};
 use touchline_fx_events::setup::{Bank, Pair};
@@ -36,6 +37,8 @@ pub(super) struct Apply<'a> {
     pub wall_ahead_ns: i64,
     /// Books by pair.
     pub books: &'a mut [Book],
+    /// Used quotes that are not known at present, by pair.
+    pub used: &'a mut [Used],
     /// Number of the bank's last set entry.
     pub age: &'a mut u64,
     pub counters: &'a mut Counters,

@@ -98,6 +98,11 @@ impl Book {
         self.places.iter().copied().zip(&self.entries)
     }
 
+    /// Every entry with its key, in no order.
+    pub fn keyed(&self) -> impl Iterator<Item = (&Key, &Entry)> {
+        self.keys.iter().zip(&self.entries)
+    }
+
     /// An entry by its key.
     pub fn get(&self, key: &Key) -> Option<&Entry> {
         self.find(key).map(|at| &self.entries[at])
@@ -243,6 +248,14 @@ impl Book {
     /// Marks an entry as used by an order.
     pub fn set_used(&mut self, at: usize) {
         self.entries[at].is_used = true;
+    }
+
+    /// Marks an entry as used by an order, if it is there and as expected.
+    pub fn set_used_if(&mut self, key: &Key, is_expected: impl FnOnce(&Entry) -> bool) {
+        let at = self.find(key);
+        if let Some(at) = at.filter(|at| is_expected(&self.entries[*at])) {
+            self.set_used(at);
+        }
     }
 
     fn find(&self, key: &Key) -> Option<usize> {

@@ -21,5 +21,6 @@ mod reference;
 mod router;
 mod seen;
 mod unknown;
+mod used;
 mod voids;
 mod world;

@@ -69,7 +69,8 @@ impl LineWriter {
         let _ = write!(out, "{at_ns} {name}.q ");
         match session {
             Session::Up => out.push_str("!up"),
-            Session::Down => out.push_str("!down"),
+            // A composer uses no quotes.
+            Session::Down | Session::Missed => out.push_str("!down"),
             Session::Settled | Session::Doubted | Session::Closing | Session::Closed => {
                 unreachable!("a pricing session has no orders")
             }

@@ -239,6 +239,46 @@ fn a_pair_that_is_not_quoted_any_more_is_reported_once() {
     assert_eq!(told(&all(true, &[])), ["cleared, unquoted: true"]);
 }
 
+/// A loss of the reader is not the end of the session, whose end is told also behind one.
+#[test]
+fn a_loss_of_the_reader_is_told_as_such() {
+    let config = config();
+    let setup = config.setup().expect("a configuration");
+    let mut counters = Counters::default();
+    let amounts = [band(false)];
+    let all = Update::QuoteSnapshot(QuoteSnapshot {
+        stream: stream(false),
+        quotes: &amounts,
+    });
+    let ended = Update::Channel(&touchline_types::ChannelState {
+        price: Validity::Stale,
+        orders: Validity::Stale,
+        sequence: 0,
+    });
+    let overrun = SubscriptionEvent::Overrun {
+        messages: 1,
+        bytes: 1,
+    };
+    for (event, expected) in [
+        (overrun, &["Missed", "Down"][..]),
+        (SubscriptionEvent::PublisherStalled, &["Missed", "Down"]),
+        (SubscriptionEvent::Restarted { generation: 2 }, &["Down"]),
+    ] {
+        let mut state = joined(&config, &setup);
+        assert_eq!(told(&mut state, &all, &setup, &mut counters).len(), 2);
+        let mut events = Vec::new();
+        for event in [event, event] {
+            let tell = &mut |session: Session<'_>| events.push(format!("{session:?}"));
+            state.event(event, &mut counters, tell);
+        }
+        for _ in 0..2 {
+            events.extend(told(&mut state, &ended, &setup, &mut counters));
+        }
+        assert_eq!(events, expected);
+    }
+    assert_eq!(counters.banks_lost, 3);
+}
+
 /// Quotes without a required value date do not count, and are reported; quotes that end are accepted.
 #[test]
 fn quotes_without_a_required_value_date_do_not_count() {

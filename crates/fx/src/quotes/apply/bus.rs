@@ -77,6 +77,9 @@ impl Apply<'_> {
         *self.quoted_ns = Some(receive_ns);
         self.note_changed(pair);
         if quotes.is_cleared() {
+            if matches!(quotes.quoted, Quoted::All(_)) {
+                self.used[pair].keep(&self.books[pair]);
+            }
             self.books[pair].clear();
             return;
         }
@@ -98,6 +101,9 @@ impl Apply<'_> {
                     self.bus_quote(pair, &times, quote);
                 }
                 self.books[pair].end_snapshot();
+                let is_quoted = self.setup.banks[self.bank].is_quoted;
+                // mutant: fx: a used quote is used again behind a loss of the reader
+                self.used[pair].mark(&mut self.books[pair], is_quoted);
             }
         }
         if !quotes.is_unquoted {
