@@ -2,7 +2,7 @@
 
 use crate::days::rolls_at_start;
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, guards};
 use touchline_fx_days::{CalendarsConfig, Rolls};
@@ -92,6 +92,13 @@ impl Config {
             config.check(&mut wrong);
             wrong.none_or(config)
         })
+    }
+
+    /// Resolves relative paths from `folder`, that of the file.
+    pub fn starts_at(&mut self, folder: &Path) {
+        if let Some(calendars) = &mut self.calendars {
+            calendars.starts_at(folder);
+        }
     }
 
     fn check(&self, wrong: &mut Mistakes) {

@@ -7,7 +7,7 @@ use crate::log::{Field, Log, LogArguments, LogThread, Value};
 use crate::output::{Failure, say};
 use clap::Args;
 use std::io::Stderr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_fx_live::compose::{Composer, Config, Error, Incident, Recorder};
 use touchline_transport::shm::Publisher;
@@ -59,6 +59,7 @@ const LOG_END: Duration = Duration::from_secs(2);
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
     let mut config = read_config(path, Config::parse)?;
+    config.starts_at(path.parent().unwrap_or(Path::new("")));
     if let Some(dir) = &arguments.dir {
         config.directory = Some(dir.clone());
     }

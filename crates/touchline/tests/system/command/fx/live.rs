@@ -270,6 +270,24 @@ fn the_log_of_a_composer_begins_with_its_build_and_ends_with_its_end() {
     );
 }
 
+/// Paths of a configuration begin at its folder, as those of gateways and engine do.
+#[test]
+fn a_composer_finds_its_calendars_from_another_folder() {
+    let desk = Desk::bare("fx-compose-calendars");
+    fs::create_dir(desk.path("fx")).expect("our folder");
+    desk.write(
+        "fx/mxn.toml",
+        "currency = \"MXN\"\nuntil = \"20991231\"\nholidays = []\n",
+    );
+    desk.write(
+        "fx/compose.toml",
+        "bus = \"fx\"\n[[pairs]]\nsymbol = \"USD/MXN\"\nprecision = 5\n\
+         [[banks]]\nname = \"LP01\"\nstale_ms = 0\nsilence_ms = 0\n[calendars]\nfiles = [\"mxn.toml\"]\n",
+    );
+    let run = desk.run("fx compose --config fx/compose.toml --seconds 1");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
 pub fn publisher(root: &Root, bank: usize, ring_bytes: u64) -> Publisher {
     let settings = Settings {
         ring_bytes,
