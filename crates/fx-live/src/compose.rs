@@ -28,7 +28,7 @@ pub use config::{BankSource, Config};
 pub use counters::{BankCounters, Counters, ScoreCounters, labelled};
 pub use incident::{Incident, KindRefused};
 pub use output::{Cause, Output};
-pub use recorder::{LineWriter, Recorder};
+pub use recorder::LineWriter;
 pub use source::{CLOSED_UNTIL, Source, Tell};
 pub use statistics::HISTOGRAMS;
 pub use time::{HostClock, InputTime};

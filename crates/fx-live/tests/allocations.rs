@@ -52,7 +52,7 @@ fn a_composer_allocates_nothing_after_its_start() {
     }
     let config = Config::parse(&text).expect("a configuration");
     let root = Root::at("/nowhere");
-    let composer = Composer::new(&config, root, Local::new(Nobody), None);
+    let composer = Composer::new(&config, root, Local::new(Nobody));
     let mut composer = composer.expect("a composer");
     let mut now_ns = 1_000_000_000;
     for bank in 0..BANKS {

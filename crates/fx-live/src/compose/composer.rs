@@ -10,6 +10,7 @@ use crate::compose::statistics::Statistics;
 use crate::compose::time::HostClock;
 use crate::days::{changed_day, is_of_old_day};
 use std::io;
+use std::path::Path;
 use thiserror::Error;
 use touchline_fx::Pricing;
 use touchline_fx::input::{Input, Session};
@@ -121,11 +122,12 @@ struct Core<P> {
 }
 
 impl Composer<Publisher> {
-    /// Opens the bus; joins the banks' buses as they appear.
+    /// Opens the bus, and starts a recording in a folder; joins the banks' buses as they appear. An earlier recording in the folder is
+    /// replaced, but not that of a composer that publishes the bus.
     ///
     /// # Errors
-    /// The configuration is invalid, or the bus cannot be opened.
-    pub fn open(config: &Config, recorder: Option<Recorder>) -> Result<Self, Error> {
+    /// The configuration is invalid, the bus cannot be opened, or the recording cannot be written.
+    pub fn open(config: &Config, record: Option<&Path>) -> Result<Self, Error> {
         let root = match &config.directory {
             Some(directory) => Root::at(directory),
             None => Root::of_this_user(),
@@ -135,23 +137,21 @@ impl Composer<Publisher> {
         let publisher = output::open(config, &root)?;
         let setup = config.setup()?;
         let statistics = Statistics::create(&publisher, &setup)?;
-        let mut composer = Composer::new(config, root, publisher, recorder)?;
+        let mut composer = Composer::new(config, root, publisher)?;
         composer.statistics = Some(statistics);
+        let recorded = config.recorded(composer.core.days.rolls(), wall_ns());
+        let recorder = record.map(|folder| Recorder::create(folder, &recorded));
+        composer.core.recorder = recorder.transpose()?;
         Ok(composer)
     }
 }
 
 impl<P: Publish> Composer<P> {
-    /// A composer with this output and without counters.
+    /// A composer with this output, without counters and recording.
     ///
     /// # Errors
     /// The configuration is invalid.
-    pub fn new(
-        config: &Config,
-        root: Root,
-        publisher: P,
-        recorder: Option<Recorder>,
-    ) -> Result<Self, Error> {
+    pub fn new(config: &Config, root: Root, publisher: P) -> Result<Self, Error> {
         let setup = config.setup()?;
         let rolls = config.rolls_at_start(wall_ns())?;
         let banks = config.banks.iter().enumerate();
@@ -163,7 +163,7 @@ impl<P: Publish> Composer<P> {
                 pricing: Pricing::without_references(setup.clone()),
                 batch: Batch::default(),
                 output: Output::new(publisher, &setup, config.levels),
-                recorder,
+                recorder: None,
                 failed: None,
                 composites: 0,
                 is_conflated: config.conflate_ms > 0,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use touchline_fx::config as fx;
 use touchline_fx::{Setup, guards};
-use touchline_fx_days::{CalendarsConfig, Rolls};
+use touchline_fx_days::{CalendarsConfig, Dates, Rolls};
 use touchline_settings::{self as settings, Manual, Mistakes, number};
 
 /// The whole file. Unknown keys are errors.
@@ -139,7 +139,21 @@ impl Config {
         Setup::new(self.core())
     }
 
-    /// Configuration of the core, in the form that a replay of a recording reads.
+    /// Configuration of the core for a recording that starts at a time of the wall clock. A replay has no calendars: each pair has the
+    /// spot date of that time, and the day that follows in the recording as its first line.
+    pub fn recorded(&self, rolls: Option<&Rolls>, wall_ns: u64) -> fx::Config {
+        let mut core = self.core();
+        for (at, pair) in core.pairs.iter_mut().enumerate() {
+            let dates = rolls.map(|rolls| rolls.dates(at, wall_ns));
+            if let Some(Dates { trade, spot }) = dates {
+                // Where a calendar ends before the spot date, any date will do: the day says that there is none.
+                pair.spot_date = if spot == 0 { trade } else { spot }.to_string();
+            }
+        }
+        core
+    }
+
+    /// Configuration of the core.
     pub fn core(&self) -> fx::Config {
         let all = || self.pairs.iter().map(|pair| pair.symbol.clone()).collect();
         let bank = |bank: &BankSource| fx::BankConfig {

@@ -2,6 +2,7 @@
 
 mod faults;
 mod pairs;
+mod recordings;
 mod world;
 
 use std::fs;

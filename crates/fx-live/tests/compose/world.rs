@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_fx_live::compose::{Composer, Config, Recorder};
+use touchline_fx_live::compose::{Composer, Config};
 use touchline_lab::bank::bus::{self, SPOT, TICK};
 use touchline_lab::random::Random;
 use touchline_testing::Folder;
@@ -58,8 +58,7 @@ impl World {
             text += &format!("[[banks]]\nname = \"LP{bank}\"\nstale_ms = 0\nsilence_ms = 0\n");
         }
         let config = Config::parse(&text).expect("a configuration");
-        let recorder = Recorder::create(&folder.join("session"), &config.core());
-        let composer = Composer::open(&config, Some(recorder.expect("a recording")));
+        let composer = Composer::open(&config, Some(&folder.join("session")));
         World {
             config,
             root: Root::at(&buses),
@@ -88,8 +87,7 @@ impl World {
     fn restart(&mut self) {
         self.did = "the composer begins again".to_owned();
         self.composer = None;
-        let recorder = Recorder::create(&self.folder.join("session"), &self.config.core());
-        let composer = Composer::open(&self.config, Some(recorder.expect("a recording")));
+        let composer = Composer::open(&self.config, Some(&self.folder.join("session")));
         self.composer = Some(composer.expect("a composer"));
     }
 

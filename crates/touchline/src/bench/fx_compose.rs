@@ -152,7 +152,7 @@ impl Bench {
             ..Settings::default()
         };
         let publisher = Publisher::open(&root, "fx", &settings).map_err(Failure::run)?;
-        let composer = Composer::new(&config, root, publisher, None).map_err(Failure::run)?;
+        let composer = Composer::new(&config, root, publisher).map_err(Failure::run)?;
         let mut bench = Bench {
             composer,
             random: Random::from_seed(seed),

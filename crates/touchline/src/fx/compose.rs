@@ -9,7 +9,7 @@ use clap::Args;
 use std::io::Stderr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use touchline_fx_live::compose::{Composer, Config, Error, Incident, Recorder};
+use touchline_fx_live::compose::{Composer, Config, Error, Incident};
 use touchline_transport::shm::Publisher;
 use touchline_transport::{BackOff, Idle, Idler};
 
@@ -65,7 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let interrupt = arguments.ending.catch()?;
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.bus.as_str().into())]);
-    let mut composer = match open(arguments, &config) {
+    let opened = Composer::open(&config, arguments.record.as_deref());
+    let mut composer = match opened.map_err(failed) {
         Ok(composer) => composer,
         Err(failure) => return Err(failure.logged(&mut log)),
     };
@@ -98,15 +99,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (Err(failure), Some(mut log)) => Err(failure.logged(&mut log)),
         (Err(failure), None) => Err(failure),
     }
-}
-
-fn open(arguments: &Arguments, config: &Config) -> Result<Composer<Publisher>, Failure> {
-    let recorder = arguments
-        .record
-        .as_ref()
-        .map(|folder| Recorder::create(folder, &config.core()));
-    let recorder = recorder.transpose().map_err(Error::from).map_err(failed)?;
-    Composer::open(config, recorder).map_err(failed)
 }
 
 fn rounds(

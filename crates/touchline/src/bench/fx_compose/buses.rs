@@ -109,7 +109,7 @@ impl Buses {
             ..Settings::default()
         };
         let publisher = Publisher::open(&root, "fx", &settings).map_err(Failure::run)?;
-        let composer = Composer::new(&config(arguments.banks)?, root, publisher, None);
+        let composer = Composer::new(&config(arguments.banks)?, root, publisher);
         Ok(Buses {
             banks,
             composer: composer.map_err(Failure::run)?,
