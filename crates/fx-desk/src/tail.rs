@@ -11,6 +11,7 @@ pub struct Tail {
     bus: String,
     subscription: Subscription<0>,
     decoder: Decoder,
+    lost: Option<BusEvent>,
 }
 
 impl Tail {
@@ -24,6 +25,7 @@ impl Tail {
             decoder: joined(root, bus),
             root: root.clone(),
             bus: bus.to_owned(),
+            lost: None,
         })
     }
 
@@ -38,7 +40,14 @@ impl Tail {
             let part = Place::of(message.bytes).unwrap_or_default();
             let _ = decoder.read(message.bytes, published(&part, &mut each));
         });
-        self.outcome(polled)
+        let outcome = self.outcome(polled);
+        self.lost = self.lost.or(outcome.err().filter(is_loss));
+        outcome
+    }
+
+    /// The first event of all polls by which entries may be missing: an overrun, a message or file that cannot be read.
+    pub fn lost(&self) -> Option<BusEvent> {
+        self.lost
     }
 
     /// Skips waiting messages, at most this many; true if no message is left.
@@ -62,6 +71,17 @@ impl Tail {
             self.decoder = joined(&self.root, &self.bus);
         }
         Ok(!matches!(polled?, Polled::Nothing))
+    }
+}
+
+/// Whether entries of the present engine may be missing behind an event.
+fn is_loss(event: &BusEvent) -> bool {
+    match event {
+        BusEvent::Overrun { .. }
+        | BusEvent::Corrupt
+        | BusEvent::Damaged
+        | BusEvent::Incompatible { .. } => true,
+        BusEvent::Restarted { .. } | BusEvent::PublisherGone => false,
     }
 }
 

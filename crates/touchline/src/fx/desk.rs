@@ -88,7 +88,7 @@ Examples:
   touchline fx send EUR/USD sell 2.5m --market --tif fok --style full
 
 Exit status: 0 accepted (--wait: filled, in whole or in part), 1 refused, no answer (--wait: or
-nothing filled), 2 bad arguments")]
+nothing filled, or not known: the journal has it), 2 bad arguments")]
 pub struct SendArguments {
     /// Pair, such as EUR/USD
     #[arg(value_parser = name)]

@@ -7,7 +7,7 @@ use crate::output::{Failure, say};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::Duration;
-use touchline_client::fx::{Address, Client, PublishedEntry};
+use touchline_client::fx::{Address, Client, PublishedEntry, happened};
 use touchline_fx_events::lines::LineKind;
 
 /// Pause of a reader that finds nothing.
@@ -74,16 +74,22 @@ impl Lines {
     /// The next line; `None`: none now.
     ///
     /// # Errors
-    /// The engine has ended.
+    /// The engine has ended, or lines were lost, also before the answer to the command: the end of the order may be among them.
     fn next(&mut self, client: &mut Client) -> Result<Option<(LineKind, Fields)>, Failure> {
         let published = client.published();
         loop {
             if let Some(line) = self.0.pop_front() {
                 return Ok(Some(line));
             }
-            if let Ok(false) = published.poll(|told| self.add(told)) {
+            // Some events of the bus are returned again by each poll.
+            if !matches!(published.poll(|told| self.add(told)), Ok(true)) {
                 break;
             }
+        }
+        if let Some(event) = published.lost() {
+            let event = happened(&event);
+            let text = format!("{event}; the journal has what became of the order");
+            return Err(Failure::run(text));
         }
         match published.has_engine().map_err(Failure::run)? {
             true => Ok(None),
@@ -123,4 +129,47 @@ fn end_text(id: &str, quantity: i64, why: &str, line: &Fields) -> String {
         rest => format!(", {} not filled: {why}", units(rest)),
     };
     format!("{id}: {filled} filled{average}{rest}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_fx_desk::DropCopy;
+    use touchline_fx_events::event::Answer;
+    use touchline_testing::Folder;
+    use touchline_transport::bus::Root;
+
+    /// The end of the order may be among what the bus has lost: a wait for it would not end.
+    #[test]
+    fn a_wait_ends_with_an_overrun() {
+        let folder = Folder::new("fx-wait");
+        let root = Root::at(&folder);
+        let mut engine = DropCopy::open(&root, "fx", 1 << 20).expect("a bus");
+        let address = Address {
+            root: root.clone(),
+            bus: "fx".to_owned(),
+            ring_root: root,
+            client: "desk".to_owned(),
+        };
+        let mut client = Client::join(address).expect("an engine");
+        let answer = Answer {
+            client: "desk",
+            request: 1,
+            answer: "killed",
+            reason: None,
+            cause: None,
+        };
+        for at_ns in 0..20_000 {
+            engine.answer(at_ns, &answer);
+        }
+        let followed = Lines::default().follow(&mut client, "P1", 1_000);
+        let Err(Failure::Run(text)) = followed else {
+            panic!("{followed:?}");
+        };
+        assert!(text.starts_with("overrun: "), "{text}");
+        assert!(
+            text.ends_with("; the journal has what became of the order"),
+            "{text}"
+        );
+    }
 }
