@@ -77,7 +77,7 @@ pub struct SeenEntry {
     pub size: i64,
     /// Minimum quantity of an order on it, units.
     pub minimum: i64,
-    /// Time since the engine took it, microseconds; at most an hour.
+    /// Time since its gateway received it, or since the engine took it where the gateway does not say; microseconds, at most an hour.
     pub age_us: u32,
     /// Number of its setting among all of the bank, low bits: the lower of two is older.
     pub setting: u16,

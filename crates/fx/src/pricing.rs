@@ -223,6 +223,19 @@ impl Pricing {
         })
     }
 
+    /// Number of banks with usable quotes in at least one pair.
+    pub fn banks_usable(&self) -> usize {
+        let is_held = |slot: Slot| {
+            self.composites
+                .held(slot)
+                .iter()
+                .any(|held| !held.is_empty())
+        };
+        let slots = |bank: Bank| self.setup.slot(bank, 0)..self.setup.slot(bank + 1, 0);
+        let banks = 0..self.setup.banks.len();
+        banks.filter(|bank| slots(*bank).any(is_held)).count()
+    }
+
     pub(crate) fn now(&self) -> u64 {
         self.now_ns.unwrap_or(0)
     }

@@ -14,6 +14,7 @@ use std::path::Path;
 use thiserror::Error;
 use touchline_fx::Pricing;
 use touchline_fx::input::{Input, Session};
+use touchline_fx::quotes::Quoted;
 use touchline_fx::setup::Setup;
 use touchline_fx_days::DayWatch;
 use touchline_fx_events::Batch;
@@ -381,8 +382,7 @@ impl<P: Publish> Composer<P> {
 
     fn show(&mut self) {
         self.counters.composites_published = self.core.composites;
-        let live = self.sources.iter().filter(|source| source.is_up()).count();
-        self.counters.banks_live = live as u64;
+        self.counters.banks_live = self.core.pricing.banks_usable() as u64;
         if let Some(statistics) = &mut self.statistics {
             let publisher = self.core.output.publisher().counters();
             let publisher = publisher.copied().unwrap_or_default();
@@ -428,6 +428,7 @@ impl<P: Publish> Core<P> {
                 Cause {
                     receive_ns: quotes.receive_ns.saturating_add_signed(self.wall_ahead_ns),
                     polled,
+                    is_taken_up: matches!(quotes.quoted, Quoted::All(_)),
                 },
             ),
             _ => (None, Cause::default()),

@@ -53,6 +53,8 @@ pub struct Cause {
     pub receive_ns: u64,
     /// Ticks of the composer's poll.
     pub polled: u64,
+    /// Whether it is a snapshot at which the composer took a pair up: its receive time is that of an earlier message.
+    pub is_taken_up: bool,
 }
 
 /// Opens the bus of a configuration.
@@ -247,19 +249,18 @@ impl<P: Publish> Output<P> {
         let config = &setup.pairs[pair].config;
         quotes.clear();
         for side in Side::BOTH {
-            let Some(top) = &published.tops[side.index()] else {
-                continue;
-            };
-            for bank in top.banks.iter() {
-                quotes.push(Quote {
-                    entry: quotes.len() as u32,
-                    side,
-                    price: price_of(top.price, config.precision),
-                    quantity: Quantity(top.quantity),
-                    priority: bank as u64,
-                    quote_id: names[bank],
-                    ..Quote::NULL
-                });
+            if let Some(top) = &published.tops[side.index()] {
+                for bank in top.banks.iter() {
+                    quotes.push(Quote {
+                        entry: quotes.len() as u32,
+                        side,
+                        price: price_of(top.price, config.precision),
+                        quantity: Quantity(top.quantity),
+                        priority: bank as u64,
+                        quote_id: names[bank],
+                        ..Quote::NULL
+                    });
+                }
             }
             for (tier, size) in config.sizes.iter().enumerate() {
                 let average = published.averages[tier][side.index()];

@@ -181,11 +181,6 @@ impl Source {
         self.state.is_live = is_live;
     }
 
-    /// Whether the bank's quotes count.
-    pub fn is_up(&self) -> bool {
-        self.state.is_up
-    }
-
     /// Start of the bank's next session, nanoseconds since 1970, while its gateway says that it is closed by its hours; else 0.
     pub fn closed_until_ns(&self) -> u64 {
         self.closed_until_ns

@@ -61,8 +61,10 @@ impl Statistics {
         if cause.polled > 0 {
             let compose_ns = self.clock.between_ns(cause.polled, ticks());
             self.file.record(0, compose_ns);
-            let since_ns = host.wall_ns().saturating_sub(cause.receive_ns);
-            self.file.record(1, since_ns);
+            if !cause.is_taken_up {
+                let since_ns = host.wall_ns().saturating_sub(cause.receive_ns);
+                self.file.record(1, since_ns);
+            }
         }
     }
 

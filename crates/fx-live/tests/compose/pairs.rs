@@ -7,8 +7,11 @@ use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx_live::compose::{Composer, Config};
 use touchline_testing::Folder;
-use touchline_transport::shm::Publisher;
-use touchline_types::{Price, Quantity, Quote, QuoteAction, QuoteChange, Side, Validity};
+use touchline_transport::Publish;
+use touchline_transport::shm::{Publisher, Root};
+use touchline_types::{
+    Price, Quantity, Quote, QuoteAction, QuoteChange, Side, Timestamps, Update, Validity,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -192,6 +195,76 @@ fn removed_quotes_leave_a_conflated_composite_at_once() {
     };
     assert_eq!(pass(&mut world, 2_400, &[indicative]), None);
     assert_eq!(world.shown(1).1, Some(130_000), "of another pair");
+}
+
+/// Size and price of each quote with a tier that was published last.
+#[derive(Default)]
+struct Tiers(Vec<(Side, i64, Option<i64>)>);
+
+impl Publish for Tiers {
+    fn publish(&mut self, update: &Update<'_>, _: &Timestamps) {
+        if let Update::QuoteSnapshot(snapshot) = update {
+            let tiers = snapshot.quotes.iter().filter(|quote| quote.tier.is_some());
+            let tier = |quote: &Quote| {
+                let price = Some(quote.price.0).filter(|_| !quote.price.is_null());
+                (quote.side, quote.quantity.0, price)
+            };
+            self.0 = tiers.map(tier).collect();
+        }
+    }
+
+    fn commit(&mut self) {}
+}
+
+/// A size that is not available has a quote without a price, also if a side has no quote at all.
+#[test]
+fn a_side_without_quotes_has_its_sizes() {
+    let text = "bus = \"fx\"\n[[pairs]]\nsymbol = \"EUR/USD\"\nprecision = 5\nspot_date = \"20260107\"\n\
+                sizes = [1000000, 3000000]\n[[banks]]\nname = \"LP0\"\nstale_ms = 0\nsilence_ms = 0\n";
+    let config = Config::parse(text).expect("a configuration");
+    let composer = Composer::new(&config, Root::at("/nowhere"), Tiers::default());
+    let mut composer = composer.expect("a composer");
+    composer.input(0, MS, Session::Up);
+    let bid = Quote {
+        side: Side::Bid,
+        price: Price(110_000 * 10_000),
+        quantity: Quantity(1_000_000),
+        ..Quote::NULL
+    };
+    let quotes = BusQuotes {
+        pair: 0,
+        receive_ns: MS,
+        bank_ns: [0; 2],
+        is_unquoted: false,
+        quoted: Quoted::All(&[bid]),
+    };
+    composer.input(0, MS, Session::Quotes(quotes));
+    assert_eq!(
+        composer.output().publisher().0,
+        [
+            (Side::Bid, 1_000_000, Some(1_100_000_000)),
+            (Side::Bid, 3_000_000, None),
+            (Side::Ask, 1_000_000, None),
+            (Side::Ask, 3_000_000, None),
+        ]
+    );
+}
+
+/// A bank whose session is up and whose quotes have ended is not counted.
+#[test]
+fn banks_with_usable_quotes_are_counted() {
+    let mut world = World::open("usable", "", "ttl_ms = 700");
+    let usable = |world: &World| world.composer.pricing().banks_usable();
+    for bank in 0..2 {
+        world.input(1_000, bank, Session::Up);
+    }
+    assert_eq!(usable(&world), 0);
+    world.quote(1_000, 0, 0, 110_000);
+    world.quote(1_100, 1, 1, 130_000);
+    world.quote(1_100, 1, 0, 110_000);
+    assert_eq!(usable(&world), 2);
+    world.input(1_750, 0, Session::Heard);
+    assert_eq!(usable(&world), 1);
 }
 
 /// A pair whose quotes are not known, or whose request the bank refused, is stale; one whose bank withdrew its quotes is live and empty.

@@ -91,7 +91,11 @@ impl Trading {
         let bank = usize::from(offer.bank);
         let slot = self.setup.slot(bank, pair);
         let entry = &pricing.quotes().book(slot).entries()[offer.entry as usize];
-        let age_us = now_ns.saturating_sub(entry.set_ns) / 1_000;
+        let set_ns = match entry.times.receive_ns {
+            0 => entry.set_ns,
+            receive_ns => receive_ns,
+        };
+        let age_us = now_ns.saturating_sub(set_ns) / 1_000;
         SeenEntry {
             bank,
             is_taken_side,

@@ -3,7 +3,7 @@
 use crate::world::{START_NS, config, fix};
 use touchline_fx::input::{Input, Session};
 use touchline_fx::quotes::{BusQuotes, Quoted};
-use touchline_fx::sessions::Replay;
+use touchline_fx::sessions::{LineReader, Replay};
 use touchline_fx::{BankStream, Engine, Setup};
 use touchline_fx_events::Batch;
 use touchline_fx_events::lines::Files;
@@ -232,6 +232,28 @@ fn a_quote_that_is_read_late_is_as_old_as_its_receive_time() {
     let quoted = format!("LP01.q !quoted {} 8=FIX", START_NS + 100 * MS);
     assert!(world.recorded.contains(&quoted), "{}", world.recorded);
     world.check_replay(3_500);
+}
+
+/// The record of a plan states the age of a quote from its receive time at the gateway.
+#[test]
+fn a_plan_states_the_age_of_quotes_since_their_gateway_received_them() {
+    let mut world = World::new("");
+    world.join(0);
+    for (side, id, price) in [(Side::Bid, "a", "1.1"), (Side::Ask, "b", "1.10002")] {
+        world.quote(100, &increment(side, id, price));
+        world.pass_on_late(100, 400);
+    }
+    let at_ns = START_NS + 400 * MS;
+    let up = Input::Orders(0, Session::Up);
+    world.engine.handle(at_ns, &up, &mut world.batch);
+    let parent = "{\"op\":\"parent\",\"id\":\"P1\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"qty\":1000,\"deadline_ms\":9000}";
+    let (line, mut reader) = (format!("{at_ns} - {parent}"), LineReader::default());
+    let read = reader.read(&world.setup, &line).expect("a line");
+    let (_, parent) = read.expect("an input");
+    world.batch.clear();
+    world.engine.handle(at_ns, &parent, &mut world.batch);
+    let ages = world.batch.seen.entries.iter().map(|entry| entry.age_us);
+    assert_eq!(ages.collect::<Vec<_>>(), [300_000; 2]);
 }
 
 /// A bank is live in a pair only after a quote of the pair since its logon.

@@ -9,8 +9,7 @@ impl Trader {
     /// Writes the counters for their readers.
     pub(super) fn show_counters(&mut self) {
         let counters = self.counters();
-        let live = self.sources.iter().filter(|source| source.is_up()).count();
-        self.counters.banks_live = live as u64;
+        self.counters.banks_live = self.core.engine.pricing().banks_usable() as u64;
         self.counters.composites_published = self.core.totals.composites;
         let engine = &self.core.engine;
         self.statistics.show(
