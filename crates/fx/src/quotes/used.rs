@@ -30,7 +30,7 @@ impl Used {
         }));
     }
 
-    /// The quotes of a book are known again: those that the bank has not set since stay used. With orders that name a quote, a quote
+    /// The quotes of a book are known again: a quote of the same setting stays used. With orders that name a quote, a quote
     /// stays used until its id changes.
     pub fn mark(&mut self, book: &mut Book, is_quoted: bool) {
         for used in self.0.drain(..) {

@@ -155,8 +155,7 @@ fn a_message_that_is_not_a_quote_is_reported() {
     }
 }
 
-/// A bank is silent if it sends nothing, not if it sends what is not used: of other pairs, of a pair that waits for a snapshot, for
-/// another value date.
+/// Messages of other pairs, of a pair that waits for a snapshot, and for another value date are not used, and end a bank's silence.
 #[test]
 fn messages_that_are_not_used_are_heard() {
     let config = config();
@@ -239,7 +238,7 @@ fn a_pair_that_is_not_quoted_any_more_is_reported_once() {
     assert_eq!(told(&all(true, &[])), ["cleared, unquoted: true"]);
 }
 
-/// A loss of the reader is not the end of the session, whose end is told also behind one.
+/// A loss of the reader is not the end of the session; the core learns of the end also behind a loss.
 #[test]
 fn a_loss_of_the_reader_is_told_as_such() {
     let config = config();
