@@ -8,6 +8,7 @@ mod feed;
 mod fix;
 mod journal;
 mod place;
+mod pricing;
 mod programs;
 mod readers;
 mod relay;
@@ -54,12 +55,13 @@ pub struct Mutant {
 }
 
 /// All of them. Their tests need nothing from outside the repository.
-const ALL: [&[Mutant]; 10] = [
+const ALL: [&[Mutant]; 11] = [
     shared_memory::SHARED_MEMORY,
     readers::READERS,
     feed::FEED,
     fix::FIX,
     journal::JOURNAL,
+    pricing::PRICING,
     trading::TRADING,
     relay::RELAY,
     simulation::SIMULATION,

@@ -3,6 +3,8 @@
 //! A bank counts while its channel is live and its publisher is active; a pair counts from a snapshot on, since changes
 //! alone are not its complete state. After a loss no pair counts until its next snapshot.
 
+mod times;
+
 use crate::compose::config::BankSource;
 use crate::compose::counters::Counters;
 use crate::compose::incident::KindRefused;
@@ -14,7 +16,6 @@ use touchline_fx_events::desk::Day;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::bus::Polled;
-use touchline_transport::clock::STEP_NS;
 use touchline_transport::shm::{CountersView, Item, Join, Kinds, Root, Subscriber};
 use touchline_types::{
     InstrumentDefinition, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate,
@@ -478,55 +479,6 @@ impl State {
             is_unquoted: update.stream.is_unquoted,
             quoted,
         }));
-    }
-
-    /// A time of the wall clock by the clock of the inputs; 0 stays: no time.
-    fn timed(&self, wall_ns: u64) -> u64 {
-        match wall_ns {
-            0 => 0,
-            _ => wall_ns.saturating_add_signed(-self.wall_ahead_ns),
-        }
-    }
-
-    /// Whether a message's time is known: not before the wall clock was set, and not in the future, as a time of the
-    /// old wall clock may be.
-    fn is_time_sure(&self, receive_ns: u64, now_ns: u64) -> bool {
-        receive_ns >= self.not_before_ns && receive_ns <= now_ns.saturating_add(STEP_NS)
-    }
-
-    /// Quotes with their times by the clock of the inputs.
-    fn retimed<'q>(&'q mut self, quotes: &'q [Quote]) -> &'q [Quote] {
-        if self.wall_ahead_ns == 0 {
-            return quotes;
-        }
-        let mut retimed = std::mem::take(&mut self.retimed.0);
-        retimed.clear();
-        retimed.extend(quotes.iter().map(|quote| self.retimed_quote(quote)));
-        self.retimed.0 = retimed;
-        &self.retimed.0
-    }
-
-    /// Changes with the times of their quotes by the clock of the inputs.
-    fn retimed_changes<'q>(&'q mut self, changes: &'q [QuoteChange]) -> &'q [QuoteChange] {
-        if self.wall_ahead_ns == 0 {
-            return changes;
-        }
-        let mut retimed = std::mem::take(&mut self.retimed.1);
-        retimed.clear();
-        retimed.extend(changes.iter().map(|change| QuoteChange {
-            quote: self.retimed_quote(&change.quote),
-            ..*change
-        }));
-        self.retimed.1 = retimed;
-        &self.retimed.1
-    }
-
-    fn retimed_quote(&self, quote: &Quote) -> Quote {
-        Quote {
-            set_ns: self.timed(quote.set_ns),
-            expiry_ns: self.timed(quote.expiry_ns),
-            ..*quote
-        }
     }
 
     /// A message of a live bank whose quotes are not used: the bank is not silent.
