@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use touchline_book::PriceBook;
-use touchline_transport::{Envelope, Mirror, Subscribe};
+use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
 use touchline_types::{Depth, Instrument, InstrumentDefinition, Side, Timestamps, Trade, Update};
 
 /// One output with its format.
@@ -32,9 +32,10 @@ pub struct Series {
     definitions: Vec<Option<InstrumentDefinition>>,
     /// Last row of each instrument.
     last: Vec<Option<Quote>>,
-    /// Time of the last event of the exchange; 0 before the first one, with which earlier states are written. So every row has
-    /// a time: an empty one makes readers of CSV round all others.
-    event_ns: u64,
+    /// Last known times. Their exchange time is that of the last event; 0 before the first one, and before the first one behind a
+    /// loss: it writes the states in front of it. So every row has its times (an empty one makes readers of CSV round all others), and
+    /// no book has a time before its own.
+    times: Timestamps,
     failure: Option<Failure>,
 }
 
@@ -103,7 +104,7 @@ impl Series {
             mirror: Mirror::new(0, 0),
             definitions: Vec::new(),
             last: Vec::new(),
-            event_ns: 0,
+            times: Timestamps::default(),
             failure: None,
         }
     }
@@ -125,7 +126,7 @@ impl Series {
 
     /// Writes a row of an instrument if its best bid, best offer or state differs from the last row.
     fn quote(&mut self, instrument: Instrument, timestamps: &Timestamps) {
-        let Some(quotes) = self.quotes.as_ref().filter(|_| self.event_ns != 0) else {
+        let Some(quotes) = self.quotes.as_ref().filter(|_| self.times.exchange_ns != 0) else {
             return;
         };
         let book = self.mirror.book(instrument);
@@ -193,6 +194,20 @@ impl Series {
         self.failure = self.failure.take().or(written.err());
     }
 
+    /// Notes the times of an update, and returns them with the last known ones in place of those that it does not have.
+    fn note_times(&mut self, timestamps: &Timestamps) -> Timestamps {
+        let last = self.times;
+        self.times = *timestamps;
+        if timestamps.exchange_ns == 0 {
+            self.times.exchange_ns = last.exchange_ns;
+        }
+        // Of the recorder of a tape, and not of a packet.
+        if timestamps.packet.receive_ns == 0 {
+            self.times.packet = last.packet;
+        }
+        self.times
+    }
+
     fn define(&mut self, definition: &InstrumentDefinition) {
         let index = definition.instrument.index();
         if self.definitions.len() <= index {
@@ -204,13 +219,8 @@ impl Series {
 
 impl Subscribe for Series {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        let mut timestamps = *envelope.timestamps;
-        if timestamps.exchange_ns == 0 {
-            timestamps.exchange_ns = self.event_ns;
-        }
-        let is_first = self.event_ns == 0;
-        self.event_ns = timestamps.exchange_ns;
-        let timestamps = &timestamps;
+        let is_first = self.times.exchange_ns == 0;
+        let timestamps = &self.note_times(envelope.timestamps);
         if is_first {
             self.quote_all(timestamps);
         }
@@ -229,6 +239,28 @@ impl Subscribe for Series {
             Update::State(state) => self.quote(state.instrument, timestamps),
             Update::Gap(_) | Update::Reset | Update::Channel(_) => self.quote_all(timestamps),
             _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.mirror.event(event);
+        // Rows of books that are not live any more.
+        let times = self.times;
+        self.quote_all(&times);
+        let is_new = matches!(event, SubscriptionEvent::Restarted { .. });
+        if is_new {
+            // mutant: tape: a series keeps the definitions of the run before
+            self.definitions.clear();
+            self.last.clear();
+        }
+        let is_lost = matches!(
+            event,
+            SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. }
+        );
+        // The states that follow are of a later time, which the next event has.
+        if is_new || is_lost {
+            // mutant: tape: a series writes the books behind a loss with the time before it
+            self.times.exchange_ns = 0;
         }
     }
 }

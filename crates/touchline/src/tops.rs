@@ -4,7 +4,7 @@ use crate::output::{Failure, Output};
 use crate::record::{Prices, Record};
 use std::cell::RefCell;
 use std::rc::Rc;
-use touchline_transport::{Envelope, Subscribe};
+use touchline_transport::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_types::{BookUpdate, InstrumentDefinition, Level, Update};
 
 /// Subscriber that writes one line for each complete event and each instrument whose direct book changed.
@@ -85,6 +85,12 @@ impl Subscribe for Tops {
             }
             Update::Definition(definition) => self.define(definition),
             _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &SubscriptionEvent) {
+        if let SubscriptionEvent::Restarted { .. } = event {
+            self.definitions.clear();
         }
     }
 }

@@ -191,6 +191,18 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-tape --lib records_that_the_disk_lacks_are_gaps",
     },
     Mutant {
+        name: "tape: a series writes the books behind a loss with the time before it",
+        find: "self.times.exchange_ns = 0;",
+        replace: "",
+        test: "-p touchline --bin touchline books_behind_a_loss_have_the_times_of_the_next_event",
+    },
+    Mutant {
+        name: "tape: a series keeps the definitions of the run before",
+        find: "self.definitions.clear();",
+        replace: "",
+        test: "-p touchline --bin touchline a_restart_of_the_gateway_ends_books_and_definitions",
+    },
+    Mutant {
         name: "tape: a reader stops before damage as at the end",
         find: "true => check_rest(follow, path),",
         replace: "true => Ok(()),",

@@ -1,5 +1,8 @@
 //! A tape that is played: its rows, its books, and its bus.
 
+#[cfg(test)]
+mod tests;
+
 use super::super::{Arguments, Writers};
 use crate::books::{order_row, price_row};
 use crate::output::{Failure, Output, notice};
@@ -48,9 +51,14 @@ impl Play<'_> {
         match item {
             Item::Update(received) => {
                 self.messages += u64::from(!received.is_image);
+                // A state at a place is of the time of the next event, whenever its definitions and statuses were published.
+                let timestamps = match received.is_image {
+                    true => Timestamps::default(),
+                    false => received.timestamps,
+                };
                 let envelope = Envelope {
                     sequence: received.sequence,
-                    timestamps: &received.timestamps,
+                    timestamps: &timestamps,
                     update: &received.update,
                 };
                 if let Update::Definition(definition) = &received.update {

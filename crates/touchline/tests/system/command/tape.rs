@@ -2,7 +2,11 @@
 
 use super::{Desk, until};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use touchline_lab::capture::write_pcap;
+use touchline_lab::cme::{Options, Session, generate};
+use touchline_lab::fault::{FaultPlan, deliver};
 use touchline_lab::market::values::seen;
 use touchline_testing::Process;
 use touchline_transport::Mirror;
@@ -108,6 +112,59 @@ fn a_tape_is_played_onto_a_bus() {
         };
         assert_eq!(contents(&played), contents(&recorded), "instrument {index}");
     }
+}
+
+/// The second run of a gateway has other numbers of instruments: no row mixes the instruments of two runs, or calls a book of the first
+/// run live in the second one.
+#[test]
+fn series_of_a_tape_over_a_restart_are_those_of_each_run() {
+    let desk = Desk::new("tape-restart");
+    let mut recorder = recorder(&desk, "");
+    desk.publish("--speed 0.25").done();
+    recorder.wait_for_line("record_source_down");
+    let options = Options {
+        instruments: 6,
+        events: 150,
+        ..Options::default()
+    };
+    let second = generate(&options, 9);
+    let arrivals = deliver(&second, &FaultPlan::incremental([]), 9).arrivals;
+    write_pcap(&arrivals, &desk.path("session.pcap")).expect("our folder");
+    desk.publish("--speed 1").done();
+    until("the recorder has seen the end of both runs", || {
+        recorder.err().matches("record_source_down").count() == 2
+    });
+    recorder.close();
+    assert!(recorder.wait().success(), "{}", recorder.err());
+    desk.run("replay --journal tape --quiet --quotes quotes.jsonl --books books")
+        .done();
+    let quotes = rows(&desk.read("quotes.jsonl"));
+    let restart = quotes.iter().rposition(|row| row["state"] == "gapped");
+    let (before, after) = quotes.split_at(restart.expect("it ends the books") + 1);
+    let names = |rows: &[Value]| -> BTreeSet<(i64, String)> {
+        let name = |row: &Value| {
+            let symbol = row["symbol"].as_str().unwrap_or_default().to_owned();
+            (row["security_id"].as_i64().expect("a number"), symbol)
+        };
+        rows.iter().map(name).collect()
+    };
+    let of = |session: &Session| -> BTreeSet<(i64, String)> {
+        let books = session.expected.books.iter();
+        let name = books.map(|book| {
+            let symbol = book.symbol.clone().unwrap_or_default();
+            (i64::from(book.security_id), symbol)
+        });
+        name.collect()
+    };
+    assert!(names(before).is_subset(&of(&desk.session)));
+    assert!(!after.is_empty() && names(after).is_subset(&of(&second)));
+    let mut states = BTreeMap::new();
+    for row in before {
+        states.insert(row["security_id"].to_string(), row["state"].clone());
+    }
+    assert!(states.values().all(|state| state == "gapped"), "{states:?}");
+    let books = rows(&desk.read("books"));
+    assert_eq!(names(&books), of(&second));
 }
 
 /// The same tape gives the same bytes, at any speed.
