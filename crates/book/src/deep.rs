@@ -12,9 +12,11 @@
 //! level, best or worst first, moves none. Figures: `docs/design/deep-books.md`.
 //!
 //! The book is always the best part of the venue's book without omissions: a level without room sets `truncated_from`
-//! to its price, and levels at that price or worse are ignored until the book is cleared.
+//! to its price, and levels at that price or worse are ignored until the book is cleared. So this part shrinks: a deletion that leaves
+//! less than a quarter of the limit is [`ApplyResult::Unexpected`], and a whole book is needed.
 
 mod consistency;
+mod known_part;
 
 use crate::levels::Steps;
 use touchline_types::{Level, LevelAction, Price, Quantity, Side, UpdateAction};
@@ -39,7 +41,7 @@ pub enum ApplyResult {
     /// Applied as stated.
     Expected,
     /// The level was missing, or existed already: the event was applied as far as possible, and the book may differ
-    /// from the venue's.
+    /// from the venue's. Or the known part of a truncated side has run out.
     Unexpected,
     /// The event's level is beyond the limit, or a level was left out.
     Beyond,
@@ -139,7 +141,8 @@ impl DeepLevels {
                 let is_one = self.is_one_entry(index, level.orders);
                 self.close(index);
                 steps.step(LevelAction::Remove, index, Level::UNKNOWN);
-                expected(is_one)
+                // mutant: deep book: the known part of a truncated side runs out unnoticed
+                expected(is_one && !self.has_run_out())
             }
             UpdateAction::Delete | UpdateAction::DeleteThru | UpdateAction::DeleteFrom => {
                 // The last two refer to positions.

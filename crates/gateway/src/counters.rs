@@ -11,7 +11,7 @@ touchline_types::counters! {
         order_snapshots: "updates" = "Whole order books published after recovery.",
         trades: "updates" = "Trades published.",
         statistics: "updates" = "Statistics published.",
-        levels_unexpected: "changes" = "Changes that contradicted a book kept by price: an insertion of an existing level, or a change or deletion of a missing one.",
+        levels_unexpected: "changes" = "Changes that contradicted a book kept by price: an insertion of an existing level, a change or deletion of a missing one, or one that left too little of a cut side.",
         levels_beyond: "changes" = "Changes of books kept by price for which a level was left out: beyond levels_max, or at a price from which on levels are left out.",
         books_locked: "updates" = "Price-book updates after which the best bid and ask, direct or implied, were equal.",
         books_crossed: "updates" = "Price-book updates after which the best bid was above the best ask, direct or implied.",

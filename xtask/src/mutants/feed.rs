@@ -221,6 +221,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
+        name: "deep book: the known part of a truncated side runs out unnoticed",
+        find: "expected(is_one && !self.has_run_out())",
+        replace: "expected(is_one)",
+        test: "-p touchline-book --lib a_truncated_side_that_runs_out_is_reported",
+    },
+    Mutant {
         name: "gateway: a session outside its hours is connected again",
         find: "if self.is_closed(pipeline, now) {",
         replace: "if self.is_closed(pipeline, now) && matches!(self.line, Line::Up(_)) {",

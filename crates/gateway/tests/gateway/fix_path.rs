@@ -160,6 +160,36 @@ fn an_old_book_is_not_readable_under_a_new_definition() {
     assert_eq!(stage.send("W", BOOK), ["book live 1x1"]);
 }
 
+/// A book of more levels than `levels_max` is known in part: when that part runs out, the book is not live, and is requested again.
+#[test]
+fn a_book_whose_known_part_runs_out_is_requested_again() {
+    let mut stage = Stage::new();
+    stage.send("y", LIST);
+    let bids: String = (1..=20)
+        .map(|price| format!("269=0|270={price}|271=10.0|"))
+        .collect();
+    let whole = format!("55=BTC-PERPETUAL|268=21|{bids}269=1|270=101.0|271=20|");
+    assert_eq!(stage.send("W", &whole), ["book live 16x1", "Ended"]);
+    let requests = |stage: &Stage| stage.path.feed().counters().requests;
+    let first = requests(&stage);
+    let mut delete = |price: u32| {
+        let entry = format!("55=BTC-PERPETUAL|268=1|279=2|269=0|270={price}|");
+        stage.send("X", &entry).join(" ")
+    };
+    for price in (9..=20).rev() {
+        let told = delete(price);
+        assert!(told.contains("validity: Live"), "{price}: {told}");
+    }
+    let told = delete(8);
+    assert!(told.contains("validity: Recovering"), "{told}");
+    assert_eq!(
+        requests(&stage),
+        first + 2,
+        "the old one ends, another begins"
+    );
+    assert_eq!(stage.send("W", &whole), ["book live 16x1"]);
+}
+
 /// A quiet venue answers a TestRequest; one that does not answer for as long again is stale, until it does.
 #[test]
 fn a_venue_that_answers_no_test_request_is_stale() {

@@ -31,7 +31,7 @@ pub enum Said {
 pub enum Became {
     /// Consistent with the book.
     Expected,
-    /// The level existed already, or did not exist.
+    /// The level existed already, or did not exist; or levels were left out, and less than a quarter of the limit is left.
     Unexpected,
     /// A level was left out.
     Beyond,
@@ -78,7 +78,11 @@ impl KeyedSide {
             self.left_out = Some(worst);
             became = Became::Beyond;
         }
-        if fits { became } else { Became::Unexpected }
+        let has_run_out = is_gone && self.left_out.is_some() && 4 * self.len() < self.levels_max;
+        match fits && !has_run_out {
+            true => became,
+            false => Became::Unexpected,
+        }
     }
 
     /// Empties the side, with no level left out.
