@@ -173,6 +173,18 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway a_snapshot_from_before_the_loss_is_not_used",
     },
     Mutant {
+        name: "feed: a snapshot may end within the packet whose orders are unknown",
+        find: "packet.saturating_add(1)",
+        replace: "packet",
+        test: "-p touchline-gateway --test gateway orders_beyond_their_limit_wait_for_a_snapshot_of_a_later_packet",
+    },
+    Mutant {
+        name: "feed: a snapshot may end within the packet whose orders the queue dropped",
+        find: "entry.packet.saturating_add(1)",
+        replace: "entry.packet",
+        test: "-p touchline-gateway --test gateway a_full_queue_is_dropped_and_a_snapshot_of_a_later_packet_recovers_its_orders",
+    },
+    Mutant {
         name: "feed: a negative quantity is a level",
         find: "if is_negative_level(&event) {",
         replace: "        if false {",

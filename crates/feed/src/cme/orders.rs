@@ -54,12 +54,14 @@ impl Channel {
         self.note_queued(queued);
     }
 
-    /// The order book is unknown from packet `packet` on.
+    /// The order book is unknown from packet `packet` on, of which no entry is queued: a snapshot that ends within that packet may lack
+    /// its later events.
     pub fn orders_lost(&mut self, instrument: Instrument, packet: u32) {
         self.rows.forget_orders(instrument);
         let orders = &mut self.rows.row_mut(instrument).orders;
         orders.known = false;
-        orders.snapshot_sequence_min = packet;
+        // mutant: feed: a snapshot may end within the packet whose orders are unknown
+        orders.snapshot_sequence_min = packet.saturating_add(1);
     }
 
     /// Starts a chunk of an order snapshot. `false` if it is useless or a copy; otherwise its orders follow by

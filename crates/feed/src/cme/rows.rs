@@ -27,7 +27,8 @@ pub struct OrderState {
     pub known: bool,
     /// Entries of packets up to this one are in the snapshot used last.
     pub snapshot_sequence: u32,
-    /// A useful snapshot must reach at least this packet.
+    /// A useful snapshot must reach at least this packet: the one behind those whose entries were dropped, because a snapshot may end
+    /// between two events of a packet.
     pub snapshot_sequence_min: u32,
 }
 
@@ -200,7 +201,8 @@ impl Rows {
         if pushed.is_err() {
             self.drop_orders();
             for row in &mut self.rows {
-                row.orders.snapshot_sequence_min = entry.packet;
+                // mutant: feed: a snapshot may end within the packet whose orders the queue dropped
+                row.orders.snapshot_sequence_min = entry.packet.saturating_add(1);
             }
         }
         pushed
@@ -295,7 +297,7 @@ mod tests {
         rows.queue_order(two, entry(6)).unwrap_err();
         assert!(packets(rows.order_entries(one)).is_empty());
         let least = rows.iter().map(|(_, row)| row.orders.snapshot_sequence_min);
-        assert_eq!(least.collect::<Vec<_>>(), [6, 6]);
+        assert_eq!(least.collect::<Vec<_>>(), [7, 7], "a later packet");
         rows.queue_price(two, entry(7)).unwrap();
         rows.forget_prices(two);
         assert!(packets(rows.price_entries(two)).is_empty());

@@ -60,6 +60,23 @@ fn a_snapshot_that_ends_at_another_event_is_refused() {
     bench.orders(ID, "live 1:5@100 |");
 }
 
+/// The dropped entries of packet 4 are of two events: a snapshot of that packet may end between them.
+#[test]
+fn a_full_queue_is_dropped_and_a_snapshot_of_a_later_packet_recovers_its_orders() {
+    let mut bench = Bench::with_queue(2);
+    bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.packet(3, &[orders(30, &[order(NEW, 3, 3, 7, 100)])]);
+    bench.wait();
+    let (one, two) = (order(NEW, 4, 4, 8, 100), order(NEW, 5, 5, 9, 100));
+    bench.packet(4, &[orders(40, &[one]), orders(41, &[two])]);
+    assert_eq!(bench.counters().queue_full, 1);
+    bench.order_snapshots(1, &[order_chunk(4, 40, (1, 1), &[A])]);
+    bench.orders(ID, "recovering |");
+    bench.packet(5, &[orders(50, &[order(NEW, 6, 6, 9, 100)])]);
+    bench.order_snapshots(2, &[order_chunk(5, 50, (1, 1), &[A, B])]);
+    bench.orders(ID, "live 1:5@100 2:6@100 |");
+}
+
 /// Price entries of the same packet show the last event, too.
 #[test]
 fn the_last_event_may_be_one_of_prices() {

@@ -90,9 +90,12 @@ fn a_negative_quantity_makes_the_orders_unknown() {
         bench.packet(4, &[orders(30, &[order(NEW, 3, 3, 7, 100)])]);
         bench.order_snapshots(1, &[order_chunk(1, 10, (1, 1), &[(1, 1, 5, 100)])]);
         bench.orders(ID, "recovering |");
-        bench.order_snapshots(2, &[order_chunk(2, 20, (1, 1), &[(1, 1, -5, 100)])]);
+        bench.order_snapshots(2, &[order_chunk(3, 20, (1, 1), &[(1, 1, -5, 100)])]);
         bench.orders(ID, "recovering |");
+        // It may end before a later event of the packet.
         bench.order_snapshots(3, &[order_chunk(2, 20, (1, 1), &[(1, 1, 4, 100)])]);
+        bench.orders(ID, "recovering |");
+        bench.order_snapshots(4, &[order_chunk(3, 20, (1, 1), &[(1, 1, 4, 100)])]);
         bench.orders(ID, "live 1:4@100 3:7@100 |");
         assert_eq!(bench.counters().quantities_negative, 2);
     }
@@ -100,4 +103,22 @@ fn a_negative_quantity_makes_the_orders_unknown() {
     bench.packet(1, &[orders(10, &[order(NEW, 1, 1, 5, 100)])]);
     bench.packet(2, &[orders(20, &[order(DELETE, 1, 1, -5, 100)])]);
     bench.orders(ID, "live |");
+}
+
+/// Beyond `orders_max` the entries of the packet are not known. A snapshot may end between two of its events, and that of a later packet
+/// does not.
+#[test]
+fn orders_beyond_their_limit_wait_for_a_snapshot_of_a_later_packet() {
+    let mut bench = Bench::new();
+    let all: Vec<_> = (1..=64).map(|id| order(NEW, id, id, 5, 100)).collect();
+    bench.packet(1, &[orders(10, &all)]);
+    let (one, two) = (order(NEW, 65, 65, 5, 100), order(NEW, 66, 66, 5, 100));
+    bench.packet(2, &[orders(20, &[one]), orders(21, &[two])]);
+    bench.orders(ID, "recovering 66:5@100 |");
+    bench.order_snapshots(1, &[order_chunk(2, 20, (1, 1), &[(1, 1, 5, 100)])]);
+    bench.orders(ID, "recovering 66:5@100 |");
+    bench.packet(3, &[end_of_event()]);
+    let whole = [(1, 1, 5, 100), (66, 66, 5, 100)];
+    bench.order_snapshots(2, &[order_chunk(3, 21, (1, 1), &whole)]);
+    bench.orders(ID, "live 1:5@100 66:5@100 |");
 }
