@@ -185,6 +185,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway a_full_queue_is_dropped_and_a_snapshot_of_a_later_packet_recovers_its_orders",
     },
     Mutant {
+        name: "feed: a file states a book of every level",
+        find: "next.depth.direct == 0 || next.depth.is_all()",
+        replace: "next.depth.direct == 0",
+        test: "-p touchline --test system a_file_cannot_give_a_book_by_position_every_level",
+    },
+    Mutant {
         name: "feed: a negative quantity is a level",
         find: "if is_negative_level(&event) {",
         replace: "        if false {",

@@ -110,7 +110,9 @@ impl Channel {
         let security_id = i32::try_from(known.definition.security_id).ok()?;
         let instrument = self.instrument(security_id, out)?;
         let mut next = known.of(out.instruments.definition(instrument));
-        let states_no_depth = next.depth.direct == 0;
+        // The venue's changes are by position: no book of it has every level.
+        // mutant: feed: a file states a book of every level
+        let states_no_depth = next.depth.direct == 0 || next.depth.is_all();
         if states_no_depth {
             next.depth.direct = self.settings.default_depth.direct;
         }

@@ -2,6 +2,7 @@
 
 use super::tape::recorder;
 use super::{Desk, Run};
+use serde_json::Value;
 use touchline_lab::capture::{Feed, write_pcap};
 use touchline_testing::built;
 
@@ -212,6 +213,26 @@ fn malformed_lines_are_told_with_the_cure() {
     let run = desk.run("definitions --config cme.toml --pcap bare.pcap");
     run.refused(1, &["no instrument has a definition", "definition feed"]);
     desk.run("definitions").refused(2, &["--journal DIR"]);
+}
+
+/// A table may state a book of every level, as of a venue with changes by price: for CME the depth is not stated then, as with 0.
+#[test]
+fn a_file_cannot_give_a_book_by_position_every_level() {
+    let desk = desk("definitions-depth");
+    let table = desk.read("d.jsonl");
+    let mut books = Vec::new();
+    for depth in [Value::from(0), Value::Null] {
+        let of_depth = table.lines().map(|line| {
+            let mut row: Value = serde_json::from_str(line).expect("an object a line");
+            row["depth"] = depth.clone();
+            format!("{row}\n")
+        });
+        desk.write("depth.jsonl", of_depth.collect::<String>());
+        let run = replay(&desk, "--pcap bare.pcap --definitions depth.jsonl");
+        assert_eq!(run.status, 0, "{run:?}");
+        books.push(outputs(&desk));
+    }
+    assert!(books[0] == books[1]);
 }
 
 /// Where the capture has another definition, that one applies, and a warning says so.
