@@ -239,6 +239,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
+        name: "fix market data: a book requested after the download is awaited for ever",
+        find: "self.await_answer(request.rows, number, request.at.mono_ns);",
+        replace: "",
+        test: "-p touchline-feed --test fix_md a_book_that_is_requested_again_is_not_awaited_for_ever",
+    },
+    Mutant {
         name: "deep book: the known part of a truncated side runs out unnoticed",
         find: "expected(is_one && !self.has_run_out())",
         replace: "expected(is_one)",

@@ -373,7 +373,7 @@ impl MarketData {
         if self.parts.is_late(at.mono_ns) {
             self.give_up(Cause::PartMissing, session);
         }
-        if self.subscriptions.is_late(at.mono_ns) {
+        if self.subscriptions.is_late(&self.rows, at.mono_ns) {
             self.give_up(Cause::Unanswered, session);
         }
     }

@@ -6,6 +6,7 @@ use super::download::{self, Stage};
 use super::instruments::{Book, Rows};
 use super::settings::{Dialect, Settings};
 use crate::ReceiveTime;
+use std::collections::VecDeque;
 use touchline_session::fix::{SendError, Session, Store};
 use touchline_types::Instrument;
 
@@ -30,8 +31,18 @@ pub struct Subscriptions {
     is_answered: bool,
     /// Time of the last progress of the download.
     progress_ns: u64,
+    /// Books requested after the download, in the order of time; answered ones leave it with those before them.
+    awaited: VecDeque<Awaited>,
     /// A download was completed, on this connection or an earlier one.
     was_downloaded: bool,
+}
+
+/// A book that was requested after the download.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    instrument: Instrument,
+    request: u64,
+    asked_ns: u64,
 }
 
 /// Dependencies of a request.
@@ -73,6 +84,7 @@ impl Subscriptions {
             is_due: false,
             is_answered: false,
             progress_ns: 0,
+            awaited: VecDeque::with_capacity(INCONSISTENT_MAX),
             was_downloaded: false,
         }
     }
@@ -93,16 +105,32 @@ impl Subscriptions {
         &self.inconsistent
     }
 
-    /// Whether an answer is overdue.
-    pub fn is_late(&self, now_ns: u64) -> bool {
-        let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
-        is_waiting && now_ns.saturating_sub(self.progress_ns) >= ANSWER_NS
+    /// Whether an answer is overdue: of the download, or of a book that was requested after it.
+    pub fn is_late(&mut self, rows: &Rows, now_ns: u64) -> bool {
+        let is_overdue = |since_ns: u64| now_ns.saturating_sub(since_ns) >= ANSWER_NS;
+        let is_open = |awaited: &Awaited| {
+            let row = rows.row(awaited.instrument);
+            row.is_listed && row.book == Book::Awaited && row.request == awaited.request
+        };
+        while self.awaited.pop_front_if(|first| !is_open(first)).is_some() {}
+        match self.stage {
+            Stage::Down => false,
+            Stage::Listing | Stage::Asking => is_overdue(self.progress_ns),
+            Stage::Done => {
+                let first = self.awaited.front();
+                first.is_some_and(|first| is_overdue(first.asked_ns))
+            }
+        }
     }
 
     /// Earliest time at which an answer is overdue, or a request is allowed.
     pub fn next_timeout(&self, rows: &Rows) -> Option<u64> {
-        let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
-        let late_ns = is_waiting.then(|| self.progress_ns.saturating_add(ANSWER_NS));
+        let waits_since_ns = match self.stage {
+            Stage::Down => None,
+            Stage::Listing | Stage::Asking => Some(self.progress_ns),
+            Stage::Done => self.awaited.front().map(|first| first.asked_ns),
+        };
+        let late_ns = waits_since_ns.map(|since_ns| since_ns.saturating_add(ANSWER_NS));
         let may_ask = matches!(self.stage, Stage::Asking | Stage::Done);
         // The output buffer was full.
         let unsent_ns = (may_ask && self.is_due).then_some(0);
@@ -133,6 +161,7 @@ impl Subscriptions {
     pub fn end(&mut self) {
         self.stage = Stage::Down;
         self.inconsistent.clear();
+        self.awaited.clear();
     }
 
     /// A book, or a change of one, arrived.
@@ -224,7 +253,23 @@ impl Subscriptions {
             // A quote set carries the number of its request instead of a name.
             Dialect::Standard => 1,
         };
-        download::choose(request.rows, number, most) > 0 && self.send(request, number, b'1')
+        let is_sent =
+            download::choose(request.rows, number, most) > 0 && self.send(request, number, b'1');
+        if is_sent && self.stage == Stage::Done {
+            // mutant: fix market data: a book requested after the download is awaited for ever
+            self.await_answer(request.rows, number, request.at.mono_ns);
+        }
+        is_sent
+    }
+
+    /// The download waits for its own requests; a later one has its own timeout.
+    fn await_answer(&mut self, rows: &Rows, request: u64, asked_ns: u64) {
+        let asked = rows.iter().filter(|row| row.request == request);
+        self.awaited.extend(asked.map(|row| Awaited {
+            instrument: row.instrument,
+            request,
+            asked_ns,
+        }));
     }
 
     /// Ends the subscriptions of inconsistent books; they start again like new ones. At most once a second, and less often
@@ -312,13 +357,18 @@ mod tests {
     #[test]
     fn an_answer_is_overdue_after_the_timeout() {
         let mut subscriptions = Subscriptions::default();
-        assert!(!subscriptions.is_late(u64::MAX), "nobody was asked");
+        let rows = &Rows::new(0);
+        let never = u64::MAX;
+        assert!(!subscriptions.is_late(rows, never), "nobody was asked");
         subscriptions.stage = Stage::Asking;
         subscriptions.answered(100);
-        assert!(!subscriptions.is_late(100 + ANSWER_NS - 1));
-        assert!(subscriptions.is_late(100 + ANSWER_NS));
+        assert!(!subscriptions.is_late(rows, 100 + ANSWER_NS - 1));
+        assert!(subscriptions.is_late(rows, 100 + ANSWER_NS));
         subscriptions.stage = Stage::Done;
-        assert!(!subscriptions.is_late(u64::MAX), "everything was answered");
+        assert!(
+            !subscriptions.is_late(rows, never),
+            "everything was answered"
+        );
     }
 
     #[test]

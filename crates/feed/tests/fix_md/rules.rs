@@ -473,6 +473,36 @@ fn a_venue_that_does_not_answer_is_disconnected() {
     assert!(world.feed.is_over(), "a request was refused");
 }
 
+/// Also of a book that is requested again after the download, while the other books change.
+#[test]
+fn a_book_that_is_requested_again_is_not_awaited_for_ever() {
+    let symbols = ["BTC-PERPETUAL", "BTC-27SEP24"];
+    let mut world = live();
+    world.send("W", &BOOK.replace(symbols[0], symbols[1]));
+    let change = |symbol: &str| format!("55={symbol}|268=1|279=1|269=0|270=100.5|271=1|");
+    let rejected = change(symbols[0]).replace("271=1|", "271=-1|");
+    // Answered in time.
+    world.send("X", &rejected);
+    world.send("W", BOOK);
+    for _ in 0..10 {
+        world.pass(6);
+        world.send("0", "");
+    }
+    assert!(!world.feed.is_over());
+    // Not answered.
+    world.send("X", &rejected);
+    for _ in 0..4 {
+        world.pass(6);
+        world.send("X", &change(symbols[1]));
+    }
+    assert!(!world.feed.is_over());
+    for _ in 0..2 {
+        world.pass(6);
+        world.send("X", &change(symbols[1]));
+    }
+    assert!(world.feed.is_over());
+}
+
 #[test]
 fn a_message_without_a_known_book_closes_the_connection() {
     for (change, is_over) in [
