@@ -245,6 +245,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md a_book_that_is_requested_again_is_not_awaited_for_ever",
     },
     Mutant {
+        name: "fix market data: an entry of another instrument takes the changes of the message with it",
+        find: "if is_of_several(&refresh) => {",
+        replace: "if refresh.symbol.is_empty() => {",
+        test: "-p touchline-feed --test fix_md an_invalid_entry_of_one_instrument_leaves_no_other_book_live",
+    },
+    Mutant {
         name: "deep book: the known part of a truncated side runs out unnoticed",
         find: "expected(is_one && !self.has_run_out())",
         replace: "expected(is_one)",

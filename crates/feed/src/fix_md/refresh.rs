@@ -150,7 +150,8 @@ impl Decoder<'_> {
             }
             Ok(None) => Decoded::Dropped,
             // The decoded changes of other books are not published either.
-            Err(Refused::Book(_, malformed)) if refresh.symbol.is_empty() => {
+            // mutant: fix market data: an entry of another instrument takes the changes of the message with it
+            Err(Refused::Book(_, malformed)) if is_of_several(&refresh) => {
                 self.refused(malformed.into())
             }
             Err(refused) => self.refused(refused),
@@ -436,6 +437,12 @@ impl Decoder<'_> {
         self.out.events.clear();
         decoded
     }
+}
+
+/// Whether a message may have changes of several books.
+#[cold]
+fn is_of_several(refresh: &Refresh<'_>) -> bool {
+    refresh.symbol.is_empty() || refresh.has_other_symbols()
 }
 
 /// MDReqID (262) of a message, before or behind its entries, which have none.

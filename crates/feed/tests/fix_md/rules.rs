@@ -348,6 +348,30 @@ fn a_venue_without_a_list_is_requested_for_the_configured_instruments() {
     assert_eq!(events.last(), Some(&Event::Download(Phase::Ended)));
 }
 
+/// The decoded changes of a refused message are dropped: if they are of several instruments, no book is live.
+#[test]
+fn an_invalid_entry_of_one_instrument_leaves_no_other_book_live() {
+    let [first, second] = ["BTC-PERPETUAL", "BTC-27SEP24"];
+    let right = |symbol: &str| format!("279=0|55={symbol}|269=0|270=99|271=1|");
+    let wrong = |symbol: &str| format!("279=0|55={symbol}|269=0|270=x|271=1|");
+    let priceless = |symbol: &str| format!("279=0|55={symbol}|269=0|271=1|");
+    for (entries, is_over) in [
+        ([right(first), wrong(second)], true),
+        ([right(first), priceless(second)], true),
+        ([right(second), priceless(first)], true),
+        ([priceless(first), right(second)], true),
+        ([right(first), priceless(first)], false),
+    ] {
+        let mut world = live();
+        world.send("W", &BOOK.replace(first, second));
+        world.send("X", &format!("55={first}|268=2|{}", entries.concat()));
+        assert_eq!(world.feed.is_over(), is_over, "{entries:?}");
+        let other = world.feed.validity(Instrument(1));
+        assert_eq!(other == Validity::Live, !is_over, "{entries:?}");
+        assert_ne!(world.feed.validity(Instrument(0)), Validity::Live);
+    }
+}
+
 /// Also of names that begin alike, and of none that is known.
 #[test]
 fn messages_of_several_instruments_alternate() {

@@ -133,6 +133,13 @@ impl<'a, S: Scan> Refresh<'a, S> {
         let found = fields.find(|field| field.tag == tag);
         found.map_or(&[], |field| field.value)
     }
+
+    /// Whether an entry has another Symbol (55) than the message, also one that cannot be read.
+    #[cold]
+    pub fn has_other_symbols(&self) -> bool {
+        let mut fields = Fields::new(self.tokens.rest()).map_while(Result::ok);
+        fields.any(|field| field.tag == tag::SYMBOL && field.value != self.symbol)
+    }
 }
 
 /// One entry. A missing text is empty.
