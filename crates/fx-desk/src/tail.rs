@@ -80,8 +80,10 @@ fn is_loss(event: &BusEvent) -> bool {
         BusEvent::Overrun { .. }
         | BusEvent::Corrupt
         | BusEvent::Damaged
-        | BusEvent::Incompatible { .. } => true,
-        BusEvent::Restarted { .. } | BusEvent::PublisherGone => false,
+        | BusEvent::Incompatible { .. }
+        | BusEvent::Refused => true,
+        // A loss behind the last one has an event of its own.
+        BusEvent::Restarted { .. } | BusEvent::PublisherGone | BusEvent::NotWaitedFor => false,
     }
 }
 
