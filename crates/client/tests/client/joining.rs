@@ -1,11 +1,14 @@
 //! Order of events at join and within a packet, and kept values at each event.
 
 use crate::tape::record;
-use crate::world::{World, bid, define, drain, small, trade, trade_of, two, whole, word, words};
+use crate::world::{
+    World, bid, catch_up, define, drain, small, trade, trade_of, two, whole, word, words,
+};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-use touchline_client::{Aggressor, Bus, Error, Event, Events, Price, Side, State};
+use touchline_client::{Aggressor, Bus, Error, Event, Events, Next, Price, Side, State};
+use touchline_testing::PATIENCE;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Overview, Settings};
 use touchline_types::{Timestamps, UpdateAction};
@@ -175,7 +178,7 @@ fn books_of_a_reader_of_tops_at_a_trade_are_those_before_what_follows_it() {
     let options = || world.options();
     let tape = options().open_journal(world.tape(), None);
     let mut readers = [world.join(options()), tape.expect("a tape")];
-    readers.iter_mut().for_each(|bus| drop(drain(bus)));
+    readers.iter_mut().for_each(catch_up);
     trade(&mut publisher, 0, 450_050, 1);
     two(&mut publisher, 0, 12, 6);
     two(&mut publisher, 1, 12, 7);
@@ -186,7 +189,8 @@ fn books_of_a_reader_of_tops_at_a_trade_are_those_before_what_follows_it() {
     record(&mut recording);
     for mut bus in readers {
         let mut seen = Vec::new();
-        while let Some(event) = bus.poll() {
+        // The disk has the end of the tape a little later.
+        while let Next::Event(event) = bus.next_within(PATIENCE) {
             let seconds = ["ESU4", "NQU4"].map(|symbol| {
                 let instrument = bus.instrument(symbol).expect("it was defined");
                 let book = bus.book(instrument).expect("ours");
@@ -194,6 +198,9 @@ fn books_of_a_reader_of_tops_at_a_trade_are_those_before_what_follows_it() {
                 second.quantity.mantissa()
             });
             seen.push((word(&bus, &event), seconds));
+            if event.end_of_batch() {
+                break;
+            }
         }
         let expected = [
             ("ESU4 trade 1@4500.5", [5, 5]),

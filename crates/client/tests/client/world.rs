@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
-use touchline_client::{Bus, Event, Events, Next, Options};
+use touchline_client::{Bus, Connection, Event, Events, Next, Options};
 use touchline_testing::Folder;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
@@ -74,6 +74,17 @@ pub fn small() -> Settings {
         image_levels_max: 12,
         orders_max: 1_024,
         ..Settings::default()
+    }
+}
+
+/// Reads up to the event that says that the reader has caught up.
+pub fn catch_up(bus: &mut Bus) {
+    loop {
+        match bus.next_within(Duration::from_secs(10)) {
+            Next::Event(Event::Connection(Connection::CaughtUp { .. })) => return,
+            Next::Event(_) => {}
+            other => panic!("it does not catch up: {other:?}"),
+        }
     }
 }
 
