@@ -118,12 +118,21 @@ fn an_order_of_an_instrument_beyond_the_tables_is_left_out() {
         ..small()
     };
     let mut gateway = buses.gateway_with(&settings, 1, 4);
-    gateway.events(300);
+    for instrument in (0..4).map(Instrument) {
+        gateway
+            .market
+            .whole_orders(instrument, &mut gateway.publisher);
+        gateway.market.order(instrument, &mut gateway.publisher);
+    }
+    gateway.commit();
+    gateway.empty_ring();
     let file = write(&buses, "orders");
-    let key = HEAD_BYTES + SLOT_HEAD as u64 * 8;
     let held = 1_u64 << 33;
-    file.write_all_at(&(held | 1 << 30).to_le_bytes(), key)
-        .expect("our file");
+    for slot in 0..64 {
+        let key = HEAD_BYTES + (8 * slot + SLOT_HEAD as u64) * 8;
+        file.write_all_at(&(held | 1 << 30).to_le_bytes(), key)
+            .expect("our file");
+    }
     let mut reader = Reader::new(buses.join(Join::default()));
     let room = std::fs::read_to_string("/proc/self/statm").expect("a process");
     reader.drain();
