@@ -212,6 +212,7 @@ type ReplayPipeline<'a> = CmePipeline<(Local<&'a mut Writers>, Option<Publisher>
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if inputs::has_tapes(arguments)? {
+        inputs::check_paths_of_tapes(arguments)?;
         return tape::run(arguments);
     }
     let config = inputs::config(arguments)?;

@@ -115,16 +115,6 @@ pub fn check_paths(
     if captures.is_empty() && arguments.journal.is_empty() {
         return Err(Failure::usage("no captures are given; give --pcap FILE..."));
     }
-    let stdout = arguments
-        .outputs()
-        .filter(|path| *path == Path::new(STDOUT));
-    if stdout.count() + usize::from(arguments.print) > 1 {
-        return Err(Failure::usage(
-            "standard output can have one of --books -, --orders -, --tops - and --print; \
-             give files for the others",
-        ));
-    }
-    let mut seen: Vec<(PathBuf, Use)> = Vec::new();
     let captures = captures.iter().map(|path| (path.as_path(), Use::Capture));
     let settings = [
         arguments.of_channel.config.as_deref(),
@@ -134,14 +124,42 @@ pub fn check_paths(
         .into_iter()
         .flatten()
         .map(|path| (path, Use::Setting));
+    check_uses(arguments, captures.chain(settings))
+}
+
+/// The checks of [`check_paths`] for tapes.
+pub fn check_paths_of_tapes(arguments: &Arguments) -> Result<(), Failure> {
+    check_uses(arguments, std::iter::empty())
+}
+
+/// Checks the paths that every run may have, and `inputs`.
+fn check_uses<'a>(
+    arguments: &'a Arguments,
+    inputs: impl Iterator<Item = (&'a Path, Use)>,
+) -> Result<(), Failure> {
+    let stdout = arguments
+        .outputs()
+        .filter(|path| *path == Path::new(STDOUT));
+    if stdout.count() + usize::from(arguments.print) > 1 {
+        return Err(Failure::usage(
+            "standard output can have one of --books -, --orders -, --tops - and --print; \
+             give files for the others",
+        ));
+    }
     let definitions = arguments.definitions.iter();
     let definitions = definitions.map(|path| (path.as_path(), Use::Setting));
     let outputs = arguments.outputs().map(|path| (path, Use::Output));
-    let inputs = captures.chain(settings).chain(definitions);
-    for (path, purpose) in inputs.chain(outputs) {
+    let tapes = arguments.journal.iter().map(std::fs::canonicalize);
+    let tapes: Vec<PathBuf> = tapes.filter_map(Result::ok).collect();
+    let mut seen: Vec<(PathBuf, Use)> = Vec::new();
+    for (path, purpose) in inputs.chain(definitions).chain(outputs) {
         let Some(place) = regular_place(path) else {
             continue;
         };
+        let is_of_tape = || tapes.iter().any(|tape| place.parent() == Some(tape));
+        if purpose == Use::Output && place.is_file() && is_of_tape() {
+            return Err(same(Use::Capture, path, purpose));
+        }
         if let Some((_, before)) = seen.iter().find(|(seen, _)| *seen == place) {
             return Err(same(*before, path, purpose));
         }

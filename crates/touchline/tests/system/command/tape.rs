@@ -206,6 +206,34 @@ fn wrong_arguments_and_tapes_are_refused_in_one_line() {
         .refused(1, &["empty/tape"]);
 }
 
+/// As of a replay of captures: standard output has one writer, an output one path, and no output replaces an input.
+#[test]
+fn outputs_of_a_tape_replace_no_input_and_share_no_file() {
+    let desk = recorded("tape-outputs");
+    desk.run("definitions --journal tape --output d.jsonl")
+        .done();
+    let table = desk.read("d.jsonl");
+    let segment = || std::fs::read(desk.path("tape/0000000001.tlj")).expect("a segment");
+    let before = (desk.files(), segment());
+    for (outputs, words) in [
+        ("--books - --orders -", ["standard output can have one", ""]),
+        ("--books same --tops ./same", ["./same", "two outputs"]),
+        (
+            "--definitions d.jsonl --books d.jsonl",
+            ["d.jsonl", "is an input of this run"],
+        ),
+        (
+            "--books tape/0000000001.tlj",
+            ["0000000001.tlj", "is an input of this run"],
+        ),
+    ] {
+        desk.run(&format!("replay --journal tape {outputs}"))
+            .refused(2, &words);
+    }
+    assert_eq!((desk.files(), segment()), before);
+    assert_eq!(desk.read("d.jsonl"), table);
+}
+
 /// A tape is written by one recorder, and a damaged one by none.
 #[test]
 fn a_tape_in_use_or_damaged_is_not_continued() {
