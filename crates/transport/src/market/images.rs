@@ -38,7 +38,7 @@ pub struct Images {
 /// Reason why a book cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// The book was never published, and its channel was not reset.
+    /// The book was never published, and its channel was not reset; or there is no such instrument.
     #[error("no book was published yet")]
     Nothing,
     /// The book is deeper than its slot, or has missed updates while its slot was refused memory.
@@ -120,8 +120,13 @@ impl Images {
 
     /// All published instruments, possibly with unpublished ones between them.
     pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
+        (0..self.used() as u32).map(Instrument)
+    }
+
+    /// Instruments up to the last one that was published.
+    fn used(&self) -> usize {
         let books = self.reading.tables[IMAGES].used().saturating_sub(1);
-        (0..self.reading.tables[DEFINITIONS].used().max(books) as u32).map(Instrument)
+        self.reading.tables[DEFINITIONS].used().max(books)
     }
 
     /// The definition of an instrument, if there is one.
@@ -191,11 +196,11 @@ impl Images {
             (Some(position), _) => (position, self.book.take(&self.content, levels_max)),
             // Never published: a reset leaves it as any other, as for a subscriber.
             // mutant: image: a lookup has no book that was never published after a reset
-            (None, Some(reset)) => {
+            (None, Some(reset)) if instrument.index() < self.used() => {
                 self.book.forget();
                 (reset.wrapping_sub(1), true)
             }
-            (None, None) => return Err(Unseen::Nothing),
+            (None, _) => return Err(Unseen::Nothing),
         };
         if channel.is_reset_since(position) {
             self.book.clear(Validity::Live);

@@ -313,12 +313,19 @@ fn books_that_were_never_published_are_live_after_a_reset() {
     };
     gateway.market.assert_equal(&joined(), "before a reset");
     assert_eq!(orders_of(&joined()), [Validity::Recovering]);
-    let looked_up = || {
+    let book_of = |instrument| {
         let mut images = Images::open(&buses.root(), "test").expect("the bus is there");
-        images.book(Instrument(0)).map(|book| book.validity)
+        images.book(instrument).map(|book| book.validity)
     };
+    let looked_up = || book_of(Instrument(0));
+    let nobody = Instrument(20);
     assert_eq!(looked_up(), Err(Unseen::Nothing));
     gateway.reset();
+    assert_eq!(
+        book_of(nobody),
+        Err(Unseen::Nothing),
+        "there is no such instrument"
+    );
     gateway.market.assert_equal(&joined(), "after a reset");
     assert_eq!(looked_up(), Ok(Validity::Live));
     assert_eq!(orders_of(&joined()), [Validity::Live]);
