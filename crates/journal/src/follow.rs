@@ -262,6 +262,17 @@ impl Follow {
         self.folder.as_ref().map_or(Ok(()), Folder::check_place)
     }
 
+    /// Refuses an open segment whose name leads to another file, or to none, since it was opened.
+    ///
+    /// # Errors
+    /// [`Error::Replaced`].
+    pub(crate) fn check_segment(&self) -> Result<(), Error> {
+        match (&self.folder, &self.open) {
+            (Some(folder), Some(open)) => folder.check_file(&segment_name(open.header.index)),
+            _ => Ok(()),
+        }
+    }
+
     /// Id of the journal; `None` before its first segment was found.
     pub fn journal(&self) -> Option<[u8; 16]> {
         self.journal

@@ -357,17 +357,20 @@ fn settled<D: Disk>(disk: &mut D) -> Result<Judgement, Error> {
 /// Refuses a journal whose last records exist in no other place, on the disk or in the shared memory of its writer.
 fn check_ended(judgement: &Judgement, name: &str) -> Result<(), Error> {
     let ended = judgement.end.as_ref().filter(|end| end.end_crc.is_some());
-    let cure = match (judgement.verdict, ended) {
+    let why = match (judgement.verdict, ended) {
         // mutant: journal: the end of a journal that is no copy is cleared
         (Verdict::Clean, Some(_)) => return Ok(()),
         // mutant: journal: a journal without an end becomes a copy
         (Verdict::Clean, None) if judgement.segments.is_empty() => return Ok(()),
-        (Verdict::Clean, None) => "has no end: start and stop its writer".to_owned(),
-        _ => format!("whose end does not hold: run `touchline journal repair {name}`"),
+        // A start here, beside an engine that was promoted, would send orders.
+        (Verdict::Clean, None) => "has no end: copy into an empty directory; start and stop its writer first only if no other host has \
+                                   continued this journal"
+            .to_owned(),
+        _ => format!("has an end that does not hold: copy into an empty directory, or run `touchline journal repair {name}` first"),
     };
     Err(Error::Copy {
         name: name.to_owned(),
-        what: format!("a journal that is no copy, and {cure}, or copy into an empty directory"),
+        what: format!("a journal that is no copy, and {why}"),
     })
 }
 

@@ -165,8 +165,11 @@ impl<'a> Port<'a> {
     ///
     /// # Errors
     /// The directory was moved, removed or replaced.
-    pub fn check_place(&self) -> Result<(), touchline_journal::Error> {
-        let mut sources = self.copies.iter().filter_map(|copy| copy.source.as_ref());
+    pub fn check_place(&mut self) -> Result<(), touchline_journal::Error> {
+        let mut sources = self
+            .copies
+            .iter_mut()
+            .filter_map(|copy| copy.source.as_mut());
         sources.try_for_each(Source::check_place)
     }
 

@@ -138,9 +138,15 @@ pub const JOURNAL: &[Mutant] = &[
     },
     Mutant {
         name: "journal: a copy that is far behind knows a part of it",
-        find: "Ok(AHEAD_FRAMES_MAX) => self.looks_short + 1,",
+        find: "Ok(AHEAD_FRAMES_MAX) => self.searches_since.or_else(|| Some(Instant::now())),",
         replace: "",
         test: "-p touchline-journal --test journal copies::a_copy_that_is_far_behind",
+    },
+    Mutant {
+        name: "journal: the end of a journal is that of a segment which was set aside",
+        find: ".is_some_and(|ahead| ahead.check_segment().is_err())",
+        replace: ".is_some_and(|_| false)",
+        test: "-p touchline-journal --test journal copies::the_end_of_a_journal",
     },
     Mutant {
         name: "journal: a copy waits for a segment that was removed",

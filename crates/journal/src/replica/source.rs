@@ -13,12 +13,13 @@ use crate::follow::Follow;
 use crate::format::{HEADER_BYTES, SegmentHeader, segment_name};
 use crate::judge::segment_indexes;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Most frames that a look reads ahead.
 const AHEAD_FRAMES_MAX: usize = 1_024;
-/// Most looks in a row that do not come to the end, until frames are sent all the same: a writer that is faster than the reader ahead must not
-/// keep everything from the copy.
-const LOOKS_MAX: u32 = 4_096;
+/// Longest search for the end, until what is known is sent all the same: a copy that hears nothing for three seconds connects again, and a writer
+/// that is faster than the reader ahead must not keep everything from it.
+const SEARCH_MAX: Duration = Duration::from_secs(1);
 /// Polls without a frame after which the next segment is looked for.
 const POLLS_WITHOUT: u32 = 256;
 
@@ -30,8 +31,8 @@ pub struct Source {
     segment: u64,
     /// Reader at the end of the journal. `None` after an error, which `follow` meets when everything before it is sent.
     ahead: Option<Follow>,
-    /// Looks since the last one that came to the end.
-    looks_short: u32,
+    /// Time of the first look since the last one that came to the end.
+    searches_since: Option<Instant>,
     /// Position after the last frame that either reader has read.
     end: u64,
     polls_without: u32,
@@ -83,18 +84,30 @@ impl Source {
             follow,
             segment,
             ahead: Some(ahead),
-            looks_short: 0,
+            searches_since: None,
             announced: None,
             polls_without: 0,
         }
     }
 
-    /// Refuses a journal whose directory was replaced: its end is not that of the journal at this path.
+    /// Refuses a journal whose directory was replaced: its end is not that of the journal at this path. The reader ahead begins anew where its
+    /// segment was: a start that cuts the journal sets the segments behind the cut aside.
     ///
     /// # Errors
-    /// [`Error::Replaced`].
-    pub fn check_place(&self) -> Result<(), Error> {
-        self.follow.check_place()
+    /// [`Error::Replaced`]; the files cannot be read.
+    pub fn check_place(&mut self) -> Result<(), Error> {
+        self.follow.check_place()?;
+        // mutant: journal: the end of a journal is that of a segment which was set aside
+        if self
+            .ahead
+            .as_ref()
+            .is_some_and(|ahead| ahead.check_segment().is_err())
+        {
+            let (directory, index) = (self.follow.directory(), self.follow.segment());
+            self.ahead = Follow::last_behind(directory, index)?;
+            self.end = self.follow.position();
+        }
+        Ok(())
     }
 
     /// Reads on towards the end of the journal: the position behind the last record that was read.
@@ -102,10 +115,10 @@ impl Source {
         if let Some(ahead) = &mut self.ahead {
             let read = ahead.frames(u64::MAX, AHEAD_FRAMES_MAX, |_, _, _| {});
             self.end = self.end.max(ahead.position());
-            self.looks_short = match read {
+            self.searches_since = match read {
                 // mutant: journal: a copy that is far behind knows a part of it
-                Ok(AHEAD_FRAMES_MAX) => self.looks_short + 1,
-                _ => 0,
+                Ok(AHEAD_FRAMES_MAX) => self.searches_since.or_else(|| Some(Instant::now())),
+                _ => None,
             };
             if read.is_err() {
                 self.ahead = None;
@@ -122,7 +135,10 @@ impl Source {
     /// As [`Follow::poll`]; [`Error::Copy`]: the next segment was removed before it was sent.
     pub fn poll(&mut self, most: usize, time_ns: u64, out: &mut Vec<u8>) -> Result<usize, Error> {
         let end = self.look_ahead();
-        if (1..LOOKS_MAX).contains(&self.looks_short) {
+        if self
+            .searches_since
+            .is_some_and(|since| since.elapsed() < SEARCH_MAX)
+        {
             return Ok(0);
         }
         if self.announced != Some(end) {

@@ -208,6 +208,43 @@ fn a_copy_that_is_far_behind_knows_the_whole_distance() {
     }
 }
 
+/// A host lost power in a segment and had already begun the next one; its engine sets that one aside and makes another, while `send` has it
+/// open.
+#[test]
+fn the_end_of_a_journal_is_not_that_of_a_segment_that_was_set_aside() {
+    let place = Place::new("set-aside");
+    let (journal, copy) = (place.journal(), place.path().join("copy"));
+    written(&place, 1_500);
+    let report = verify(&journal).expect("a journal");
+    // Behind it is a prepared one.
+    let begun = report.segments.iter().rfind(|segment| segment.frames > 1);
+    let last = begun.expect("segments");
+    let (last, half) = (segment_name(last.index), last.used_bytes as usize / 2);
+    let (name, aside) = (journal.join(&last), journal.join(format!("{last}.1.cut")));
+    let whole = fs::read(&name).expect("a segment");
+    // The same start, and nothing behind it.
+    let mut begun = whole.clone();
+    begun[half..].fill(0);
+    fs::write(&name, &begun).expect("room");
+    let mut replica = Replica::open(&copy).expect("a copy");
+    let mut source = Source::new(&journal, None).expect("a journal");
+    let short = source.look_ahead();
+    assert!(short < report.position, "{short}");
+    fs::rename(&name, &aside).expect("our folder");
+    fs::write(&name, &whole).expect("room");
+    source.check_place().expect("the directory is there");
+    let mut heard = 0;
+    for _ in 0..100 {
+        let mut sent = Vec::new();
+        source.poll(1_000, NOW_NS, &mut sent).expect("a journal");
+        lags(&sent, &mut replica, &mut heard);
+    }
+    assert_eq!(
+        (heard, replica.position()),
+        (report.position, report.position)
+    );
+}
+
 /// Retention at the source removes segments that a copy lacks: the refusal says so, to a connected copy and to one that connects.
 #[test]
 fn a_copy_whose_next_segment_was_removed_is_told_so() {
