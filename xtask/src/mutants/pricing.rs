@@ -30,13 +30,13 @@ pub const PRICING: &[Mutant] = &[
     },
     Mutant {
         name: "compose: quotes outlive a loss of messages",
-        find: "self.lose(Loss::Reader, counters, tell);",
+        find: "self.lose(counters, tell);",
         replace: "",
         test: "-p touchline-fx-live --test compose faults::a_void_quote_is_never_shown_as_live",
     },
     Mutant {
         name: "compose: quotes outlive a gateway that stalls",
-        find: "self.lose(Loss::Reader, counters, tell);",
+        find: "self.lose(counters, tell);",
         replace: "",
         test: "-p touchline-fx-live --test compose faults::a_void_quote_is_never_shown_as_live",
     },
@@ -57,6 +57,12 @@ pub const PRICING: &[Mutant] = &[
         find: "self.streams.forget_quoted(slot);",
         replace: "let _ = slot;",
         test: "-p touchline-fx-live --test compose pairs::a_pair_whose_quotes_are_not_known_is_stale",
+    },
+    Mutant {
+        name: "fx: a used quote of an ended session is one of the next",
+        find: "self.used[pair].forget();",
+        replace: "",
+        test: "-p touchline-fx --test fx used::",
     },
     Mutant {
         name: "fx: a used quote is used again behind a loss of the reader",

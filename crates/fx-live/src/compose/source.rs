@@ -59,8 +59,6 @@ struct State {
     is_quoted: Vec<bool>,
     /// The core was notified that the session is up.
     is_up: bool,
-    /// The core was notified of a loss of the reader, and not of the session's end since.
-    is_missed: bool,
     /// The bank's session is up, according to its gateway.
     is_live: bool,
     /// The publisher is active.
@@ -88,15 +86,6 @@ struct State {
     refusal: Option<KindRefused>,
 }
 
-/// Cause of a loss of a bank's quotes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Loss {
-    /// The bank's session ended, or its gateway is another one.
-    Session,
-    /// The reader cannot know the quotes; the session may go on.
-    Reader,
-}
-
 /// Inputs of the core, at most two for a message.
 pub type Tell<'t> = dyn FnMut(Session<'_>) + 't;
 
@@ -117,7 +106,6 @@ impl Source {
                 is_synced: vec![false; setup.pairs.len()],
                 is_quoted: vec![false; setup.pairs.len()],
                 is_up: false,
-                is_missed: false,
                 is_live: false,
                 is_trusted: false,
                 is_current: false,
@@ -177,7 +165,7 @@ impl Source {
         self.state.wall_ahead_ns = wall_ahead_ns;
         self.state.not_before_ns = now_ns;
         let is_live = self.state.is_live || self.state.is_up;
-        self.state.lose(Loss::Reader, counters, tell);
+        self.state.lose(counters, tell);
         // The session is unchanged: only its quotes are in doubt.
         self.state.is_live = is_live;
     }
@@ -311,7 +299,7 @@ impl State {
             SubscriptionEvent::PublisherResumed => self.is_trusted = true,
             SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::Restarted { .. } => {
-                self.lose(Loss::Session, counters, tell);
+                self.lose(counters, tell);
                 self.pairs.clear();
                 self.is_current = false;
                 self.is_trusted = true;
@@ -319,7 +307,7 @@ impl State {
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
                 self.is_current = false;
                 // mutant: compose: quotes outlive a loss of messages
-                self.lose(Loss::Reader, counters, tell);
+                self.lose(counters, tell);
             }
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
@@ -329,25 +317,22 @@ impl State {
             | SubscriptionEvent::Forked => {
                 (self.is_trusted, self.is_current) = (false, false);
                 // mutant: compose: quotes outlive a gateway that stalls
-                self.lose(Loss::Reader, counters, tell);
+                self.lose(counters, tell);
             }
         }
     }
 
-    /// Drops the state of the bank.
-    fn lose(&mut self, loss: Loss, counters: &mut Counters, tell: &mut Tell<'_>) {
+    /// Drops the state of the bank. Its session may go on: a gateway that hears nothing and a relay that lacks messages say the same as one
+    /// whose session has ended. Quotes of a new session begin with a pair that is not quoted.
+    fn lose(&mut self, counters: &mut Counters, tell: &mut Tell<'_>) {
         self.is_synced.fill(false);
         self.is_undated.fill(false);
         // The state of the channel arrives again, with the tables or with its next message.
         self.is_live = false;
-        let was_up = std::mem::take(&mut self.is_up);
-        counters.banks_lost += u64::from(was_up);
-        match loss {
-            Loss::Session if was_up || self.is_missed => tell(Session::Down),
-            Loss::Reader if was_up => tell(Session::Missed),
-            Loss::Session | Loss::Reader => return,
+        if std::mem::take(&mut self.is_up) {
+            counters.banks_lost += 1;
+            tell(Session::Missed);
         }
-        self.is_missed = loss == Loss::Reader;
     }
 
     fn update(
@@ -361,7 +346,7 @@ impl State {
         match update {
             Update::Definition(definition) => self.define(definition, setup),
             Update::Channel(channel) => match (channel.price == Validity::Live, self.is_up) {
-                (false, _) => self.lose(Loss::Session, counters, tell),
+                (false, _) => self.lose(counters, tell),
                 (true, true) => tell(Session::Heard),
                 (true, false) => self.is_live = true,
             },

@@ -98,6 +98,11 @@ impl Book {
         self.places.iter().copied().zip(&self.entries)
     }
 
+    /// Whether it has no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Every entry with its key, in no order.
     pub fn keyed(&self) -> impl Iterator<Item = (&Key, &Entry)> {
         self.keys.iter().zip(&self.entries)

@@ -139,16 +139,20 @@ fn a_used_quote_stays_used_over_a_loss_of_the_reader() {
     }
 }
 
-/// The quotes of a new session are new ones.
+/// The quotes of a new session are new ones: its gateway has the pair without quotes first.
 #[test]
 fn the_end_of_the_session_ends_the_use_of_its_quotes() {
-    for is_missed in [false, true] {
+    for is_of_bus in [false, true] {
         let mut world = World::used("orders = \"quoted\"");
-        if is_missed {
-            world.input(&Input::Pricing(0, Session::Missed));
-        }
-        world.input(&Input::Pricing(0, Session::Down));
+        let end = match is_of_bus {
+            true => Session::Missed,
+            false => Session::Down,
+        };
+        world.input(&Input::Pricing(0, end));
         world.input(&Input::Pricing(0, Session::Up));
+        if is_of_bus {
+            world.quotes(true, Quoted::All(&[]));
+        }
         world.repeat("a", world.at_ms);
         assert_eq!(world.orders(), 2);
     }

@@ -77,8 +77,14 @@ impl Apply<'_> {
         *self.quoted_ns = Some(receive_ns);
         self.note_changed(pair);
         if quotes.is_cleared() {
-            if matches!(quotes.quoted, Quoted::All(_)) {
-                self.used[pair].keep(&self.books[pair]);
+            match quotes.quoted {
+                // The pair of a new session is not quoted when it is taken up.
+                Quoted::All(_) if self.books[pair].is_empty() => {
+                    // mutant: fx: a used quote of an ended session is one of the next
+                    self.used[pair].forget();
+                }
+                Quoted::All(_) => self.used[pair].keep(&self.books[pair]),
+                Quoted::Changes(_) => {}
             }
             self.books[pair].clear();
             return;
