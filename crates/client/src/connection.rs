@@ -90,6 +90,9 @@ impl fmt::Display for Connection {
                     crate::words::count(u64::from(*instruments))
                 )
             }
+            Connection::Overrun { messages: 0, .. } => {
+                f.write_str("overrun: an unknown number of messages lost; books are reloaded")
+            }
             Connection::Overrun { messages, .. } => write!(
                 f,
                 "overrun: {} messages lost; books are reloaded",

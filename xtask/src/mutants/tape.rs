@@ -232,4 +232,10 @@ pub const TAPE: &[Mutant] = &[
         replace: "            let messages = lost.filter(|_| false)?;",
         test: "-p touchline-client --test client history_that_the_tape_does_not_have",
     },
+    Mutant {
+        name: "tape: history of a bus without a further message is lost",
+        find: "TapePlace::Time(_) | TapePlace::Position(_) if is_on_tape => None,",
+        replace: "",
+        test: "-p touchline-client --test client history_that_the_tape_does_not_have",
+    },
 ];

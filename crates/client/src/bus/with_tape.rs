@@ -55,8 +55,6 @@ enum Read {
     Awaited,
     /// It does not have the next message.
     Missing,
-    /// It has the bus, and no message of the place at which history begins, which is still to come.
-    Before,
     /// It states a gap, or goes on with another publication.
     Event(SubscriptionEvent),
 }
@@ -162,10 +160,6 @@ impl WithTape {
                         Some(took) => took,
                         None => continue,
                     },
-                    Ok(Read::Before) => {
-                        self.join_anew();
-                        continue;
-                    }
                     Ok(Read::Missing) | Err(_) => match self.leave(reading) {
                         Some(took) => took,
                         None => continue,
@@ -240,14 +234,7 @@ impl WithTape {
             Taped::Given(read) => read,
             Taped::Passed => Read::Passed,
             Taped::Nothing if self.has_time() => return Ok(Read::Awaited),
-            Taped::Nothing => {
-                let reader = self.reader.as_ref();
-                let has_bus = reader.is_some_and(|reader| reader.publication().is_some());
-                return Ok(match self.part == Part::Lead && has_bus {
-                    true => Read::Before,
-                    false => Read::Missing,
-                });
-            }
+            Taped::Nothing => return Ok(Read::Missing),
             Taped::End => {
                 let position = self.reader.as_ref().map(Reader::position);
                 // mutant: tape: a loss is stated while a recorder starts again
@@ -331,12 +318,17 @@ impl WithTape {
         Some(self.subscriber.leave_backlog(|item| reading.take(item)))
     }
 
-    /// Messages from the place of the history on, 0 if their number is unknown; `None` for a place that is still to come.
+    /// Messages from the place of the history on, 0 if their number is unknown; `None` for a place that is still to come, and where the bus has
+    /// no message that the tape lacks.
     fn lost_history(&self) -> Option<u64> {
         let (unread, _) = self.subscriber.lag();
         let next = self.subscriber.next_sequence() + unread;
+        let reader = self.reader.as_ref().filter(|_| !self.is_earlier());
+        let is_on_tape = reader.is_some_and(|reader| reader.last_sequence() + 1 >= next);
         match self.from? {
             TapePlace::Sequence(sequence) => next.checked_sub(sequence).filter(|lost| *lost > 0),
+            // mutant: tape: history of a bus without a further message is lost
+            TapePlace::Time(_) | TapePlace::Position(_) if is_on_tape => None,
             TapePlace::Time(ns) => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
                 let is_over = now.is_ok_and(|now| now.as_nanos() > u128::from(ns));

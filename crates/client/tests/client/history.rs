@@ -48,6 +48,40 @@ fn history_that_the_tape_does_not_have_is_an_overrun() {
     }
 }
 
+/// The recorder lives, and its disk takes nothing: its tape ends before the place. Where the bus has no further message nothing is lost.
+#[test]
+fn history_that_a_living_recorder_does_not_write_is_an_overrun() {
+    let Session {
+        world,
+        mut market,
+        mut publisher,
+        mut recording,
+    } = Session::new(10);
+    publisher.commit();
+    record(&mut recording);
+    let wait = Duration::from_millis(100);
+    let bus = || world.options().events(Events::ALL).tape_wait(wait);
+    let mut live = world.join(bus());
+    let mut all = Vec::new();
+    take_all(&mut live, &mut all);
+    let next = all.iter().map(|(_, sequence, _)| *sequence).max();
+    let next = next.expect("books") + 1;
+    let places = [TapePlace::Sequence(next), TapePlace::Time(boot_ns())];
+    for losses in [0, 1] {
+        for place in places {
+            let mut joined = world.join(bus().tape(world.tape()).tape_from(place));
+            take_all(&mut joined, &mut Vec::new());
+            let stats = joined.stats();
+            let lost = (stats.overruns, stats.tape_losses);
+            assert_eq!(lost, (losses, losses), "{place:?}: {stats:?}");
+            market.assert_equal(&joined, &format!("{place:?}"));
+        }
+        (0..200).for_each(|_| market.step(&mut publisher));
+        publisher.commit();
+    }
+    drop(recording);
+}
+
 /// A tape that is recorded, of another bus, has no history of this one.
 #[test]
 fn history_on_the_tape_of_another_bus_is_an_overrun() {

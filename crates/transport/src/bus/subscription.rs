@@ -94,7 +94,7 @@ pub enum BusEvent {
     /// subscription tries again ten times a second.
     Refused,
     /// The present publisher does not wait for this registered subscription: its bus is not lossless, or all places are taken. Messages
-    /// can be lost from here on.
+    /// can be lost from here on. A reader of another user than the publisher's learns of taken places by its first [`BusEvent::Overrun`] alone.
     NotWaitedFor,
 }
 

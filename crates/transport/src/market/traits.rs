@@ -116,7 +116,8 @@ pub enum SubscriptionEvent {
     /// reason (`refusal`), and tries again several times a second.
     Refused,
     /// The present publisher does not wait for this reader, which joined to be waited for: its bus is not lossless, or all places are
-    /// taken. Messages can be lost from here on; nothing else changes.
+    /// taken. Messages can be lost from here on; nothing else changes. A reader of another user than the publisher's learns of taken places by
+    /// its first [`SubscriptionEvent::Overrun`] alone.
     NotWaitedFor,
     /// This process was forked from the process of a reader with a name or a place, which keeps the reader: the child reads no messages.
     Forked,
