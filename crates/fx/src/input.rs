@@ -27,7 +27,7 @@ pub enum Session<'a> {
     Up,
     /// Lost.
     Down,
-    /// Its quotes are not known to a reader of a bus, which lost messages, doubts the gateway, or is told by it that they are stale: the session
+    /// Its quotes are not known to a reader of a bus, which lost messages or doubts the gateway, or whose gateway calls them stale: the session
     /// itself may be up, and the bank may not have set them again when they are known; from pricing sessions only.
     Missed,
     /// Everything that was sent without a connection has come; from order sessions of banks that drop orders with a connection.

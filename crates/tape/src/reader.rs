@@ -243,11 +243,6 @@ impl Reader {
         self.place.at_ns
     }
 
-    /// Number of the last message of the bus that was given or passed over, or that the last state contains; 0 before there is one.
-    pub fn last_sequence(&self) -> u64 {
-        self.place.passed.sequence
-    }
-
     /// Position in the journal behind the present record.
     pub fn position(&self) -> u64 {
         self.follow.position()

@@ -48,7 +48,7 @@ fn history_that_the_tape_does_not_have_is_an_overrun() {
     }
 }
 
-/// The recorder lives, and its disk takes nothing: its tape ends before the place. Where the bus has no further message nothing is lost.
+/// The recorder lives, and its disk takes nothing: its tape ends before the place. There is no loss where the bus has no further message.
 #[test]
 fn history_that_a_living_recorder_does_not_write_is_an_overrun() {
     let Session {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Most frames that a look reads ahead.
 const AHEAD_FRAMES_MAX: usize = 1_024;
-/// Longest search for the end, until what is known is sent all the same: a copy that hears nothing for three seconds connects again, and a writer
+/// Longest search for the end, until a known part is sent all the same: a copy that hears nothing for three seconds connects again, and a writer
 /// that is faster than the reader ahead must not keep everything from it.
 const SEARCH_MAX: Duration = Duration::from_secs(1);
 /// Polls without a frame after which the next segment is looked for.
@@ -90,8 +90,8 @@ impl Source {
         }
     }
 
-    /// Refuses a journal whose directory was replaced: its end is not that of the journal at this path. The reader ahead begins anew where its
-    /// segment was: a start that cuts the journal sets the segments behind the cut aside.
+    /// Refuses a journal whose directory was replaced: its end is not that of the journal at this path. The reader ahead starts again if its
+    /// segment was replaced: a start that cuts the journal sets the segments behind the cut aside.
     ///
     /// # Errors
     /// [`Error::Replaced`]; the files cannot be read.

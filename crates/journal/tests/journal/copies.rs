@@ -208,7 +208,7 @@ fn a_copy_that_is_far_behind_knows_the_whole_distance() {
     }
 }
 
-/// A host lost power in a segment and had already begun the next one; its engine sets that one aside and makes another, while `send` has it
+/// A host lost power in a segment and had the start of the next one on its disk; its engine sets that one aside and makes another, while `send` has it
 /// open.
 #[test]
 fn the_end_of_a_journal_is_not_that_of_a_segment_that_was_set_aside() {

@@ -82,6 +82,11 @@ impl Reader {
         self.place.passed.received_ns
     }
 
+    /// Number of the last message of the bus that was given or passed over, or that the last state contains; 0 before there is one.
+    pub fn last_sequence(&self) -> u64 {
+        self.place.passed.sequence
+    }
+
     /// Segments that were read as a whole to find the place, since their index is missing or wrong.
     pub fn unindexed(&self) -> u64 {
         self.unindexed
