@@ -9,6 +9,7 @@ use super::{Desk, program, until};
 use books::{Gateway, joined};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use touchline_relay::Source;
 use touchline_testing::{Process, free_address};
 use touchline_transport::shm::{CountersView, Root};
@@ -56,9 +57,10 @@ fn relay(desk: &Desk, arguments: &[&str]) -> Command {
     command
 }
 
-/// Also where the directory of the buses is set for all commands.
-fn tail_from(desk: &Desk, address: &str, arguments: &[&str]) -> Process {
-    let mut tail = Command::new(program("tail"));
+/// Also where the directory of the buses is set for all commands. These tests may themselves be run with a SIGHUP that is ignored.
+fn tail_from(desk: &Desk, address: &str, hup: &str, arguments: &[&str]) -> Process {
+    let mut tail = Command::new("env");
+    tail.arg(format!("--{hup}-signal=HUP")).arg(program("tail"));
     tail.args(["tail", "--from", address]).args(arguments);
     tail.env("TOUCHLINE_DIR", desk.path("buses"));
     Process::start(&mut tail)
@@ -78,7 +80,7 @@ fn tail_reads_a_bus_of_another_host() {
     ended.wait().expect("it ends");
     let left = format!("/dev/shm/touchline-remote-{}", ended.id());
     std::fs::create_dir(&left).expect("no other folder");
-    let mut tail = tail_from(&desk, &address, &["--json", "--count", "60"]);
+    let mut tail = tail_from(&desk, &address, "default", &["--json", "--count", "60"]);
     let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
     until("60 messages", || {
         gateway.publish(10);
@@ -94,16 +96,21 @@ fn tail_reads_a_bus_of_another_host() {
         assert!(!Path::new(&folder).exists(), "{folder} is left");
     }
 
-    // The terminal closes; shell and system say so.
-    let mut tail = tail_from(&desk, &address, &[]);
-    let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
-    until("no bus", || {
-        Path::new(&folder).join("remote/counters").exists()
-    });
-    tail.signal("HUP");
-    tail.signal("HUP");
-    tail.wait();
-    assert!(!Path::new(&folder).exists(), "{folder} is left");
+    // The terminal closes; shell and system say so. With `nohup` the command goes on.
+    for (hup, signals) in [("default", &["HUP", "HUP"]), ("ignore", &["HUP", "TERM"])] {
+        let mut tail = tail_from(&desk, &address, hup, &[]);
+        let folder = format!("/dev/shm/touchline-remote-{}", tail.id());
+        until("no bus", || {
+            Path::new(&folder).join("remote/counters").exists()
+        });
+        for signal in signals {
+            assert!(hup == "default" || tail.is_running(), "{}", tail.err());
+            tail.signal(signal);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        tail.wait();
+        assert!(!Path::new(&folder).exists(), "{folder} is left");
+    }
 
     let refused = Command::new(program("tail"))
         .args(["tail", "--from", "udp://127.0.0.1:1"])
