@@ -236,6 +236,6 @@ pub const TAPE: &[Mutant] = &[
         name: "tape: history of a bus without a further message is lost",
         find: "TapePlace::Time(_) | TapePlace::Position(_) if is_on_tape => None,",
         replace: "",
-        test: "-p touchline-client --test client history_that_the_tape_does_not_have",
+        test: "-p touchline-client --test client history_that_a_living_recorder",
     },
 ];
