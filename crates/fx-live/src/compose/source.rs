@@ -41,8 +41,6 @@ pub struct Source {
     bus: String,
     subscriber: Option<Subscriber>,
     retry_ns: u64,
-    /// Counters of the gateway, while the bank is down.
-    gateway: Option<CountersView>,
     hours_ns: u64,
     closed_until_ns: u64,
     state: State,
@@ -97,7 +95,6 @@ impl Source {
             bus: source.bus_name(),
             subscriber: None,
             retry_ns: 0,
-            gateway: None,
             hours_ns: 0,
             closed_until_ns: 0,
             state: State {
@@ -179,17 +176,14 @@ impl Source {
     /// lost. Those of a gateway that has ended or stalled say nothing.
     pub fn look_at_hours(&mut self, root: &Root, now_ns: u64) {
         if self.state.is_up {
-            (self.gateway, self.hours_ns, self.closed_until_ns) = (None, 0, 0);
+            (self.hours_ns, self.closed_until_ns) = (0, 0);
             return;
         }
         if now_ns < self.hours_ns {
             return;
         }
         self.hours_ns = now_ns + HOURS_NS;
-        if self.gateway.as_ref().is_none_or(CountersView::is_replaced) {
-            self.gateway = CountersView::open(root, &self.bus).ok().flatten();
-        }
-        let written = self.gateway.as_ref();
+        let written = CountersView::open(root, &self.bus).ok().flatten();
         let written = written.filter(|file| file.age().is_some_and(|age| age < LATE_AFTER));
         self.closed_until_ns = written.map_or(0, |file| file.counter(CLOSED_UNTIL).unwrap_or(0));
     }
