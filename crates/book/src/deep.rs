@@ -329,7 +329,7 @@ mod tests {
     use super::*;
     use UpdateAction::{Change, Delete, DeleteFrom, New, Overlay};
 
-    fn level(price: i64, quantity: i64) -> Level {
+    pub(super) fn level(price: i64, quantity: i64) -> Level {
         Level {
             price: Price(price),
             quantity: Quantity(quantity),

@@ -17,7 +17,7 @@ mod local;
 
 use crate::event::{
     ChannelChange, ChannelEvent, Defined, Event, LevelChange, OrderChange, QuoteChange,
-    QuotesChange, StateChange, Statistic, Status, Top,
+    QuotesChange, Statistic, Status, Top,
 };
 use crate::pending::{Kind, Pending};
 use crate::values::{Meta, StoredValues, quote_of, quotes, trade_of};
@@ -451,13 +451,7 @@ impl Reading {
             Kind::State(state) => {
                 let (instrument, _) = self.kept.registry.of_publisher(state.instrument)?;
                 self.kept.set_state(instrument, state, meta);
-                Some(Event::State(StateChange {
-                    instrument,
-                    state: self.kept.state(instrument),
-                    times: Times::of(&meta.timestamps),
-                    sequence: meta.sequence,
-                    end_of_batch: false,
-                }))
+                Some(self.state_event(instrument, meta))
             }
             Kind::Definition => {
                 let definition = self.stored.definition;

@@ -6,15 +6,12 @@ use std::time::Duration;
 use touchline_gateway::live::OF_A_LIVE_GATEWAY;
 use touchline_transport::shm::{CountersView, Description, Overview, ProcessView};
 
-/// Age at which counters count as late: their process writes them every 100 ms.
-pub const LATE_AFTER: Duration = Duration::from_secs(2);
-
 /// Freshness of counters, from their age and the state of the process that writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// Written recently.
     Fresh(Duration),
-    /// The process lives, and its last write of the counters was [`LATE_AFTER`] or longer ago.
+    /// The process lives, and its last write of the counters was [`CountersView::LATE_AFTER`] or longer ago.
     Late(Duration),
     /// The process has ended: last values, with their age.
     Gone(Option<Duration>),
@@ -28,7 +25,7 @@ impl Freshness {
         match (is_written, age) {
             (false, age) => Freshness::Gone(age),
             (true, None) => Freshness::Unstated,
-            (true, Some(age)) if age >= LATE_AFTER => Freshness::Late(age),
+            (true, Some(age)) if age >= CountersView::LATE_AFTER => Freshness::Late(age),
             (true, Some(age)) => Freshness::Fresh(age),
         }
     }

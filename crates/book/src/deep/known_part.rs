@@ -18,17 +18,9 @@ impl DeepLevels {
 mod tests {
     use super::*;
     use crate::ApplyResult;
+    use crate::deep::tests::level;
+    use touchline_types::Side;
     use touchline_types::UpdateAction::{Change, Delete, New};
-    use touchline_types::{Level, Price, Quantity, Side};
-
-    fn level(price: i64, quantity: i64) -> Level {
-        Level {
-            price: Price(price),
-            quantity: Quantity(quantity),
-            orders: 1,
-            known: true,
-        }
-    }
 
     /// The levels behind the known ones are unknown: a side without them would be an empty side of a full book.
     #[test]

@@ -4,10 +4,10 @@
 //! event, and theirs is still the last one of its packet.
 
 use super::{Given, Reading};
-use crate::Times;
 use crate::event::{Event, StateChange, Top};
 use crate::pending::Kind;
 use crate::values::{Changed, Meta};
+use crate::{Instrument, Times};
 use touchline_transport::SubscriptionEvent;
 
 /// Progress of the events of a change of all books.
@@ -50,13 +50,18 @@ impl Reading {
         let definition = self.stored.definition;
         let instrument = self.kept.unselect(meta, &definition)?;
         self.all_books = Some(AllBooks::new(meta));
-        Some(Event::State(StateChange {
+        Some(self.state_event(instrument, meta))
+    }
+
+    /// The present state of an instrument's book as an event.
+    pub(super) fn state_event(&self, instrument: Instrument, meta: &Meta) -> Event {
+        Event::State(StateChange {
             instrument,
             state: self.kept.state(instrument),
             times: Times::of(&meta.timestamps),
             sequence: meta.sequence,
             end_of_batch: false,
-        }))
+        })
     }
 
     /// Gives the events of the changed books, then that of the applied message.
@@ -101,13 +106,7 @@ impl Reading {
                 end_of_batch,
             }),
             Changed::Emptied => self.emptied_event(instrument, &meta),
-            Changed::State => Event::State(StateChange {
-                instrument,
-                state,
-                times,
-                sequence,
-                end_of_batch,
-            }),
+            Changed::State => self.state_event(instrument, &meta),
             Changed::Orders { is_emptied } => {
                 self.orders_changed_event(instrument, is_emptied, &meta)
             }

@@ -102,8 +102,8 @@ impl Epoch {
     }
 
     /// Whether an order snapshot up to this packet contains all lost changes. One that ends within the last lost packet may lack its later
-    /// events, and is used all the same: the last packets of a session may be lost, and no snapshot of a later one follows. Before the first incremental packet
-    /// `lost` has its highest value, so no snapshot does.
+    /// events, and is used all the same: the last packets of a session may be lost, and no snapshot of a later one follows. Before the
+    /// first incremental packet `lost` has its highest value, so no snapshot does.
     pub fn reaches(&self, snapshot_sequence: u32) -> bool {
         // mutant: feed: an order snapshot from before the loss is used
         snapshot_sequence >= self.lost.max(self.reset_at)

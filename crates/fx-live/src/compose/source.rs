@@ -8,7 +8,6 @@ mod times;
 use crate::compose::config::BankSource;
 use crate::compose::counters::Counters;
 use crate::compose::incident::KindRefused;
-use std::time::Duration;
 use touchline_fx::input::Session;
 use touchline_fx::quotes::{BusQuotes, Quoted};
 use touchline_fx::setup::{Setup, ns};
@@ -26,8 +25,6 @@ use touchline_types::{
 const RETRY_NS: u64 = 100_000_000;
 /// Interval of looks at the counters of the gateway of a bank that is down, nanoseconds.
 const HOURS_NS: u64 = 1_000_000_000;
-/// Age of a gateway's counters from which they are its last ones.
-const LATE_AFTER: Duration = Duration::from_secs(2);
 /// Counter of a gateway: start of the next session, while its venue is closed by its hours.
 pub const CLOSED_UNTIL: &str = "connection_closed_until";
 /// Most quotes of one message.
@@ -184,7 +181,8 @@ impl Source {
         }
         self.hours_ns = now_ns + HOURS_NS;
         let written = CountersView::open(root, &self.bus).ok().flatten();
-        let written = written.filter(|file| file.age().is_some_and(|age| age < LATE_AFTER));
+        let written =
+            written.filter(|file| file.age().is_some_and(|age| age < CountersView::LATE_AFTER));
         self.closed_until_ns = written.map_or(0, |file| file.counter(CLOSED_UNTIL).unwrap_or(0));
     }
 

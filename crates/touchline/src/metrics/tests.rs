@@ -1,7 +1,6 @@
 //! Dashboard and alerts match the metrics of the page.
 
 use super::{names, page};
-use crate::counted::LATE_AFTER;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,7 +16,8 @@ use touchline_testing::Folder;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
-    FineClock, Join, Lossless, ProcessStats, Publisher, ReaderStats, Root, Settings, Subscriber,
+    CountersView, FineClock, Join, Lossless, ProcessStats, Publisher, ReaderStats, Root, Settings,
+    Subscriber,
 };
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{
@@ -218,7 +218,7 @@ fn counters_of_a_stopped_process_are_stale() {
         page::of(&Monitor::new(Some(root.path())))
     };
     let current = page_after(Duration::ZERO);
-    let stopped = page_after(LATE_AFTER + Duration::from_millis(10));
+    let stopped = page_after(CountersView::LATE_AFTER + Duration::from_millis(10));
     for (text, stale) in [(&current, 0), (&stopped, 1)] {
         for line in [
             "touchline_process_up{process=\"fx-run\"} 1\n".to_owned(),

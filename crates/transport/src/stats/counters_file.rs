@@ -168,6 +168,9 @@ impl CountersView {
         self.reader.origin()
     }
 
+    /// Age at which counters count as late: their process writes them every 100 ms.
+    pub const LATE_AFTER: Duration = Duration::from_secs(2);
+
     /// Age of the counters, by the system's clock; `None` if their process does not state it. Counters older than their
     /// interval belong to a process that has died or hangs.
     pub fn age(&self) -> Option<Duration> {
