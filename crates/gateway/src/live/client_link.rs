@@ -50,6 +50,7 @@ touchline_types::counters! {
     pub struct ClientLinkCounters {
         connected: "yes/no now" = "The connection to the venue is established.",
         connection_closed_until: "ns now" = "Start of the venue's next session, nanoseconds since 1970, while it is closed by its hours; else 0.",
+        sessions_ended_by_hours: "times" = "Sessions with the venue that ended by its hours.",
         connections: "connections" = "Connections to the venue that were established.",
         connections_failed: "connections" = "Connections that failed: the host is unknown, refused, or did not answer.",
         connections_lost: "connections" = "Connections that the venue or the network closed without a Logout.",
@@ -169,6 +170,7 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             self.failures = Failures::default();
             if let Some(until_ns) = turn {
                 self.behind.push_back(Incident::SessionClosed { until_ns });
+                self.counters.sessions_ended_by_hours += 1;
                 if matches!(self.line, Line::Up(_)) {
                     pipeline.log_out(now.time);
                     self.over_ns = Some(now.steady_ns);

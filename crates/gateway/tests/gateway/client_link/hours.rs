@@ -48,6 +48,7 @@ fn a_session_outside_its_hours_has_no_connection_and_no_failure() {
     assert_eq!(transport.counter("connections_closed"), 1);
     assert_eq!(transport.counter("connections_lost"), 1);
     drop(stream);
+    assert_eq!(transport.counter("sessions_ended_by_hours"), 2);
     let expected = [START_NS, START_NS + 86_400_000 * MILLISECOND];
     assert_eq!(closed(&mut transport), expected);
 }
@@ -68,6 +69,7 @@ fn a_session_that_another_one_follows_at_once_is_closed_and_connects_again() {
     assert_eq!(transport.counter("connections_lost"), 0);
     assert_eq!(transport.counter("connections_failed"), 0);
     assert_eq!(transport.counter("connection_closed_until"), 0);
+    assert_eq!(transport.counter("sessions_ended_by_hours"), 1);
     assert_eq!(closed(&mut transport), [END_NS]);
     drop((first, second));
 }
