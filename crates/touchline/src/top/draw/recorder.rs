@@ -95,11 +95,11 @@ fn place_lines(recorder: &Recorder, width: u16) -> [Line<'static>; 2] {
         0..=DURABLE_AGE_NS_HIGH => DIM,
         _ => BAD,
     };
-    let synced = format!(
-        "not on the disk {}, last sync {} ago",
-        bytes(recorder.unsynced_bytes),
-        age(recorder.durable_age_ns)
-    );
+    let mut synced = format!("not on the disk {}", bytes(recorder.unsynced_bytes));
+    // Time counts only while records wait.
+    if recorder.durable_age_ns > 0 {
+        synced += &format!(", no sync for {}", age(recorder.durable_age_ns));
+    }
     tape.add(synced, style);
     let mut disk = Parts::new(width);
     let style = match recorder.lag_bytes {

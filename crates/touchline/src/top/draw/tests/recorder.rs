@@ -72,7 +72,7 @@ fn a_recorder_shows_its_tape_its_disk_and_its_losses() {
     }
     let wide = text(&frame(160, 40, &picture(recorder()), &around()));
     for words in [
-        "not on the disk 2.0 MiB, last sync 3.00 ms ago",
+        "not on the disk 2.0 MiB, no sync for 3.00 ms",
         "compressed 4.0 GiB to 25.0 %",
     ] {
         assert!(wide.contains(words), "{words}: {wide}");
@@ -103,5 +103,18 @@ fn the_trouble_of_a_recorder_is_red_and_says_what_to_do() {
         ..recorder()
     };
     let buffer = frame(160, 40, &picture(late), &around());
-    assert_eq!(Some(style_of(&buffer, "last sync").0), BAD.fg);
+    assert_eq!(Some(style_of(&buffer, "no sync").0), BAD.fg);
+}
+
+/// The age of the durable position is 0 while no record waits for the disk, however long ago the last sync was.
+#[test]
+fn an_idle_recorder_shows_no_time_of_a_sync() {
+    let idle = Recorder {
+        unsynced_bytes: 0,
+        durable_age_ns: 0,
+        ..recorder()
+    };
+    let shown = text(&frame(160, 40, &picture(idle), &around()));
+    assert!(shown.contains("not on the disk 0 bytes"), "{shown}");
+    assert!(!shown.contains("sync"), "{shown}");
 }
