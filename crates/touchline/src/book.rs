@@ -97,10 +97,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !arguments.watch {
         return say(&picture(arguments, &mut snapshot, &found, &mut banks)?);
     }
-    screen::watch(|| {
+    screen::watch_bus(Some(&arguments.bus), arguments.json, || {
         if snapshot.refresh().map_err(Failure::run)? {
-            found = find(&snapshot, &arguments.symbol)?;
-            banks = banks_of(&snapshot, &found);
+            // The names of the banks are read again.
+            found.clear();
+        }
+        // Instruments that were defined since are shown, too.
+        let present = find(&snapshot, &arguments.symbol)?;
+        if present != found {
+            banks = banks_of(&snapshot, &present);
+            found = present;
         }
         picture(arguments, &mut snapshot, &found, &mut banks)
     })

@@ -2,6 +2,7 @@
 
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output};
+use serde_json::json;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,26 @@ const NAP: Duration = Duration::from_millis(20);
 /// unchanged text is not printed again.
 pub fn watch(mut picture: impl FnMut() -> Result<String, Failure>) -> Result<(), Failure> {
     watch_while(|| Ok(true), &mut picture)
+}
+
+/// [`watch`] of a bus. Once a picture was made, a failure is shown in place of the next one, with `as_json` in the form of an unreadable bus
+/// in the list of `stat`: a publisher that starts again creates the files of its bus again.
+pub fn watch_bus(
+    bus: Option<&str>,
+    as_json: bool,
+    mut picture: impl FnMut() -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let mut is_first = true;
+    watch(|| match picture() {
+        Err(Failure::Run(why)) if !is_first && as_json => {
+            Ok(format!("{}\n", json!({"bus": bus, "error": why})))
+        }
+        Err(Failure::Run(why)) if !is_first => Ok(format!("{why}\n")),
+        made => {
+            is_first = false;
+            made
+        }
+    })
 }
 
 /// [`watch`] as long as `goes_on`, which is asked every few milliseconds.

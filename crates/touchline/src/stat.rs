@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => all(&monitor, arguments.json),
     };
     match arguments.watch {
-        true => screen::watch(picture),
+        true => screen::watch_bus(arguments.bus.as_deref(), arguments.json, picture),
         false => say(&{ picture }()?),
     }
 }

@@ -39,6 +39,7 @@ mod summary;
 mod tailed;
 mod tape;
 mod tape_places;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
