@@ -67,7 +67,7 @@ What to look at:
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM
-  1  the bus does not exist or cannot be read
+  1  the bus or process does not exist or cannot be read
   2  bad arguments";
 
 /// Row of the list, or the reason why the bus cannot be read.
@@ -107,9 +107,12 @@ fn one(
         Ok(seen) => seen,
         // An engine has a name like that of a bus, and no market data.
         Err(error) => {
-            let mut processes = monitor.processes().unwrap_or_default();
+            let mut processes = monitor.processes().map_err(Failure::run)?;
             processes.retain(|process| process.name == bus);
             let process = processes.pop().ok_or_else(|| refused(error))?;
+            if let Err(why) = process.counters_file {
+                return Err(Failure::run(why));
+            }
             return Ok(match as_json {
                 true => json::process(&process, shown),
                 false => text::process(&process, shown),

@@ -104,6 +104,11 @@ mod of_process {
 
     type Row = (&'static str, Kind, &'static str);
 
+    pub const UNREADABLE: Row = (
+        "touchline_process_unreadable",
+        Kind::Gauge,
+        "1 if the counters of the process cannot be read: they are damaged, or of another version; touchline stat prints the reason.",
+    );
     pub const BUILD: Row = (
         "touchline_process_build_info",
         Kind::Gauge,
@@ -134,13 +139,14 @@ pub fn of(monitor: &Monitor) -> String {
         samples.add(&version::fields(), 1);
     }
     let listed = monitor.buses();
-    let is_readable = listed.is_ok();
+    let of_processes = monitor.processes();
+    let is_readable = listed.is_ok() && of_processes.is_ok();
     let buses = listed.unwrap_or_default();
     let mut readers = Readers::default();
     for bus in buses.iter().take(BUSES_MAX) {
         write_bus(&mut page, &mut readers, monitor, bus);
     }
-    let processes = monitor.processes().unwrap_or_default();
+    let processes = of_processes.unwrap_or_default();
     for process in processes.iter().take(PROCESSES_MAX) {
         write_process(&mut page, process);
     }
@@ -149,7 +155,7 @@ pub fn of(monitor: &Monitor) -> String {
     let numbers = [
         (
             "touchline_directory_unreadable",
-            "1 if the directory of the buses cannot be read; touchline stat prints the reason.",
+            "1 if the directory of the buses, or that of the processes in it, cannot be read; touchline stat prints the reason.",
             u64::from(!is_readable),
         ),
         (
@@ -194,6 +200,7 @@ pub fn of(monitor: &Monitor) -> String {
 /// Whether the directory is readable, for /healthz.
 pub fn health(monitor: &Monitor) -> Result<(), Error> {
     monitor.buses()?;
+    monitor.processes()?;
     Ok(())
 }
 
@@ -281,6 +288,8 @@ fn write_process(page: &mut Page, process: &ProcessView) {
     let name = process.name.as_str();
     let is_up = u64::from(process.process.is_some());
     write_of_process(page, of_process::UP, name, is_up);
+    let is_unreadable = u64::from(process.counters_file.is_err());
+    write_of_process(page, of_process::UNREADABLE, name, is_unreadable);
     let build = process
         .process
         .as_ref()

@@ -3,6 +3,8 @@
 use super::{names, page};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 use touchline_client::monitor::{Description, Monitor};
 use touchline_feed::cme::CmeFeed;
@@ -227,6 +229,35 @@ fn counters_of_a_stopped_process_are_stale() {
             assert!(text.contains(&line), "{line}: {text}");
         }
     }
+}
+
+/// A process is up while it lives, and the alert of unreadable counters is the only one that can fire for it.
+#[test]
+fn unreadable_counters_of_a_process_are_a_metric() {
+    let folder = Folder::new("metrics");
+    let root = Root::at(&folder);
+    let stats = ProcessStats::create(&root, "fx-run", 1.0, [], []);
+    let _stats = stats.expect("a free name");
+    let page = || page::of(&Monitor::new(Some(root.path())));
+    let readable = "touchline_process_unreadable{process=\"fx-run\"} 0\n";
+    assert!(page().contains(readable), "{}", page());
+    let file = folder.join(".processes/fx-run/counters");
+    std::fs::write(file, [7; 8192]).expect("our file");
+    let text = page();
+    for line in [
+        "touchline_process_up{process=\"fx-run\"} 1\n",
+        "touchline_process_unreadable{process=\"fx-run\"} 1\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("counters_stale{process"), "{text}");
+    let folder = folder.join(".processes");
+    std::fs::set_permissions(folder, Permissions::from_mode(0o777)).expect("our folder");
+    let text = page();
+    assert!(
+        text.contains("touchline_directory_unreadable 1\n"),
+        "{text}"
+    );
 }
 
 /// Three processes for each bus are shown; those beyond are counted, as buses and readers are.

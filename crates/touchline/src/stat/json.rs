@@ -41,13 +41,17 @@ pub fn process(process: &ProcessView, shown: &Shown) -> String {
 
 /// A process, and how old its counters are.
 fn about_process(process: &ProcessView) -> Map<String, Value> {
-    let file = process.counters_file.as_ref().ok().and_then(Option::as_ref);
-    let age = file.and_then(CountersView::age);
+    let file = process.counters_file.as_ref();
+    let age = file
+        .ok()
+        .and_then(Option::as_ref)
+        .and_then(CountersView::age);
     let object = json!({
         "process": process.name,
         "pid": process.process.as_ref().map(|process| process.pid),
         "age_ms": age.map(|age| age.as_millis() as u64),
-        "stale": !Freshness::of_process(process).is_fresh(),
+        "stale": file.is_err() || !Freshness::of_process(process).is_fresh(),
+        "error": file.err().map(ToString::to_string),
     });
     match object {
         Value::Object(object) => object,

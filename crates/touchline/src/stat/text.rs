@@ -205,23 +205,23 @@ pub fn process(process: &ProcessView, shown: &Shown) -> String {
 /// The process, and how old its counters are: one that lives and does not write them is stopped or hangs.
 fn state_of(process: &ProcessView, paint: Paint) -> String {
     let freshness = Freshness::of_process(process);
-    match &process.process {
-        Some(holder) if freshness.is_fresh() => {
+    match (&process.process, &process.counters_file) {
+        (Some(holder), Err(error)) => format!("{holder}, {}", paint.red(error)),
+        (None, Err(error)) => paint.red(error),
+        (Some(holder), Ok(_)) if freshness.is_fresh() => {
             format!("{holder}, {}", paint.dim(freshness.text()))
         }
-        Some(holder) => format!("{holder}, {}", paint.red(freshness.text())),
-        None => paint.yellow(freshness.text()),
+        (Some(holder), Ok(_)) => format!("{holder}, {}", paint.red(freshness.text())),
+        (None, Ok(_)) => paint.yellow(freshness.text()),
     }
 }
 
 /// A process, such as a link that sends the bus to other hosts.
 fn write_process(text: &mut String, relay: &ProcessView, shown: &Shown, paint: Paint) {
-    let Ok(Some(counters_file)) = &relay.counters_file else {
-        return;
-    };
     let state = state_of(relay, paint);
     let _ = writeln!(text, "\n{} {state}", paint.dim(&relay.name));
-    let all = counters_file.counters();
+    let counters_file = relay.counters_file.iter().flatten();
+    let all = counters_file.flat_map(CountersView::counters);
     for (what, value) in all.filter(|(what, value)| shown.has(what, *value)) {
         let value = counted::text(what, value);
         let _ = writeln!(text, "{:<30} {value:>16} {}", what.name, what.unit);

@@ -35,6 +35,7 @@ mod rm;
 mod secrets;
 mod series;
 mod sim;
+mod stat;
 mod summary;
 mod tailed;
 mod tape;

@@ -337,7 +337,7 @@ fn a_hundred_clients_at_once_are_served() {
 }
 
 impl Desk {
-    fn page(&self) -> Page {
+    pub fn page(&self) -> Page {
         Page::read(&self.run("metrics --print").done().stdout)
     }
 }
