@@ -136,14 +136,20 @@ fn one(
 
 fn all(monitor: &Monitor, as_json: bool) -> Result<String, Failure> {
     let buses = monitor.buses().map_err(Failure::run)?;
-    let row = |bus: String| match monitor.overview(&bus) {
-        Ok((overview, _)) => Ok(overview),
-        Err(error) => Err((bus, error)),
+    let row = |bus: String| {
+        let seen = monitor.overview(&bus);
+        // Without its counters a bus is not shown either, and the exporter has it as unreadable.
+        let whole = seen.and_then(|(overview, _)| monitor.counters(&bus).map(|_| overview));
+        whole.map_err(|error| (bus, error))
     };
     let rows: Vec<Row> = buses.into_iter().map(row).collect();
-    let mut processes = monitor.processes().unwrap_or_default();
-    // Counters of relays are shown with their bus.
-    processes.retain(|process| !process.name.starts_with("relay-"));
+    let mut processes = monitor.processes().map_err(Failure::run)?;
+    // Counters of a relay are shown with its bus, if that is shown.
+    let is_with_bus = |name: &str| {
+        let mut shown = rows.iter().flatten();
+        shown.any(|overview| is_relay_of(&overview.bus, name))
+    };
+    processes.retain(|process| !is_with_bus(&process.name));
     Ok(match as_json {
         true => json::list(&rows) + &json::processes(&processes),
         false => text::list(monitor.path(), &rows) + &text::processes(&processes),

@@ -183,7 +183,7 @@ pub fn processes(processes: &[ProcessView]) -> String {
     let paint = Paint::for_stdout();
     let mut text = String::new();
     if !processes.is_empty() {
-        let _ = writeln!(text, "\n{}", paint.dim("engine"));
+        let _ = writeln!(text, "\n{}", paint.dim("process"));
     }
     for process in processes {
         let _ = writeln!(text, "{} {}", process.name, state_of(process, paint));
