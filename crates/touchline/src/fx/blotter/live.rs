@@ -1,5 +1,6 @@
 //! State of an engine from its counters: whether orders leave, and which order sessions are up.
 
+use crate::counted::Freshness;
 use crate::format;
 use crate::paint::Paint;
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use touchline_transport::shm::ProcessView;
 #[derive(Debug, Clone, Default)]
 pub struct Live {
     is_running: bool,
+    /// Why nothing else is known: the counters are not there, cannot be read or are not written.
+    unknown: Option<&'static str>,
     is_journal_failed: bool,
     is_asking: bool,
     is_held: bool,
@@ -24,12 +27,22 @@ impl Live {
     pub fn read(root: &Root, bus: &str) -> Live {
         let processes = ProcessView::all(root).unwrap_or_default();
         let process = processes.into_iter().find(|process| process.name == bus);
-        let view = process.and_then(|process| process.counters_file.ok().flatten());
-        let counters = view.iter().flat_map(|view| {
-            let all = view.counters();
-            all.map(|(about, value)| (about.name.clone(), value))
-        });
-        Live::of(counters)
+        let freshness = process.as_ref().map(Freshness::of_process);
+        let view = process.map_or(Ok(None), |process| process.counters_file);
+        let unknown = match (&view, freshness) {
+            (Err(_), _) => "COUNTERS UNREADABLE",
+            (Ok(None), _) => "NO COUNTERS",
+            (_, Some(Freshness::Late(_))) => "STALLED",
+            (Ok(Some(view)), _) => {
+                let counters = view.counters();
+                return Live::of(counters.map(|(about, value)| (about.name.clone(), value)));
+            }
+        };
+        Live {
+            is_running: true,
+            unknown: Some(unknown),
+            ..Live::default()
+        }
     }
 
     pub(super) fn of(counters: impl Iterator<Item = (String, u64)>) -> Live {
@@ -60,6 +73,9 @@ impl Live {
     pub fn state(&self, killed_by: Option<&str>, paint: Paint) -> String {
         if !self.is_running {
             return paint.yellow("no engine").to_string();
+        }
+        if let Some(why) = &self.unknown {
+            return paint.red(why);
         }
         if let Some(by) = killed_by {
             return paint.red(format!("KILLED by {by}")).to_string();

@@ -1,5 +1,6 @@
 use super::*;
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_fx_desk::PublishedEntry;
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::{
@@ -11,6 +12,8 @@ use touchline_fx_events::parents::{Lifetime, ParentTerms, WaitReason};
 use touchline_fx_events::plan::Style;
 use touchline_fx_events::positions::{Position, WorstCase};
 use touchline_fx_events::{Batch, Labels};
+use touchline_transport::bus::Root;
+use touchline_transport::shm::{CountersView, ProcessStats};
 use touchline_types::{Id, Price, Side};
 
 const QUANTITY: i64 = 10_000_000;
@@ -193,6 +196,31 @@ fn sessions_that_are_down_are_in_the_first_lines() {
     );
     starts(&Live::default(), "no engine");
     assert_eq!(live(&[("LP01", true)]).down(), None);
+}
+
+/// An engine whose counters are not written, or cannot be read, is not said to trade.
+#[test]
+fn an_engine_without_current_counters_is_not_trading() {
+    let folder = touchline_testing::Folder::new("blotter");
+    let root = Root::at(&folder);
+    let table = touchline_fx_live::execution::Counters::TABLE;
+    let state = || Live::read(&root, "fx-run").state(None, Paint::plain());
+    assert_eq!(state(), "NO COUNTERS");
+    let stats = ProcessStats::create(&root, "fx-run", 1.0, table, []);
+    let mut stats = stats.expect("a free name");
+    for (age, words) in [
+        (Duration::ZERO, "trading"),
+        (CountersView::LATE_AFTER, "STALLED"),
+    ] {
+        let values = table.iter().map(|_| 0);
+        let written = (SystemTime::now() - age).duration_since(UNIX_EPOCH);
+        let unix_ns = written.expect("after 1970").as_nanos() as u64;
+        stats.counters_file().show_at(unix_ns, values);
+        assert_eq!(state(), words);
+    }
+    let file = folder.join(".processes/fx-run/counters");
+    std::fs::write(file, [7; 8192]).expect("our file");
+    assert_eq!(state(), "COUNTERS UNREADABLE");
 }
 
 /// On a terminal of 24 rows every table has a row, so that none is below the edge.

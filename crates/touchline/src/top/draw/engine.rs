@@ -55,6 +55,7 @@ pub fn engine_style(state: EngineState) -> Style {
         EngineState::Ended
         | EngineState::Died
         | EngineState::Stalled
+        | EngineState::Unreadable
         | EngineState::JournalFailed
         | EngineState::Killed
         | EngineState::NoSession => BAD,
@@ -82,6 +83,9 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
         EngineState::Stalled => format!(
             "Counters were written {old} ago: the process is stopped or hangs; these are its last values."
         ),
+        EngineState::Unreadable => {
+            format!("Its counters cannot be read; `touchline stat {bus}` has the reason.")
+        }
         EngineState::JournalFailed => {
             "The journal cannot be written: no order is sent. Repair the disk, then start the engine again.".to_owned()
         }

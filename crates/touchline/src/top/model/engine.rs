@@ -46,6 +46,8 @@ pub enum EngineState {
     Died,
     /// A process that does not write its counters.
     Stalled,
+    /// A process whose counters cannot be read.
+    Unreadable,
     /// The journal cannot be written.
     JournalFailed,
     /// The kill switch is set.
@@ -173,6 +175,7 @@ impl EngineState {
             EngineState::Ended => "ended",
             EngineState::Died => "died",
             EngineState::Stalled => "stalled",
+            EngineState::Unreadable => "counters unreadable",
             EngineState::JournalFailed => "journal failed",
             EngineState::Killed => "kill switch set",
             EngineState::Asking => "asks banks",
@@ -188,7 +191,7 @@ impl EngineState {
     pub const fn is_current(self) -> bool {
         !matches!(
             self,
-            EngineState::Ended | EngineState::Died | EngineState::Stalled
+            EngineState::Ended | EngineState::Died | EngineState::Stalled | EngineState::Unreadable
         )
     }
 }

@@ -131,6 +131,8 @@ fn engine_of(monitor: &Monitor, bus: &str) -> (EngineState, Option<u64>) {
             let engine = Engine::of(&sample, freshness, false);
             (engine.state, Some(engine.journal_bytes))
         }
+        _ if is_alive => (EngineState::Unreadable, None),
+        Some(Err(_)) => (EngineState::Died, None),
         _ => (EngineState::Ended, None),
     }
 }

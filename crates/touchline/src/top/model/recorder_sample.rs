@@ -27,9 +27,15 @@ impl Model {
     pub(super) fn look_at_recorder(&mut self) -> Result<bool, String> {
         let processes = self.monitor.processes().unwrap_or_default();
         let mut named = processes.into_iter().filter(|other| other.name == self.bus);
-        let Some(process) = named.next().filter(is_recorder) else {
+        let Some(process) = named.next() else {
             return Ok(false);
         };
+        if let Err(why) = &process.counters_file {
+            return Err(why.to_string());
+        }
+        if !is_recorder(&process) {
+            return Ok(false);
+        }
         let (is_alive, pid) = running(Some(&process));
         let holder = process.process.as_ref();
         let build = holder.and_then(|holder| holder.build.as_deref().cloned());

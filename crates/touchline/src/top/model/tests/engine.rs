@@ -226,6 +226,12 @@ fn a_standby_shows_its_distance_from_the_engine() {
     };
     let of_standby = shown.standby.expect("what it has applied");
     assert_eq!(of_standby.source, Some(source));
+    let file = buses.root().path().join(".processes/fx-run/counters");
+    let intact = std::fs::read(&file).expect("our file");
+    std::fs::write(&file, vec![7; intact.len()]).expect("our file");
+    let shown = looked(&mut model).engine.clone().expect("a standby");
+    let of_standby = shown.standby.expect("what it has applied");
+    assert_eq!(of_standby.engine_state, EngineState::Unreadable);
     engine.stats.finish();
     let shown = looked(&mut model).engine.clone().expect("a standby");
     let of_standby = shown.standby.expect("what it has applied");
