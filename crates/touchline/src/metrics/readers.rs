@@ -42,7 +42,12 @@ impl Readers {
 
 fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
     let labels = [("bus", bus), ("reader", reader.name.as_str())];
-    for (name, kind, help, value) in numbers(reader) {
+    // Zeros in place of counters would be a reader that keeps up, and then one that lost all at once.
+    let known = match reader.counters_file {
+        Ok(_) => usize::MAX,
+        Err(_) => OF_UNREADABLE,
+    };
+    for (name, kind, help, value) in numbers(reader).into_iter().take(known) {
         let name = format!("touchline_reader_{name}");
         if let Some(mut samples) = page.family(&name, kind, help) {
             samples.add(&labels, value);
@@ -52,6 +57,9 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
         write_histograms(page, "reader_", &labels, counters_file);
     }
 }
+
+/// Number of the first figures that are known of a reader whose statistics cannot be read.
+const OF_UNREADABLE: usize = 2;
 
 /// Name, kind, help and value of each figure of a reader.
 fn numbers(reader: &ReaderView) -> [(&'static str, Kind, &'static str, u64); 10] {

@@ -260,6 +260,35 @@ fn unreadable_counters_of_a_process_are_a_metric() {
     );
 }
 
+/// A reader whose statistics cannot be read is not one that keeps up.
+#[test]
+fn a_reader_with_unreadable_statistics_has_no_figures() {
+    let folder = Folder::new("metrics");
+    let root = Root::at(&folder);
+    let settings = Settings {
+        ring_bytes: 64 * 1024,
+        instruments_max: 8,
+        ..Settings::default()
+    };
+    let _publisher = Publisher::open(&root, "bus", &settings).expect("a free bus");
+    let fine = FineClock {
+        ticks,
+        ns_per_tick: 1.0,
+    };
+    let _reader = ReaderStats::create(&root, "bus", "reader", fine).expect("a free name");
+    let page = || page::of(&Monitor::new(Some(root.path())));
+    let labels = "{bus=\"bus\",reader=\"reader\"}";
+    assert!(page().contains(&format!("touchline_reader_lag_bytes{labels} ")));
+    let file = folder.join("bus/boards/reader/counters");
+    std::fs::write(file, [7; 8192]).expect("our file");
+    let text = page();
+    for line in ["alive", "unreadable"] {
+        let line = format!("touchline_reader_{line}{labels} 1\n");
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    assert_eq!(text.matches(labels).count(), 2, "{text}");
+}
+
 /// Three processes for each bus are shown; those beyond are counted, as buses and readers are.
 #[test]
 fn processes_beyond_the_limit_are_counted() {

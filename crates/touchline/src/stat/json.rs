@@ -140,7 +140,7 @@ fn by_name(reader: &ReaderView) -> Value {
     json!({
         "name": reader.name,
         "pid": reader.process.as_ref().map(|process| process.pid),
-        "behind_bytes": reader.lag_bytes,
+        "behind_bytes": counters_file.ok().map(|_| reader.lag_bytes),
         "counters": counters_file.map_or(Value::Null, counters),
         "histograms": counters_file.map_or(Value::Null, |file| histograms(file, &Shown::All)),
         "error": counters_file.err().map(ToString::to_string),
