@@ -85,6 +85,11 @@ pub fn of_bus<'a>(
     })
 }
 
+/// Unit of a present value, such as `bytes now`, without its mark; `None` for a count that only grows.
+pub fn unit_now(unit: &str) -> Option<&str> {
+    Some(unit.strip_suffix("now")?.trim_end())
+}
+
 /// Unit of a counter that is an address: `(IPv4 address << 16) + port`.
 pub const ADDRESS_UNIT: &str = "address now";
 

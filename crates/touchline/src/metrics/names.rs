@@ -58,8 +58,8 @@ const OTHER_LABELS: &[(&str, &str)] = &[("fx_alarm", "alarm")];
 /// label, because a trailing letter of a metric name could be read as a unit. A counter whose unit ends in `now` is a
 /// gauge: `touchline_<name>`.
 pub fn of_counter(what: &Description) -> Shown {
-    let (unit, is_gauge) = match what.unit.strip_suffix("now") {
-        Some(unit) => (unit.trim_end(), true),
+    let (unit, is_gauge) = match counted::unit_now(&what.unit) {
+        Some(unit) => (unit, true),
         None => (what.unit.as_str(), false),
     };
     let mut parts = what.name.splitn(3, ':');

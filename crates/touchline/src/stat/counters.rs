@@ -148,21 +148,14 @@ fn width_of<'a>(heading: &str, texts: impl Iterator<Item = &'a String>) -> usize
 }
 
 impl Past {
-    /// Rate of each counter since the previous sample; `None` at the first sample and after a restart of the counting
-    /// process.
+    /// Rate of each counter since the previous sample; none at the first sample and after a restart of the counting
+    /// process, and none of a present value.
     fn rates(
         &mut self,
         counters_file: &CountersView,
         values: &[(&Description, u64)],
     ) -> BTreeMap<String, f64> {
-        let counters = values
-            .iter()
-            .map(|(what, value)| (what.name.clone(), *value));
-        let now = Values {
-            at: Instant::now(),
-            start_unix_ns: counters_file.origin().start_unix_ns,
-            counters: counters.collect(),
-        };
+        let now = Values::of(counters_file.origin().start_unix_ns, values);
         let last = self.last.replace(now);
         let (Some(last), Some(now)) = (last, &self.last) else {
             return BTreeMap::new();
@@ -172,6 +165,18 @@ impl Past {
 }
 
 impl Values {
+    /// What only grows of the present values.
+    fn of(start_unix_ns: u64, values: &[(&Description, u64)]) -> Values {
+        let growing = values.iter();
+        let growing = growing.filter(|(what, _)| counted::unit_now(&what.unit).is_none());
+        let named = growing.map(|(what, value)| (what.name.clone(), *value));
+        Values {
+            at: Instant::now(),
+            start_unix_ns,
+            counters: named.collect(),
+        }
+    }
+
     fn rates_since(&self, last: &Values) -> BTreeMap<String, f64> {
         let seconds = self.at.duration_since(last.at).as_secs_f64();
         if self.start_unix_ns != last.start_unix_ns || seconds <= 0.0 {
@@ -217,6 +222,20 @@ mod tests {
         let began_again = values(500, 8, 150).rates_since(&first);
         assert_eq!(began_again, BTreeMap::new());
         assert_eq!(values(0, 7, 150).rates_since(&first), BTreeMap::new());
+    }
+
+    /// A present value, such as the address of a receiver, has no rate.
+    #[test]
+    fn present_values_have_no_rate() {
+        let described = |name: &str, unit: &str| Description {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            help: String::new(),
+        };
+        let all = [described("gaps", "gaps"), described("ready", "yes/no now")];
+        let values = all.each_ref().map(|what| (what, 7));
+        let now = Values::of(7, &values);
+        assert_eq!(now.counters, BTreeMap::from([("gaps".to_owned(), 7)]));
     }
 
     #[test]
