@@ -50,11 +50,6 @@ pub struct Model {
     picture: Picture,
 }
 
-/// Whether the counters are of a receiving relay.
-fn is_relay(counters_file: &CountersView) -> bool {
-    counters_file.counter("relay_lag_ns").is_some()
-}
-
 /// State of a bus for the screen.
 #[derive(Debug, Default)]
 pub struct Picture {
@@ -82,7 +77,7 @@ pub struct Picture {
     pub readers: Vec<Reader>,
     /// Slow receivers of the relays that send the bus.
     pub slow_receivers: Vec<SlowReceiver>,
-    /// Longest possible age of the books of a bus that a relay writes, nanoseconds; 0 before any is known.
+    /// Longest possible age of the books of a bus that a relay writes, nanoseconds; `None` before any is known, and without the relay.
     pub link_lag_ns: Option<u64>,
     /// Unnamed readers that a lossless publisher waits for.
     pub unnamed_readers: usize,
@@ -330,8 +325,9 @@ impl Model {
             slow_receivers: readers::slow_receivers(&self.monitor, &self.bus),
             link_lag_ns: sample
                 .as_ref()
-                .filter(|_| self.counters_file.as_ref().is_some_and(is_relay))
-                .map(|sample| sample.counter("relay_lag_ns")),
+                .filter(|_| overview.is_live())
+                .map(|sample| sample.counter("relay_lag_ns"))
+                .filter(|lag_ns| *lag_ns > 0),
             overview: Some(overview),
             ..Picture::default()
         };
@@ -466,7 +462,7 @@ impl State {
     /// Label.
     pub const fn name(self) -> &'static str {
         match self {
-            State::Unseen => "not there",
+            State::Unseen => "cannot be read",
             State::Gone => "publisher gone",
             State::Stalled => "publisher stalled",
             State::Starting => "starting",

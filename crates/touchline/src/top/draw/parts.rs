@@ -108,7 +108,7 @@ pub fn books_line(picture: &Picture, width: u16) -> Line<'static> {
         parts.add("no book yet".to_owned(), DIM);
     }
     if let Some(lag_ns) = picture.link_lag_ns {
-        parts.add(format!("link lag {} ms", lag_ns / 1_000_000), DIM);
+        parts.add(format!("link lag {}", duration(lag_ns)), DIM);
     }
     write_readers(&mut parts, picture);
     parts.line()
@@ -131,7 +131,9 @@ fn write_readers(parts: &mut Parts, picture: &Picture) {
     for receiver in &picture.slow_receivers {
         parts.add(format!("slow receiver: {}", receiver.address), CARE);
     }
-    let total = picture.readers.len() + picture.unnamed_readers;
+    let is_there = |reader: &&Reader| reader.condition != Condition::Dead;
+    let named = picture.readers.iter().filter(is_there).count();
+    let total = named + picture.unnamed_readers;
     if total > 0 {
         parts.add(counted(total as u64, "reader"), Style::new());
     }

@@ -203,9 +203,54 @@ pub fn unnamed(overview: &Overview, named: &[ReaderView]) -> usize {
     let waited_for = overview.readers.iter().flatten();
     let is_unnamed = |place: u32| {
         let place = u64::from(place) + 1;
-        !named.iter().any(|reader| reader.counters.place == place)
+        // A reader that died may have left its place to another one.
+        let has_place =
+            |reader: &ReaderView| reader.process.is_some() && reader.counters.place == place;
+        !named.iter().any(has_place)
     };
     waited_for
         .filter(|reader| reader.is_alive && is_unnamed(reader.place))
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_client::monitor::{Monitor, ReaderCounters, RegisteredReader};
+    use touchline_testing::Folder;
+    use touchline_transport::shm::{Publisher, Root, Settings};
+
+    /// The place of a reader that died, whose statistics are kept, may be that of a reader without a name.
+    #[test]
+    fn a_reader_that_died_gives_its_name_to_no_other() {
+        let folder = Folder::new("readers");
+        let settings = Settings {
+            ring_bytes: 16 * 1024,
+            instruments_max: 16,
+            ..Settings::default()
+        };
+        let publisher = Publisher::open(&Root::at(&folder), "test", &settings);
+        let _publisher = publisher.expect("a free bus");
+        let monitor = Monitor::new(Some(&folder));
+        let (mut overview, _) = monitor.overview("test").expect("the bus is there");
+        let view = |process| ReaderView {
+            name: "reader".to_owned(),
+            user: None,
+            process,
+            counters: ReaderCounters {
+                place: 1,
+                ..ReaderCounters::default()
+            },
+            lag_bytes: 0,
+            counters_file: Err(touchline_transport::shm::Error::HalfStarted { bus: String::new() }),
+        };
+        overview.readers = Some(vec![RegisteredReader {
+            place: 0,
+            is_alive: true,
+            lag_bytes: 0,
+        }]);
+        let living = view(overview.publisher.clone());
+        assert_eq!(unnamed(&overview, &[living]), 0);
+        assert_eq!(unnamed(&overview, &[view(None)]), 1);
+    }
 }

@@ -368,6 +368,23 @@ fn an_overrun_reader_is_listed_first() {
     );
 }
 
+/// The lag of a link is known from the first answer until its relay ends.
+#[test]
+fn the_lag_of_a_link_is_that_of_a_living_relay() {
+    let buses = Buses::new();
+    let publisher = buses.publisher();
+    let table = [info("relay_lag_ns")];
+    let file = CountersFile::create(publisher.lock(), 1.0, &table, []);
+    let mut file = file.expect("room for a file");
+    let mut model = Model::of(&buses.monitor(), "test");
+    let mut lag_ns = || looked(&mut model).link_lag_ns;
+    assert_eq!(lag_ns(), None);
+    file.show([400_000]);
+    assert_eq!(lag_ns(), Some(400_000));
+    drop(publisher);
+    assert_eq!(lag_ns(), None);
+}
+
 fn ladder(model: &Model) -> &Ladder {
     model.picture().ladder.as_ref().expect("a ladder")
 }
