@@ -54,12 +54,12 @@ mod of_bus {
     pub const INSTRUMENTS: Row = (
         "touchline_bus_instruments",
         Kind::Gauge,
-        "Instruments with a definition.",
+        "Instruments up to the last one with a definition; some of them may have none.",
     );
     pub const BOOKS: Row = (
         "touchline_bus_books",
         Kind::Gauge,
-        "Instruments with a book.",
+        "Instruments up to the last one with a book; some of them may have none.",
     );
     pub const MESSAGES: Row = (
         "touchline_bus_messages_total",

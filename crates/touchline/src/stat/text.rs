@@ -92,7 +92,12 @@ fn write_overview(text: &mut String, whole: &Bus, paint: Paint) {
     let (defined, books) = (bus.definitions as u64, bus.books as u64);
     row(
         "instruments",
-        format!("{} defined, {} with a book", count(defined), count(books)),
+        // Those up to the last one: some before it may lack theirs.
+        format!(
+            "at most {} defined, {} with a book",
+            count(defined),
+            count(books)
+        ),
     );
     row(
         "messages",

@@ -20,9 +20,9 @@ pub struct Overview {
     pub liveness: Option<Liveness>,
     /// Number of publishers that the bus has had.
     pub generation: u64,
-    /// Instruments with a definition.
+    /// Instruments up to the last one with a definition; some of them may have none.
     pub definitions: usize,
-    /// Instruments with a book.
+    /// Instruments up to the last one with a book; some of them may have none.
     pub books: usize,
     /// Number of the last message.
     pub messages: u64,
