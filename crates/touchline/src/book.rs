@@ -221,8 +221,11 @@ fn list(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure
 fn json(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure> {
     let mut text = String::new();
     for instrument in found {
-        let Ok(book) = snapshot.book(*instrument) else {
-            continue;
+        let book = match snapshot.book(*instrument) {
+            Ok(book) => book,
+            // As the ladder of one; a list goes on with the others.
+            Err(error) if found.len() == 1 => return Err(Failure::run(error)),
+            Err(_) => continue,
         };
         let mut row = Record::json(&mut text);
         client_head(&mut row, book.definition(), book.state());

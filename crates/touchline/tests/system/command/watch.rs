@@ -46,6 +46,10 @@ fn a_watch_goes_on_while_the_bus_is_created_again() {
     bus.define(0, "ESZ");
     bus.define(1, "ESH");
     all(["ESZ", absent, "no book was published yet", "2 defined"]);
+    for arguments in ["", " --json"] {
+        desk.run(&format!("book lab ESH{arguments}"))
+            .refused(1, &["no book was published yet"]);
+    }
     bus.publish_book(1, 7_331);
     all(["7331", "7331", "7331", "at most 2 defined, 2 with a book"]);
     for mut watch in watches {
