@@ -2,8 +2,8 @@
 //!
 //! A batch has one input, of the desk or of a bank, and all its effects. Numbers are little-endian; a text follows its
 //! length (u8); times are nanoseconds since 1970, prices 1e-9, quantities units. A bank and a pair are indexes of the
-//! run's [`Labels`], which kind 37 contains. A parent and an order are numbers from 0 over all runs: their names are
-//! stored once, in kinds 1, 7 and 22.
+//! run's [`Labels`], which kind 37 contains. A parent and an order are numbers from 0 over all runs: their names and terms are
+//! stored once, in kinds 1, 7, 22 and 23, with the indexes of the run that wrote them.
 //!
 //! ```text
 //! batch:  at u64, number of its first entry u64 (from 1 over all runs; 0: in no journal), entries u32, flags u8, entries

@@ -1,5 +1,6 @@
 //! Names for the numbers in events, which the text of an event needs.
 
+use crate::setup::{Bank, Pair};
 use touchline_types::Id;
 
 /// Names of a run.
@@ -13,6 +14,19 @@ pub struct Labels {
     pub banks: Vec<String>,
     /// Pairs, by index.
     pub pairs: Vec<PairLabel>,
+}
+
+impl Labels {
+    /// The bank of this name, which may have had another rank in another run.
+    pub fn bank(&self, name: &str) -> Option<Bank> {
+        self.banks.iter().position(|bank| bank == name)
+    }
+
+    /// A pair of another run in this one, if it has the pair with the same ticks: a price in other ticks is another price.
+    pub fn pair(&self, of: &PairLabel) -> Option<Pair> {
+        let is_it = |pair: &PairLabel| (&pair.symbol, pair.precision) == (&of.symbol, of.precision);
+        self.pairs.iter().position(is_it)
+    }
 }
 
 /// Label of a pair: the symbol, currency, precision and sizes that texts need.

@@ -23,6 +23,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --test execution journal::an_order_waits_for_the_disk_or_is_not_sent",
     },
     Mutant {
+        name: "fx: old orders are read with the banks and pairs of the present run",
+        find: "self.earlier.push(before);",
+        replace: "drop(before);",
+        test: "-p touchline-fx --test fx earlier_runs::",
+    },
+    Mutant {
         name: "execution: a batch without its last part happened",
         find: "if place.is_last {",
         replace: "{",

@@ -76,6 +76,8 @@ pub enum Entry<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Decoder {
     labels: Labels,
+    /// Labels of earlier runs, one for each time that the banks or the pairs changed.
+    earlier: Vec<Labels>,
     /// Whether the decoder started after the first batch: entries with names from before are skipped.
     has_joined: bool,
     /// Bodies of kinds 1 and 23, by the parent's number.
@@ -92,18 +94,32 @@ pub struct Decoder {
 #[derive(Debug, Clone, Default)]
 struct Bodies {
     bytes: Vec<u8>,
-    /// Place and length.
-    places: HashMap<u32, (usize, usize)>,
+    places: HashMap<u32, BodyPlace>,
+}
+
+/// Place of a body.
+#[derive(Debug, Clone, Copy)]
+struct BodyPlace {
+    begin: usize,
+    length: usize,
+    /// Its banks and pairs are indexes of these labels of [`Decoder::earlier`]; behind the last, of those of the present run.
+    labels: usize,
 }
 
 impl Bodies {
-    fn get(&self, number: u32) -> Option<Rest<'_>> {
-        let (begin, length) = *self.places.get(&number)?;
-        Some(Rest(&self.bytes[begin..begin + length]))
+    fn get(&self, number: u32) -> Option<(Rest<'_>, usize)> {
+        let place = self.places.get(&number)?;
+        let body = &self.bytes[place.begin..place.begin + place.length];
+        Some((Rest(body), place.labels))
     }
 
-    fn set(&mut self, number: u32, body: &[u8]) {
-        self.places.insert(number, (self.bytes.len(), body.len()));
+    fn set(&mut self, number: u32, body: &[u8], labels: usize) {
+        let place = BodyPlace {
+            begin: self.bytes.len(),
+            length: body.len(),
+            labels,
+        };
+        self.places.insert(number, place);
         self.bytes.extend_from_slice(body);
     }
 }
@@ -222,7 +238,11 @@ impl Decoder {
         let mut run = || Some((rest.u64()?, rest.text()?, Labels::decode(&mut rest)?));
         let (epoch, date, labels) = run().ok_or(Malformed)?;
         let banks = labels.banks.len();
-        self.labels = labels;
+        let before = std::mem::replace(&mut self.labels, labels);
+        // mutant: fx: old orders are read with the banks and pairs of the present run
+        if (&before.banks, &before.pairs) != (&self.labels.banks, &self.labels.pairs) {
+            self.earlier.push(before);
+        }
         // A later version may have more behind it.
         let drops = rest.0.get(..banks).unwrap_or_default();
         let entry = Entry::Run { epoch, date, drops };
@@ -271,7 +291,7 @@ impl Decoder {
             kind::ORDER | kind::ADOPTED => &mut self.orders,
             _ => return Some(()),
         };
-        bodies.set(Rest(body).u32()?, body);
+        bodies.set(Rest(body).u32()?, body, self.earlier.len());
         Some(())
     }
 
@@ -358,12 +378,41 @@ impl Decoder {
         Some(())
     }
 
-    fn parent(&self, labels: &Labels, number: u32) -> Option<ParentTerms> {
-        Some(parent(labels, &mut self.parents.get(number)?)?.1)
+    /// A parent, with its pair in the present run.
+    fn parent(&self, present: &Labels, number: u32) -> Option<ParentTerms> {
+        let (of_run, terms) = self.parent_of_run(present, number)?;
+        Some(ParentTerms {
+            pair: present.pair(&of_run.pairs[terms.pair])?,
+            ..terms
+        })
     }
 
-    fn order(&self, labels: &Labels, number: u32) -> Option<Terms> {
-        Some(order(labels, &mut self.orders.get(number)?)?.1)
+    /// An order, with its bank and pair in the present run.
+    fn order(&self, present: &Labels, number: u32) -> Option<Terms> {
+        let (of_run, terms) = self.order_of_run(present, number)?;
+        Some(Terms {
+            bank: present.bank(&of_run.banks[terms.bank])?,
+            pair: present.pair(&of_run.pairs[terms.pair])?,
+            ..terms
+        })
+    }
+
+    /// A parent as the run that accepted it wrote it, and the labels of that run.
+    fn parent_of_run<'a>(
+        &'a self,
+        present: &'a Labels,
+        number: u32,
+    ) -> Option<(&'a Labels, ParentTerms)> {
+        let (mut body, labels) = self.parents.get(number)?;
+        let labels = self.earlier.get(labels).unwrap_or(present);
+        Some((labels, parent(labels, &mut body)?.1))
+    }
+
+    /// An order as the run that sent it wrote it, and the labels of that run.
+    fn order_of_run<'a>(&'a self, present: &'a Labels, number: u32) -> Option<(&'a Labels, Terms)> {
+        let (mut body, labels) = self.orders.get(number)?;
+        let labels = self.earlier.get(labels).unwrap_or(present);
+        Some((labels, order(labels, &mut body)?.1))
     }
 }
 

@@ -6,8 +6,10 @@ use touchline_fx_desk::records;
 use touchline_fx_events::command::{Command, Order};
 use touchline_fx_events::encoding::{Entry, kind, kinds};
 use touchline_fx_events::event::Event;
+use touchline_fx_events::lines::{LineKind, lines_of};
 use touchline_fx_events::parents::Lifetime;
 use touchline_fx_live::execution::{Incident, Standby};
+use touchline_lab::bank::guards::{BANK_OFF, PAIR_OFF};
 use touchline_lab::bank::scripted::{acknowledged, trade};
 use touchline_transport::bus::Root;
 use touchline_transport::shm::ProcessView;
@@ -49,6 +51,53 @@ fn a_killed_engine_asks_for_its_order_and_has_its_position() {
     // An id of this run.
     let next = rig.order("P3");
     assert!(value(&next, 11).starts_with("Te2-P3-"), "{next:?}");
+}
+
+/// An order that is out over two restarts keeps its bank and its pair, while a pair and a bank are added before them and removed again: it
+/// is asked for, its fill is booked, and the journal of all runs is read.
+#[test]
+fn an_order_keeps_its_pair_when_pairs_and_banks_are_added_before_it() {
+    let mut rig = Rig::open(SMALL, "");
+    let out = rig.order("P1");
+    rig.crash();
+    let pair = "[[pairs]]\nsymbol = \"EUR/USD\"";
+    let pairs = format!(
+        "[[pairs]]\nsymbol = \"USD/JPY\"\nprecision = 3\nspot_date = \"20260107\"\n{PAIR_OFF}{pair}"
+    );
+    let bank = "[[banks]]\nname = \"LP01\"";
+    let banks = format!(
+        "[[sessions]]\nbank = \"LP00\"\nhost = \"127.0.0.1:1\"\nsender = \"T\"\n\
+         [[banks]]\nname = \"LP00\"\npairs = [\"USD/JPY\"]\nstatus_final = true\n{BANK_OFF}\n{bank}"
+    );
+    rig.set(pair, &pairs);
+    rig.start_with(bank, &banks);
+    rig.until("a question", |rig| rig.bank.count("H") > 0);
+    let asked = rig.bank.take("H");
+    let of_order = (value(&out, 11), value(&out, 55));
+    assert_eq!((value(&asked, 11), value(&asked, 55)), of_order);
+    rig.crash();
+    rig.start();
+    rig.bank.fill(&out, "X1");
+    rig.until("an outcome", |rig| {
+        rig.trader().engine().trading().orders().unknown() == 0
+    });
+    rig.crash();
+    rig.set(&pairs, pair);
+    rig.start_with(&banks, bank);
+    let units = |rig: &Rig| rig.trader().engine().trading().positions().of(0).units;
+    assert_eq!(units(&rig), 1_000_000);
+    let (journal, mut lines) = (rig.folder.join("journal"), String::new());
+    let read = records::read(&journal, |_, labels, at_ns, entry, batch| {
+        let labels = (labels, batch);
+        lines_of(labels, at_ns, &entry, &mut String::new(), |kind, line| {
+            if matches!(kind, LineKind::Order | LineKind::Fill) {
+                lines.push_str(line);
+            }
+        });
+    });
+    read.expect("a journal");
+    let is_other = lines.contains("USD/JPY") || lines.contains("LP00");
+    assert!(lines.contains("790=") && !is_other, "{lines}");
 }
 
 /// An engine or a standby that is dropped, as after an error, leaves its counters, for the alert that it is gone. After an end in order

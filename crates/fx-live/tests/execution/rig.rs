@@ -109,9 +109,14 @@ impl Rig {
 
     /// Starts the engine again, with other settings.
     pub fn start_with(&mut self, setting: &str, other: &str) {
-        self.settings = self.settings.replace(setting, other);
+        self.set(setting, other);
         self.bank.is_on = false;
         self.start();
+    }
+
+    /// Another setting, from the next start on.
+    pub fn set(&mut self, setting: &str, other: &str) {
+        self.settings = self.settings.replace(setting, other);
     }
 
     /// Starts the engine, again or for the first time, and waits for its order session.

@@ -7,6 +7,7 @@ mod composites;
 mod days;
 mod desk_trades;
 mod disputes;
+mod earlier_runs;
 mod encoding;
 mod joins;
 mod limits;

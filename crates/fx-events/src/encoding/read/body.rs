@@ -361,7 +361,7 @@ impl Body<'_> {
     }
 
     fn parent(&self, number: u32) -> Option<Numbered> {
-        let id = self.names.parent(self.labels, number)?.id;
+        let id = self.names.parent_of_run(self.labels, number)?.1.id;
         Some(Numbered { number, id })
     }
 
@@ -456,7 +456,7 @@ impl Body<'_> {
         let (cum, leaves) = (rest.i64()?, rest.i64()?);
         let named = rest.optional_id()?;
         let id = match number {
-            Some(number) => Some(self.names.order(self.labels, number)?.id),
+            Some(number) => Some(self.names.order_of_run(self.labels, number)?.1.id),
             None => named,
         };
         Some(OrderLine {
@@ -506,11 +506,11 @@ impl Body<'_> {
         let order = optional(rest.u32()?, NO_U32);
         let (bank, pair) = (optional_bank(self.labels, rest)?, pair(self.labels, rest)?);
         let terms = match order {
-            Some(number) => Some((number, self.names.order(self.labels, number)?)),
+            Some(number) => Some((number, self.names.order_of_run(self.labels, number)?.1)),
             None => None,
         };
         let parent = match &terms {
-            Some((_, terms)) => Some(self.names.parent(self.labels, terms.parent as u32)?.id),
+            Some((_, terms)) => Some(self.parent(terms.parent as u32)?.id),
             None => None,
         };
         Some(FillLine {

@@ -8,8 +8,7 @@ use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Setup;
 use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::encoding::Entry as Recorded;
-use touchline_fx_events::event::{Event, Message};
-use touchline_fx_events::labels::PairLabel;
+use touchline_fx_events::event::{Event, Message, OrderLine};
 use touchline_fx_events::orders::Terms;
 use touchline_fx_events::parents::ParentTerms;
 use touchline_fx_events::setup::{Bank, Pair};
@@ -118,24 +117,34 @@ impl State {
                 }
                 Ok(())
             }
-            Event::Order(line) => match (&line.message, line.number) {
-                (Some(Message::Order(terms)), Some(number)) if sequence > 0 => {
-                    self.sent(line.bank, sequence);
-                    self.order(labels, number, terms)
-                }
-                (Some(_), _) if sequence > 0 => {
-                    self.at(at_ns)?;
-                    self.sent(line.bank, sequence);
-                    Ok(())
-                }
-                // Most ends follow from the other entries, and those by a rule of a bank do not.
-                (None, Some(_)) if line.unfilled_end().is_some() => {
-                    self.at(at_ns)?;
-                    let engine = &mut self.recovered.engine;
-                    Ok(engine.restore_order_end(at_ns, line, &mut self.batch)?)
-                }
-                _ => Ok(()),
-            },
+            Event::Order(line) => self.order_line(labels, at_ns, line, sequence),
+            _ => Ok(()),
+        }
+    }
+
+    fn order_line(
+        &mut self,
+        labels: &Labels,
+        at_ns: u64,
+        line: &OrderLine,
+        sequence: u64,
+    ) -> Result<(), Failed> {
+        match (&line.message, line.number) {
+            (Some(Message::Order(terms)), Some(number)) if sequence > 0 => {
+                self.sent(line.bank, sequence);
+                self.order(labels, number, terms)
+            }
+            (Some(_), _) if sequence > 0 => {
+                self.at(at_ns)?;
+                self.sent(line.bank, sequence);
+                Ok(())
+            }
+            // Most ends follow from the other entries, and those by a rule of a bank do not.
+            (None, Some(_)) if line.unfilled_end().is_some() => {
+                self.at(at_ns)?;
+                let engine = &mut self.recovered.engine;
+                Ok(engine.restore_order_end(at_ns, line, &mut self.batch)?)
+            }
             _ => Ok(()),
         }
     }
@@ -153,12 +162,7 @@ impl State {
         self.recovered.banks_added = missing(&setup.labels.banks, &labels.banks);
         self.recovered.banks_removed = missing(&labels.banks, &setup.labels.banks);
         let pairs = labels.pairs.iter();
-        // A price in other ticks is another price.
-        let as_it_was = |pair: &PairLabel| {
-            let found = setup.pair(&pair.symbol)?;
-            (setup.labels.pairs[found].precision == pair.precision).then_some(found)
-        };
-        self.pairs = pairs.map(as_it_was).collect();
+        self.pairs = pairs.map(|pair| setup.labels.pair(pair)).collect();
         self.recovered.epoch = epoch;
         let engine = &mut self.recovered.engine;
         engine.set_prefix(labels.prefix);
@@ -210,12 +214,7 @@ impl State {
     }
 
     fn order(&mut self, labels: &Labels, number: u32, terms: &Terms) -> Result<(), Failed> {
-        let what = || format!("order {}", terms.id);
-        let pair = self.pair(labels, terms.pair, what)?;
-        let bank = self.bank(terms.bank).ok_or_else(|| Failed::Unknown {
-            what: what(),
-            name: labels.banks[terms.bank].clone(),
-        })?;
+        let (bank, pair) = self.slot(labels, terms)?;
         self.recovered.orders += 1;
         self.recovered.last_ns = self.recovered.last_ns.max(terms.sent_ns);
         let terms = Terms {
@@ -279,6 +278,17 @@ impl State {
     /// A bank of the run, if it is configured.
     pub fn bank(&self, index: usize) -> Option<Bank> {
         *self.banks.get(index)?
+    }
+
+    /// Bank and pair of an order, which must be configured.
+    fn slot(&self, labels: &Labels, terms: &Terms) -> Result<(Bank, Pair), Failed> {
+        let what = || format!("order {}", terms.id);
+        let pair = self.pair(labels, terms.pair, what)?;
+        let bank = self.bank(terms.bank).ok_or_else(|| Failed::Unknown {
+            what: what(),
+            name: labels.banks[terms.bank].clone(),
+        })?;
+        Ok((bank, pair))
     }
 
     fn pair(

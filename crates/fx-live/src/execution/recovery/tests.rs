@@ -90,12 +90,12 @@ fn sent(number: u32, at_ns: u64) -> Event {
         pair: 0,
         side: Side::Bid,
         quantity: 1_000,
-        price: 110_000,
+        price: 110_001,
         quote_id: None,
         is_fok: false,
         value_date: 20_260_107,
         sent_ns: at_ns,
-        mid2_sent: Some(220_000),
+        mid2_sent: Some(220_001),
     };
     Event::Order(OrderLine {
         id: Some(order.id),

@@ -1,6 +1,8 @@
 //! Settings that changed between two runs: the past is as the journal has it.
 
 use super::*;
+use touchline_fx_events::event::{Asked, Numbered, ParentEnd};
+use touchline_fx_events::parents::EndReason;
 
 /// A kill is lifted as recorded: also if who lifted it may not any more, and not by who may only now.
 #[test]
@@ -68,4 +70,86 @@ fn limits_of_the_configuration_change_no_past() {
     let recovered = read_by(&setup, &unknown).expect("a journal");
     assert_eq!(recovered.orders, 2);
     assert!(!recovered.engine.trading().is_killed());
+}
+
+/// The setup of a configuration with another pair and another bank before those of the journal.
+fn longer() -> Setup {
+    let pair = "[[pairs]]\nsymbol = \"USD/JPY\"\nprecision = 3\nspot_date = \"20260107\"\n[[pairs]]\nsymbol = \"EUR";
+    let bank = "[[banks]]\nname = \"N\"\npairs = [\"USD/JPY\"]\nstatus_final = true\n[[banks]]\nname = \"A";
+    let text = CONFIG.replace("[[pairs]]\nsymbol = \"EUR", pair);
+    let text = text.replace("[[banks]]\nname = \"A", bank);
+    let config: config::Config = toml::from_str(&text).expect("a configuration");
+    Setup::new(config).expect("a setup")
+}
+
+/// A run that writes about the order and the parent of a run with shorter lists: the restart, a question, the fill.
+fn of_longer_lists(epoch: u64) -> Vec<(u16, Vec<u8>)> {
+    let mut labels = longer().labels;
+    labels.prefix = Id::lossy(format!("Te{epoch}").as_bytes());
+    let (none, bank, pair) = (Batch::default(), 1, 1);
+    let id = Id::lossy(b"Te1-P1-1");
+    let line = |what, message| {
+        Event::Order(OrderLine {
+            id: Some(id),
+            number: Some(0),
+            bank,
+            what,
+            status: Some(OrderStatus {
+                state: OrderState::Unknown,
+                cum: 0,
+                leaves: 1_000,
+            }),
+            code: None,
+            message,
+        })
+    };
+    let end = ParentEnd {
+        parent: Numbered {
+            number: 0,
+            id: Id::lossy(b"P1"),
+        },
+        pair,
+        reason: Some(EndReason::Restart),
+        filled: 0,
+        average: None,
+        out: 1_000,
+    };
+    let order = Asked {
+        id,
+        pair,
+        side: Side::Bid,
+        quantity: 1_000,
+    };
+    let question = Message::Status { request: 1, order };
+    vec![
+        batch(0, 5, |record| record.run(epoch, "20260105", &labels, &[])),
+        batch(25, 6, |record| {
+            let down = line(OrderEvent::Down, None);
+            record.event(&labels, &none, &(25, down), 0);
+            record.event(&labels, &none, &(25, Event::Ended(end)), 0);
+        }),
+        batch(26, 8, |record| record.session(bank, SessionChange::Up)),
+        batch(27, 9, |record| {
+            let asked = line(OrderEvent::Timeout, Some(question));
+            record.event(&labels, &none, &(27, asked), 9);
+        }),
+        batch(30, 10, |record| record.received(bank, &report())),
+    ]
+}
+
+/// A start continues orders of runs whose pairs and banks had other numbers: they were added before those of the orders, or removed.
+#[test]
+fn pairs_and_banks_may_be_added_and_removed_beside_open_orders() {
+    let mut all = journal_of(2_000);
+    all.truncate(3);
+    all.extend(of_longer_lists(2));
+    for (setup, bank, pair) in [(longer(), 1, 1), (setup(), 0, 0)] {
+        let found = read_by(&setup, &all).expect("a journal");
+        let trading = found.engine.trading();
+        assert_eq!(trading.positions().of(pair).units, 1_000);
+        let order = trading.orders().get(0);
+        assert_eq!((order.terms.bank, order.terms.pair), (bank, pair));
+        assert!(order.state().is_end() && !trading.parents().get(0).is_working());
+        assert_eq!(found.numbers[bank].both(), (10, 3));
+    }
 }

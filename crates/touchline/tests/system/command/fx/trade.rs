@@ -323,8 +323,20 @@ fn back_office(market: &Market) -> BTreeMap<String, [String; 4]> {
     found
 }
 
+/// Exchanges the two pairs in an engine's file.
+fn exchange_pairs(desk: &Desk) {
+    let text = desk.read("fx/run.toml");
+    let (pair, bank) = ("\n[[pairs]]\n", "\n[[banks]]\n");
+    let (head, rest) = text.split_once(pair).expect("a pair");
+    let (first, rest) = rest.split_once(pair).expect("another one");
+    let (second, rest) = rest.split_once(bank).expect("a bank");
+    let other = format!("{head}{pair}{second}{pair}{first}{bank}{rest}");
+    desk.write("fx/run.toml", other);
+}
+
 /// Killed with orders out, the engine continues from its journal: it asks for the outcomes, sends nothing twice, and has
-/// the banks' positions, also of a bank that loses orders and of one that does not report.
+/// the banks' positions, also of a bank that loses orders and of one that does not report. Its pairs are in another order at each start:
+/// an order keeps its pair, and the report reads all runs.
 #[test]
 fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
     let market = Market::open(
@@ -347,11 +359,17 @@ fn an_engine_that_is_killed_with_orders_out_recovers_from_its_journal() {
         std::thread::sleep(Duration::from_millis(20 + 40 * round));
         engine.signal("KILL");
         killed += 1;
+        exchange_pairs(&market.desk);
     }
     let engine = market.engine("last.txt");
     // The status of an unknown order is requested within a second, three times; an order in hold ends by itself.
     std::thread::sleep(Duration::from_secs(4));
     end(engine);
+    let report = "fx report --config fx/run.toml --out report";
+    market.desk.run(report).done();
+    let about: Value = parse(&market.desk.read("report/about.json"));
+    assert_eq!(about["journal"]["runs"], 5);
+    assert_eq!(about["not_known"], serde_json::json!([]));
     let said = market.desk.read("last.txt");
     let ledgers = market.ledgers();
     judge_end(&said, &ledgers).unwrap_or_else(|what| panic!("{what}: {said}"));
