@@ -29,6 +29,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx earlier_runs::",
     },
     Mutant {
+        name: "execution: an adopted order needs no bank and no pair",
+        find: "self.slot(labels, &adopted.terms).map(drop)",
+        replace: "Ok(())",
+        test: "-p touchline-fx-live --lib an_adopted_order_needs_its_bank_and_pair",
+    },
+    Mutant {
         name: "execution: a batch without its last part happened",
         find: "if place.is_last {",
         replace: "{",

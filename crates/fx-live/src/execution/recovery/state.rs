@@ -117,6 +117,9 @@ impl State {
                 }
                 Ok(())
             }
+            // The report before it made the order again, if its bank and pair are configured.
+            // mutant: execution: an adopted order needs no bank and no pair
+            Event::Adopted(adopted) => self.slot(labels, &adopted.terms).map(drop),
             Event::Order(line) => self.order_line(labels, at_ns, line, sequence),
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Settings that changed between two runs: the past is as the journal has it.
 
 use super::*;
-use touchline_fx_events::event::{Asked, Numbered, ParentEnd};
+use touchline_fx_events::event::{Adopted, Asked, Numbered, ParentEnd};
 use touchline_fx_events::parents::EndReason;
 
 /// A kill is lifted as recorded: also if who lifted it may not any more, and not by who may only now.
@@ -152,4 +152,51 @@ fn pairs_and_banks_may_be_added_and_removed_beside_open_orders() {
         assert!(order.state().is_end() && !trading.parents().get(0).is_working());
         assert_eq!(found.numbers[bank].both(), (10, 3));
     }
+}
+
+/// A pair or a bank of an order that was adopted must be configured as that of any other order: its position would be lost, and its
+/// number used again.
+#[test]
+fn an_adopted_order_needs_its_bank_and_pair() {
+    let mut labels = longer().labels;
+    labels.prefix = Id::lossy(b"Te1");
+    let adopted = |bank: usize, pair: usize| {
+        let terms = Terms {
+            id: Id::lossy(b"Te1-P9-1"),
+            bank,
+            pair,
+            ..Terms::SAMPLE
+        };
+        let parent_terms = ParentTerms {
+            id: Id::lossy(b"Te1-P9-1"),
+            pair,
+            side: Side::Bid,
+            quantity: 1,
+            limit: None,
+            lifetime: Lifetime::Deadline,
+            deadline_ms: 0,
+            urgency: 1,
+            style: Style::Best,
+            partial: true,
+        };
+        let adopted = Event::Adopted(Box::new(Adopted {
+            number: 0,
+            terms,
+            parent: 0,
+            parent_terms,
+            of: Id::lossy(b"P9"),
+        }));
+        let all = [
+            batch(0, 1, |record| record.run(1, "20260105", &labels, &[])),
+            batch(30, 2, |record| {
+                record.event(&labels, &Batch::default(), &(30, adopted), 0);
+            }),
+        ];
+        read(&all).map(drop)
+    };
+    for (bank, pair, name) in [(0, 1, "is of N"), (1, 0, "is of USD/JPY")] {
+        let error = adopted(bank, pair).expect_err("it is not configured");
+        assert!(error.to_string().contains(name), "{error}");
+    }
+    adopted(1, 1).expect("it is configured");
 }
