@@ -28,15 +28,28 @@ use world::World;
 const SEEDS: u64 = 200;
 /// Seeds of a usual run of weeks.
 const WEEK_SEEDS: u64 = 60;
+/// Seeds of a usual run with lists that change.
+const LIST_SEEDS: u64 = 60;
 /// Failures after which a usual run ends.
 const FAILURES_MAX: u64 = 5;
+
+/// What a run has beside its faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One day, with one configuration.
+    Plain,
+    /// Weeks.
+    Weeks,
+    /// Lists of pairs that change between two starts.
+    Lists,
+}
 
 /// A run of a seed.
 ///
 /// # Errors
 /// Runs a seed. The error has the violated property, and with `traces` the events before it.
-fn run(seed: u64, traces: bool, has_weeks: bool) -> Result<Counts, (String, Vec<String>)> {
-    let mut world = World::new(seed, traces, has_weeks);
+fn run(seed: u64, traces: bool, kind: Kind) -> Result<Counts, (String, Vec<String>)> {
+    let mut world = World::new(seed, traces, kind);
     let done = catch_unwind(AssertUnwindSafe(|| {
         world.run()?;
         checks::check(&mut world)
@@ -54,11 +67,7 @@ fn run(seed: u64, traces: bool, has_weeks: bool) -> Result<Counts, (String, Vec<
 }
 
 /// Runs seeds until too many have failed. Returns the sum of all counts, and the failures.
-fn run_all(
-    (first, count): (u64, u64),
-    threads: u64,
-    has_weeks: bool,
-) -> (Counts, Vec<(u64, String)>) {
+fn run_all((first, count): (u64, u64), threads: u64, kind: Kind) -> (Counts, Vec<(u64, String)>) {
     let next = AtomicU64::new(first);
     let failures_max = random::amount("FAILURES", FAILURES_MAX) as usize;
     let results = Mutex::new((Counts::default(), Vec::new()));
@@ -70,7 +79,7 @@ fn run_all(
                     if seed >= first + count {
                         return;
                     }
-                    let result = run(seed, false, has_weeks);
+                    let result = run(seed, false, kind);
                     let (sum, failures) = &mut *results.lock().expect("no thread panics in it");
                     match result {
                         Ok(counts) => sum.add(&counts),
@@ -93,7 +102,7 @@ fn seeds_execute_nothing_twice_and_lose_no_fill() {
     let first = random::amount("SEED", 0);
     let count = random::amount("SEEDS", if is_given { 1 } else { SEEDS });
     let threads = random::amount("THREADS", 1);
-    let (counts, failures) = run_all((first, count), threads, false);
+    let (counts, failures) = run_all((first, count), threads, Kind::Plain);
     println!("{count} seeds from {first}, {} failed", failures.len());
     for (name, count) in counts.each() {
         println!("{count:>12} {name}");
@@ -102,14 +111,14 @@ fn seeds_execute_nothing_twice_and_lose_no_fill() {
         println!("seed {seed}: {what}");
     }
     if let Some((seed, what)) = failures.first() {
-        let (_, trace) = run(*seed, true, false).err().unwrap_or_default();
+        let (_, trace) = run(*seed, true, Kind::Plain).err().unwrap_or_default();
         trace.iter().for_each(|line| println!("{line}"));
         panic!("seed {seed}: {what}; again: cargo xtask simulate --seed {seed}");
     }
     // A run in which nothing happens shows nothing.
     let idle: Vec<String> = counts
         .each()
-        .filter(|(name, count)| *count == 0 && name != "days")
+        .filter(|(name, count)| *count == 0 && name != "days" && name != "lists changed")
         .map(|(name, _)| name)
         .collect();
     assert!(count < SEEDS || idle.is_empty(), "none of: {idle:?}");
@@ -122,13 +131,31 @@ fn weeks_have_their_own_dates_on_both_sides() {
     let is_given = std::env::var("SEED").is_ok();
     let first = random::amount("SEED", 0);
     let count = random::amount("SEEDS", if is_given { 1 } else { WEEK_SEEDS });
-    let (counts, failures) = run_all((first, count), random::amount("THREADS", 1), true);
+    let counts = held((first, count), Kind::Weeks);
+    assert!(counts.days > 20 * count, "{counts:?}");
+    assert!(counts.orders > 0 && counts.fills > 0, "{counts:?}");
+}
+
+/// A pair is added before the others and removed again between the starts of an engine: orders, fills, bookings and positions stay with
+/// their pair.
+#[test]
+fn lists_of_pairs_change_between_starts() {
+    let is_given = std::env::var("SEED").is_ok();
+    let first = random::amount("SEED", 0);
+    let count = random::amount("SEEDS", if is_given { 1 } else { LIST_SEEDS });
+    let counts = held((first, count), Kind::Lists);
+    assert!(counts.lists_changed > count, "{counts:?}");
+    assert!(counts.adopted > 0 && counts.fills > 0, "{counts:?}");
+}
+
+/// The counts of seeds of which none fails.
+fn held((first, count): (u64, u64), kind: Kind) -> Counts {
+    let (counts, failures) = run_all((first, count), random::amount("THREADS", 1), kind);
     println!("{count} seeds from {first}, {} failed", failures.len());
     if let Some((seed, what)) = failures.first() {
-        let (_, trace) = run(*seed, true, true).err().unwrap_or_default();
+        let (_, trace) = run(*seed, true, kind).err().unwrap_or_default();
         trace.iter().for_each(|line| println!("{line}"));
         panic!("seed {seed}: {what}");
     }
-    assert!(counts.days > 20 * count, "{counts:?}");
-    assert!(counts.orders > 0 && counts.fills > 0, "{counts:?}");
+    counts
 }

@@ -54,16 +54,17 @@ fn agree(world: &World, engine: &Engine) -> Result<(), String> {
             }
         }
     }
-    for pair in 0..world.setup.pairs.len() {
+    for pair in 0..world.pairs() {
         let books = world.banks.iter().map(|bank| bank.desk.books().of(pair));
         let (units, cash) = books.fold((0, 0), |(units, cash), book| {
             (units + book.position, cash + book.cash)
         });
         let (booked, booked_cash) = world.booked(pair);
         let units = units + booked;
-        let position = engine.trading().positions().of(pair);
+        let of_engine = world.pairs_before() + pair;
+        let position = engine.trading().positions().of(of_engine);
         // Ledgers of banks are in ticks.
-        let cash = cash * i128::from(ticks::tick(world.setup.pairs[pair].config.precision));
+        let cash = cash * i128::from(ticks::tick(world.setup.pairs[of_engine].config.precision));
         let cash = cash + booked_cash;
         if (position.units, position.cash) != (units, cash) {
             return Err(format!(
@@ -106,7 +107,8 @@ pub fn limits(world: &World) -> Result<(), String> {
     if books.any(|books| books.busts + books.after_end > 0) {
         return Ok(());
     }
-    for (pair, config) in world.scenario.engine.pairs.iter().enumerate() {
+    let pairs = &world.scenario.engine.pairs[world.pairs_before()..];
+    for (pair, config) in pairs.iter().enumerate() {
         let banks = world.banks.iter();
         let units: i64 = banks.map(|bank| bank.desk.books().of(pair).position).sum();
         let most = config.max_net;

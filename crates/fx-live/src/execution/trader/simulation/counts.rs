@@ -78,4 +78,6 @@ counts! {
     simulated_ms,
     /// Days of pairs that began.
     days,
+    /// Starts with another list of pairs than that of the run before.
+    lists_changed,
 }

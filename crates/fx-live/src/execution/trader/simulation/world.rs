@@ -2,8 +2,10 @@
 
 mod commands;
 mod faults;
+mod lists;
 mod silence;
 
+use super::Kind;
 use super::banks::Bank;
 use super::counts::Counts;
 use super::machine::{BEGIN_NS, Machine, PACE, SimulatedHost};
@@ -21,6 +23,7 @@ use crate::execution::recovery::{Recovered, recover_from};
 use crate::execution::trader::Incident;
 use crate::execution::trader::carry::Core;
 use faults::arm_start;
+use lists::Lists;
 use silence::{Given, Silences};
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -82,6 +85,7 @@ pub struct World {
     rival: Option<Process>,
     traders: Traders,
     silences: Silences,
+    lists: Option<Lists>,
     /// The days of the run, if it has any.
     pub weeks: Option<Rc<Weeks>>,
     /// Commands that enable a bank which the desk has asked for its orders: number and epoch.
@@ -102,12 +106,13 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(seed: u64, traces: bool, has_weeks: bool) -> World {
+    pub fn new(seed: u64, traces: bool, kind: Kind) -> World {
         let mut random = Random::from_seed(seed);
         let mut scenario = Scenario::new(&mut random);
         let silences = Silences::new(seed, &mut scenario.engine);
         let rules = Rules::new(seed, &mut scenario);
-        let weeks = has_weeks.then(|| Rc::new(Weeks::new(seed, &mut scenario)));
+        let weeks = (kind == Kind::Weeks).then(|| Rc::new(Weeks::new(seed, &mut scenario)));
+        let lists = (kind == Kind::Lists).then(|| Lists::new(seed, &scenario.engine));
         let setup = scenario.engine.setup().expect("a configuration");
         let pairs = setup.pairs.iter();
         let pairs = pairs.map(|pair| (pair.config.symbol.clone(), pair.config.precision));
@@ -147,6 +152,7 @@ impl World {
             rival: None,
             traders: Traders::new(random.split()),
             silences,
+            lists,
             weeks,
             asked: HashSet::new(),
             now_ns: MS,
@@ -197,24 +203,6 @@ impl World {
         let process = self.process.as_ref()?;
         let is_awake = self.frozen_ns <= self.now_ns && process.has_begun;
         is_awake.then_some(&process.core)
-    }
-
-    /// Units and cash that the desk booked without an order.
-    pub fn booked(&self, pair: usize) -> (i64, i128) {
-        let bookings = self.traders.bookings.iter();
-        let own = bookings.filter(|(_, of, ..)| *of == pair);
-        own.fold((0, 0), |(units, cash), (.., more, more_cash)| {
-            (units + more, cash + more_cash)
-        })
-    }
-
-    /// Most units that the desk may have bought and sold without an order.
-    pub fn booked_sides(&self, pair: usize) -> (i64, i64) {
-        let bookings = self.traders.bookings.iter();
-        let own = bookings.filter(|(_, of, ..)| *of == pair);
-        own.fold((0, 0), |(bought, sold), (_, _, units, _)| {
-            (bought + (*units).max(0), sold + (-units).max(0))
-        })
     }
 
     /// The process dies for the last time.
@@ -351,6 +339,7 @@ impl World {
                 }
             }
         }
+        self.change_lists();
         let machine = &mut *self.machine.borrow_mut();
         if !self.is_sound {
             arm_start(machine, &mut self.random, self.is_failure_open);
@@ -422,7 +411,7 @@ impl World {
         if let Some(weeks) = &self.weeks {
             core.set_days(Some(weeks.rolls.clone()), &self.setup);
         }
-        let given = Given::new(self.banks.len(), &core);
+        let given = Given::new(self.banks.len(), self.pairs_before(), &core);
         Process {
             core,
             gates,

@@ -10,6 +10,24 @@ use touchline_lab::random::Random;
 use touchline_types::Id;
 
 impl World {
+    /// Units and cash that the desk booked without an order.
+    pub fn booked(&self, pair: usize) -> (i64, i128) {
+        let bookings = self.traders.bookings.iter();
+        let own = bookings.filter(|(_, of, ..)| *of == pair);
+        own.fold((0, 0), |(units, cash), (.., more, more_cash)| {
+            (units + more, cash + more_cash)
+        })
+    }
+
+    /// Most units that the desk may have bought and sold without an order.
+    pub fn booked_sides(&self, pair: usize) -> (i64, i64) {
+        let bookings = self.traders.bookings.iter();
+        let own = bookings.filter(|(_, of, ..)| *of == pair);
+        own.fold((0, 0), |(bought, sold), (_, _, units, _)| {
+            (bought + (*units).max(0), sold + (-units).max(0))
+        })
+    }
+
     /// Handles the commands that wait in the rings.
     pub(super) fn commands(&mut self, process: &mut Process) {
         let (mono_ns, epoch) = (self.now_ns, process.epoch);
@@ -169,7 +187,7 @@ impl World {
             self.traders.forget(parent);
             self.traders.cancel(self.now_ns, parent);
         }
-        let symbol = &self.setup.pairs[0].config.symbol;
+        let symbol = &self.setup.pairs[self.pairs_before()].config.symbol;
         let request = self.traders.enable(self.now_ns, bank, symbol);
         self.asked.insert((request, epoch));
     }

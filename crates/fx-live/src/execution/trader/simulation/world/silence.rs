@@ -41,6 +41,8 @@ impl Silences {
 pub(super) struct Given {
     /// `None`: the session is down.
     banks: Vec<Option<Heard>>,
+    /// Pairs of the process before those of the banks.
+    pairs_before: usize,
     /// Orders that were checked.
     orders: usize,
 }
@@ -56,9 +58,10 @@ struct Heard {
 
 impl Given {
     /// A process with these orders from its journal.
-    pub(super) fn new(banks: usize, core: &Engine) -> Given {
+    pub(super) fn new(banks: usize, pairs_before: usize, core: &Engine) -> Given {
         Given {
             banks: (0..banks).map(|_| None).collect(),
+            pairs_before,
             orders: core.engine.trading().orders().count(),
         }
     }
@@ -112,7 +115,7 @@ impl Given {
         let orders = core.engine.trading().orders();
         for at in self.orders..orders.count() {
             let order = orders.get(at);
-            let (bank, pair) = (order.terms.bank, order.terms.pair);
+            let (bank, pair) = (order.terms.bank, order.terms.pair - self.pairs_before);
             let ends_ns = self.ends_ns(engine, bank, pair);
             let late_ns = time.wall_ns.saturating_sub(order.terms.sent_ns);
             let decided_ns = time.mono_ns - late_ns.min(core.pause_max_ns);
@@ -130,8 +133,8 @@ impl Given {
     /// Checks that no side of a composite counts quotes beyond their bound. The engine's timers have run.
     fn check_composites(&self, engine: &Config, core: &Engine, now_ns: u64) -> Result<(), String> {
         let composites = core.engine.pricing().composites();
-        for pair in 0..engine.pairs.len() {
-            let sides = Side::BOTH.map(|side| composites.offers(pair, side));
+        for pair in 0..engine.pairs.len() - self.pairs_before {
+            let sides = Side::BOTH.map(|side| composites.offers(self.pairs_before + pair, side));
             for offer in sides.into_iter().flatten() {
                 let bank = usize::from(offer.bank);
                 let ends_ns = self.ends_ns(engine, bank, pair);
@@ -149,7 +152,7 @@ impl Given {
     fn passed(&mut self, engine: &Config, now_ns: u64) -> [u64; 2] {
         let mut counts = [0; 2];
         for bank in 0..self.banks.len() {
-            for pair in 0..engine.pairs.len() {
+            for pair in 0..engine.pairs.len() - self.pairs_before {
                 let [silent_ns, stale_ns] = self.ends_ns(engine, bank, pair);
                 let Some(heard) = &mut self.banks[bank] else {
                     continue;
@@ -217,7 +220,7 @@ impl World {
                         let is_usable = (self.weeks.as_ref())
                             .is_none_or(|weeks| weeks.is_usable(setup, place, pair, time.wall_ns));
                         let quotes = BusQuotes {
-                            pair,
+                            pair: given.pairs_before + pair,
                             receive_ns: time.wall_ns,
                             bank_ns: [0; 2],
                             is_unquoted: !is_usable,
