@@ -10,8 +10,8 @@ use touchline_lab::random::Random;
 use touchline_tape::{ReadOptions, Reader, TapePlace, Taped, index_segments};
 use touchline_transport::market::Item;
 
-/// Time to find a minute of a recorded day: index, state before it, and the messages up to its first one. Rates of writing and of verifying it, and
-/// its size compressed.
+/// Time to find a minute of a recorded day: index, state before it, and the messages up to its first one. Rate of verifying it, and its size
+/// compressed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,8 @@ Output, for random minutes of the day:
   play        the same, and all messages of the minute
 Output, for the tape, once in each round:
   verify      each checksum, and the end
-The lines behind it have the rates of writing and of verifying the tape, and the size of its first segment with Zstandard, level 1.
+The lines behind it have the rates of making the tape (the market included) and of verifying it, and the size of its first segment with
+Zstandard, level 1.
 
 Exit status:
   0  measured
@@ -106,7 +107,7 @@ fn verified(tape: &Path) -> Result<u64, Failure> {
     }
 }
 
-/// Rates of writing and verifying the tape, and its first segment compressed.
+/// Rates of making and verifying the tape, and its first segment compressed.
 fn sizes(
     recorded: &Recorded<'_>,
     on_disk: u64,
@@ -117,7 +118,7 @@ fn sizes(
     let per_second = |bytes: u64, seconds: f64| bytes as f64 / seconds / 1e6;
     let mut notes = vec![
         format!(
-            "the tape has {} messages, {} order entries, {} bytes on the disk: {}, {:.0} MB/s",
+            "the tape has {} messages, {} order entries, {} bytes on the disk: {}, {:.0} MB/s, with the making of the market",
             count(written.messages),
             count(written.orders),
             count(on_disk),

@@ -152,7 +152,7 @@ final class Harness {
 
     /** Keeps the calling thread on the CPU of its role; the other threads of the virtual machine run where there is room. */
     void pin() throws IOException, InterruptedException {
-        pin(role.isEmpty() ? cpus[0] : cpus[(index + 1) % 2]);
+        pin(role.isEmpty() ? cpus[0] : cpus[1]);
     }
 
     /** Keeps the calling thread, and those it starts from here on, on one CPU. */
