@@ -739,7 +739,7 @@ typedef struct tl_desk_event {
   uint8_t settled;
   // Base units of a parent, an order or a fill; the position of a pair; skipped events.
   int64_t quantity;
-  // Base units filled of a parent or an order.
+  // Base units filled: of a parent net of busts, of an order before them.
   int64_t filled;
   // Base units of an order that may still be filled.
   int64_t leaves;

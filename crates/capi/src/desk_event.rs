@@ -27,7 +27,7 @@ pub struct tl_desk_event {
     pub settled: u8,
     /// Base units of a parent, an order or a fill; the position of a pair; skipped events.
     pub quantity: i64,
-    /// Base units filled of a parent or an order.
+    /// Base units filled: of a parent net of busts, of an order before them.
     pub filled: i64,
     /// Base units of an order that may still be filled.
     pub leaves: i64,

@@ -87,7 +87,7 @@ pub struct ParentRow {
     pub limit: Option<String>,
     /// `working`, the reason why it waits, or the reason of its end.
     pub state: String,
-    /// Units filled.
+    /// Units filled, net of busts.
     pub filled: i64,
     /// Whether the parent has ended.
     pub is_ended: bool,
@@ -102,7 +102,7 @@ pub struct BankRow {
     pub orders: u64,
     /// Fills.
     pub fills: u64,
-    /// Units filled.
+    /// Units filled, before busts.
     pub filled: i64,
     /// Rejects by code.
     pub rejects: BTreeMap<&'static str, u64>,
@@ -385,10 +385,10 @@ impl Ledger {
             row.fills += 1;
             row.filled += fill.quantity;
         }
-        if let Some(parent) = fill.parent.filter(|_| is_new) {
+        if let Some(parent) = fill.parent {
             let mut parents = self.parents.iter_mut().rev();
             if let Some(row) = parents.find(|row| row.id == parent) {
-                row.filled += fill.quantity;
+                row.filled += net(fill);
             }
         }
         if let Some(order) = fill.order
@@ -435,6 +435,15 @@ fn push_last<T>(rows: &mut VecDeque<T>, row: T) {
         rows.pop_front();
     }
     rows.push_back(row);
+}
+
+/// Units that a parent has more, net of busts. A correction is a bust and a fill; a late original names units that the parent has.
+fn net(fill: &FillLine) -> i64 {
+    match fill.kind {
+        FillKind::Fill | FillKind::Status | FillKind::Manual | FillKind::Correct => fill.quantity,
+        FillKind::Bust => -fill.quantity,
+        FillKind::Named | FillKind::Book => 0,
+    }
 }
 
 #[cfg(test)]

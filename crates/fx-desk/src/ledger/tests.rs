@@ -130,6 +130,51 @@ fn late_originals_and_bookings_are_no_fills_of_a_bank() {
     assert_eq!((ledger.banks.len(), ledger.fills.len()), (1, 3));
 }
 
+/// `filled` of a parent is net of busts and corrections, also behind its end, as the engine counts it; that of the bank is not.
+#[test]
+fn a_busted_fill_is_none_of_its_parent() {
+    let mut ledger = Ledger::default();
+    let mut filled = |event: Event| {
+        tell(1, &event, true, |published| ledger.take(published));
+        (
+            ledger.parents[0].filled,
+            ledger.banks.get("A").map(|bank| bank.filled),
+        )
+    };
+    let line = |kind, exec_id, quantity| Event::Fill(fill(kind, exec_id, quantity, 1_100_000_000));
+    filled(accepted());
+    filled(line(FillKind::Fill, "X1", 3_000));
+    assert_eq!(filled(line(FillKind::Bust, "X1", 3_000)), (0, Some(3_000)));
+    assert_eq!(
+        filled(line(FillKind::Correct, "X2", 1_000)),
+        (1_000, Some(3_000))
+    );
+    assert_eq!(
+        filled(line(FillKind::Status, "SX3", 2_000)),
+        (3_000, Some(5_000))
+    );
+    assert_eq!(
+        filled(line(FillKind::Named, "X3", 2_000)),
+        (3_000, Some(5_000))
+    );
+    let end = ParentEnd {
+        parent: Numbered {
+            number: 0,
+            id: id("P1"),
+        },
+        pair: 0,
+        reason: Some(EndReason::Filled),
+        filled: 3_000,
+        average: None,
+        out: 0,
+    };
+    filled(Event::Ended(end));
+    assert_eq!(
+        filled(line(FillKind::Bust, "X2", 1_000)),
+        (2_000, Some(5_000))
+    );
+}
+
 /// Ended objects are dropped, except for the last parents; a ledger for back offices keeps orders.
 #[test]
 fn what_has_ended_is_dropped() {
