@@ -292,7 +292,11 @@ impl Ledger {
                 row.cooling_until_ns = row.cooling_until_ns.max(*until_ns);
             }
             Event::Disabled { bank, pair, .. } => {
-                self.bank(&labels.banks[*bank]).disabled.push(symbol(*pair));
+                // Each order in flight that the bank refuses for such a reason disables the pair.
+                let (row, symbol) = (self.bank(&labels.banks[*bank]), symbol(*pair));
+                if !row.disabled.contains(&symbol) {
+                    row.disabled.push(symbol);
+                }
             }
             Event::Enabled { bank, pair } => {
                 let row = self.bank(&labels.banks[*bank]);

@@ -175,6 +175,22 @@ fn a_busted_fill_is_none_of_its_parent() {
     );
 }
 
+/// Orders in flight may be refused for the same reason, each of which disables the pair: it is listed once, and not any more once it is
+/// enabled.
+#[test]
+fn a_pair_that_is_disabled_twice_is_listed_once() {
+    let mut ledger = Ledger::default();
+    let mut listed = |event: Event| {
+        tell(1, &event, true, |published| ledger.take(published));
+        ledger.banks["A"].disabled.clone()
+    };
+    let (bank, pair, code) = (0, 0, RejectCode::StaticData);
+    for _ in 0..2 {
+        assert_eq!(listed(Event::Disabled { bank, pair, code }), ["EUR/USD"]);
+    }
+    assert_eq!(listed(Event::Enabled { bank, pair }), [""; 0]);
+}
+
 /// Ended objects are dropped, except for the last parents; a ledger for back offices keeps orders.
 #[test]
 fn what_has_ended_is_dropped() {
