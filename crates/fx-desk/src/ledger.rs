@@ -46,10 +46,8 @@ pub struct Ledger {
     pub at_ns: u64,
     /// Number of fills.
     pub fill_count: u64,
-    /// Lines of scorecards by bank and pair.
-    pub scores: BTreeMap<(String, String), String>,
-    /// Time of the last scorecard, which the engine writes at intervals; 0 before the first.
-    pub scores_at_ns: u64,
+    /// Scorecards by bank and pair: the time at which the engine wrote it last, and its line. A run writes those of its configuration.
+    pub scores: BTreeMap<(String, String), (u64, String)>,
     /// Orders by number.
     orders: HashMap<u32, OrderRow>,
     /// Orders that may still be filled: their ClOrdID and number.
@@ -199,7 +197,6 @@ impl Ledger {
             _ => return,
         };
         if let Event::Score { bank, pair, .. } = event {
-            self.scores_at_ns = at_ns;
             let key = (
                 labels.banks[*bank].clone(),
                 labels.pairs[*pair].symbol.clone(),
@@ -207,7 +204,7 @@ impl Ledger {
             let mut line = String::new();
             published.lines(&mut line, |kind, text| {
                 assert_eq!(kind, LineKind::Score, "a score is one line");
-                self.scores.insert(key.clone(), text.to_owned());
+                self.scores.insert(key.clone(), (at_ns, text.to_owned()));
             });
             return;
         }

@@ -191,6 +191,22 @@ fn a_pair_that_is_disabled_twice_is_listed_once() {
     assert_eq!(listed(Event::Enabled { bank, pair }), [""; 0]);
 }
 
+/// A later run may not have a bank: its scorecard has the time at which it was written.
+#[test]
+fn each_scorecard_has_the_time_at_which_it_was_written() {
+    let mut ledger = Ledger::default();
+    for (at_ns, bank) in [(1, 0), (2, 1), (3, 0)] {
+        let score = Event::Score {
+            bank,
+            pair: 0,
+            score: Box::default(),
+        };
+        tell(at_ns, &score, true, |published| ledger.take(published));
+    }
+    let times = ledger.scores.values().map(|(at_ns, _)| *at_ns);
+    assert_eq!(times.collect::<Vec<_>>(), [3, 2]);
+}
+
 /// Ended objects are dropped, except for the last parents; a ledger for back offices keeps orders.
 #[test]
 fn what_has_ended_is_dropped() {

@@ -67,7 +67,7 @@ Of the whole period alone:
 Of the whole journal alone:
   positions.jsonl  position of each pair: base units, cash in term currency, time
   positions.csv    the same, with worst cases and profit
-  scorecard.jsonl  scorecard of each bank and pair, of the last minute or the end of the last run
+  scorecard.jsonl  scorecard of each bank and pair as the engine wrote it last, with its time
 
 Exit status: 0 done or stopped, 1 the journal cannot be read, a file cannot be written or the port
 is in use, 2 bad arguments or configuration")]

@@ -275,9 +275,9 @@ fn append(path: &Path, file: &mut Option<File>, text: &str) -> Result<(), Failur
 
 /// The scorecard as JSON lines, each with the time as of which it is.
 pub fn scorecard(ledger: &Ledger) -> String {
-    let line = |line: &String| {
+    let line = |(at_ns, line): &(u64, String)| {
         let rest = line.strip_prefix('{').unwrap_or(line);
-        format!("{{\"t\":{},{rest}\n", ledger.scores_at_ns)
+        format!("{{\"t\":{at_ns},{rest}\n")
     };
     ledger.scores.values().map(line).collect()
 }

@@ -156,13 +156,14 @@ fn judge(score: &Value, expected: &Expected, page: &str, ledgers: &Ledgers) {
     let (whole, decimals) = ratio.split_once('.').unwrap_or((ratio, ""));
     let digits: i64 = format!("{whole}{decimals:0<4}").parse().expect("a ratio");
     assert_eq!(digits, filled * 10_000 / sent, "{score}");
-    let row = page.split("<tr>").find_map(|row| {
+    let (_, section) = page.split_once("Scorecard of the engine").expect("it is");
+    let row = section.split("<tr>").find_map(|row| {
         let cells: Vec<&str> = row.split("<td>").skip(1).collect();
-        (cells.len() == 13 && cells[0] == name).then_some(cells)
+        (cells.len() == 14 && cells[0] == name).then_some(cells)
     });
     let row = row.unwrap_or_else(|| panic!("{name}: {page}"));
     // Orders, fills, units, ratio and penalty.
-    let shown = [4, 5, 6, 7, 11].map(|cell| row[cell].to_owned());
+    let shown = [5, 6, 7, 8, 12].map(|cell| row[cell].to_owned());
     let keys = ["orders", "fills", "filled", "fill_ratio", "penalty"];
     assert_eq!(
         shown,
