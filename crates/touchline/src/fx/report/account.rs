@@ -15,7 +15,7 @@ use touchline_fx_desk::ledger::Ledger;
 use touchline_fx_events::Labels;
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::{
-    Benchmark, BenchmarkOf, Event, FillLine, Message, OrderLine, ParentEnd,
+    Adopted, Benchmark, BenchmarkOf, Event, FillLine, Message, OrderLine, ParentEnd,
 };
 use touchline_fx_events::lines::{command_text, names};
 use touchline_fx_events::orders::{FillKind, OrderState, Terms};
@@ -163,16 +163,7 @@ impl Account {
                 }
             }
             Event::Order(line) => self.order_line(labels, (at_ns, day), line),
-            Event::Adopted(adopted) => {
-                self.accepted(labels, (at_ns, day), adopted.parent, &adopted.parent_terms);
-                if let Some(parent) = self.parent_mut(adopted.parent) {
-                    parent.is_adopted = true;
-                }
-                self.sent(labels, day, adopted.number, &adopted.terms);
-                if let Some(order) = self.orders.last_mut() {
-                    order.is_adopted = true;
-                }
-            }
+            Event::Adopted(adopted) => self.adopted(labels, (at_ns, day), adopted),
             Event::Fill(fill) => self.fill(ledger, day, fill),
             Event::Position {
                 pair,
@@ -252,6 +243,22 @@ impl Account {
             end: None,
             settled_ns: None,
         });
+    }
+
+    /// The engine ends the parent where it takes its order over, without an event of its own.
+    fn adopted(&mut self, labels: &Labels, (at_ns, day): (u64, Day), adopted: &Adopted) {
+        self.accepted(labels, (at_ns, day), adopted.parent, &adopted.parent_terms);
+        if let Some(parent) = self.parent_mut(adopted.parent) {
+            parent.is_adopted = true;
+            parent.end = Some(End {
+                at_ns,
+                reason: "adopted",
+            });
+        }
+        self.sent(labels, day, adopted.number, &adopted.terms);
+        if let Some(order) = self.orders.last_mut() {
+            order.is_adopted = true;
+        }
     }
 
     fn mark(&mut self, labels: &Labels, mark: &Benchmark) {

@@ -543,6 +543,12 @@ fn an_adopted_order_does_not_enter_the_scorecard() {
     files.write().expect("our folder");
     assert_eq!(scores(), before);
     assert_eq!(column(&folder, "orders.csv", "hold_ns"), ["5", ""]);
+    // Its parent has ended where it was taken over.
+    assert_eq!(
+        column(&folder, "parents.csv", "reason"),
+        ["filled", "adopted"]
+    );
+    assert_eq!(column(&folder, "parents.csv", "duration_ns"), ["6", "0"]);
     assert_eq!(
         column(&folder, "orders.csv", "filled"),
         ["1000000", "1000000"]
