@@ -9,7 +9,7 @@ mod order;
 pub use order::{Derived, Executed, OrderRow, OrderTerms};
 
 use crate::follower::PublishedEntry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::{
@@ -52,6 +52,8 @@ pub struct Ledger {
     orders: HashMap<u32, OrderRow>,
     /// Orders that may still be filled: their ClOrdID and number.
     open: BTreeMap<String, u32>,
+    /// Numbers of adopted orders, which are in no figure of a bank.
+    adopted: BTreeSet<u32>,
     keeps_ended: bool,
 }
 
@@ -93,7 +95,7 @@ pub struct ParentRow {
     pub is_settled: bool,
 }
 
-/// A bank.
+/// A bank, without orders that were adopted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BankRow {
     /// Orders sent.
@@ -317,6 +319,7 @@ impl Ledger {
             Event::Adopted(adopted) => {
                 let order = OrderRow::new(labels, &adopted.terms, adopted.parent_terms.id);
                 self.orders.insert(adopted.number, order);
+                self.adopted.insert(adopted.number);
             }
             _ => {}
         }
@@ -343,8 +346,9 @@ impl Ledger {
             return;
         };
         let bank = &labels.banks[line.bank];
+        let is_scored = !self.adopted.contains(&number);
         self.bank(bank).orders += u64::from(line.what == OrderEvent::Journal);
-        if let Some(code) = line.code {
+        if let Some(code) = line.code.filter(|_| is_scored) {
             *self.bank(bank).rejects.entry(code.name()).or_default() += 1;
         }
         if let Some(Message::Order(terms)) = &line.message {
@@ -362,7 +366,7 @@ impl Ledger {
         let (id, is_end) = (order.id, status.state.is_end());
         order.ends += u32::from(is_end);
         let is_lost = status.state == OrderState::Unknown && was != OrderState::Unknown;
-        self.bank(bank).unknown += u64::from(is_lost);
+        self.bank(bank).unknown += u64::from(is_lost && is_scored);
         if !is_end {
             self.open.insert(id.to_string(), number);
             return;
@@ -376,12 +380,14 @@ impl Ledger {
     fn fill(&mut self, labels: &Labels, at_ns: u64, fill: &FillLine) {
         self.fill_count += 1;
         let bank = fill.bank.map(|bank| labels.banks[bank].as_str());
+        let number = fill.order.map(|order| order.number);
+        let is_adopted = number.is_some_and(|number| self.adopted.contains(&number));
         // A late original names units that were counted before, and the desk's own bookings belong to no order.
         let is_new = matches!(
             fill.kind,
             FillKind::Fill | FillKind::Status | FillKind::Manual
         );
-        if let Some(bank) = bank.filter(|_| is_new) {
+        if let Some(bank) = bank.filter(|_| is_new && !is_adopted) {
             let row = self.bank(bank);
             row.fills += 1;
             row.filled += fill.quantity;
@@ -392,8 +398,8 @@ impl Ledger {
                 row.filled += net(fill);
             }
         }
-        if let Some(order) = fill.order
-            && let Some(row) = self.orders.get_mut(&order.number)
+        if let Some(number) = number
+            && let Some(row) = self.orders.get_mut(&number)
         {
             row.executed.add(fill);
         }
@@ -431,13 +437,6 @@ impl Ledger {
     }
 }
 
-fn push_last<T>(rows: &mut VecDeque<T>, row: T) {
-    if rows.len() == LAST {
-        rows.pop_front();
-    }
-    rows.push_back(row);
-}
-
 /// Units that a parent has more, net of busts. A correction is a bust and a fill; a late original names units that the parent has.
 fn net(fill: &FillLine) -> i64 {
     match fill.kind {
@@ -445,6 +444,13 @@ fn net(fill: &FillLine) -> i64 {
         FillKind::Bust => -fill.quantity,
         FillKind::Named | FillKind::Book => 0,
     }
+}
+
+fn push_last<T>(rows: &mut VecDeque<T>, row: T) {
+    if rows.len() == LAST {
+        rows.pop_front();
+    }
+    rows.push_back(row);
 }
 
 #[cfg(test)]

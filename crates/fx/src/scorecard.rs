@@ -103,7 +103,7 @@ impl Scorecard {
         let score = &mut self.scores[slot];
         let terms = &order.terms;
         self.holds_ns[slot].push(now_ns - terms.sent_ns);
-        if let Some(code) = code.filter(|_| !order.is_end_asked_for()) {
+        if let Some(code) = code {
             score.rejects[code as usize] += 1;
         }
         if let Some((end, sent)) = mid2.zip(terms.mid2_sent) {

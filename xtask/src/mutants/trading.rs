@@ -251,6 +251,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline --bin touchline the_folder_of_a_day",
     },
     Mutant {
+        name: "fx: an end that we asked for counts as a reject of the bank",
+        find: "order.cum() == 0 && !order.is_end_asked_for()",
+        replace: "order.cum() == 0",
+        test: "-p touchline --bin touchline a_reject_counts_in_the_engine_the_report_and_the_blotter_alike",
+    },
+    Mutant {
         name: "fx: a report on some days has the positions of all",
         find: "if is_whole {",
         replace: "if of.is_none() {",

@@ -86,8 +86,11 @@ impl Conduct {
     }
 
     /// An order became unknown.
-    pub fn note_unknown(&mut self, slot: Slot) {
-        self.scorecard.note_unknown(slot);
+    pub fn note_unknown(&mut self, setup: &Setup, order: &Order) {
+        if !order.is_adopted() {
+            let slot = setup.slot(order.terms.bank, order.terms.pair);
+            self.scorecard.note_unknown(slot);
+        }
     }
 
     /// An order was filled, with this improvement. Returns the time of the next mark-out.

@@ -163,8 +163,7 @@ impl Trading {
             step.alarm(Alarm::Overfill, Some(terms.bank), Some(terms.id));
         }
         self.orders.change(at, |order| order.resolve());
-        let is_empty = self.orders.get(at).cum() == 0;
-        let code = is_empty.then_some(RejectCode::NeverArrived);
+        let code = self.code_of_end(at, RejectCode::NeverArrived);
         self.order_line(at, OrderEvent::Report, code, None, step);
         self.order_ended(at, code, step);
     }

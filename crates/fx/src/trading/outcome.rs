@@ -47,6 +47,14 @@ impl Trading {
         }
     }
 
+    /// Code of an order that has ended, by which every scorecard counts it: none with a fill, or as we asked for.
+    pub(super) fn code_of_end(&self, at: usize, code: RejectCode) -> Option<RejectCode> {
+        let order = self.orders.get(at);
+        // mutant: fx: an end that we asked for counts as a reject of the bank
+        let is_of_bank = order.cum() == 0 && !order.is_end_asked_for();
+        is_of_bank.then_some(code)
+    }
+
     /// Counts an order in the penalty, once.
     pub(super) fn count_outcome(&mut self, at: usize, is_bad: bool, now_ns: u64) {
         if !self.orders.change(at, |order| order.count_once()) {

@@ -198,12 +198,12 @@ impl Trading {
         !report.says_never_arrived() || (rule && !self.is_restoring)
     }
 
-    /// Reject code of an order that ended without a fill.
+    /// Reject code of an order that has ended.
     fn reject_code(&self, at: usize, report: &Report<'_>) -> Option<RejectCode> {
         let order = self.orders.get(at);
         let is_miss = match order.state() {
             OrderState::Rejected => false,
-            OrderState::Canceled | OrderState::Expired if !order.is_cancel_asked() => true,
+            OrderState::Canceled | OrderState::Expired => true,
             _ => return None,
         };
         let bank = &self.setup.banks[order.terms.bank];
@@ -215,7 +215,7 @@ impl Trading {
             is_miss,
             never_arrived,
         );
-        (order.cum() == 0).then_some(code)
+        self.code_of_end(at, code)
     }
 
     /// Handles a report that is not as ordered: it is not booked, and the desk decides. Q is sent for trades only: it names an
@@ -289,7 +289,7 @@ impl Trading {
             return;
         }
         self.orders.change(at, |order| order.reject());
-        let code = (self.orders.get(at).cum() == 0).then_some(RejectCode::Other);
+        let code = self.code_of_end(at, RejectCode::Other);
         self.order_line(at, OrderEvent::Report, code, None, step);
         self.order_ended(at, code, step);
     }

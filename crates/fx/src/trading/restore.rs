@@ -112,7 +112,8 @@ impl Trading {
         let found = found.filter(|at| !self.orders.get(*at).state().is_end());
         if let (Some(at), Some(state)) = (found, end.unfilled_end()) {
             self.orders.change(at, |order| order.end_by_rule(state));
-            self.order_ended(at, end.code, step);
+            let code = end.code.and_then(|code| self.code_of_end(at, code));
+            self.order_ended(at, code, step);
         }
     }
 

@@ -42,9 +42,8 @@ impl Trading {
             order.asking.restart();
         });
         let terms = self.orders.get(at).terms;
-        let slot = self.setup.slot(terms.bank, terms.pair);
         self.order_line(at, what, None, None, step);
-        self.conduct.note_unknown(slot);
+        self.conduct.note_unknown(&self.setup, self.orders.get(at));
         self.count_outcome(at, true, step.now_ns);
         self.fail(terms.bank, terms.pair, None, step);
         // mutant: fx: unknown orders do not trigger the kill switch
@@ -243,8 +242,7 @@ impl Trading {
     fn order_dropped(&mut self, at: usize, what: OrderEvent, step: &mut Step<'_>) {
         self.orders
             .change(at, |order| order.end_by_rule(OrderState::Canceled));
-        let is_empty = self.orders.get(at).cum() == 0;
-        let code = is_empty.then_some(RejectCode::NeverArrived);
+        let code = self.code_of_end(at, RejectCode::NeverArrived);
         self.order_line(at, what, code, None, step);
         self.order_ended(at, code, step);
     }

@@ -432,3 +432,6 @@ impl Account {
         quoted.add(&before, score);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -128,7 +128,7 @@ pub struct Order {
     pub state: OrderState,
     /// Whether we asked for its cancel, also if the bank refused that.
     pub is_cancel_asked: bool,
-    /// Reject code of an end without a fill.
+    /// Reject code of an end without a fill; none of an end that we asked for.
     pub code: Option<RejectCode>,
     /// Number of times it became unknown.
     pub unknown: u64,
@@ -154,12 +154,9 @@ impl Order {
         sign(self.side)
     }
 
-    /// Whether the bank ended it with nothing filled: an end that we asked for is none of the bank's, but a reject is. The engine gives an end
-    /// that we asked for no code but N.
+    /// Whether the bank ended it with nothing filled.
     pub fn is_rejected(&self) -> bool {
-        let never_arrived = self.code == Some(RejectCode::NeverArrived);
-        let is_ours = never_arrived && self.is_cancel_asked && self.state != OrderState::Rejected;
-        self.end.is_some() && self.fills == 0 && !is_ours && self.code.is_some()
+        self.end.is_some() && self.fills == 0 && self.code.is_some()
     }
 
     /// Whether the bank decided to reject it. An order of code N never arrived, or the desk ended it.
