@@ -257,6 +257,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline --bin touchline a_reject_counts_in_the_engine_the_report_and_the_blotter_alike",
     },
     Mutant {
+        name: "fx: the average price of a position is rounded for us",
+        find: "-(-basis).div_euclid(units)",
+        replace: "basis.div_euclid(units)",
+        test: "-p touchline --bin touchline an_average_price_is_rounded_against_us",
+    },
+    Mutant {
         name: "fx: a report on some days has the positions of all",
         find: "if is_whole {",
         replace: "if of.is_none() {",

@@ -28,9 +28,15 @@ pub struct Position {
 }
 
 impl Position {
-    /// Average price of the open units, 1e-9.
+    /// Average price of the open units, 1e-9, rounded against us: up for units bought, down for units sold.
     pub fn average(&self) -> Option<i128> {
-        quotient(self.basis, i128::from(self.units))
+        let (basis, units) = (self.basis, i128::from(self.units));
+        match self.units {
+            0 => None,
+            // mutant: fx: the average price of a position is rounded for us
+            1.. => Some(-(-basis).div_euclid(units)),
+            _ => Some((-basis).div_euclid(-units)),
+        }
     }
 
     /// Profit of the units that were closed.
@@ -122,42 +128,63 @@ fn standing(account: &Account, period: Period) -> Vec<Booked> {
     standing
 }
 
-/// Twice an amount, 1e-9 of a currency, as an amount of another, in hundredths. By the mid of their pair, or of two pairs that have a currency in
-/// common; none without such mids.
+/// Twice an amount, 1e-9 of a currency, as an amount of another, in hundredths, rounded once. By the mid of their pair, or of two pairs that have
+/// a currency in common; none without such mids.
 fn in_currency(
     account: &Account,
     mids: &BTreeMap<usize, Mid>,
     (amount2, from): (i128, &str),
     to: &str,
 ) -> Option<i128> {
-    let direct = |amount2: i128, from: &str, to: &str| -> Option<i128> {
-        if amount2 == 0 || from == to {
-            return Some(amount2);
+    let hundredths = |rates: &[[i128; 2]]| {
+        let mut fraction = [amount2, 2 * ONE / 100];
+        for rate in rates {
+            fraction = product(fraction, *rate)?;
         }
-        let mut pairs = mids.iter();
-        pairs.find_map(|(pair, mid)| {
-            let (base, term) = account.pairs[*pair].currencies();
+        quotient(fraction[0], fraction[1])
+    };
+    if amount2 == 0 || from == to {
+        return hundredths(&[]);
+    }
+    let rate = |from: &str, to: &str| {
+        mids.iter().find_map(|(pair, mid)| {
+            let of = account.pairs[*pair].currencies();
             let mid2 = mid.mid2?;
-            match (base, term) {
-                _ if (base, term) == (from, to) => quotient(amount2.checked_mul(mid2)?, 2 * ONE),
-                _ if (base, term) == (to, from) => quotient(amount2.checked_mul(2 * ONE)?, mid2),
+            match of {
+                _ if of == (from, to) => Some([mid2, 2 * ONE]),
+                _ if of == (to, from) => Some([2 * ONE, mid2]),
                 _ => None,
             }
         })
     };
-    let hundredths = |amount2: i128| quotient(amount2, 2 * ONE / 100);
-    if let Some(found) = direct(amount2, from, to) {
-        return hundredths(found);
+    if let Some(rate) = rate(from, to) {
+        return hundredths(&[rate]);
     }
     let currencies = mids.keys().flat_map(|pair| {
         let (base, term) = account.pairs[*pair].currencies();
         [base, term]
     });
-    let mut through = currencies.filter_map(|through| {
-        let between = direct(amount2, from, through)?;
-        direct(between, through, to)
-    });
-    hundredths(through.next()?)
+    let mut through = currencies.filter_map(|by| Some([rate(from, by)?, rate(by, to)?]));
+    hundredths(&through.next()?)
+}
+
+/// Product of two fractions, numerator and denominator, in lowest terms so that it fits; none if it does not.
+fn product(one: [i128; 2], other: [i128; 2]) -> Option<[i128; 2]> {
+    let [[a, b], [c, d]] = [one, other].map(lowest);
+    let [[a, d], [c, b]] = [[a, d], [c, b]].map(lowest);
+    Some([a.checked_mul(c)?, b.checked_mul(d)?])
+}
+
+/// A numerator and a denominator without their common factor.
+fn lowest([numerator, denominator]: [i128; 2]) -> [i128; 2] {
+    let (mut factor, mut rest) = (numerator, denominator);
+    while rest != 0 {
+        (factor, rest) = (rest, factor % rest);
+    }
+    match factor.abs() {
+        0 => [numerator, denominator],
+        factor => [numerator / factor, denominator / factor],
+    }
 }
 
 /// Sums in the currency of the report: realised and open; none if a part is unknown.

@@ -161,6 +161,21 @@ fn a_period_ends_with_its_own_fills_and_mid() {
     );
 }
 
+/// The average price of a position is not better than its trades: rounded up for units bought, down for units sold.
+#[test]
+fn an_average_price_is_rounded_against_us() {
+    for (sign, expected) in [(1, 1_100_000_001), (-1, 1_100_000_000)] {
+        let mut account = account();
+        let date = (0, 20_260_107);
+        account.booked = vec![
+            booked(DAYS[0], 1, date, sign * 2_000, 1_100_000_000),
+            booked(DAYS[0], 2, date, sign * 1_000, 1_100_000_001),
+        ];
+        let positions = positions(&account, Period::ALL, "USD");
+        assert_eq!(positions[0].average(), Some(expected), "{sign}");
+    }
+}
+
 /// Amounts are converted by a mid, by the reverse of one, or by two.
 #[test]
 fn amounts_are_converted_by_the_mids() {
@@ -182,6 +197,11 @@ fn amounts_are_converted_by_the_mids() {
     assert_eq!(convert(-1, "JPY", "USD"), Some(-1), "0.00667, rounded");
     assert_eq!(convert(1_100, "SEK", "USD"), Some(11_000), "by EUR");
     assert_eq!(convert(1, "GBP", "USD"), None);
+    // The first is less than half a cent, and would be a cent if it were rounded in EUR, too.
+    let sek2 = |amount2| in_currency(&account, &mids, (amount2, "SEK"), "USD");
+    assert_eq!([99_999_999, 100_000_000].map(sek2), [Some(0), Some(1)]);
+    let large = 1_000_000_000_000;
+    assert_eq!(convert(large * 11, "SEK", "USD"), Some(large * 110));
     assert_eq!(convert(0, "GBP", "USD"), Some(0));
 }
 
