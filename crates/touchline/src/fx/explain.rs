@@ -33,7 +33,7 @@ Steps, in the order of the journal:
   sent        a message to a bank: its body, and its MsgSeqNum
   received    a message of a bank about an order of the parent, as it came
   order, fill, ended, settled, alarm
-  slippage    against the mid at arrival, with the figures of `fx report`: a cost is positive
+  slippage    against the mid at arrival, and duration, as in `fx report`: a cost is positive
 
 Journals of earlier releases have no `arrival` and not what plans saw; `entry` says so.
 

@@ -49,8 +49,11 @@ struct Fills {
     /// The market at the first arrival.
     arrival: Arrival,
     precision: u8,
+    /// Last fill.
     last_ns: u64,
+    /// Arrival and end of the parent, as the report has them.
     first_ns: u64,
+    end_ns: Option<u64>,
 }
 
 impl Story {
@@ -143,10 +146,10 @@ impl Story {
         };
         let average_decimals = u32::from(fills.precision) + 2;
         let average = ticks::text(i128::from(slippage.average), average_decimals);
-        let duration_ms = fills.last_ns.saturating_sub(fills.first_ns) / 1_000_000;
+        let duration_ns = fills.end_ns.map(|end_ns| end_ns - fills.first_ns);
         let step = step
             .with("average", average)
-            .with("duration_ms", duration_ms);
+            .with_some("duration_ms", duration_ns.map(|ns| ns / 1_000_000));
         let Some(mid2) = fills.arrival.mid2 else {
             let text = "the record has no mid at arrival";
             self.steps.push(step.with("text", text));
@@ -234,8 +237,13 @@ impl Story {
     /// Keeps what later entries are judged by.
     fn note(&mut self, labels: &Labels, at_ns: u64, event: &Event, batch: &Batch) {
         match event {
-            Event::Accepted { terms, .. } => self.fills.begin(labels, at_ns, terms),
-            Event::Adopted(adopted) => self.fills.begin(labels, at_ns, &adopted.parent_terms),
+            Event::Accepted { terms, .. } => self.fills.begin(labels, at_ns, terms, None),
+            // A parent that stands for an adopted order has ended.
+            Event::Adopted(adopted) => {
+                self.fills
+                    .begin(labels, at_ns, &adopted.parent_terms, Some(at_ns));
+            }
+            Event::Ended(_) => self.fills.end_ns = Some(at_ns),
             Event::Plan { legs, .. } => {
                 let legs = batch.legs[legs.clone()].to_vec();
                 for leg in &legs {
@@ -348,11 +356,12 @@ impl Story {
 
 impl Fills {
     /// The parent arrives; later an order that was adopted for it.
-    fn begin(&mut self, labels: &Labels, at_ns: u64, terms: &ParentTerms) {
+    fn begin(&mut self, labels: &Labels, at_ns: u64, terms: &ParentTerms, end_ns: Option<u64>) {
         self.precision = labels.pairs[terms.pair].precision;
         if self.first_ns == 0 {
             self.first_ns = at_ns;
             self.last_ns = at_ns;
+            self.end_ns = end_ns;
         }
     }
 
