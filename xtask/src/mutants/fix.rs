@@ -11,6 +11,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-wire --test wire an_invalid_header_is_refused_at_its_first_invalid_byte",
     },
     Mutant {
+        name: "fix: a group of a later version is rejected",
+        find: "if !self.options.unknown {\n                    unknown_fields.meet(field.tag)?;",
+        replace: "                {\n                    unknown_fields.meet(field.tag)?;",
+        test: "-p touchline-fx-live --lib fields_that_fix_44_does_not_have_are_passed_over",
+    },
+    Mutant {
         name: "fix: market data finds entries inside of data",
         find: "if data_of(tag.number).is_some() {",
         replace: "        if data_of(tag.number) == Some(0) {",

@@ -9,7 +9,7 @@ use super::{BadField, Field, Fields, Malformed, Message, format, tag, unsigned, 
 pub struct Options {
     /// Fields from tag 5000 on may be there though the dictionary does not know them.
     pub user_defined: bool,
-    /// Any other field may be there, too, known elsewhere in the dictionary or not at all.
+    /// Any other field may be there, too, known elsewhere in the dictionary or not at all, and more than once: it may be of a group.
     pub unknown: bool,
     /// Header, body and trailer may be mixed.
     pub any_order: bool,
@@ -88,7 +88,11 @@ impl<'a> Walk<'_, 'a> {
             part = part.max(at);
             if here.is_none() {
                 self.tolerate(field.tag)?;
-                unknown_fields.meet(field.tag)?;
+                // A group that the dictionary does not know has the same fields in each entry.
+                // mutant: fix: a group of a later version is rejected
+                if !self.options.unknown {
+                    unknown_fields.meet(field.tag)?;
+                }
                 continue;
             }
             let level = &mut levels[at as usize];

@@ -262,13 +262,24 @@ fn a_message_has_the_mark_that_the_bank_gave_it() {
 /// 4.4's own fields counts as before.
 #[test]
 fn fields_that_fix_44_does_not_have_are_passed_over() {
-    for more in [(5001, "x"), (29_999, "1"), (1_138, "1000"), (453, "0")] {
+    let ids = [(1_907, "2"), (1_903, "A"), (1_906, "0"), (1_903, "B")];
+    let times = [(768, "2"), (769, "x"), (770, "1"), (769, "y"), (770, "2")];
+    let others: [&[(u32, &str)]; 6] = [
+        &[(5001, "x")],
+        &[(29_999, "1")],
+        &[(1_138, "1000")],
+        &[(453, "0")],
+        // Groups of later versions.
+        &ids,
+        &times,
+    ];
+    for more in others {
         let mut rig = Rig::open();
         rig.log_on_with(1, &[&LOGON[..], &[(9_001, "Y")]].concat());
         assert_eq!(rig.said(), [Said::Up(false)]);
-        rig.put(2, "8", &[&REPORT[..], &[more]].concat());
+        rig.put(2, "8", &[&REPORT[..], more].concat());
         assert_eq!(rig.said(), [Said::Message], "{more:?}");
-        rig.put(3, "8", &[&REPORT[..], &[more, (31, "1,1")]].concat());
+        rig.put(3, "8", &[&REPORT[..], more, &[(31, "1,1")]].concat());
         assert_eq!(rig.said(), [invalid("34=3 17=X1")]);
     }
 }

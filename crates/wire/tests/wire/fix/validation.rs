@@ -313,7 +313,11 @@ fn configured_tolerances_accept_those_faults_only() {
         unknown: true,
         ..own
     };
-    assert_eq!(judge("0", &format!("{HEAD}999=x|55=y|"), &unknown), None);
+    let group = "1907=2|1903=A|1906=0|1903=B|1906=5|";
+    let fields = format!("{HEAD}999=x|55=y|{group}{many}");
+    assert_eq!(judge("0", &fields, &unknown), None);
+    let twice = judge("0", &format!("{HEAD}112=x|112=x|"), &unknown);
+    assert_eq!(twice, Some((Reason::TagAppearsMoreThanOnce, "112".into())));
     let any_order = Options {
         any_order: true,
         ..Options::default()
