@@ -134,7 +134,7 @@ run_alarms! {
     MessageTooLong "message_too_long",
     /// A bank sends messages that none of ours explains; its session was ended.
     ReportFlood "report_flood",
-    /// A bank skipped messages by a gap fill.
+    /// A bank skipped messages by a gap fill, or they are too long.
     ReportsSkipped "reports_skipped",
     /// A bank repeated a report without a mark.
     ReportRepeated "report_repeated",

@@ -29,6 +29,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_kill_at_every_point",
     },
     Mutant {
+        name: "fix session: a message that is always too long ends each connection",
+        find: "if self.gap.is_open(expected) && number == expected + link.too_long_before() {",
+        replace: "        if self.gap.is_open(expected) && number == expected {",
+        test: "-p touchline-session --test session messages_that_are_too_long_twice_are_given_up",
+    },
+    Mutant {
         name: "fix session: a Logout that refuses a Logon leaves a gap",
         find: "if is_next && !self.logons.is_resetting() {",
         replace: "if is_next && self.logons.is_resetting() {",

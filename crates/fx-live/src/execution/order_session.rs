@@ -40,9 +40,9 @@ const CONNECT_NS: u64 = 5_000_000_000;
 /// Longest wait until the rest is sent when the session ends.
 const FLUSH_NS: u64 = 1_000_000_000;
 /// Longest message.
-const MESSAGE_BYTES_MAX: usize = 16 * 1_024;
+const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 /// Output that may wait: cancels of thousands of orders at once. A simulation makes thousands of sessions, with few orders.
-const OUTPUT_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
+const OUTPUT_BYTES: usize = if cfg!(test) { 256 << 10 } else { 4 << 20 };
 
 /// The application of orders. None of its messages is sent again.
 const ORDERS: Application<'static> = Application {

@@ -30,9 +30,10 @@ pub enum Event<'a> {
         /// The last number known to be missing.
         last: u64,
     },
-    /// A message is longer than the limit: it is skipped, and its number will be missing.
+    /// A message is longer than the limit: it is skipped, and its number will be missing. If it is longer also when it is sent again,
+    /// [`Event::Skipped`] follows.
     TooLong(MessageTooLong),
-    /// The counterparty skipped numbers of its own: no messages will arrive for them.
+    /// The counterparty skipped numbers of its own, or its messages of these numbers were too long twice: none will arrive for them.
     Skipped {
         /// The first of them.
         first: u64,

@@ -30,6 +30,8 @@ pub struct Link<S> {
     too_long: Option<MessageTooLong>,
     /// Messages received when the last one was too long.
     received_before: Option<u64>,
+    /// Messages in a row that were too long.
+    too_long_in_a_row: u64,
 }
 
 /// Whether a message can be resent.
@@ -76,6 +78,7 @@ impl<S: Store> Link<S> {
             counters: Counters::default(),
             too_long: None,
             received_before: None,
+            too_long_in_a_row: 0,
         }
     }
 
@@ -105,12 +108,27 @@ impl<S: Store> Link<S> {
     pub fn note_too_long(&mut self, message: MessageTooLong) {
         self.counters.messages_too_long += 1;
         self.too_long = Some(message);
+        let before = if self.is_behind_too_long() {
+            self.too_long_in_a_row
+        } else {
+            0
+        };
+        self.too_long_in_a_row = before + 1;
         self.received_before = Some(self.counters.messages_received);
     }
 
     /// Whether no message was received since one that was too long.
     pub fn is_behind_too_long(&self) -> bool {
         self.received_before == Some(self.counters.messages_received)
+    }
+
+    /// Number of messages directly before the one that was received last that were too long.
+    pub fn too_long_before(&self) -> u64 {
+        let before = self.received_before.map(|before| before + 1);
+        match before == Some(self.counters.messages_received) {
+            true => self.too_long_in_a_row,
+            false => 0,
+        }
     }
 
     /// The message that was too long, once.

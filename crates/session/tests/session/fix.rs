@@ -7,3 +7,4 @@ mod numbers_only;
 mod public;
 mod rules;
 mod tester;
+mod too_long;

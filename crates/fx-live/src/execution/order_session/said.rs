@@ -41,7 +41,7 @@ pub enum Said {
     TooLong(MessageTooLong),
     /// Messages of the bank are missing, and were requested again.
     Gap(Gap),
-    /// The bank skipped numbers: no messages arrive for them.
+    /// The bank skipped numbers, or their messages are too long: none arrive for them.
     Skipped(Gap),
     /// Number of times that bytes of the bank were not a FIX message, or a message with a wrong length or checksum;
     /// they were skipped.

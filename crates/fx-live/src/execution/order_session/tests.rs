@@ -497,7 +497,8 @@ fn a_bank_that_closes_again_and_again_is_told_with_its_last_message() {
     assert_eq!(pauses.last(), Some(&51_200), "{pauses:?}");
 }
 
-/// A message that is longer than the limit is reported as such, and the next one shows the gap.
+/// A message that is longer than the limit is reported as such, and the next one shows the gap. One that is too long also when it is
+/// sent again is given up, and those behind it are used.
 #[test]
 fn a_message_that_is_too_long_is_told_and_skipped() {
     let mut rig = Rig::open();
@@ -510,10 +511,17 @@ fn a_message_that_is_too_long_is_told_and_skipped() {
         panic!("{said:?}");
     };
     assert!(
-        message.to_string().starts_with("a message (35=8) of 16"),
+        message.to_string().starts_with("a message (35=8) of 65"),
         "{message}"
     );
     assert_eq!(*missing, gap(2, 2, false));
+    rig.put(2, "8", &[(43, "Y"), (58, &text)]);
+    rig.put(3, "8", &REPORT);
+    let given_up = Said::Skipped(Gap::new(2, 2, false));
+    let said = rig.said();
+    assert!(matches!(said[0], Said::TooLong(_)), "{said:?}");
+    assert_eq!(said[1..], [given_up, Said::Message]);
+    assert_eq!(rig.session.numbers().1, 4);
 }
 
 /// Whose sequence numbers do not fit is decided by the session about the bank's, and by the bank's Logout about ours; a Logout

@@ -140,8 +140,8 @@ impl Incident {
             },
             Incident::Skipped { bank, first, last } => write!(
                 f,
-                "{bank} skipped its messages {first} to {last} by a gap fill: reports may be among them; orders of {bank} without an \
-                 outcome are unknown and asked for; compare the positions with the bank's"
+                "messages {first} to {last} of {bank} will not come: it skipped them by a gap fill, or they are too long; reports may be \
+                 among them; orders of {bank} without an outcome are unknown and asked for; compare the positions with the bank's"
             ),
             Incident::Flood { bank } => write!(
                 f,
