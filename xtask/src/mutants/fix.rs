@@ -89,6 +89,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_password_is_sent_and_nowhere_kept",
     },
     Mutant {
+        name: "fix market data: bytes that are no message end a feed timeout",
+        find: "if self.health.has(Condition::FeedTimeout) && session.has_message() {",
+        replace: "        let _ = session;\n        if self.health.has(Condition::FeedTimeout) {",
+        test: "-p touchline-gateway --test gateway a_venue_that_answers_no_test_request_is_stale",
+    },
+    Mutant {
         name: "fix market data: messages of an earlier connection count",
         find: "if !self.subscriptions.is_up() {\n            return Step::Noted;\n        }",
         replace: "",

@@ -107,7 +107,6 @@ impl<S: Store> Feed for FixFeed<S> {
         batch: &mut Batch,
     ) -> usize {
         self.time = time;
-        self.market_data.record_activity(time);
         let taken = self.session.handle(bytes, time);
         self.poll(instruments, batch);
         taken
@@ -123,6 +122,7 @@ impl<S: Store> Feed for FixFeed<S> {
             ..
         } = self;
         loop {
+            market_data.end_silence(session);
             if market_data.poll(*time, batch) {
                 return true;
             }
@@ -157,7 +157,12 @@ impl<S: Store> Feed for FixFeed<S> {
     }
 
     fn next_timeout(&self) -> Option<u64> {
-        let next_ns = [self.session.next_timeout(), self.market_data.next_timeout()];
+        let FixFeed {
+            session,
+            market_data,
+            ..
+        } = self;
+        let next_ns = [session.next_timeout(), market_data.next_timeout(session)];
         next_ns.into_iter().flatten().min()
     }
 
@@ -197,7 +202,7 @@ impl<S: Store> SessionFeed for FixFeed<S> {
     fn connected(&mut self, time: ReceiveTime) {
         self.time = time;
         self.connections += 1;
-        self.market_data.connected(time);
+        self.market_data.connected();
         let (settings, number) = (self.market_data.settings(), self.connections);
         self.session.connected_with(time, |fields| {
             logon::write(settings, number, time, fields);

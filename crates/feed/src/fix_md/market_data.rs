@@ -32,8 +32,6 @@ pub struct MarketData {
     subscriptions: Subscriptions,
     pending: PendingEvents,
     health: ChannelHealth,
-    /// Time of the last received data, by the monotonic clock.
-    heard_ns: u64,
     failure: Failure,
     /// A mass quote that requires an answer.
     unanswered: Option<Id>,
@@ -77,7 +75,6 @@ impl MarketData {
             subscriptions: Subscriptions::behind(request),
             pending: PendingEvents::default(),
             health: ChannelHealth::default(),
-            heard_ns: 0,
             failure: Failure::default(),
             unanswered: None,
             parts: Parts::default(),
@@ -114,9 +111,8 @@ impl MarketData {
     }
 
     /// The connection is established.
-    pub fn connected(&mut self, at: ReceiveTime) {
+    pub fn connected(&mut self) {
         self.failure.clear();
-        self.heard_ns = at.mono_ns;
     }
 
     /// The connection is closed: all its data is of an earlier connection from now on.
@@ -138,11 +134,13 @@ impl MarketData {
         self.parts.clear();
     }
 
-    /// Bytes of the venue arrived.
+    /// Ends a feed timeout, once a message of the venue waits in the session.
     #[inline]
-    pub fn record_activity(&mut self, at: ReceiveTime) {
-        self.heard_ns = at.mono_ns;
-        self.health.clear(Condition::FeedTimeout);
+    pub fn end_silence<S: Store>(&mut self, session: &mut Session<S>) {
+        // mutant: fix market data: bytes without a message end a feed timeout
+        if self.health.has(Condition::FeedTimeout) && session.has_message() {
+            self.health.clear(Condition::FeedTimeout);
+        }
     }
 
     /// Fills the batch with events that do not come from messages; returns whether there were any.
@@ -364,7 +362,7 @@ impl MarketData {
 
     /// Processes timeouts: the feed timeout, and overdue answers.
     pub fn handle_timeout<S: Store>(&mut self, session: &Session<S>, at: ReceiveTime) {
-        let inactive_ns = at.mono_ns.saturating_sub(self.heard_ns);
+        let inactive_ns = at.mono_ns.saturating_sub(session.heard_ns());
         let is_silent = self.subscriptions.is_up() && inactive_ns >= self.settings.stale_ns;
         if is_silent && !self.health.has(Condition::FeedTimeout) {
             self.health.raise(Condition::FeedTimeout);
@@ -380,9 +378,10 @@ impl MarketData {
 
     /// Earliest time of a timeout: the feed timeout, an overdue answer, the rest of a quote set, or a message that did
     /// not fit the output buffer.
-    pub fn next_timeout(&self) -> Option<u64> {
+    pub fn next_timeout<S: Store>(&self, session: &Session<S>) -> Option<u64> {
         let is_expected = self.subscriptions.is_up() && !self.health.has(Condition::FeedTimeout);
-        let silent_ns = is_expected.then(|| self.heard_ns.saturating_add(self.settings.stale_ns));
+        let silent_ns =
+            is_expected.then(|| session.heard_ns().saturating_add(self.settings.stale_ns));
         let next_ns = [
             silent_ns,
             self.parts.next_timeout(),

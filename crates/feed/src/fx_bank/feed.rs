@@ -50,8 +50,6 @@ pub struct FxBankFeed {
     is_up: bool,
     is_announced: bool,
     is_silent: bool,
-    /// Time of the last message of the bank, monotonic clock.
-    heard_ns: u64,
     /// Time of the next publication of all quotes, monotonic clock.
     snapshot_due_ns: u64,
     /// Next pair of the round of snapshots.
@@ -114,7 +112,6 @@ impl FxBankFeed {
             is_up: false,
             is_announced: false,
             is_silent: false,
-            heard_ns: 0,
             snapshot_due_ns: u64::MAX,
             snapshot_next: usize::MAX,
             reason: None,
@@ -377,14 +374,11 @@ impl Feed for FxBankFeed {
     ) -> usize {
         self.time = time;
         self.begin_days();
-        self.heard_ns = time.mono_ns;
-        if std::mem::take(&mut self.is_silent) {
-            self.settings.stream.heard(time.wall_ns);
-            self.pending = Pending::Back;
-        }
+        let before = self.session.counters().messages_received;
         let taken = self.session.handle(bytes, time);
         let is_any = self.poll(instruments, batch);
-        if !is_any && self.is_up && taken > 0 {
+        let is_heard = self.session.counters().messages_received > before;
+        if !is_any && self.is_up && is_heard {
             self.settings.stream.heard(time.wall_ns);
             self.pending = Pending::Heard;
             self.take_pending(batch);
@@ -401,6 +395,12 @@ impl Feed for FxBankFeed {
             }
             if self.withdraw_old(batch) {
                 return true;
+            }
+            // mutant: gateway: bytes that are no message end a silence
+            if self.is_silent && self.is_up && self.session.has_message() {
+                self.is_silent = false;
+                self.settings.stream.heard(self.time.wall_ns);
+                self.pending = Pending::Back;
             }
             if let Some(pair) = (self.snapshot_next < self.pairs()).then_some(self.snapshot_next) {
                 self.snapshot_next += 1;
@@ -425,7 +425,7 @@ impl Feed for FxBankFeed {
             self.settings.stream.wake(now.wall_ns);
         }
         let silence_ns = self.settings.stream.silence_ns();
-        let quiet_ns = now.mono_ns.saturating_sub(self.heard_ns);
+        let quiet_ns = now.mono_ns.saturating_sub(self.session.heard_ns());
         if self.is_up && !self.is_silent && silence_ns > 0 && quiet_ns >= silence_ns {
             self.is_silent = true;
             self.counters.silences += 1;
@@ -449,7 +449,7 @@ impl Feed for FxBankFeed {
         }
         let silence_ns = self.settings.stream.silence_ns();
         let silent_ns = (self.is_up && !self.is_silent && silence_ns > 0)
-            .then(|| self.heard_ns.saturating_add(silence_ns));
+            .then(|| self.session.heard_ns().saturating_add(silence_ns));
         let snapshot_ns = self.is_up.then_some(self.snapshot_due_ns);
         // Quotes age while the process or the host stands still, and the clock of timeouts with it.
         let roll_ns = match self.days.rolls() {
@@ -481,7 +481,6 @@ impl SessionFeed for FxBankFeed {
     fn connected(&mut self, time: ReceiveTime) {
         self.time = time;
         self.begin_days();
-        self.heard_ns = time.mono_ns;
         self.reason = None;
         self.said.clear();
         self.message.clear();

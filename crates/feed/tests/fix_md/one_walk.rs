@@ -133,12 +133,11 @@ impl TwoWalks {
 
 impl Owner for TwoWalks {
     fn connected(&mut self) {
-        self.market_data.connected(NOW);
+        self.market_data.connected();
         self.session.connected(NOW);
     }
 
     fn handle(&mut self, bytes: &[u8], instruments: &mut Instruments, batch: &mut Batch) -> usize {
-        self.market_data.record_activity(NOW);
         let taken = self.session.handle(bytes, NOW);
         self.poll(instruments, batch);
         taken
@@ -151,6 +150,7 @@ impl Owner for TwoWalks {
         } = self;
         batch.events.clear();
         loop {
+            market_data.end_silence(session);
             if market_data.poll(NOW, batch) {
                 return true;
             }
@@ -174,7 +174,7 @@ impl Owner for TwoWalks {
     fn state(&mut self, instruments: &Instruments) -> State {
         let (session, market_data) = (&self.session, &mut self.market_data);
         let why = session.disconnect_reason();
-        let next_ns = [session.next_timeout(), market_data.next_timeout()];
+        let next_ns = [session.next_timeout(), market_data.next_timeout(session)];
         State {
             next_in: session.store().next_in(),
             counted: session.counters().counts().collect(),

@@ -143,7 +143,7 @@ fn orders_are_gap_filled_and_market_data_is_resent() {
     let mut host = Host::new();
     venue.connected(NOW);
     host.session.connected(NOW);
-    host.market_data.connected(NOW);
+    host.market_data.connected();
     // The Logons cross; the next messages of the host are lost.
     let logon = venue.handle(host.session.poll_transmit(), NOW);
     host.session.transmitted(logon);

@@ -190,7 +190,8 @@ fn a_book_whose_known_part_runs_out_is_requested_again() {
     assert_eq!(stage.send("W", &whole), ["book live 16x1"]);
 }
 
-/// A quiet venue answers a TestRequest; one that does not answer for as long again is stale, until it does.
+/// A quiet venue answers a TestRequest; one that does not answer for as long again is stale, until it does. Noise is not an
+/// answer.
 #[test]
 fn a_venue_that_answers_no_test_request_is_stale() {
     let mut stage = Stage::new();
@@ -209,11 +210,14 @@ fn a_venue_that_answers_no_test_request_is_stale() {
     stage.send("0", "");
     assert_eq!(stage.silence(3_900, false), [""; 0]);
     assert_eq!(tests(&stage), sent + 1);
+    stage.path.packet_at((), b"noise", stage.now, 0);
     let stale = stage.silence(100, false);
     assert!(
         stale.len() == 1 && stale[0].contains("price: Stale"),
         "{stale:?}"
     );
+    stage.path.packet_at((), b"noise", stage.now, 0);
+    assert_eq!(stage.silence(100, false), [""; 0]);
     let live = stage.send("0", "");
     assert!(
         live.len() == 1 && live[0].contains("price: Live"),

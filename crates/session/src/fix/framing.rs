@@ -6,9 +6,17 @@ use super::phase::State;
 use super::{DisconnectReason, MessageTooLong, Store};
 use touchline_wire::fix::{Frame, Malformed, Message, frame, resync, stated};
 
-/// The next complete message. Garbage is skipped; before the Logon it ends the connection.
+/// Consumes the next complete message.
 #[inline]
 pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Message<'a>> {
+    let message = next(link, input)?;
+    input.skip(message.len());
+    Some(message)
+}
+
+/// The next complete message. Garbage before it is skipped; before the Logon it ends the connection.
+#[inline]
+pub fn next<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Message<'a>> {
     loop {
         let rest = input.rest();
         if rest.is_empty() {
@@ -25,10 +33,7 @@ pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Messag
             _ => limits.message_bytes_max,
         };
         match frame(rest, most) {
-            Ok(Frame::Whole(message)) => {
-                input.skip(message.len());
-                return Some(message);
-            }
+            Ok(Frame::Whole(message)) => return Some(message),
             Ok(Frame::Incomplete(_)) => return None,
             Err(Malformed::TooLong) => {
                 too_long(link, input, is_new, most);

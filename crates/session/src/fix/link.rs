@@ -285,6 +285,11 @@ impl<S: Store> Link<S> {
         self.liveness.received(self.clock.now_ns());
     }
 
+    /// Time of the counterparty's last activity, by the monotonic clock.
+    pub fn heard_ns(&self) -> u64 {
+        self.liveness.received_ns()
+    }
+
     /// Sets the agreed heartbeat interval.
     pub fn agree(&mut self, heartbeat_s: u32) {
         self.liveness.agree(heartbeat_s);

@@ -56,6 +56,11 @@ impl Liveness {
         self.is_test_request_sent = false;
     }
 
+    /// Time of the last received message, or of the connection.
+    pub fn received_ns(&self) -> u64 {
+        self.received_ns
+    }
+
     /// Records a sent message.
     #[inline]
     pub fn sent(&mut self, now_ns: u64) {

@@ -158,6 +158,16 @@ impl<S: Store> Session<S> {
         Some(event(link, outcome, message, parsed))
     }
 
+    /// Whether the received bytes have another whole message. Garbage before it is skipped.
+    pub fn has_message(&mut self) -> bool {
+        framing::next(&mut self.link, &self.input).is_some()
+    }
+
+    /// Time of the counterparty's last valid message, or of the connection, by the monotonic clock. Other bytes do not count.
+    pub fn heard_ns(&self) -> u64 {
+        self.link.heard_ns()
+    }
+
     /// Whether the session still waits for the application's result on the body of the last returned message
     /// ([`super::Applications::with_bodies_verified`]).
     #[inline]

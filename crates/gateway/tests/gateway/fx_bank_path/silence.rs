@@ -46,6 +46,27 @@ fn nothing_is_usable_beyond_the_bound_of_a_silence() {
     assert!(seen.usable > 100 && seen.silent > 100 && seen.stale > 100);
 }
 
+/// A BodyLength that is too large swallows the messages behind it, and the answers to our TestRequests: only bytes arrive.
+#[test]
+fn bytes_without_a_message_do_not_end_a_silence() {
+    let mut stage = Stage::logged_on(&CONFIG.replace("silence_ms = 0", "silence_ms = 1000"));
+    stage.quote_both();
+    let too_large = |bytes: Vec<u8>| {
+        let rest = bytes.strip_prefix(b"8=FIX.4.4\x019=").expect("a message");
+        [b"8=FIX.4.4\x019=500", rest].concat()
+    };
+    stage.quote_as(&snapshot("EUR/USD", &[BID]), too_large);
+    for tenths in 1..30 {
+        stage.now = later(stage.now, 100);
+        stage.quote(&snapshot("EUR/USD", &[BID]));
+        let expected = match tenths {
+            ..10 => Validity::Live,
+            _ => Validity::Stale,
+        };
+        assert_eq!(stage.reader().channel, Some(expected), "{tenths}");
+    }
+}
+
 fn run(seed: u64) -> Seen {
     let guards = format!("silence_ms = {SILENCE_MS}\nstale_ms = {STALE_MS}");
     let mut stage = Stage::logged_on(&CONFIG.replace("silence_ms = 0", &guards));
