@@ -9,7 +9,9 @@ use touchline_types::{
     Code, Event, InstrumentDefinition, Legs, OptionRight, Price, Quantity, ReferenceData,
     SecurityType, Symbol, TradingStatus,
 };
-use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, timestamp, unsigned};
+use touchline_wire::fix::{
+    Field, Malformed, Message, decimal, tag, timestamp, unsigned, without_zeros,
+};
 
 const CONTRACT_MULTIPLIER: u32 = 231;
 const CURRENCY: u32 = 15;
@@ -124,7 +126,7 @@ pub fn take(
             STRIKE_PRICE => security.strike = value,
             MATURITY_DATE => security.maturity_date = value,
             MATURITY_TIME => security.maturity_time = value,
-            SECURITY_REQUEST_RESULT if value != b"0" => listed = Listed::Refused,
+            SECURITY_REQUEST_RESULT if without_zeros(value) != b"0" => listed = Listed::Refused,
             LAST_FRAGMENT if value == b"N" && listed == Listed::Whole => listed = Listed::Part,
             _ => {}
         }
@@ -257,13 +259,13 @@ fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> Refe
         units.map_or(Quantity::NULL, Quantity)
     };
     // Smallest and largest quantity may be counts of round lots, which the definition does not say.
-    let quantity_limit = |text| match security.quantity_type {
+    let quantity_limit = |text| match without_zeros(security.quantity_type) {
         b"" | b"0" => quantity(text),
         _ => Quantity::NULL,
     };
     let price = |text| number(text, Price::DECIMALS as u8).map_or(Price::NULL, Price);
     // Limits may be ticks or per cent, from a price that the list does not state.
-    let price_limit = |text| match security.limit_type {
+    let price_limit = |text| match without_zeros(security.limit_type) {
         b"" | b"0" => price(text),
         _ => Price::NULL,
     };
@@ -285,7 +287,7 @@ fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> Refe
         high_limit: price_limit(security.high_limit),
         low_limit: price_limit(security.low_limit),
         status: status_code(security),
-        right: match security.right {
+        right: match without_zeros(security.right) {
             b"0" => Some(OptionRight::Put),
             b"1" => Some(OptionRight::Call),
             _ => None,

@@ -14,7 +14,7 @@ const CHANGE: &str = "55=BTC-PERPETUAL|268=1|279=1|269=0|270=100.5|271=7|";
 const BTC: Instrument = Instrument(0);
 
 fn list(rows: &str) -> String {
-    format!("320=1|322=1|560=0|146=1|{rows}")
+    format!("320=1|322=1|560=00|146=1|{rows}")
 }
 
 fn live() -> World {
@@ -219,6 +219,7 @@ fn reference_data_of_a_list() {
         reference(&OPTION.replace("08:00:00", "08:00:00Z")),
         expected
     );
+    assert_eq!(reference(&OPTION.replace("201=1", "201=01")), expected);
     let timeless = ReferenceData {
         expiry_ns: 0,
         ..expected
@@ -327,6 +328,7 @@ fn limits_in_other_units_are_absent() {
     for (units, expected_prices, expected_quantities) in [
         ("", prices, quantities),
         ("1306=0|1786=0|", prices, quantities),
+        ("1306=00|1786=00|", prices, quantities),
         ("1306=1|", no_prices, quantities),
         ("1306=2|", no_prices, quantities),
         ("1786=1|", prices, no_quantities),

@@ -1,7 +1,7 @@
 //! Fields of quote messages, as received.
 
 use touchline_types::Id;
-use touchline_wire::fix::Message;
+use touchline_wire::fix::{Message, without_zeros};
 
 /// Value as received, if the field is present.
 pub type Raw<'a> = Option<&'a [u8]>;
@@ -9,6 +9,11 @@ pub type Raw<'a> = Option<&'a [u8]>;
 /// The value of the first field with this tag.
 pub fn first<'a>(message: &Message<'a>, tag: u32) -> Raw<'a> {
     all(message, tag).next()
+}
+
+/// The value of the first field with this tag, of FIX's type int: zeros before it mean nothing.
+pub fn int<'a>(message: &Message<'a>, tag: u32) -> Raw<'a> {
+    first(message, tag).map(without_zeros)
 }
 
 /// The values of all fields with this tag.

@@ -5,7 +5,7 @@ use super::{Apply, Draft, Key};
 use touchline_fx_events::setup::Pair;
 use touchline_fx_events::ticks::is_zero;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::{Message, tag};
+use touchline_wire::fix::{Message, tag, without_zeros};
 
 /// Fields of an entry of the group, or fields before the group.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
 
     fn is_indicative(&self) -> bool {
         let closed = |text: &[u8]| text.split(|byte| *byte == b' ').any(|word| word == b"B");
-        self.condition.is_some_and(closed) || self.quote_type == Some(b"0")
+        self.condition.is_some_and(closed) || self.quote_type.map(without_zeros) == Some(b"0")
     }
 }
 
@@ -187,7 +187,7 @@ impl Apply<'_> {
             size: entry.size,
             minimum: entry.minimum,
             expires: entry.expires,
-            is_firm: !entry.is_indicative() && head.quote_type != Some(b"0"),
+            is_firm: !entry.is_indicative() && !head.is_indicative(),
             quote_id: entry.quote_id,
             request,
             is_spot: is_spot(head.settle_type, head.settle_date, spot_date)

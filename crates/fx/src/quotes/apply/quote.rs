@@ -1,6 +1,6 @@
 //! Quotes (S): both sides of one request.
 
-use super::super::fields::{Raw, first, id, is_spot};
+use super::super::fields::{Raw, first, id, int, is_spot};
 use super::{Apply, Draft, Key};
 use touchline_fx_events::ticks::is_zero;
 use touchline_types::Side;
@@ -41,7 +41,7 @@ impl Apply<'_> {
                 size,
                 minimum: first(message, tag::MIN_QTY),
                 expires: first(message, tag::VALID_UNTIL_TIME),
-                is_firm: first(message, tag::QUOTE_TYPE) != Some(b"0"),
+                is_firm: int(message, tag::QUOTE_TYPE) != Some(b"0"),
                 quote_id: first(message, tag::QUOTE_ID),
                 request: Default::default(),
                 is_spot,

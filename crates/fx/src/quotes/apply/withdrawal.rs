@@ -1,6 +1,6 @@
 //! Quote cancels (Z) and quote status reports (AI): remove entries.
 
-use super::super::fields::{all, first};
+use super::super::fields::{all, first, int};
 use super::Apply;
 use touchline_fx_events::setup::Pair;
 use touchline_types::Id;
@@ -10,7 +10,7 @@ impl Apply<'_> {
     /// Z: removes all entries, those of pairs, or those of a quote.
     pub(super) fn quote_cancel(&mut self, message: &Message<'_>) {
         self.counters.withdrawals += 1;
-        match first(message, tag::QUOTE_CANCEL_TYPE) {
+        match int(message, tag::QUOTE_CANCEL_TYPE) {
             Some(b"4") => self.withdraw_all(),
             Some(b"1") => {
                 for symbol in all(message, tag::SYMBOL) {
@@ -26,7 +26,7 @@ impl Apply<'_> {
     /// AI: removes a quote that is canceled, rejected, removed, expired or unknown to the market.
     pub(super) fn quote_status(&mut self, message: &Message<'_>) {
         self.counters.withdrawals += 1;
-        match first(message, tag::QUOTE_STATUS) {
+        match int(message, tag::QUOTE_STATUS) {
             Some(b"4") => self.withdraw_all(),
             Some(b"1" | b"5" | b"6" | b"7" | b"11") => {
                 if first(message, tag::QUOTE_ID).is_some() {
