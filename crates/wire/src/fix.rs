@@ -38,5 +38,5 @@ pub use number::{Decimal, decimal, integer, unsigned, without_zeros};
 pub use reject::{RefTag, Reject, SessionRejectReason};
 pub use resync::resync;
 pub use scan::SOH;
-pub use time::{LastSecond, Precision, timestamp, write_timestamp};
+pub use time::{LastSecond, NO_DATE, Precision, is_timestamp, timestamp, write_timestamp};
 pub use validate::{Options, USER_DEFINED, validate};

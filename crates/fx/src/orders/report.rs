@@ -6,7 +6,7 @@ use touchline_fx_events::orders::Terms;
 use touchline_fx_events::short_text::ShortText;
 use touchline_fx_events::ticks;
 use touchline_types::{Price, Side};
-use touchline_wire::fix::{Message, without_zeros};
+use touchline_wire::fix::{Message, NO_DATE, without_zeros};
 
 type Raw<'a> = Option<&'a [u8]>;
 
@@ -131,6 +131,7 @@ impl<'a> Report<'a> {
         for reason in [&mut report.ord_rej_reason, &mut report.cxl_rej_reason] {
             *reason = reason.map(without_zeros);
         }
+        report.settl_date = report.settl_date.filter(|date| *date != NO_DATE);
         report
     }
 

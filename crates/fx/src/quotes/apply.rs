@@ -24,7 +24,7 @@ use crate::setup::{Setup, ns};
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::ticks;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::{Message, timestamp};
+use touchline_wire::fix::{Message, NO_DATE, is_timestamp, timestamp};
 
 pub use bus::{BusQuotes, Quoted, set_at};
 
@@ -166,9 +166,10 @@ impl Apply<'_> {
         };
         let minimum = draft.minimum.map_or(Some(bank.min_qty), ticks::quantity);
         let by_wall = |ns: u64| ns.saturating_add_signed(-self.wall_ahead_ns);
-        let own_ns = draft
-            .expires
-            .map_or(Some(NEVER), |text| timestamp(text).ok().map(by_wall));
+        let own_ns = draft.expires.map_or(Some(NEVER), |text| {
+            let end_ns = timestamp(text).ok().map(by_wall);
+            end_ns.or(is_endless(text).then_some(NEVER))
+        });
         let (Some(price), Some(size), Some(minimum), Some(own_ns)) = (price, size, minimum, own_ns)
         else {
             self.counters.entries_refused += 1;
@@ -202,4 +203,10 @@ impl Apply<'_> {
             times: QuoteTimes::default(),
         })
     }
+}
+
+/// Whether the end of a quote is stated as none: no date, or a year beyond those of a timestamp here.
+#[cold]
+fn is_endless(text: &[u8]) -> bool {
+    is_timestamp(text) && (text.starts_with(NO_DATE) || text > &b"2262"[..])
 }

@@ -248,14 +248,16 @@ fn trades_that_cannot_be_booked_are_refused() {
         );
         assert_eq!(world.alarms(), [format!("dk_{letter}")], "{fields}");
     }
-    // The order's own date and currency, and zeros behind the ninth decimal, are as ordered.
-    let mut world = with_order();
-    let more = "|32=1000000|31=1.1000100000000000|15=EUR|64=20260107";
-    world.execution("A", ID, ("E1", "F", "2", 1_000_000), more);
-    assert_eq!(
-        values(&world.fills(), &["price", "settl_date", "currency"]),
-        ["1.10001 20260107 EUR"]
-    );
+    // The order's own date and currency, and zeros behind the ninth decimal, are as ordered. A date of zeros is none.
+    for (date, booked) in [("20260107", "20260107"), ("00000000", "null")] {
+        let mut world = with_order();
+        let more = format!("|32=1000000|31=1.1000100000000000|15=EUR|64={date}");
+        world.execution("A", ID, ("E1", "F", "2", 1_000_000), &more);
+        assert_eq!(
+            values(&world.fills(), &["price", "settl_date", "currency"]),
+            [format!("1.10001 {booked} EUR")]
+        );
+    }
 }
 
 /// Traded prices and cash are exact; the average of the parent is rounded against it.

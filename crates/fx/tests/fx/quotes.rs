@@ -190,6 +190,22 @@ fn a_quote_is_gone_at_the_earlier_of_its_ends() {
 }
 
 #[test]
+fn a_quote_whose_end_is_stated_as_none_has_none() {
+    for (end, is_one) in [
+        ("99991231-23:59:59", true),
+        ("22620101-00:00:00.000", true),
+        ("00000000-00:00:00", true),
+        ("00010101-00:00:00", false),
+        ("99991331-23:59:59", false),
+    ] {
+        let mut world = World::up("", &[A]);
+        let quote = format!("35=S|131=R|117=Q|55=EUR/USD|132=1.1|134=1000000|62={end}");
+        world.quote("A", &quote).wait(1_000_000);
+        assert_eq!(world.tops()[0].is_some(), is_one, "{end}");
+    }
+}
+
+#[test]
 fn a_silent_bank_does_not_count_until_it_is_heard() {
     let mut world = World::up("", &[("A", "silence_ms = 1000")]);
     world.book("A", &[(0, 1000)], &[]).wait(999);

@@ -1,7 +1,7 @@
 //! Form of the values of a field's type, FIX 4.4 volume 1, data types. Only the form is checked, not the size.
 
 use super::dictionary::Kind;
-use super::time::{is_date, is_time, timestamp};
+use super::time::{is_date, is_time, is_timestamp};
 
 /// Whether a value is written as its type asks.
 pub(super) fn is_written(kind: Kind, value: &[u8]) -> bool {
@@ -11,7 +11,7 @@ pub(super) fn is_written(kind: Kind, value: &[u8]) -> bool {
         Kind::Number => is_number(value),
         Kind::Char => value.len() == 1,
         Kind::Flag => matches!(value, b"Y" | b"N"),
-        Kind::Timestamp => timestamp(value).is_ok(),
+        Kind::Timestamp => is_timestamp(value),
         Kind::Time => is_time(value),
         Kind::Date => is_date(value),
         Kind::Month => is_month(value),

@@ -96,11 +96,20 @@ fn date_parts(text: &[u8]) -> Option<[u64; 3]> {
 }
 
 /// Date that venues write when they have none.
-pub(super) const NO_DATE: &[u8] = b"00000000";
+pub const NO_DATE: &[u8] = b"00000000";
 
 /// Whether a text is a day of any year, `YYYYMMDD`, or [`NO_DATE`].
 pub(super) fn is_date(text: &[u8]) -> bool {
     text == NO_DATE || date_parts(text).is_some()
+}
+
+/// Whether a text has the form of a UTCTimestamp: of any year, or of [`NO_DATE`]. Banks state a time that they do not have as one of year 1
+/// or 9999.
+pub fn is_timestamp(text: &[u8]) -> bool {
+    match text.split_first_chunk::<9>() {
+        Some(([date @ .., b'-'], time)) => is_date(date) && is_time(time),
+        _ => false,
+    }
 }
 
 /// Whether a text is a time of day, `HH:MM:SS` with or without digits of a second.
