@@ -89,6 +89,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_password_is_sent_and_nowhere_kept",
     },
     Mutant {
+        name: "fix market data: entries that are not counted are none",
+        find: "                Name::MdUpdateAction | Name::MdEntryType | Name::MdEntryPx | Name::MdEntrySize => {\n                    return Err(Malformed::Group);\n                }\n",
+        replace: "",
+        test: "-p touchline-wire --test wire wrong_group_counts_and_repeated_fields_are_errors",
+    },
+    Mutant {
         name: "fix market data: bytes that are no message end a feed timeout",
         find: "if self.health.has(Condition::FeedTimeout) && session.has_message() {",
         replace: "        let _ = session;\n        if self.health.has(Condition::FeedTimeout) {",

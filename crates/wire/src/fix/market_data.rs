@@ -33,7 +33,8 @@ impl<'a> Refresh<'a> {
     /// Reads the bytes from the end of `header`, which must be the header of this message, up to the entries.
     ///
     /// # Errors
-    /// An invalid field, a header field, or one of the fields here that occurs twice.
+    /// An invalid field, a header field, one of the fields here that occurs twice, a field of an entry before the entries, an increment
+    /// without NoMDEntries (268).
     #[inline(always)]
     pub fn read(message: &Message<'a>, header: &Header<'a>) -> Result<Refresh<'a>, Malformed> {
         Refresh::read_with(message, header)
@@ -59,7 +60,11 @@ impl<'a, S: Scan> Refresh<'a, S> {
             last_second: header.last_second,
         };
         refresh.head()?;
-        Ok(refresh)
+        // An increment without entries changes nothing; one that does not count them would lose its changes.
+        match refresh.entries.is_none() && message.msg_type() == b"X" {
+            true => Err(Malformed::Group),
+            false => Ok(refresh),
+        }
     }
 
     #[inline(always)]
@@ -84,6 +89,10 @@ impl<'a, S: Scan> Refresh<'a, S> {
                     let count = u32::try_from(field.unsigned(4)?);
                     self.entries = Some(count.map_err(|_| Malformed::Overflow)?);
                     break here;
+                }
+                // mutant: fix market data: entries that are not counted are none
+                Name::MdUpdateAction | Name::MdEntryType | Name::MdEntryPx | Name::MdEntrySize => {
+                    return Err(Malformed::Group);
                 }
                 name if name.is_body() => {}
                 _ if field.own_tag().is_some() => {}

@@ -186,6 +186,9 @@ fn wrong_group_counts_and_repeated_fields_are_errors() {
         (format!("268=0|{two}"), Some(Malformed::Group)),
         ("268=0|58=x|".into(), None),
         ("268=1|".into(), Some(Malformed::Group)),
+        (two.into(), Some(Malformed::Group)),
+        (format!("270=1|268=2|{two}"), Some(Malformed::Group)),
+        ("58=x|".into(), Some(Malformed::Group)),
         ("268=1|270=1|279=0|".into(), Some(Malformed::Group)),
         ("268=4294967296|".into(), Some(Malformed::Overflow)),
         ("268=x|".into(), Some(Malformed::Number)),
@@ -232,6 +235,8 @@ fn wrong_group_counts_and_repeated_fields_are_errors() {
     ] {
         assert_eq!(wrong(&body), error, "{body}");
     }
+    let bytes = message("W", &format!("{HEAD}55=a|269=0|270=1|"));
+    assert_eq!(refresh(&whole(&bytes)).err(), Some(Malformed::Group));
 }
 
 /// Each field of the header has one value; a second one is refused in any place.
