@@ -1,7 +1,7 @@
 //! Messages of a bank: quotes of each dialect, valid and malformed. Tags are numbers: the lab shares no table with the tested code.
 
 use super::config::{BankConfig, Dialect};
-use super::ladder::Ladder;
+use super::ladder::{Band, Ladder};
 use crate::random::Random;
 use touchline_wire::fix::{Encoder, Precision};
 
@@ -114,7 +114,7 @@ impl Quote<'_> {
     }
 
     /// The bands that the message is about, each with its place in the ladder.
-    fn bands(&self) -> impl Iterator<Item = (usize, &super::Band)> {
+    fn bands(&self) -> impl Iterator<Item = (usize, &Band)> {
         let all = self.ladder.bands.iter().enumerate();
         all.filter(|(at, _)| self.band.is_none_or(|band| band == *at))
     }
@@ -131,15 +131,14 @@ impl Quote<'_> {
         body.unsigned(268, entries as u64);
         for (at, band) in self.bands() {
             for (side, price) in [(b'0', band.bid), (b'1', band.ask)] {
-                self.entry(at, side, (price, band.size), body);
-                self.tail(fault, body);
+                self.entry(at, side, (price, band.size), fault, body);
             }
         }
         self.flood(body);
         // The second one holds: the same entries again, at the prices that the bank shows.
         for (at, band) in self.bands().take(twice) {
             for (side, price) in [(b'0', band.bid), (b'1', band.ask)] {
-                self.entry(at, side, (price, band.size), body);
+                self.entry(at, side, (price, band.size), None, body);
             }
         }
     }
@@ -159,7 +158,14 @@ impl Quote<'_> {
         }
     }
 
-    fn entry(&self, at: usize, side: u8, (price, size): (i64, i64), body: &mut Encoder<'_>) {
+    fn entry(
+        &self,
+        at: usize,
+        side: u8,
+        (price, size): (i64, i64),
+        fault: Option<Fault>,
+        body: &mut Encoder<'_>,
+    ) {
         let is_change = self.msg_type() == b"X";
         if is_change {
             body.char(279, b'1').char(269, side);
@@ -173,37 +179,12 @@ impl Quote<'_> {
         if is_change {
             body.bytes(55, self.symbol.as_bytes());
         }
-        body.decimal(270, price, self.precision)
-            .unsigned(271, size as u64)
-            .bytes(299, self.id(at).as_bytes());
-        if self.expires_ns > 0 {
-            body.timestamp(126, self.expires_ns, Precision::Milliseconds);
-        }
-    }
-
-    /// The invalid field follows the entry: the last field of a tag applies.
-    fn tail(&self, fault: Option<Fault>, body: &mut Encoder<'_>) {
-        let Some(fault) = fault else { return };
-        self.spoil(fault, [270, 271, 299, 126], body);
-    }
-
-    /// Writes a field that cannot be read, by the tags of price, size, id and expiry.
-    fn spoil(&self, fault: Fault, [price, size, id, expiry]: [u32; 4], body: &mut Encoder<'_>) {
-        match fault {
-            Fault::PriceText => body.bytes(price, b"n/a"),
-            Fault::PriceBetween => body.bytes(price, b"1.0000000000001"),
-            Fault::PriceZero => body.bytes(price, b"0"),
-            Fault::PriceNegative => body.bytes(price, b"-1.1"),
-            Fault::PriceHuge => body.bytes(price, b"99999999999999999999"),
-            Fault::SizeZero => body.bytes(size, b"0"),
-            Fault::SizeNegative => body.bytes(size, b"-1000000"),
-            Fault::SizeFraction => body.bytes(size, b"1000000.5"),
-            Fault::SizeHuge => body.bytes(size, b"99999999999999999999"),
-            Fault::IdLong => body.bytes(id, &[b'X'; 100]),
-            Fault::Forward => body.bytes(64, b"20991231"),
-            Fault::ExpiryText => body.bytes(expiry, b"tomorrow"),
-            Fault::Twice => body,
-        };
+        let mut fields = Fields { fault, body };
+        fields.price(270, price, self.precision);
+        fields.size(271, size);
+        fields.id(299, &self.id(at));
+        fields.expiry(126, self.expires_ns);
+        fields.date(64, "");
     }
 
     fn quote(&self, fault: Option<Fault>, body: &mut Encoder<'_>) {
@@ -211,22 +192,13 @@ impl Quote<'_> {
         let Some(band) = self.ladder.bands.get(at) else {
             return;
         };
-        // The first field of a tag holds here.
-        if let Some(fault) = fault {
-            self.spoil(fault, [132, 134, 117, 62], body);
-            self.spoil(fault, [133, 135, 117, 62], body);
-        }
-        body.bytes(131, self.request)
-            .bytes(117, self.id(at).as_bytes())
-            .bytes(55, self.symbol.as_bytes())
-            .bytes(64, self.spot_date.as_bytes())
-            .decimal(132, band.bid, self.precision)
-            .decimal(133, band.ask, self.precision)
-            .unsigned(134, band.size as u64)
-            .unsigned(135, band.size as u64);
-        if self.expires_ns > 0 {
-            body.timestamp(62, self.expires_ns, Precision::Milliseconds);
-        }
+        body.bytes(131, self.request);
+        let mut fields = Fields { fault, body };
+        fields.id(117, &self.id(at));
+        fields.body.bytes(55, self.symbol.as_bytes());
+        fields.date(64, self.spot_date);
+        fields.sides(band, self.precision);
+        fields.expiry(62, self.expires_ns);
     }
 
     fn mass_quote(&self, fault: Option<Fault>, body: &mut Encoder<'_>) {
@@ -237,23 +209,87 @@ impl Quote<'_> {
             .unsigned(304, self.ladder.bands.len() as u64)
             .unsigned(295, self.bands().count() as u64);
         for (at, band) in self.bands() {
-            body.unsigned(299, at as u64)
-                .decimal(132, band.bid, self.precision)
-                .decimal(133, band.ask, self.precision)
-                .unsigned(134, band.size as u64)
-                .unsigned(135, band.size as u64);
-            if self.expires_ns > 0 {
-                body.timestamp(62, self.expires_ns, Precision::Milliseconds);
-            }
-            if let Some(fault) = fault.filter(|fault| fault.is_void(self.bank.dialect)) {
-                self.spoil(fault, [132, 134, 299, 62], body);
-                self.spoil(fault, [133, 135, 299, 62], body);
-            }
+            body.unsigned(299, at as u64);
+            let fault = fault.filter(|fault| fault.is_void(self.bank.dialect));
+            let mut fields = Fields { fault, body };
+            fields.sides(band, self.precision);
+            fields.expiry(62, self.expires_ns);
         }
     }
 
     /// The bank's name for an entry.
     fn id(&self, at: usize) -> String {
         format!("{}.{at}", self.number)
+    }
+}
+
+/// Fields that a fault may spoil: the wrong value takes the place of the right one.
+struct Fields<'f, 'e> {
+    fault: Option<Fault>,
+    body: &'f mut Encoder<'e>,
+}
+
+impl Fields<'_, '_> {
+    /// Writes the value of the fault if it is among these. False: it is not.
+    fn is_spoiled(&mut self, tag: u32, values: &[(Fault, &[u8])]) -> bool {
+        let mut values = values.iter();
+        let found = values.find(|(fault, _)| self.fault == Some(*fault));
+        found
+            .map(|(_, value)| self.body.bytes(tag, value))
+            .is_some()
+    }
+
+    fn price(&mut self, tag: u32, price: i64, precision: u8) {
+        let wrong: [(Fault, &[u8]); 5] = [
+            (Fault::PriceText, b"n/a"),
+            (Fault::PriceBetween, b"1.0000000000001"),
+            (Fault::PriceZero, b"0"),
+            (Fault::PriceNegative, b"-1.1"),
+            (Fault::PriceHuge, b"99999999999999999999"),
+        ];
+        if !self.is_spoiled(tag, &wrong) {
+            self.body.decimal(tag, price, precision);
+        }
+    }
+
+    fn size(&mut self, tag: u32, size: i64) {
+        let wrong: [(Fault, &[u8]); 4] = [
+            (Fault::SizeZero, b"0"),
+            (Fault::SizeNegative, b"-1000000"),
+            (Fault::SizeFraction, b"1000000.5"),
+            (Fault::SizeHuge, b"99999999999999999999"),
+        ];
+        if !self.is_spoiled(tag, &wrong) {
+            self.body.unsigned(tag, size as u64);
+        }
+    }
+
+    /// Both sides of a quote or of an entry of a mass quote.
+    fn sides(&mut self, band: &Band, precision: u8) {
+        self.price(132, band.bid, precision);
+        self.price(133, band.ask, precision);
+        self.size(134, band.size);
+        self.size(135, band.size);
+    }
+
+    fn id(&mut self, tag: u32, id: &str) {
+        if !self.is_spoiled(tag, &[(Fault::IdLong, &[b'X'; 100])]) {
+            self.body.bytes(tag, id.as_bytes());
+        }
+    }
+
+    /// The value date, if it is not empty.
+    fn date(&mut self, tag: u32, date: &str) {
+        if !self.is_spoiled(tag, &[(Fault::Forward, b"20991231")]) && !date.is_empty() {
+            self.body.bytes(tag, date.as_bytes());
+        }
+    }
+
+    /// The end of the quote, nanoseconds since 1970; 0: none.
+    fn expiry(&mut self, tag: u32, expires_ns: u64) {
+        if !self.is_spoiled(tag, &[(Fault::ExpiryText, b"tomorrow")]) && expires_ns > 0 {
+            self.body
+                .timestamp(tag, expires_ns, Precision::Milliseconds);
+        }
     }
 }
