@@ -11,7 +11,7 @@ mod publish;
 use crate::composite::Composites;
 use crate::counts::{Counting, Streams};
 use crate::input::Session;
-use crate::quotes::{BusQuotes, Counters, NEVER, Quoted, Quotes};
+use crate::quotes::{BusQuotes, Counters, NEVER, Quoted, Quotes, Sound};
 use crate::scorecard::{QuoteScore, QuoteScores};
 use crate::setup::{Setup, Slot};
 use dirty::DirtySet;
@@ -264,12 +264,13 @@ impl Pricing {
         self.composites.forget_references();
     }
 
-    /// A valid message of a session that is up.
-    pub(crate) fn whole_message<'a>(
+    /// A valid message of a session that is up, as `read` reads it to its end.
+    pub(crate) fn whole_message<'a, T>(
         &mut self,
         is_up: bool,
         bytes: &'a [u8],
-    ) -> Option<Message<'a>> {
+        read: impl FnOnce(Message<'a>) -> Option<T>,
+    ) -> Option<T> {
         let counters = self.quotes.counters_mut();
         if !is_up {
             counters.session_down += 1;
@@ -279,7 +280,7 @@ impl Pricing {
             Ok(Frame::Whole(message)) if message.len() == bytes.len() => Some(message),
             _ => None,
         };
-        let sound = message.filter(|message| message.fields().all(|field| field.is_ok()));
+        let sound = message.and_then(read);
         if sound.is_none() {
             counters.malformed += 1;
         }
@@ -340,7 +341,8 @@ impl Pricing {
     /// Handles a message; `told` corrects the age that it states for quotes.
     fn message(&mut self, bank: Bank, bytes: &[u8], told: impl FnOnce(&mut Quotes)) {
         let is_up = self.streams.is_up(bank);
-        let Some(message) = self.whole_message(is_up, bytes) else {
+        let read = |message| Sound::read(message).ok();
+        let Some(message) = self.whole_message(is_up, bytes, read) else {
             return;
         };
         self.hear(bank);

@@ -7,7 +7,7 @@ mod entry;
 mod fields;
 mod used;
 
-pub use apply::{BusQuotes, Quoted, set_at};
+pub use apply::{BusQuotes, Quoted, Sound, set_at};
 pub use book::{Book, ENTRIES_MAX, Logged};
 pub use counters::Counters;
 pub use entry::{Entry, Key, NEVER, QuoteTimes};
@@ -15,7 +15,6 @@ pub use entry::{Entry, Key, NEVER, QuoteTimes};
 use crate::setup::{Setup, Slot};
 use apply::Apply;
 use touchline_fx_events::setup::{Bank, Pair};
-use touchline_wire::fix::Message;
 use used::Used;
 
 /// Books of all banks, by slot.
@@ -63,7 +62,7 @@ impl Quotes {
         &mut self,
         setup: &Setup,
         bank: Bank,
-        message: &Message<'_>,
+        message: &Sound<'_>,
         now_ns: u64,
     ) -> &Changes {
         self.apply_with(setup, bank, now_ns, |apply| apply.message(message))

@@ -63,6 +63,7 @@ use touchline_fx_events::event::Event;
 use touchline_fx_events::scorecard::Score;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_types::Id;
+use touchline_wire::fix::Message;
 
 pub use inquiry::COMMAND_AGE_MAX_NS;
 pub use restore::RestoreError;
@@ -291,7 +292,7 @@ impl Trading {
             }
             Session::Message(bytes) => {
                 let is_up = self.sessions.is_up(bank);
-                if let Some(message) = step.pricing.whole_message(is_up, bytes) {
+                if let Some(message) = step.pricing.whole_message(is_up, bytes, sound) {
                     self.report(bank, &message, step);
                 }
             }
@@ -304,6 +305,12 @@ impl Trading {
             | Session::Heard => {}
         }
     }
+}
+
+/// A message of which each field is valid.
+fn sound(message: Message<'_>) -> Option<Message<'_>> {
+    let is_sound = message.fields().all(|field| field.is_ok());
+    is_sound.then_some(message)
 }
 
 /// The number of an order or a parent, as records have it.

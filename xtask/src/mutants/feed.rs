@@ -275,10 +275,16 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --lib each_timer_of_a_quiet_gateway_checks_for_silence",
     },
     Mutant {
-        name: "gateway: bytes that are no message end a silence",
+        name: "gateway: quotes stay that a malformed message may have ended",
+        find: "match settings.stream.counters().malformed > was {",
+        replace: "                    match false {",
+        test: "-p touchline-gateway --test gateway a_malformed_message_withdraws_every_quote",
+    },
+    Mutant {
+        name: "gateway: bytes without a message end a silence",
         find: "if self.is_silent && self.is_up && self.session.has_message() {",
         replace: "            if self.is_silent && self.is_up {",
-        test: "-p touchline-gateway --test gateway bytes_that_are_no_message_do_not_end_a_silence",
+        test: "-p touchline-gateway --test gateway bytes_without_a_message_do_not_end_a_silence",
     },
     Mutant {
         name: "gateway: a pause counts as silence although packets waited",

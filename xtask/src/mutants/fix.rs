@@ -95,7 +95,7 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-wire --test wire wrong_group_counts_and_repeated_fields_are_errors",
     },
     Mutant {
-        name: "fix market data: bytes that are no message end a feed timeout",
+        name: "fix market data: bytes without a message end a feed timeout",
         find: "if self.health.has(Condition::FeedTimeout) && session.has_message() {",
         replace: "        let _ = session;\n        if self.health.has(Condition::FeedTimeout) {",
         test: "-p touchline-gateway --test gateway a_venue_that_answers_no_test_request_is_stale",

@@ -497,6 +497,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx disputes::a_contradiction_frees_nothing_and_is_asked_for_once",
     },
     Mutant {
+        name: "fx: the value date behind the entries is that of the last one alone",
+        find: "is_spot: all.iter().all(is_spot),",
+        replace: "            is_spot: [entry, head].iter().all(is_spot),",
+        test: "-p touchline-fx --test fx fields_behind_the_entries_hold_for_all_of_them",
+    },
+    Mutant {
         name: "fx: a trade of another value date is booked",
         find: "self.is_of_other_date(terms.value_date) ||",
         replace: "self.is_of_other_date(terms.value_date) && false ||",

@@ -74,6 +74,9 @@ const EXPIRY_CHECK_NS: u64 = 50_000_000;
 /// Reason to reconnect: a quote may have ended with the missing message.
 const MISSED: &str = "sequence gap: a message of the bank is missing or damaged";
 
+/// Reason to reconnect: a quote may have ended with the message, which has no effect.
+const MALFORMED: &str = "malformed message: a field is invalid or is there twice, or there are other entries than stated";
+
 /// Event for subscribers without a quote message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
@@ -250,8 +253,10 @@ impl FxBankFeed {
                     outcome.is_of_stream = true;
                     let was = settings.stream.counters().malformed;
                     settings.stream.message(time.wall_ns, message.bytes());
-                    if settings.stream.counters().malformed == was && message.msg_type() == b"i" {
-                        outcome.acknowledge = quote_id(&message);
+                    // mutant: gateway: quotes stay that a malformed message may have ended
+                    match settings.stream.counters().malformed > was {
+                        true => outcome.missed = Some(MALFORMED.to_owned()),
+                        false => outcome.acknowledge = quote_id(&message),
                     }
                     batch.packet_info = info(&header, *time);
                 }
@@ -390,17 +395,17 @@ impl Feed for FxBankFeed {
         batch.events.clear();
         batch.quotes.clear();
         loop {
+            // mutant: gateway: bytes without a message end a silence
+            if self.is_silent && self.is_up && self.session.has_message() {
+                self.is_silent = false;
+                self.settings.stream.heard(self.time.wall_ns);
+                self.pending = Pending::Back;
+            }
             if self.take_pending(batch) {
                 return true;
             }
             if self.withdraw_old(batch) {
                 return true;
-            }
-            // mutant: gateway: bytes that are no message end a silence
-            if self.is_silent && self.is_up && self.session.has_message() {
-                self.is_silent = false;
-                self.settings.stream.heard(self.time.wall_ns);
-                self.pending = Pending::Back;
             }
             if let Some(pair) = (self.snapshot_next < self.pairs()).then_some(self.snapshot_next) {
                 self.snapshot_next += 1;

@@ -40,6 +40,9 @@ pub(super) fn rejected_pair(requests: Requests, message: &Message<'_>) -> Option
 
 /// QuoteID of a mass quote that asks for an acknowledgement.
 pub(super) fn quote_id(message: &Message<'_>) -> Option<Id> {
+    if message.msg_type() != b"i" {
+        return None;
+    }
     let mut fields = message.fields().filter_map(Result::ok);
     let id = fields.find(|field| field.tag == tag::QUOTE_ID)?;
     Id::new(id.value)

@@ -24,9 +24,34 @@ use crate::setup::{Setup, ns};
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::ticks;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::{Message, NO_DATE, is_timestamp, timestamp};
+use touchline_wire::fix::{Malformed, Message, NO_DATE, is_timestamp, timestamp};
 
 pub use bus::{BusQuotes, Quoted, set_at};
+
+/// A message of a bank's pricing session that was read to its end: a malformed one has no effect in part.
+#[derive(Debug, Clone, Copy)]
+pub struct Sound<'a> {
+    message: Message<'a>,
+    /// Fields behind the entries of a snapshot or increment that hold for all of them.
+    behind: market_data::Fields<'a>,
+}
+
+impl<'a> Sound<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// A field that is invalid, or is twice in one place; other entries than stated.
+    pub fn read(message: Message<'a>) -> Result<Sound<'a>, Malformed> {
+        let mut behind = market_data::Fields::default();
+        match message.msg_type() {
+            b"W" | b"X" => behind = market_data::behind_entries(&message)?,
+            b"S" => quote::check(&message)?,
+            b"i" => mass_quote::check(&message)?,
+            _ => message.fields().try_for_each(|field| field.map(|_| ()))?,
+        }
+        Ok(Sound { message, behind })
+    }
+}
 
 /// A bank's books during the application of one message.
 pub(super) struct Apply<'a> {
@@ -72,10 +97,10 @@ struct Draft<'a> {
 
 impl Apply<'_> {
     /// Applies a message of any type; other types than quotes change nothing.
-    pub fn message(&mut self, message: &Message<'_>) {
+    pub fn message(&mut self, Sound { message, behind }: &Sound<'_>) {
         match message.msg_type() {
-            b"W" => self.snapshot(message),
-            b"X" => self.increment(message),
+            b"W" => self.snapshot(message, behind),
+            b"X" => self.increment(message, behind),
             b"S" => self.quote(message),
             b"i" => self.mass_quote(message),
             b"Z" => self.quote_cancel(message),

@@ -300,6 +300,72 @@ fn quotes_that_are_no_deal_are_absent_and_counted() {
     assert!(world.tops()[0].is_some(), "spot");
 }
 
+/// A field of the message that is behind the entries looks like one of the last entry: it is of all of them, unless another entry has it, too.
+#[test]
+fn fields_behind_the_entries_hold_for_all_of_them() {
+    let book = |first: &str, behind: &str| {
+        format!(
+            "35=W|262=R|55=EUR/USD|268=2|269=0|270=1.1|271=1000000{first}|269=1|270=1.2|271=1000000{behind}"
+        )
+    };
+    for (first, behind, expected) in [
+        ("", "", [true, true]),
+        ("", "|64=20260107", [true, true]),
+        ("", "|64=20260301", [false, false]),
+        ("", "|63=6", [false, false]),
+        ("", "|1070=0", [false, false]),
+        // An entry may have its own end.
+        ("", "|126=20260105-09:00:00.001", [true, false]),
+        ("|64=20260107", "|64=20260301", [true, false]),
+        ("|1070=1", "|1070=0", [true, false]),
+    ] {
+        let mut world = World::up("", &[A]);
+        world.quote("A", &book(first, behind)).wait(1_000);
+        let tops = world.tops().map(|top| top.is_some());
+        assert_eq!(tops, expected, "{first} {behind}");
+    }
+}
+
+/// A message with a field twice in one place, or with other entries than it states, has no effect: a book that is perhaps cut off is not the
+/// whole one.
+#[test]
+fn a_message_of_another_form_changes_nothing() {
+    let entry = "269=0|270=1.09|271=1000000";
+    let change = "279=1|278=1|269=0|270=1.09|271=1000000";
+    for wrong in [
+        format!("35=W|262=R|55=EUR/USD|268=4|{entry}|{entry}"),
+        format!("35=W|262=R|55=EUR/USD|268=1|{entry}|{entry}"),
+        format!("35=W|262=R|55=EUR/USD|268=0|{entry}"),
+        format!("35=W|262=R|55=EUR/USD|{entry}"),
+        format!("35=W|262=R|55=EUR/USD|270=1|268=1|{entry}"),
+        format!("35=W|262=R|55=EUR/USD|268=1|268=1|{entry}"),
+        format!("35=W|262=R|55=EUR/USD|268=1|{entry}|270=1.08"),
+        format!("35=W|262=R|55=EUR/USD|55=USD/JPY|268=1|{entry}"),
+        "35=W|262=R|55=EUR/USD|268=x".to_owned(),
+        "35=W|262=R|55=EUR/USD".to_owned(),
+        format!("35=X|262=R|55=EUR/USD|{change}"),
+        format!("35=X|262=R|55=EUR/USD|268=2|{change}"),
+        format!("35=X|262=R|55=EUR/USD|268=1|{change}|55=USD/JPY|55=EUR/USD"),
+        "35=S|131=R|117=Q|55=EUR/USD|132=1.09|134=1000000|132=1.08".to_owned(),
+        "35=i|296=1|302=1|295=2|299=0|188=1.09|134=1000000".to_owned(),
+        "35=i|296=2|302=1|295=1|299=0|188=1.09|134=1000000".to_owned(),
+        "35=i|296=1|302=1|299=0|188=1.09|134=1000000".to_owned(),
+        "35=i|296=1|302=1|295=2|299=0|188=1.09|302=2|295=1|299=1".to_owned(),
+        "35=i|302=1|295=1|299=0|188=1.09|134=1000000".to_owned(),
+        "35=i|296=1|302=1|295=1|299=0|188=1.09|134=1000000|188=1.08".to_owned(),
+    ] {
+        let mut world = World::up("", &[A]);
+        world.quote(
+            "A",
+            "35=W|262=R|55=EUR/USD|268=1|269=0|278=1|270=1.1|271=1000000",
+        );
+        world.quote("A", &wrong);
+        assert_eq!(world.tops(), [Some((0, 1000)), None], "{wrong}");
+        let counters = world.replay.engine().pricing().counters();
+        assert_eq!(counters.malformed, 1, "{wrong}");
+    }
+}
+
 #[test]
 fn a_damaged_message_changes_nothing() {
     let mut world = World::up("", &[A]);

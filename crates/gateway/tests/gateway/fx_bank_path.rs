@@ -1,6 +1,7 @@
 //! Malformed quotes through a bank's gateway: the documented answer and one counter; no other effect. The bank is
 //! the other side of a session, without sockets.
 
+mod malformed;
 mod numbers;
 mod silence;
 

@@ -5,11 +5,11 @@ use super::{Apply, Draft, Key};
 use touchline_fx_events::setup::Pair;
 use touchline_fx_events::ticks::is_zero;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::{Message, tag, without_zeros};
+use touchline_wire::fix::{Field, Malformed, Message, tag, unsigned, without_zeros};
 
-/// Fields of an entry of the group, or fields before the group.
+/// Fields of an entry of the group, or fields of the whole message.
 #[derive(Debug, Clone, Copy, Default)]
-struct Fields<'a> {
+pub struct Fields<'a> {
     action: Raw<'a>,
     kind: Raw<'a>,
     id: Raw<'a>,
@@ -25,9 +25,12 @@ struct Fields<'a> {
     settle_date: Raw<'a>,
 }
 
+/// Fields before the group, and those behind it that hold for all entries.
+type Whole<'f, 'a> = [&'f Fields<'a>; 2];
+
 impl<'a> Fields<'a> {
-    fn take(&mut self, tag: u32, value: &'a [u8]) {
-        let place = match tag {
+    fn place(&mut self, tag: u32) -> Option<&mut Raw<'a>> {
+        Some(match tag {
             tag::MD_UPDATE_ACTION => &mut self.action,
             tag::MD_ENTRY_TYPE => &mut self.kind,
             tag::MD_ENTRY_ID => &mut self.id,
@@ -41,9 +44,32 @@ impl<'a> Fields<'a> {
             tag::MIN_QTY => &mut self.minimum,
             tag::SETTL_TYPE => &mut self.settle_type,
             tag::SETTL_DATE => &mut self.settle_date,
-            _ => return,
-        };
-        *place = Some(value);
+            _ => return None,
+        })
+    }
+
+    fn take(&mut self, tag: u32, value: &'a [u8]) {
+        if let Some(place) = self.place(tag) {
+            *place = Some(value);
+        }
+    }
+
+    /// Adds the fields of another entry that FIX 4.4 does not have in entries.
+    fn join(&mut self, other: &Fields<'a>) {
+        self.quote_type = self.quote_type.or(other.quote_type);
+        self.settle_type = self.settle_type.or(other.settle_type);
+        self.settle_date = self.settle_date.or(other.settle_date);
+    }
+
+    /// The fields that FIX 4.4 does not have in entries, less those of `other`.
+    fn of_message(&self, other: &Fields<'_>) -> Fields<'a> {
+        let less = |own: Raw<'a>, other: Raw<'_>| own.filter(|_| other.is_none());
+        Fields {
+            quote_type: less(self.quote_type, other.quote_type),
+            settle_type: less(self.settle_type, other.settle_type),
+            settle_date: less(self.settle_date, other.settle_date),
+            ..Fields::default()
+        }
     }
 
     /// Side of a bid or an offer.
@@ -63,7 +89,7 @@ impl<'a> Fields<'a> {
 
 impl Apply<'_> {
     /// W: replaces the entries of its MDReqID.
-    pub(super) fn snapshot(&mut self, message: &Message<'_>) {
+    pub(super) fn snapshot(&mut self, message: &Message<'_>, behind: &Fields<'_>) {
         let Some(pair) = self.quoted_pair(first(message, tag::SYMBOL)) else {
             return;
         };
@@ -76,7 +102,7 @@ impl Apply<'_> {
         let mut number = 0;
         walk(message, |head, entry| {
             number += 1;
-            self.snapshot_entry(pair, request, number, head, entry);
+            self.snapshot_entry(pair, request, number, [head, behind], entry);
         });
         self.books[pair].end_snapshot();
     }
@@ -86,7 +112,7 @@ impl Apply<'_> {
         pair: Pair,
         request: Id,
         number: u32,
-        head: &Fields<'_>,
+        whole: Whole<'_, '_>,
         entry: &Fields<'_>,
     ) {
         let Some(side) = entry.side() else {
@@ -101,12 +127,12 @@ impl Apply<'_> {
             (None, Some(_)) => Key::Level(side, quote_id),
             (None, None) => Key::Place(request, number),
         };
-        let draft = self.draft(pair, side, request, head, entry);
+        let draft = self.draft(pair, side, request, whole, entry);
         self.set(pair, key, &draft);
     }
 
     /// X: sets or removes entries by their ids.
-    pub(super) fn increment(&mut self, message: &Message<'_>) {
+    pub(super) fn increment(&mut self, message: &Message<'_>, behind: &Fields<'_>) {
         self.counters.quotes += 1;
         let request = first(message, tag::MD_REQ_ID);
         let (mut symbol, mut is_empty) = (None, true);
@@ -114,7 +140,7 @@ impl Apply<'_> {
             is_empty = false;
             symbol = entry.symbol.or(symbol).or(head.symbol);
             if let Some(pair) = self.quoted_pair(symbol) {
-                self.increment_entry(pair, request, head, entry);
+                self.increment_entry(pair, request, [head, behind], entry);
             }
         });
         if is_empty && head.symbol.is_some() {
@@ -126,7 +152,7 @@ impl Apply<'_> {
         &mut self,
         pair: Pair,
         request: Raw<'_>,
-        head: &Fields<'_>,
+        whole: Whole<'_, '_>,
         entry: &Fields<'_>,
     ) {
         let Some(entry_id) = entry.id else {
@@ -158,7 +184,7 @@ impl Apply<'_> {
                     (None, Some(known)) => known.request,
                     _ => request_id,
                 };
-                let draft = self.draft(pair, side, request, head, entry);
+                let draft = self.draft(pair, side, request, whole, entry);
                 // A value date that is left out is that of before, too.
                 let is_spot = draft.is_spot && (is_whole || draft.is_dated || !is_of_other_date);
                 let draft = Draft {
@@ -177,25 +203,85 @@ impl Apply<'_> {
         pair: Pair,
         side: Side,
         request: Id,
-        head: &Fields<'a>,
+        [head, behind]: Whole<'_, 'a>,
         entry: &Fields<'a>,
     ) -> Draft<'a> {
         let spot_date = &self.setup.pairs[pair].config.spot_date;
+        let all = [entry, behind, head];
+        let is_spot =
+            |fields: &&Fields<'_>| is_spot(fields.settle_type, fields.settle_date, spot_date);
         Draft {
             side,
             price: entry.price,
             size: entry.size,
-            minimum: entry.minimum,
-            expires: entry.expires,
-            is_firm: !entry.is_indicative() && !head.is_indicative(),
+            minimum: entry.minimum.or(head.minimum),
+            expires: entry.expires.or(head.expires),
+            is_firm: !all.iter().any(|fields| fields.is_indicative()),
             quote_id: entry.quote_id,
             request,
-            is_spot: is_spot(head.settle_type, head.settle_date, spot_date)
-                && is_spot(entry.settle_type, entry.settle_date, spot_date),
-            is_dated: head.settle_date.or(entry.settle_date).is_some(),
+            // mutant: fx: the value date behind the entries is that of the last one alone
+            is_spot: all.iter().all(is_spot),
+            is_dated: all.iter().any(|fields| fields.settle_date.is_some()),
             known: None,
         }
     }
+}
+
+/// Reads a message to its end, before anything of it is applied. Returns the fields of the message that are behind the entries: of those
+/// that FIX 4.4 does not have in entries, the ones that of several entries only the last one seems to have.
+///
+/// # Errors
+/// A field that is twice in an entry or before the entries, a field of entries outside of them, or more or fewer entries than NoMDEntries
+/// (268) states.
+pub fn behind_entries<'a>(message: &Message<'a>) -> Result<Fields<'a>, Malformed> {
+    let (mut left, mut delimiter) = (None, None);
+    let (mut level, mut earlier) = (Fields::default(), Fields::default());
+    for field in message.fields() {
+        let Field { tag, value } = field?;
+        if tag == tag::NO_MD_ENTRIES {
+            if left.replace(unsigned(value)?).is_some() {
+                return Err(Malformed::Repeated);
+            }
+            continue;
+        }
+        let begins = match delimiter {
+            None => left > Some(0),
+            Some(delimiter) => delimiter == tag,
+        };
+        if begins {
+            if delimiter.replace(tag).is_some() {
+                earlier.join(&level);
+            }
+            level = Fields::default();
+            left = Some(
+                left.and_then(|left| left.checked_sub(1))
+                    .ok_or(Malformed::Group)?,
+            );
+        }
+        if delimiter.is_none() && is_of_entries(tag) {
+            return Err(Malformed::Group);
+        }
+        let place = level.place(tag);
+        if place.is_some_and(|place| place.replace(value).is_some()) {
+            return Err(Malformed::Repeated);
+        }
+    }
+    match left {
+        Some(0) => Ok(level.of_message(&earlier)),
+        _ => Err(Malformed::Group),
+    }
+}
+
+/// Whether entries alone have a field.
+fn is_of_entries(tag: u32) -> bool {
+    matches!(
+        tag,
+        tag::MD_UPDATE_ACTION
+            | tag::MD_ENTRY_TYPE
+            | tag::MD_ENTRY_ID
+            | tag::MD_ENTRY_PX
+            | tag::MD_ENTRY_SIZE
+    )
 }
 
 /// Calls `each` with the fields outside the group and those of each entry. The field after NoMDEntries (268) starts each

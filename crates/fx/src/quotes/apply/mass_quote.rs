@@ -4,7 +4,7 @@ use super::super::fields::Raw;
 use super::{Apply, Draft, Key};
 use touchline_fx_events::setup::Pair;
 use touchline_types::{Id, Side};
-use touchline_wire::fix::{Message, tag, unsigned};
+use touchline_wire::fix::{Malformed, Message, tag, unsigned};
 
 /// The fields of one entry.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +95,64 @@ impl Apply<'_> {
             self.set(pair, key, &draft);
         }
     }
+}
+
+/// Reads a mass quote to its end, before anything of it is applied.
+///
+/// # Errors
+/// A field that is twice in an entry, an entry outside of a set, or more or fewer sets and entries than NoQuoteSets (296) and
+/// NoQuoteEntries (295) state.
+pub fn check(message: &Message<'_>) -> Result<(), Malformed> {
+    let (mut sets, mut entries, mut seen) = (None, None, 0);
+    for field in message.fields() {
+        let field = field?;
+        let bit = match field.tag {
+            tag::NO_QUOTE_SETS | tag::NO_QUOTE_ENTRIES => {
+                let is_sets = field.tag == tag::NO_QUOTE_SETS;
+                let count = if is_sets { &mut sets } else { &mut entries };
+                if count.replace(unsigned(field.value)?).is_some() {
+                    return Err(Malformed::Repeated);
+                }
+                continue;
+            }
+            tag::QUOTE_SET_ID => {
+                if entries.take().is_some_and(|left| left > 0) {
+                    return Err(Malformed::Group);
+                }
+                take_one(&mut sets)?;
+                seen = 0;
+                continue;
+            }
+            tag::QUOTE_ENTRY_ID => {
+                take_one(&mut entries)?;
+                seen = 0;
+                continue;
+            }
+            tag::BID_PX => 1,
+            tag::BID_SPOT_RATE => 1 << 1,
+            tag::OFFER_PX => 1 << 2,
+            tag::OFFER_SPOT_RATE => 1 << 3,
+            tag::BID_SIZE => 1 << 4,
+            tag::OFFER_SIZE => 1 << 5,
+            tag::VALID_UNTIL_TIME => 1 << 6,
+            _ => 0,
+        };
+        if seen & bit != 0 {
+            return Err(Malformed::Repeated);
+        }
+        seen |= bit;
+    }
+    match (sets, entries.unwrap_or(0)) {
+        (Some(0), 0) => Ok(()),
+        _ => Err(Malformed::Group),
+    }
+}
+
+/// Takes one set or entry of those that were counted.
+fn take_one(left: &mut Option<u64>) -> Result<(), Malformed> {
+    let rest = left.and_then(|left| left.checked_sub(1));
+    *left = Some(rest.ok_or(Malformed::Group)?);
+    Ok(())
 }
 
 impl<'a> Fields<'a> {

@@ -4,7 +4,7 @@ use super::super::fields::{Raw, first, id, int, is_spot};
 use super::{Apply, Draft, Key};
 use touchline_fx_events::ticks::is_zero;
 use touchline_types::Side;
-use touchline_wire::fix::{Message, tag};
+use touchline_wire::fix::{Malformed, Message, tag};
 
 impl Apply<'_> {
     /// S: sets each side, or removes it if absent.
@@ -51,4 +51,38 @@ impl Apply<'_> {
             self.set(pair, key, &draft);
         }
     }
+}
+
+/// Reads a quote to its end, before anything of it is applied.
+///
+/// # Errors
+/// A field that is there twice.
+pub fn check(message: &Message<'_>) -> Result<(), Malformed> {
+    const READ: [u32; 12] = [
+        tag::SYMBOL,
+        tag::QUOTE_REQ_ID,
+        tag::QUOTE_ID,
+        tag::QUOTE_TYPE,
+        tag::SETTL_TYPE,
+        tag::SETTL_DATE,
+        tag::BID_PX,
+        tag::OFFER_PX,
+        tag::BID_SIZE,
+        tag::OFFER_SIZE,
+        tag::MIN_QTY,
+        tag::VALID_UNTIL_TIME,
+    ];
+    let mut seen = 0_u32;
+    for field in message.fields() {
+        let tag = field?.tag;
+        let bit = READ
+            .iter()
+            .position(|read| *read == tag)
+            .map_or(0, |place| 1 << place);
+        if seen & bit != 0 {
+            return Err(Malformed::Repeated);
+        }
+        seen |= bit;
+    }
+    Ok(())
 }
