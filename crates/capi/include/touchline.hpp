@@ -177,7 +177,7 @@ class Error : public std::runtime_error {
 public:
   explicit Error(tl_status status) : std::runtime_error(tl_error()), status_(status) {}
   // Of a parent order.
-  Error(tl_status status, const char *parent) : std::runtime_error(sentence(status, parent)), status_(status) {
+  Error(tl_status status, const char *parent) : Error(status) {
     // A copy of an exception must not throw: the name has a place of its own.
     for (std::size_t at = 0; at + 1 < TL_TEXT && parent[at] != 0; at++) {
       parent_[at] = parent[at];
@@ -193,11 +193,6 @@ public:
   const char *parent() const noexcept { return parent_; }
 
 private:
-  static std::string sentence(tl_status status, const char *parent) {
-    const std::string said = tl_error();
-    return status == TL_ERROR_NO_ANSWER ? said + "; the order is " + parent : said;
-  }
-
   tl_status status_;
   char parent_[TL_TEXT] = {};
 };

@@ -31,6 +31,11 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Messages that are passed over before a command; more arrive without end. The caller is asked after each part of them.
 const SKIPPED_MAX: usize = 1 << 20;
 const SKIPPED_PART: usize = 1 << 10;
+/// The caller ended the wait before the command was sent.
+const UNSENT: Error = Error::Interrupted {
+    is_sent: false,
+    parent: None,
+};
 
 /// Address of a client's ring and of its engine.
 #[derive(Debug, Clone)]
@@ -131,10 +136,17 @@ impl Client {
         self.skip(&mut wait)?;
         let request = send(&self.address, command, RING, &mut wait)?;
         let answer = self.answer(request, ANSWER, each, &mut wait)?;
+        let parent = match command {
+            // mutant: execution: an order without an answer has no name
+            Command::Parent(order) => Some(order.id),
+            _ => None,
+        };
+        let is_sent = true;
         answer.ok_or_else(|| match wait.is_over {
-            true => Error::Interrupted { is_sent: true },
+            true => Error::Interrupted { is_sent, parent },
             false => Error::NoAnswer {
                 client: self.address.client.clone(),
+                parent,
             },
         })
     }
@@ -146,7 +158,7 @@ impl Client {
                 break;
             }
             if !wait.goes_on() {
-                return Err(Error::Interrupted { is_sent: false });
+                return Err(UNSENT);
             }
         }
         Ok(())
@@ -260,7 +272,7 @@ fn send(
             Ok(ring) => break ring,
             Err(bus::Error::Segment(SegmentError::Busy { .. })) if Instant::now() < until => {
                 if !wait.goes_on() {
-                    return Err(Error::Interrupted { is_sent: false });
+                    return Err(UNSENT);
                 }
                 sleep(PAUSE);
             }
@@ -277,8 +289,10 @@ fn send(
 mod tests {
     use super::*;
     use crate::drop_copy::DropCopy;
+    use touchline_fx_events::command::Order;
     use touchline_fx_events::event::Answer;
     use touchline_testing::Folder;
+    use touchline_types::Side;
 
     /// A drop copy, and a client of its engine, which answers nothing.
     struct Engine {
@@ -341,6 +355,26 @@ mod tests {
         assert_eq!((messages, asked), (100, 101));
     }
 
+    /// A repetition under another name is a second order.
+    #[test]
+    fn a_command_without_an_answer_names_its_order() {
+        let mut engine = Engine::open("unanswered");
+        let id = |text: &str| Id::lossy(text.as_bytes());
+        let order = Order::new(id("P7"), id("EUR/USD"), Side::Bid, 1_000);
+        for (command, end) in [
+            (Command::Parent(order), "; the order is P7"),
+            (Command::Lift, "is not executed twice"),
+        ] {
+            let answer = engine.client.command_while(&command, |_| (), &mut || false);
+            let said = answer.expect_err("nobody answers").to_string();
+            assert!(
+                said.starts_with("interrupted after the command was sent"),
+                "{said}"
+            );
+            assert!(said.ends_with(end), "{said}");
+        }
+    }
+
     #[test]
     fn a_caller_is_asked_while_messages_are_passed_over() {
         let mut engine = Engine::open("skipped");
@@ -351,7 +385,7 @@ mod tests {
             .client
             .command_while(&Command::Kill, |_| (), &mut || false);
         assert!(
-            matches!(answer, Err(Error::Interrupted { is_sent: false })),
+            matches!(answer, Err(Error::Interrupted { is_sent: false, .. })),
             "{answer:?}"
         );
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use touchline_fx_events::encoding::NoCommand;
 use touchline_transport::bus;
+use touchline_types::Id;
 
 /// Longest wait for an answer, seconds; a promotion waits for order sessions up to 5 s.
 pub(crate) const ANSWER_S: u64 = 8;
@@ -45,18 +46,22 @@ pub enum Error {
     Refused(#[from] Refused),
     /// The engine did not answer.
     #[error(
-        "no answer within {ANSWER_S} s: the engine is stopped, or does not know client {client} of this user; whether the command was \
-         executed is in the journal, and the same command under the same name is not executed twice"
+        "no answer within {ANSWER_S} s: the engine is stopped, or does not know client {client} of this user; {}",
+        open_outcome(parent.as_ref())
     )]
     NoAnswer {
         /// The client.
         client: String,
+        /// Name of the order, if the command was one.
+        parent: Option<Id>,
     },
     /// The caller ended the wait.
-    #[error("{}", interrupted(*is_sent))]
+    #[error("{}", interrupted(*is_sent, parent.as_ref()))]
     Interrupted {
         /// Whether the command was sent, so that it may be executed.
         is_sent: bool,
+        /// Name of the order, if the command was sent and was one.
+        parent: Option<Id>,
     },
     /// A kill could not be written.
     #[error(
@@ -135,13 +140,22 @@ impl Error {
     }
 }
 
-fn interrupted(is_sent: bool) -> &'static str {
+fn interrupted(is_sent: bool, parent: Option<&Id>) -> String {
     match is_sent {
-        true => {
-            "interrupted after the command was sent and before its answer: whether it is executed is in the journal, and the same command under \
-             the same name is not executed twice"
-        }
-        false => "interrupted before the command was sent: it is not executed",
+        true => format!(
+            "interrupted after the command was sent and before its answer; {}",
+            open_outcome(parent)
+        ),
+        false => "interrupted before the command was sent: it is not executed".to_owned(),
+    }
+}
+
+/// The state of a command without an answer. A repetition of an order under another name is a second order.
+fn open_outcome(parent: Option<&Id>) -> String {
+    let text = "whether the command was executed is in the journal, and the same command under the same name is not executed twice";
+    match parent {
+        Some(id) => format!("{text}; the order is {id}"),
+        None => text.to_owned(),
     }
 }
 

@@ -49,9 +49,6 @@ class NoAnswer(Error, TimeoutError):
 
     parent = None
 
-    def __str__(self):
-        return super().__str__() + (f"; the order is {self.parent}" if self.parent else "")
-
 
 class Forked(Error):
     """The bus was joined, with a name or as a lossless reader, by the process that forked this one."""

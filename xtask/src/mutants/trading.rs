@@ -65,6 +65,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-live --test execution freeze::nothing_is_sent_on_prices_of_the_time_in_which_it_was_stopped",
     },
     Mutant {
+        name: "execution: an order without an answer has no name",
+        find: "Some(order.id),",
+        replace: "Some(order.id).filter(|_| false),",
+        test: "-p touchline-fx-desk --lib a_command_without_an_answer_names_its_order",
+    },
+    Mutant {
         name: "execution: a fill that the journal refused is counted, and once more when the next run tells it",
         find: "if published.is_journaled {",
         replace: "{",

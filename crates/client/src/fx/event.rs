@@ -60,9 +60,9 @@ pub fn kind_of(error: &Error) -> ErrorKind {
         Error::Name | Error::Word(_) => ErrorKind::Option,
         Error::NoEngine { .. } | Error::Ended { .. } => ErrorKind::NoEngine,
         Error::Refused(_) => ErrorKind::Refused,
-        Error::NoAnswer { .. } | Error::KillWaits { .. } | Error::Interrupted { is_sent: true } => {
-            ErrorKind::NoAnswer
-        }
+        Error::NoAnswer { .. }
+        | Error::KillWaits { .. }
+        | Error::Interrupted { is_sent: true, .. } => ErrorKind::NoAnswer,
         Error::NoJournal { .. } | Error::JournalUnreadable { .. } | Error::Record(_) => {
             ErrorKind::Record
         }

@@ -4,11 +4,13 @@ mod wait;
 
 use super::follow::Source;
 use super::numbers::quantity;
+use crate::interrupt::Interrupt;
 use crate::missing;
 use crate::output::{Failure, say};
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use touchline_client::fx::{self, Address, Booking, Client, Command, Order, name, parents, plan};
+use touchline_client::names::ErrorKind;
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::Event;
 use touchline_transport::bus::Root;
@@ -305,12 +307,31 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
         partial: !arguments.whole,
         ..Order::new(id, arguments.pair, side, quantity)
     };
+    // A command that Ctrl-C ends at once would not name the order that it has sent.
+    let interrupt = Interrupt::catch()?;
     let (mut client, mut lines) = (arguments.to.join()?, Lines::default());
-    let answer = client.command(&Command::Parent(order), |told| lines.add(told));
-    answer.map_err(Failure::run)?;
+    let answer = client.command_while(&Command::Parent(order), |told| lines.add(told), &mut || {
+        !interrupt.is_asked()
+    });
+    answer.map_err(|error| match fx::kind_of(&error) {
+        ErrorKind::NoAnswer => named(Failure::run(error), id),
+        // It is not executed under any name.
+        _ => Failure::run(error),
+    })?;
     match arguments.wait {
-        false => say(&format!("accepted {id}\n")),
-        true => lines.follow(&mut client, id.as_str(), quantity),
+        false => say(&format!("accepted {id}\n")).map_err(|failure| named(failure, id)),
+        true => lines.follow(&mut client, (id, quantity), &interrupt),
+    }
+}
+
+/// A failure behind which the order may be executed. Its name may be made here, and the command given again would make another one.
+fn named(failure: Failure, id: Id) -> Failure {
+    match failure {
+        Failure::Run(text) => Failure::Run(format!(
+            "{text}; `touchline fx explain {id}` has what became of it; to send it again give --id {id}, under another name it is a \
+             second order"
+        )),
+        other => other,
     }
 }
 

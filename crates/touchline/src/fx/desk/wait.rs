@@ -3,12 +3,15 @@
 use super::super::blotter::Live;
 use super::super::lines::{Fields, field, trade, whole};
 use super::super::numbers::units;
+use super::named;
+use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::Duration;
 use touchline_client::fx::{Address, Client, PublishedEntry, happened};
 use touchline_fx_events::lines::LineKind;
+use touchline_types::Id;
 
 /// Pause of a reader that finds nothing.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -27,13 +30,37 @@ impl Lines {
         });
     }
 
-    /// Prints the events of an order of this quantity, until none of its orders at banks is open.
+    /// Prints the events of an accepted order of this quantity, until none of its orders at banks is open.
     ///
     /// # Errors
-    /// Among others: the order ended without a fill.
-    pub fn follow(&mut self, client: &mut Client, id: &str, quantity: i64) -> Result<(), Failure> {
+    /// The order ended without a fill; or its end is not known, and the failure names the order.
+    pub fn follow(
+        &mut self,
+        client: &mut Client,
+        (id, quantity): (Id, i64),
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        let end = self.end(client, (id.as_str(), quantity), interrupt);
+        let end = end.map_err(|failure| named(failure, id))?;
+        match end.filled {
+            0 => Err(nothing_filled(client.address(), id.as_str(), &end)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints the events up to the end of the order.
+    fn end(
+        &mut self,
+        client: &mut Client,
+        (id, quantity): (&str, i64),
+        interrupt: &Interrupt,
+    ) -> Result<End, Failure> {
         let (mut waited, mut why) = (None, "-".to_owned());
         loop {
+            if interrupt.is_asked() {
+                let text = format!("interrupted: {id} goes on, `touchline fx cancel {id}` ends it");
+                return Err(Failure::run(text));
+            }
             let Some((kind, line)) = self.next(client)? else {
                 std::thread::sleep(PAUSE);
                 continue;
@@ -59,11 +86,12 @@ impl Lines {
                         event == Some("settled") || (event == Some("ended") && out == Some(0));
                     if is_over {
                         say(&end_text(id, quantity, &why, &line))?;
-                        let address = client.address();
-                        return match whole(&line, "filled") {
-                            0 => Err(nothing_filled(address, id, &why, waited.as_deref())),
-                            _ => Ok(()),
-                        };
+                        let filled = whole(&line, "filled");
+                        return Ok(End {
+                            filled,
+                            why,
+                            waited,
+                        });
                     }
                 }
                 _ => {}
@@ -100,10 +128,18 @@ impl Lines {
     }
 }
 
+/// End of an order.
+struct End {
+    filled: i64,
+    why: String,
+    /// The reason for which it waited last.
+    waited: Option<String>,
+}
+
 /// The failure of an order without a fill, with the possible cause.
-fn nothing_filled(address: &Address, id: &str, why: &str, waited: Option<&str>) -> Failure {
-    let mut text = format!("nothing of {id} was filled: {why}");
-    if let Some(reason) = waited {
+fn nothing_filled(address: &Address, id: &str, end: &End) -> Failure {
+    let mut text = format!("nothing of {id} was filled: {}", end.why);
+    if let Some(reason) = &end.waited {
         text += &format!("; it waited last: {reason}");
     }
     if let Some(down) = Live::read(&address.root, &address.bus).down() {
@@ -162,14 +198,15 @@ mod tests {
         for at_ns in 0..20_000 {
             engine.answer(at_ns, &answer);
         }
-        let followed = Lines::default().follow(&mut client, "P1", 1_000);
+        let order = (Id::lossy(b"P1"), 1_000);
+        let interrupt = Interrupt::catch().expect("signals can be caught");
+        let followed = Lines::default().follow(&mut client, order, &interrupt);
         let Err(Failure::Run(text)) = followed else {
             panic!("{followed:?}");
         };
         assert!(text.starts_with("overrun: "), "{text}");
-        assert!(
-            text.ends_with("; the journal has what became of the order"),
-            "{text}"
-        );
+        for part in ["touchline fx explain P1", "give --id P1"] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

@@ -4,11 +4,14 @@ use super::full_disk::logged;
 use super::live::end;
 use super::trade::Market;
 use super::trade_hostile::ENGINE;
-use crate::command::Run;
+use crate::command::{Run, until};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use touchline_testing::Process;
 
 /// A market whose engine trades.
-fn open(name: &str) -> (Market, touchline_testing::Process) {
+fn open(name: &str) -> (Market, Process) {
     let market = Market::open(name, &["[banks.orders]"]);
     let engine = market.engine("engine.txt");
     (market, engine)
@@ -44,15 +47,85 @@ fn the_exit_status_of_send_says_what_became_of_the_order() {
     market
         .send(&format!("EUR/USD buy 1000 --id {}", &long[1..]))
         .refused(1, &["refused: bad_order: id: 1 to 32 bytes"]);
-    engine.signal("STOP");
-    let unanswered = market.send("EUR/USD buy 1000");
-    engine.signal("CONT");
-    unanswered.refused(1, &["no answer within 8 s", "is in the journal"]);
     end(engine);
     market.send("EUR/USD buy 1000").refused(
         1,
         &["the engine on bus fx-run has ended", "touchline fx run"],
     );
+}
+
+/// The name of an order that the command has made is in every failure behind which the order may be executed: given with `--id` it is one
+/// order, and a person who repeats the command under a new name trades twice.
+#[test]
+fn a_send_without_an_answer_or_an_end_names_its_order() {
+    let (market, engine) = open("fx-send-name");
+    let named = |said: &str| {
+        let name = said.split("give --id ").nth(1);
+        let name = name.and_then(|rest| rest.split(',').next());
+        name.unwrap_or_else(|| panic!("no name: {said}")).to_owned()
+    };
+    let started = |line: &str| Process::start(&mut market.desk.command(&format!("fx send {line}")));
+    let interrupted = |mut sent: Process| {
+        sent.signal("INT");
+        (sent.wait().code(), sent.err())
+    };
+    engine.signal("STOP");
+    let sent = market.send("EUR/USD buy 1000");
+    let unanswered = sent.stderr.clone();
+    sent.refused(1, &["no answer within 8 s", "is in the journal"]);
+    let mut cut = String::new();
+    until("an interrupt behind the command", || {
+        let sent = started("EUR/USD buy 1000");
+        // A process that starts late has sent nothing.
+        sleep(Duration::from_millis(500));
+        let (status, said) = interrupted(sent);
+        cut = said;
+        status == Some(1) && cut.contains("interrupted after the command was sent")
+    });
+    engine.signal("CONT");
+    for said in [&unanswered, &cut] {
+        let name = named(said);
+        assert!(said.contains(&format!("the order is {name};")), "{said}");
+        let again = format!("EUR/USD buy 1000 --id {name}");
+        // The engine may find the first one in time.
+        let first = market.send(&again);
+        assert!(
+            first.status == 0 || first.stderr.contains("duplicate_id"),
+            "{first:?}"
+        );
+        market.send(&again).refused(1, &["refused: duplicate_id"]);
+    }
+    let working = "EUR/USD buy 1000 --limit 0.5 --wait";
+    let parents = || {
+        let shown = market
+            .desk
+            .run("fx blotter --config fx/run.toml --once")
+            .done();
+        shown.stdout.matches(" 0.5 ").count()
+    };
+    let waiting = started(working);
+    until("its wait", || parents() == 1);
+    let (status, cut) = interrupted(waiting);
+    assert_eq!(status, Some(1), "{cut}");
+    let name = named(&cut);
+    assert!(
+        cut.contains(&format!("touchline fx cancel {name}")),
+        "{cut}"
+    );
+    market.desk.run(&format!("fx cancel {name}")).done();
+    let mut waiting = started(working);
+    until("its wait", || parents() == 2);
+    end(engine);
+    assert_eq!(waiting.wait().code(), Some(1), "{}", waiting.err());
+    let ended = waiting.err();
+    assert!(ended.contains("the engine has ended"), "{ended}");
+    market
+        .desk
+        .run(&format!(
+            "fx explain {} --config fx/run.toml",
+            named(&ended)
+        ))
+        .done();
 }
 
 /// A person at a terminal says that an order has no limit: without `--limit` and `--market` no command leaves, and the sentence names both. A
@@ -121,7 +194,7 @@ fn a_booking_takes_two_persons_who_say_the_same() {
         let run = run.done();
         assert_eq!(run.stdout, format!("{word}\n"), "{run:?}");
     };
-    crate::command::until("an engine", || book("OPEN-1", "1.1", "desk").status == 0);
+    until("an engine", || book("OPEN-1", "1.1", "desk").status == 0);
     book("OPEN-1", "1.1", "desk").refused(1, &["refused: same_person"]);
     book("OPEN-1", "1.2", "chief").refused(1, &["refused: differs"]);
     book("OPEN-1", "1.1", "guest").refused(1, &["refused: person"]);
@@ -129,7 +202,7 @@ fn a_booking_takes_two_persons_who_say_the_same() {
     // The proposal waits through a restart.
     end(engine);
     engine = logged(&market.desk, ENGINE, "again");
-    crate::command::until("an engine", || book("OPEN-2", "1.1", "desk").status == 0);
+    until("an engine", || book("OPEN-2", "1.1", "desk").status == 0);
     says(book("OPEN-1", "1.1", "chief"), "booked");
     for by in ["desk", "chief"] {
         book("OPEN-1", "1.1", by).refused(1, &["refused: duplicate_id"]);
