@@ -3,9 +3,10 @@
 use crate::bus_names::ring_name;
 use crate::error::{ANSWER_S, Error, Refused};
 use crate::follower::PublishedEntry;
-use crate::kill_file::write_kill;
+use crate::kill_file::{untaken, write_kill};
 use crate::ring::DeskClient;
 use crate::tail::Tail;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use touchline_fx_events::command::Command;
@@ -249,13 +250,22 @@ pub fn kill_while(address: &Address, is_direct: bool, waits: Waits<'_>) -> Answe
         directory: root.path().to_owned(),
         error,
     })?;
-    let answer = client.map(|mut client| client.answer(request, FILE_ANSWER, |_| (), &mut wait));
-    answer
-        .transpose()?
-        .flatten()
-        .ok_or_else(|| Error::KillWaits {
-            bus: address.bus.clone(),
-        })
+    let Some(mut client) = client else {
+        return Err(kill_waits(address, None));
+    };
+    let answer = client.answer(request, FILE_ANSWER, |_| (), &mut wait)?;
+    answer.ok_or_else(|| {
+        let is_alive = matches!(client.answers.has_engine(), Ok(true));
+        kill_waits(address, untaken(root, &ring).filter(|_| is_alive))
+    })
+}
+
+fn kill_waits(address: &Address, untaken: Option<PathBuf>) -> Error {
+    Error::KillWaits {
+        bus: address.bus.clone(),
+        client: address.client.clone(),
+        untaken,
+    }
 }
 
 /// Writes a command into the client's ring, for which it waits at most this long, and which is free again for its other processes
@@ -353,6 +363,29 @@ mod tests {
         assert_eq!(answer.expect("no refusal"), None);
         assert!(started.elapsed() < ANSWER, "the caller ends it");
         assert_eq!((messages, asked), (100, 101));
+    }
+
+    /// An engine that looks for kills in another place, or may not read this one, never executes it.
+    #[test]
+    fn a_kill_that_a_living_engine_does_not_take_says_where_it_lies() {
+        let engine = Engine::open("untaken");
+        let address = engine.client.address().clone();
+        let said = kill(&address, true)
+            .expect_err("nobody answers")
+            .to_string();
+        let path = engine._folder.join(".engine-desk.kill");
+        for part in ["--config FILE", &path.display().to_string()] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(!said.contains("or starts"), "{said}");
+        drop(engine.drop_copy);
+        let said = kill(&address, true)
+            .expect_err("nobody answers")
+            .to_string();
+        assert!(
+            said.ends_with("it does when it goes on or starts"),
+            "{said}"
+        );
     }
 
     /// A repetition under another name is a second order.

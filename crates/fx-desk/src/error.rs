@@ -4,7 +4,7 @@ use crate::bus_names::standby_bus;
 use crate::follow_error::FollowError;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 use touchline_fx_events::encoding::NoCommand;
 use touchline_transport::bus;
@@ -76,11 +76,16 @@ pub enum Error {
     },
     /// A kill waits for the engine.
     #[error(
-        "the kill is written, and no engine on bus {bus} has executed it yet: it does when it goes on or starts"
+        "the kill is written, and no engine on bus {bus} has executed it yet: {}",
+        when_taken(client, untaken.as_deref())
     )]
     KillWaits {
         /// Name of the bus.
         bus: String,
+        /// The client.
+        client: String,
+        /// The file of the kill while an engine lives and does not take it.
+        untaken: Option<PathBuf>,
     },
     /// The bus does not name the directory of the journal.
     #[error(
@@ -156,6 +161,18 @@ fn open_outcome(parent: Option<&Id>) -> String {
     match parent {
         Some(id) => format!("{text}; the order is {id}"),
         None => text.to_owned(),
+    }
+}
+
+/// When a written kill is executed.
+fn when_taken(client: &str, untaken: Option<&Path>) -> String {
+    match untaken {
+        Some(path) => format!(
+            "one lives, and has not taken {}; if it is stopped it does when it goes on, else it looks for kills of client {client} of this \
+             user in another place, or may not read them: give its configuration (`--config FILE`; a program: directory and group of the ring)",
+            path.display()
+        ),
+        None => "it does when it goes on or starts".to_owned(),
     }
 }
 

@@ -52,6 +52,12 @@ pub fn write_kill(root: &Root, ring: &str, request: u64) -> io::Result<()> {
     written
 }
 
+/// Path of the file of a ring while no engine has taken it.
+pub fn untaken(root: &Root, ring: &str) -> Option<PathBuf> {
+    let path = path_of(root.path(), ring);
+    fs::symlink_metadata(&path).is_ok().then_some(path)
+}
+
 /// The kill file of a client, as the engine reads it.
 pub struct KillFile {
     path: PathBuf,

@@ -71,6 +71,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx-desk --lib a_command_without_an_answer_names_its_order",
     },
     Mutant {
+        name: "execution: kills of a client lie where its command was started",
+        find: "folder.join(&directory);",
+        replace: "directory.clone();",
+        test: "-p touchline-fx-live --lib directories_begin_at_the_folder_of_the_file",
+    },
+    Mutant {
         name: "execution: a fill that the journal refused is counted, and once more when the next run tells it",
         find: "if published.is_journaled {",
         replace: "{",

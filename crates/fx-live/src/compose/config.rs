@@ -96,6 +96,9 @@ impl Config {
 
     /// Resolves relative paths from `folder`, that of the file.
     pub fn starts_at(&mut self, folder: &Path) {
+        if let Some(directory) = &mut self.directory {
+            *directory = folder.join(&directory);
+        }
         if let Some(calendars) = &mut self.calendars {
             calendars.starts_at(folder);
         }

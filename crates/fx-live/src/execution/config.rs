@@ -357,6 +357,12 @@ impl Config {
     /// Resolves relative paths from `folder`, that of the file.
     pub fn starts_at(&mut self, folder: &Path) {
         self.run.journal = folder.join(&self.run.journal);
+        let of_clients = self.clients.iter_mut().map(|client| &mut client.directory);
+        let directories = of_clients.chain([&mut self.run.directory]);
+        for directory in directories.flatten() {
+            // mutant: execution: kills of a client lie where its command was started
+            *directory = folder.join(&directory);
+        }
         if let Some(calendars) = &mut self.calendars {
             calendars.starts_at(folder);
         }

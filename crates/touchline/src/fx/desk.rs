@@ -2,7 +2,7 @@
 
 mod wait;
 
-use super::follow::Source;
+use super::follow::{Source, noted_config};
 use super::numbers::quantity;
 use crate::interrupt::Interrupt;
 use crate::missing;
@@ -13,6 +13,7 @@ use touchline_client::fx::{self, Address, Booking, Client, Command, Order, name,
 use touchline_client::names::ErrorKind;
 use touchline_fx_events::encoding::Entry;
 use touchline_fx_events::event::Event;
+use touchline_fx_live::execution::Config;
 use touchline_transport::bus::Root;
 use touchline_types::{self as types, Id};
 use wait::Lines;
@@ -31,32 +32,37 @@ impl To {
     /// The active engine.
     pub(super) fn address(&self) -> Result<Address, Failure> {
         let (root, bus, config) = self.engine.place()?;
-        let mut ring_root = root.clone();
-        if let Some(config) = config {
-            let client = config
-                .clients
-                .iter()
-                .find(|client| client.name == self.client);
-            let client = client.ok_or_else(|| {
-                let names = config.clients.iter().map(|client| client.name.as_str());
-                let names = names.collect::<Vec<_>>().join(", ");
-                Failure::usage(format!(
-                    "{} is not a client of that configuration; give --as with one of: {names}",
-                    self.client
-                ))
-            })?;
-            if let Some(directory) = &client.directory {
-                ring_root = Root::at(directory);
-            }
-            let shared = ring_root.shared_with(client.group.as_deref());
-            ring_root = shared.map_err(Failure::usage)?;
-        }
+        let ring_root = match config {
+            Some(config) => self.ring_root(&root, &config)?,
+            // A kill goes out also if the noted configuration cannot be read.
+            None => noted_config(&root, &bus)
+                .and_then(|config| self.ring_root(&root, &config).ok())
+                .unwrap_or_else(|| root.clone()),
+        };
         Ok(Address {
             root,
             bus,
             ring_root,
             client: self.client.clone(),
         })
+    }
+
+    /// Directory of the client's ring, in which the engine of this configuration looks for its commands and kills.
+    fn ring_root(&self, root: &Root, config: &Config) -> Result<Root, Failure> {
+        let clients = &config.clients;
+        let client = clients.iter().find(|client| client.name == self.client);
+        let client = client.ok_or_else(|| {
+            let names = clients.iter().map(|client| client.name.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
+            Failure::usage(format!(
+                "{} is not a client of that configuration; give --as with one of: {names}",
+                self.client
+            ))
+        })?;
+        let directory = client.directory.as_ref();
+        let ring_root = directory.map_or_else(|| root.clone(), Root::at);
+        let shared = ring_root.shared_with(client.group.as_deref());
+        shared.map_err(Failure::usage)
     }
 
     /// Client of the active engine.

@@ -52,8 +52,7 @@ impl Source {
             None => {
                 let root = bus::root(self.dir.as_deref());
                 let path = pointed_at(&root, self.bus())?;
-                // The directory is the one in which the bus was found.
-                configuration(&path, Some(&root.path().to_owned()))
+                found(&root, &path)
             }
         }
     }
@@ -71,15 +70,27 @@ impl Source {
     }
 }
 
-/// Reads the configuration of an engine; relative paths begin at its folder.
+/// Reads the configuration of an engine; relative paths of the file begin at its folder, `dir` where this process is.
 pub fn configuration(path: &Path, dir: Option<&PathBuf>) -> Result<Config, Failure> {
     let mut config = read_config(path, Config::parse)?;
+    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+    config.starts_at(&folder);
     if let Some(dir) = dir {
         config.run.directory = Some(dir.clone());
     }
-    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-    config.starts_at(&folder);
     Ok(config)
+}
+
+/// The configuration of an engine whose bus was found in this directory.
+fn found(root: &Root, path: &Path) -> Result<Config, Failure> {
+    configuration(path, Some(&root.path().to_owned()))
+}
+
+/// The configuration with which the engine of a bus was started, if there is one that this user may read. It may be a pipe, for which a
+/// kill does not wait.
+pub fn noted_config(root: &Root, bus: &str) -> Option<Config> {
+    let path = pointed_at(root, bus).ok().filter(|path| path.is_file())?;
+    found(root, &path).ok()
 }
 
 /// Opens a follower.
@@ -88,9 +99,11 @@ pub fn open(config: &Config) -> Follower {
     Follower::new(&run.journal, &bus::root(run.directory.as_deref()), &run.bus)
 }
 
-/// Notes configuration and journal of a started engine in the directory of its bus, for `--bus` and programs.
+/// Notes configuration and journal of a started engine in the directory of its bus, for `--bus` and programs, also those of its group.
 pub fn note(config: &Config, path: &Path) {
     let root = bus::root(config.run.directory.as_deref());
+    let shared = root.clone().shared_with(config.run.group.as_deref());
+    let root = shared.unwrap_or(root);
     let note =
         |name: &str, path: &Path| touchline_fx_desk::note(&root, &config.run.bus, name, path);
     note(POINTER, path);

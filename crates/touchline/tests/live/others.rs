@@ -484,6 +484,10 @@ fn a_desk_of_another_user_commands_an_engine_by_a_group_that_both_name() {
         assert!(lifted.status.success(), "{more}: {lifted:?}");
     }
     tail.wait_for("\"kill\"");
+    // Directory and group are those of the configuration that the engine has noted on its bus.
+    let line = format!("fx kill --direct --dir @/touchline-{PUBLISHER}");
+    let noted = run_as(&processes, (READER, GROUP), &line);
+    assert_eq!(text(&noted), "done\n", "{noted:?}");
     let third = run_as(&processes, (READER + 7, GROUP), &format!("fx kill {at}"));
     let why = String::from_utf8_lossy(&third.stderr).into_owned();
     assert_eq!(third.status.code(), Some(1), "{third:?}");
@@ -499,7 +503,7 @@ fn a_desk_of_another_user_commands_an_engine_by_a_group_that_both_name() {
             let mode = file.metadata().expect("a file").permissions().mode() & 0o777;
             // The end of the journal in memory is its owner's alone, as the journal is.
             let expected = match file.file_name().to_str() {
-                Some("tail" | "configuration" | "journal") => 0o600,
+                Some("tail") => 0o600,
                 _ => 0o640,
             };
             assert_eq!(mode, expected, "{}", file.path().display());

@@ -45,6 +45,21 @@ fn names_with_control_characters_are_refused() {
     }
 }
 
+/// A kill that is written into another directory than that of the engine is never executed: both are those of the file.
+#[test]
+fn directories_begin_at_the_folder_of_the_file() {
+    let client = "[[clients]]\nname = \"desk\"\nmay = []\ndirectory = \"rings\"\n";
+    let text = text().replace("[run]\n", "[run]\ndirectory = \"buses\"\n") + client;
+    let mut config = Config::parse(&text).expect("valid");
+    config.starts_at(Path::new("/etc/fx"));
+    let directories = [&config.run.directory, &config.clients[0].directory];
+    let directories = directories.map(|directory| directory.as_deref());
+    assert_eq!(
+        directories,
+        ["/etc/fx/buses", "/etc/fx/rings"].map(|path| Some(Path::new(path)))
+    );
+}
+
 /// A live run has no default for a guard.
 #[test]
 fn a_configuration_without_its_guards_is_refused() {

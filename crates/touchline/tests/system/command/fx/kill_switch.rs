@@ -125,6 +125,41 @@ fn a_kill_that_its_ring_cannot_carry_is_quick() {
     end(engine);
 }
 
+/// A kill lies where its engine looks for it, also without `--config` and from another folder: `directory` of the client begins at the
+/// folder of the file. Where that file is gone, the command says what it lacks, and not that the engine will execute the kill.
+#[test]
+fn a_kill_goes_where_the_configuration_of_its_engine_says() {
+    let (market, _bank) = open("fx-kill-place");
+    let text = market.desk.read("fx/run.toml");
+    let chief = "name = \"chief\"\n";
+    assert!(text.contains(chief), "no test: {text}");
+    let elsewhere = format!("{chief}directory = \"rings\"\n");
+    market
+        .desk
+        .write("fx/run.toml", text.replace(chief, &elsewhere));
+    let engine = logged(&market.desk, ENGINE, "engine");
+    let config = market.desk.path("fx/run.toml");
+    let stated = format!("--config {}", config.display());
+    let killed = |more: &str| {
+        let line = format!("fx kill --as chief {more}");
+        let output = market.desk.command(&line).current_dir("/").output();
+        let output = output.expect("the command starts");
+        let said = [output.stdout, output.stderr].concat();
+        String::from_utf8(said).expect("it prints text")
+    };
+    until("an engine that is killed", || killed("") == "done\n");
+    for more in ["--direct", &stated, &format!("--direct {stated}")] {
+        assert_eq!(killed(more), "done\n", "{more}");
+    }
+    std::fs::rename(&config, market.desk.path("fx/gone.toml")).expect("our folder");
+    let file = market.desk.path("buses/.fx-run-chief.kill");
+    let said = killed("");
+    for part in [&file.display().to_string(), "--config FILE"] {
+        assert!(said.contains(part), "{said}");
+    }
+    end(engine);
+}
+
 /// Two names of one user are one person, unless the configuration says in words that they are not.
 #[test]
 fn two_names_of_one_user_do_not_lift_a_kill() {
