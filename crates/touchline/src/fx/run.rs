@@ -68,7 +68,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = arguments.ending.catch()?;
     let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
     let (mut trader, promotion) = match arguments.standby {
-        false => (Trader::open(&config).map_err(failed)?, None),
+        false => match Trader::open(&config).map_err(failed) {
+            Ok(trader) => (trader, None),
+            Err(failure) => return Err(failure.logged(&mut log)),
+        },
         true => match stand_by(arguments, &config, &mut log, &interrupt) {
             Ok(Some((trader, promotion))) => (trader, Some(promotion)),
             Ok(None) => {
@@ -104,6 +107,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &interrupt,
         idle,
     );
+    // Those of a round that failed.
+    log_incidents(&mut trader, &mut log);
     let outcome = outcome.and_then(|()| {
         let summary = summary(&trader);
         trader.finish().map_err(failed)?;
@@ -188,14 +193,18 @@ fn rounds(
 
 fn round(trader: &mut Trader, log: &mut LogThread<Stderr>) -> Result<usize, Failure> {
     let count = trader.work().map_err(failed)?;
-    // Without room the engine keeps them, and counts those that it cannot keep.
+    log_incidents(trader, log);
+    Ok(count)
+}
+
+/// Without room in the log the engine keeps them, and counts those that it cannot keep.
+fn log_incidents(trader: &mut Trader, log: &mut LogThread<Stderr>) {
     while log.is_ready()
         && let Some(incident) = trader.next_incident()
     {
         let (event, fields) = line(&incident);
         log.write(event, fields);
     }
-    Ok(count)
 }
 
 /// Event and fields of an incident's line.

@@ -145,6 +145,19 @@ pub fn close(engine: Process, market: &Market, output: &str) -> (String, Positio
     (said, positions)
 }
 
+/// A program that reads the log sees why an engine does not start: the last line of its log says so.
+#[test]
+fn an_engine_that_does_not_start_says_so_in_its_log() {
+    let market = Market::open("fx-run-log", &["[banks.orders]"]);
+    let line = "fx run --config fx/run.toml --dir banks.toml --log-format json";
+    let run = market.desk.run(line);
+    assert_eq!(run.status, 1, "{run:?}");
+    let lines: Vec<Value> = run.stderr.lines().map(parse).collect();
+    let last = lines.last().expect("a line");
+    let said = (&last["event"], &last["status"]);
+    assert_eq!(said, (&"failed".into(), &1.into()), "{run:?}");
+}
+
 /// As a user trades: a parent is filled within its limit, one that cannot be is refused, and the engine's positions are
 /// those of the banks' books.
 #[test]
