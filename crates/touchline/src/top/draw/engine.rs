@@ -68,7 +68,11 @@ fn explanation(bus: &str, engine: &Engine, width: u16) -> Vec<Line<'static>> {
         age(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     });
     let (up, all) = engine.sessions();
-    let is_standby = bus.ends_with("-standby");
+    // Without counters there is no more than the name.
+    let is_standby = match engine.state {
+        EngineState::Ended => bus.ends_with("-standby"),
+        _ => engine.standby.is_some(),
+    };
     let text = match engine.state {
         EngineState::Ended if is_standby => {
             "No standby runs; `touchline fx run --config FILE --standby` starts one.".to_owned()

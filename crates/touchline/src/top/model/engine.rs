@@ -129,13 +129,13 @@ const REJECTS: [(&str, &str, &str); 8] = [
 
 impl Engine {
     /// An engine with these counters, or a standby.
-    pub(super) fn of(sample: &Sample, freshness: Freshness, is_standby: bool) -> Engine {
-        let orders_unknown = match is_standby {
+    pub(super) fn of(sample: &Sample, freshness: Freshness) -> Engine {
+        let orders_unknown = match is_standby(sample) {
             true => sample.counter("fx_standby_orders_unknown"),
             false => sample.counter("fx_orders_unknown"),
         };
         Engine {
-            state: state(sample, freshness, is_standby),
+            state: state(sample, freshness),
             banks: banks(sample, freshness.is_fresh()),
             parents_open: sample.counter("fx_parents_open"),
             orders_open: sample.counter("fx_orders_open"),
@@ -196,13 +196,18 @@ impl EngineState {
     }
 }
 
+/// Whether these are the counters of a standby. The name of the bus does not say so: that of an engine may end likewise.
+pub(super) fn is_standby(sample: &Sample) -> bool {
+    sample.has("fx_standby_position")
+}
+
 /// The first reason for which no order is sent.
-fn state(sample: &Sample, freshness: Freshness, is_standby: bool) -> EngineState {
+fn state(sample: &Sample, freshness: Freshness) -> EngineState {
     let is_set = |counter| sample.counter(counter) > 0;
     match freshness {
         Freshness::Gone(_) => EngineState::Died,
         Freshness::Late(_) => EngineState::Stalled,
-        _ if is_standby => EngineState::Standby,
+        _ if is_standby(sample) => EngineState::Standby,
         _ if is_set("fx_journal_failed") => EngineState::JournalFailed,
         _ if is_set("fx_killed") => EngineState::Killed,
         _ if is_set("fx_asking") => EngineState::Asking,

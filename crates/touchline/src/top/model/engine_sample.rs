@@ -1,6 +1,6 @@
 //! A sample of a trading engine, or of its standby: what `top` reads of its process, and the picture of it.
 
-use super::engine::{CopySource, Engine, EngineState, Standby};
+use super::engine::{CopySource, Engine, EngineState, Standby, is_standby};
 use super::sample::{Count, Sample};
 use super::{Model, Picture};
 use crate::counted::Freshness;
@@ -31,7 +31,7 @@ const EVENTS: [(&str, &str, bool); 8] = [
 /// Prefix of the counter of one alarm.
 const ALARM: &str = "fx_alarm:";
 
-/// End of the name of a standby's bus.
+/// End of the name of a standby's bus, behind that of its engine.
 const STANDBY: &str = "-standby";
 
 impl Model {
@@ -53,7 +53,7 @@ impl Model {
             .map_or(0.0, |sample| self.since_last(sample));
         let age = self.counters_file.as_ref().and_then(CountersView::age);
         let mut engine = match &sample {
-            Some(sample) => Engine::of(sample, Freshness::of(age, is_alive), self.is_standby()),
+            Some(sample) => Engine::of(sample, Freshness::of(age, is_alive)),
             None => Engine::default(),
         };
         (engine.pid, engine.build, engine.age) = (pid, build, age);
@@ -93,13 +93,10 @@ impl Model {
         lines
     }
 
-    fn is_standby(&self) -> bool {
-        self.bus.ends_with(STANDBY)
-    }
-
     /// Position of the standby, if this is one; the engine counts in a file of its own.
     fn standby(&self, sample: &Sample) -> Option<Standby> {
-        let engine = self.bus.strip_suffix(STANDBY)?;
+        let engine = self.bus.strip_suffix(STANDBY);
+        let engine = engine.filter(|_| is_standby(sample))?;
         let (state, written) = engine_of(&self.monitor, engine);
         let position = sample.counter("fx_standby_position");
         Some(Standby {
@@ -128,7 +125,7 @@ fn engine_of(monitor: &Monitor, bus: &str) -> (EngineState, Option<u64>) {
         Some(Ok(Some(counters_file))) => {
             let sample = Sample::take(&counters_file);
             let freshness = Freshness::of(counters_file.age(), is_alive);
-            let engine = Engine::of(&sample, freshness, false);
+            let engine = Engine::of(&sample, freshness);
             (engine.state, Some(engine.journal_bytes))
         }
         _ if is_alive => (EngineState::Unreadable, None),

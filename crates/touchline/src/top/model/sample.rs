@@ -59,6 +59,18 @@ impl Sample {
         }
     }
 
+    /// A sample of these counters alone.
+    #[cfg(test)]
+    pub fn of(counters: impl IntoIterator<Item = (impl Into<String>, u64)>) -> Sample {
+        let counters = counters.into_iter();
+        Sample {
+            at: Instant::now(),
+            start_unix_ns: 0,
+            counters: counters.map(|(name, value)| (name.into(), value)).collect(),
+            histograms: Vec::new(),
+        }
+    }
+
     /// Whether the counter exists.
     pub fn has(&self, counter: &str) -> bool {
         self.counters.contains_key(counter)

@@ -168,8 +168,9 @@ fn old_counters_are_not_a_trading_engine() {
         (Freshness::Gone(Some(age)), EngineState::Died),
         (Freshness::Gone(None), EngineState::Died),
     ] {
-        for is_standby in [false, true] {
-            let engine = Engine::of(&sample, freshness, is_standby);
+        let of_standby = Sample::of([("fx_standby_position", 9)]);
+        for sample in [&sample, &of_standby] {
+            let engine = Engine::of(sample, freshness);
             assert_eq!((engine.state, engine.sessions().0), (state, 0));
             assert!(engine.banks.iter().all(|bank| bank.is_up.is_none()));
         }
@@ -244,6 +245,18 @@ fn a_standby_shows_its_distance_from_the_engine() {
         ["fx-run", "fx-run-standby"]
     );
     assert_eq!(buses.monitor().buses().expect("the folder"), [""; 0]);
+}
+
+/// The bus of an engine may have a name that ends as that of a standby: the engine trades, and is shown so.
+#[test]
+fn an_engine_is_no_standby_by_the_name_of_its_bus() {
+    let buses = Buses::new();
+    let mut running = Running::with(&buses, "eur-standby", Counters::TABLE);
+    running.stats.counters_file().show(trading().counts());
+    let mut model = Model::of(&buses.monitor(), "eur-standby");
+    let engine = looked(&mut model).engine.as_ref().expect("an engine");
+    assert_eq!(engine.state, EngineState::Trading);
+    assert!(engine.standby.is_none());
 }
 
 /// Behind the count of all alarms is each alarm that occurred, by the name that the log and the desk have.
