@@ -150,9 +150,7 @@ pub fn draw(ledger: &Ledger, live: &Live, room: Room, paint: Paint) -> String {
 /// Banks that have dealt or have a session, in their order by name.
 fn bank_names<'b>(ledger: &'b Ledger, live: &'b Live) -> BTreeSet<&'b str> {
     let dealt = ledger.banks.keys().map(String::as_str);
-    dealt
-        .chain(live.sessions.keys().map(String::as_str))
-        .collect()
+    dealt.chain(live.banks()).collect()
 }
 
 /// The text so far.
@@ -230,11 +228,13 @@ impl Page {
         for bank in bank_names(ledger, live) {
             let row = ledger.banks.get(bank).unwrap_or(&none);
             // Padded before it is coloured: colours have no width.
-            let session = match live.sessions.get(bank) {
-                None => "-      ".to_owned(),
-                Some(true) => "up     ".to_owned(),
-                Some(false) if live.is_closed(bank) => "closed ".to_owned(),
-                Some(false) => self.paint.red("down   "),
+            let session = live.session(bank);
+            let session = session.map(|of_bank| (of_bank.is_up, of_bank.closed_until_ns));
+            let session = match session.unwrap_or_default() {
+                (None, _) => "-      ".to_owned(),
+                (Some(true), _) => "up     ".to_owned(),
+                (Some(false), Some(_)) => "closed ".to_owned(),
+                (Some(false), None) => self.paint.red("down   "),
             };
             let mut codes = coded(row, ledger.at_ns).into_iter();
             self.line(format_args!(

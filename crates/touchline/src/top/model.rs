@@ -16,6 +16,7 @@ mod scores;
 mod tests;
 
 pub use engine::{CopySource, Engine, EngineBank, EngineState, Standby};
+pub use engine_sample::engine_of;
 pub use list::{InstrumentRow, List, Quoted, ShownList, Sort};
 pub use market::Ladder;
 #[cfg(test)]

@@ -1,4 +1,6 @@
 use super::*;
+use crate::counted::Freshness;
+use crate::top::model::{Engine, Sample};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_fx_desk::PublishedEntry;
@@ -148,8 +150,28 @@ fn ledger() -> Ledger {
 }
 
 fn live(sessions: &[(&str, bool)]) -> Live {
-    let sessions = sessions.iter();
-    Live::of(sessions.map(|(bank, is_up)| (format!("fx_bank_session:{bank}"), u64::from(*is_up))))
+    let of_bank =
+        |(bank, is_up): &(&str, bool)| (format!("fx_bank_session:{bank}"), (*is_up).into());
+    let counters = sessions.iter().map(of_bank).collect::<Vec<(String, u64)>>();
+    counted(&counters)
+}
+
+/// An engine with these counters, whose sessions are counted, too.
+fn counted(counters: &[(String, u64)]) -> Live {
+    let of_banks = counters
+        .iter()
+        .filter(|(name, _)| name.starts_with("fx_bank_session:"));
+    let up = of_banks.map(|(_, is_up)| is_up).sum();
+    let all = counters
+        .iter()
+        .cloned()
+        .chain([("fx_sessions".to_owned(), up)]);
+    Live::of(Engine::of(&Sample::of(all), Freshness::Unstated))
+}
+
+fn first_line(live: &Live) -> String {
+    let text = draw(&Ledger::default(), live, Room::default(), Paint::plain());
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// No text is cut on a terminal of 80 columns, and amounts are in currency.
@@ -180,12 +202,8 @@ fn no_line_is_longer_than_eighty_columns() {
 /// An engine without an order session does not trade, and its blotter says so before anything else.
 #[test]
 fn sessions_that_are_down_are_in_the_first_lines() {
-    let first = |live: &Live| {
-        let text = draw(&Ledger::default(), live, Room::default(), Paint::plain());
-        text.lines().next().unwrap_or_default().to_owned()
-    };
     let starts = |live: &Live, with: &str| {
-        let line = first(live);
+        let line = first_line(live);
         assert!(line.starts_with(with), "{line}");
     };
     starts(&live(&[("LP01", true), ("LP02", true)]), "trading");
@@ -212,7 +230,7 @@ fn an_engine_without_current_counters_is_not_trading() {
         (Duration::ZERO, "trading"),
         (CountersView::LATE_AFTER, "STALLED"),
     ] {
-        let values = table.iter().map(|_| 0);
+        let values = table.iter().map(|of| u64::from(of.name == "fx_sessions"));
         let written = (SystemTime::now() - age).duration_since(UNIX_EPOCH);
         let unix_ns = written.expect("after 1970").as_nanos() as u64;
         stats.counters_file().show_at(unix_ns, values);
@@ -221,6 +239,37 @@ fn an_engine_without_current_counters_is_not_trading() {
     let file = folder.join(".processes/fx-run/counters");
     std::fs::write(file, [7; 8192]).expect("our file");
     assert_eq!(state(), "COUNTERS UNREADABLE");
+}
+
+/// Of several reasons for which no order leaves the first is that of `top`; the counters of an engine that is stopped or died are old.
+#[test]
+fn the_first_line_has_the_state_that_top_has() {
+    let set = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), 1))
+            .collect::<Vec<_>>()
+    };
+    let up = Sample::of(set(&["fx_bank_session:LP01", "fx_sessions"]));
+    let age = Duration::from_secs(3);
+    for (freshness, state) in [
+        (Freshness::Late(age), "STALLED"),
+        (Freshness::Gone(Some(age)), "DIED"),
+    ] {
+        let live = Live::of(Engine::of(&up, freshness));
+        assert!(first_line(&live).starts_with(state), "{live:?}");
+        assert_eq!(live.down(), None, "it is not known which sessions are up");
+    }
+    let reasons = ["fx_held", "fx_asking", "fx_killed", "fx_journal_failed"];
+    let states = ["held", "asks banks", "KILLED", "JOURNAL FAILED"];
+    for (at, state) in states.iter().enumerate() {
+        let live = counted(&set(&reasons[..=at]));
+        assert!(first_line(&live).starts_with(state), "{live:?}");
+        // The journal has the kill that the counters do not have yet.
+        let by_journal = live.state(Some("desk"), Paint::plain());
+        let expected = if at < 3 { "KILLED by desk" } else { state };
+        assert_eq!(by_journal, expected);
+    }
 }
 
 /// On a terminal of 24 rows every table has a row, so that none is below the edge.
@@ -240,8 +289,8 @@ fn a_small_terminal_has_a_row_of_each_table() {
 fn a_closed_session_is_no_session_that_is_down() {
     let until_ns = 1_767_650_640_000_000_000;
     let of = |counters: &[(&str, u64)]| {
-        let counters = counters.iter();
-        Live::of(counters.map(|(name, value)| ((*name).to_owned(), *value)))
+        let owned = |(name, value): &(&str, u64)| ((*name).to_owned(), *value);
+        counted(&counters.iter().map(owned).collect::<Vec<_>>())
     };
     let some = of(&[
         ("fx_bank_session:LP01", 1),

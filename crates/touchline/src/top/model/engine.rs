@@ -36,8 +36,8 @@ pub struct Engine {
     pub standby: Option<Standby>,
 }
 
-/// State of an engine, by what stops it from sending orders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// State of an engine, by what stops it from sending orders: if several do, it is the first of them here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EngineState {
     /// No process, and it ended in order.
     #[default]
@@ -129,7 +129,7 @@ const REJECTS: [(&str, &str, &str); 8] = [
 
 impl Engine {
     /// An engine with these counters, or a standby.
-    pub(super) fn of(sample: &Sample, freshness: Freshness) -> Engine {
+    pub fn of(sample: &Sample, freshness: Freshness) -> Engine {
         let orders_unknown = match is_standby(sample) {
             true => sample.counter("fx_standby_orders_unknown"),
             false => sample.counter("fx_orders_unknown"),

@@ -95,13 +95,15 @@ impl Model {
 
     /// Position of the standby, if this is one; the engine counts in a file of its own.
     fn standby(&self, sample: &Sample) -> Option<Standby> {
-        let engine = self.bus.strip_suffix(STANDBY);
-        let engine = engine.filter(|_| is_standby(sample))?;
-        let (state, written) = engine_of(&self.monitor, engine);
+        let bus = self.bus.strip_suffix(STANDBY);
+        let bus = bus.filter(|_| is_standby(sample))?;
+        let engine = engine_of(&self.monitor, bus);
+        // 0: it has no counters.
+        let written = Some(engine.journal_bytes).filter(|bytes| *bytes > 0);
         let position = sample.counter("fx_standby_position");
         Some(Standby {
-            engine: engine.to_owned(),
-            engine_state: state,
+            engine: bus.to_owned(),
+            engine_state: engine.state,
             epoch: sample.counter("fx_standby_epoch"),
             records: sample.counter("fx_standby_records"),
             orders: sample.counter("fx_standby_orders"),
@@ -116,21 +118,23 @@ impl Model {
     }
 }
 
-/// State of the engine of this bus, and the position of its journal.
-fn engine_of(monitor: &Monitor, bus: &str) -> (EngineState, Option<u64>) {
+/// The engine of this bus, from its counters if there are any.
+pub fn engine_of(monitor: &Monitor, bus: &str) -> Engine {
     let processes = monitor.processes().unwrap_or_default();
     let process = processes.into_iter().find(|process| process.name == bus);
     let (is_alive, _) = running(process.as_ref());
-    match process.map(|process| process.counters_file) {
+    let state = match process.map(|process| process.counters_file) {
         Some(Ok(Some(counters_file))) => {
             let sample = Sample::take(&counters_file);
-            let freshness = Freshness::of(counters_file.age(), is_alive);
-            let engine = Engine::of(&sample, freshness);
-            (engine.state, Some(engine.journal_bytes))
+            return Engine::of(&sample, Freshness::of(counters_file.age(), is_alive));
         }
-        _ if is_alive => (EngineState::Unreadable, None),
-        Some(Err(_)) => (EngineState::Died, None),
-        _ => (EngineState::Ended, None),
+        _ if is_alive => EngineState::Unreadable,
+        Some(Err(_)) => EngineState::Died,
+        _ => EngineState::Ended,
+    };
+    Engine {
+        state,
+        ..Engine::default()
     }
 }
 

@@ -118,6 +118,11 @@ fn a_kill_that_its_ring_cannot_carry_is_quick() {
         took < Duration::from_secs(4),
         "an engine that stands still: {took:?}"
     );
+    // Its bus is locked, and nothing leaves.
+    until("a blotter that says so", || {
+        let shown = market.desk.run("fx blotter --once").done().stdout;
+        shown.starts_with("STALLED")
+    });
     engine.signal("CONT");
     // Commands in the ring are lost if it was overrun meanwhile; the file is not.
     let said = market.desk.run("fx kill").done();
