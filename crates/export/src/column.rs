@@ -2,6 +2,8 @@
 
 /// Value of a cell that is absent, in a column whose [`Kind`] has absent values.
 pub const NULL: i64 = i64::MAX;
+/// Value of a cell that is absent, in a column of [`Kind::OptionalU64`].
+pub const NULL_U64: i64 = u64::MAX as i64;
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +16,13 @@ pub struct Column {
     pub about: &'static str,
 }
 
-/// Type of a column. A cell of any type is an `i64`; [`NULL`] is an absent value where the type has one.
+/// Type of a column. A cell of any type is an `i64`; [`Kind::absent`] is an absent value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Whole number of 64 bits without sign, never absent.
     U64,
+    /// Whole number of 64 bits without sign.
+    OptionalU64,
     /// Whole number of 64 bits.
     I64,
     /// Whole number of 32 bits.
@@ -37,6 +41,17 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// Text, by its index in [`Texts`].
     Text,
+}
+
+impl Kind {
+    /// Cell of an absent value; `None` of a type that has none.
+    pub const fn absent(self) -> Option<i64> {
+        match self {
+            Kind::U64 | Kind::Bool => None,
+            Kind::OptionalU64 => Some(NULL_U64),
+            _ => Some(NULL),
+        }
+    }
 }
 
 /// Texts of cells: each one once.

@@ -1,7 +1,7 @@
 //! Rows as CSV: a header, then a line a row; RFC 4180 with a line feed alone; an absent value is empty.
 
 use crate::PartFile;
-use crate::column::{Kind, NULL, Texts};
+use crate::column::{Kind, Texts};
 use crate::rows::Rows;
 use crate::tables::Table;
 use std::io::{self, Write};
@@ -70,9 +70,9 @@ impl Csv {
 
 fn cell(line: &mut Vec<u8>, kind: Kind, cell: i64, texts: &Texts, times: Times) -> io::Result<()> {
     match kind {
-        Kind::U64 => write!(line, "{}", cell as u64),
+        _ if kind.absent() == Some(cell) => Ok(()),
+        Kind::U64 | Kind::OptionalU64 => write!(line, "{}", cell as u64),
         Kind::Bool => write!(line, "{}", cell != 0),
-        _ if cell == NULL => Ok(()),
         Kind::I64 | Kind::I32 | Kind::U32 | Kind::U16 => write!(line, "{cell}"),
         Kind::Price => write!(line, "{}", Price(cell)),
         Kind::Time => match times {

@@ -1,7 +1,7 @@
 //! Rows as Parquet of version 2: a row group for each write, zstd, numbers as differences, texts by dictionary.
 
 use crate::PartFile;
-use crate::column::{Column, Kind, NULL, Texts};
+use crate::column::{Column, Kind, Texts};
 use crate::rows::Rows;
 use crate::tables::Table;
 use parquet::basic::{
@@ -134,14 +134,14 @@ impl Cells {
         texts: &Texts,
         prices: Prices,
     ) -> io::Result<()> {
-        let has_absent = has_absent(column.kind);
+        let absent = column.kind.absent();
         self.levels.clear();
-        if has_absent {
-            let levels = cells.iter().map(|cell| i16::from(*cell != NULL));
+        if let Some(absent) = absent {
+            let levels = cells.iter().map(|cell| i16::from(*cell != absent));
             self.levels.extend(levels);
         }
-        let levels = has_absent.then_some(&self.levels[..]);
-        let there = cells.iter().filter(|cell| !has_absent || **cell != NULL);
+        let levels = absent.map(|_| &self.levels[..]);
+        let there = cells.iter().filter(|cell| absent != Some(**cell));
         let written = match writer {
             ColumnWriter::Int64ColumnWriter(writer) => {
                 fill(&mut self.longs, there.copied());
@@ -202,14 +202,9 @@ fn check_digits(prices: &[i64]) -> io::Result<()> {
     }
 }
 
-/// Whether a column may have absent values.
-const fn has_absent(kind: Kind) -> bool {
-    !matches!(kind, Kind::U64 | Kind::Bool)
-}
-
 const fn physical(kind: Kind, prices: Prices) -> Physical {
     match kind {
-        Kind::U64 | Kind::I64 | Kind::Time => Physical::INT64,
+        Kind::U64 | Kind::OptionalU64 | Kind::I64 | Kind::Time => Physical::INT64,
         Kind::Price => match prices {
             Prices::Integer | Prices::Decimal => Physical::INT64,
             Prices::Double => Physical::DOUBLE,
@@ -222,12 +217,12 @@ const fn physical(kind: Kind, prices: Prices) -> Physical {
 
 fn field(column: &Column, prices: Prices) -> Result<Arc<Type>, ParquetError> {
     let kind = column.kind;
-    let repetition = match has_absent(kind) {
-        true => Repetition::OPTIONAL,
-        false => Repetition::REQUIRED,
+    let repetition = match kind.absent() {
+        Some(_) => Repetition::OPTIONAL,
+        None => Repetition::REQUIRED,
     };
     let logical = match kind {
-        Kind::U64 => Some(LogicalType::integer(64, false)),
+        Kind::U64 | Kind::OptionalU64 => Some(LogicalType::integer(64, false)),
         Kind::U32 => Some(LogicalType::integer(32, false)),
         Kind::U16 => Some(LogicalType::integer(16, false)),
         Kind::Time => Some(LogicalType::timestamp(true, TimeUnit::NANOS)),
@@ -260,7 +255,8 @@ fn failed(error: ParquetError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::{Common, TradeRow};
+    use crate::column::{NULL, NULL_U64};
+    use crate::tables::{Common, SnapshotRow, TradeRow};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
     use touchline_testing::Folder;
@@ -341,6 +337,47 @@ mod tests {
         assert_eq!(first[17], Field::ULong(1 << 63));
         let doubles = written(&folder, Prices::Double, TRADE.price).expect("room");
         assert_eq!(doubles[0][14], Field::Double(-1.500_000_001));
+    }
+
+    /// Ids of orders have 64 bits without sign, in a column that a level has no value of.
+    #[test]
+    fn an_id_of_an_order_may_be_absent_and_is_never_negative() {
+        let folder = Folder::new("parquet-ids");
+        let path = folder.join("snapshots.parquet");
+        let mut rows = Rows::new(Table::Snapshots);
+        for order_id in [1_u64 << 63, i64::MAX as u64, u64::MAX - 1, NULL_U64 as u64] {
+            let row = SnapshotRow {
+                side: 0,
+                book: 2,
+                level: 0,
+                price: 1,
+                quantity: 1,
+                orders: NULL,
+                order_id: order_id as i64,
+                priority: NULL_U64,
+            };
+            rows.push(&COMMON, &row.cells());
+        }
+        let part = PartFile::create(&path).expect("our folder");
+        let mut file = ParquetFile::new(part, Table::Snapshots, Prices::Integer).expect("room");
+        file.write(&rows, &Texts::default()).expect("room");
+        let mut part = file.end(&[]).expect("room");
+        part.sync().expect("room");
+        part.publish(&path).expect("room");
+        let opened = std::fs::File::open(&path).expect("the file");
+        let reader = SerializedFileReader::new(opened).expect("a file of Parquet");
+        let rows = reader.get_row_iter(None).expect("rows");
+        let ids = rows.map(|row| {
+            let row = row.expect("a row");
+            let cells: Vec<Field> = row.get_column_iter().map(|(_, cell)| cell.clone()).collect();
+            assert_eq!(cells[19], Field::Null, "no rank");
+            cells[18].clone()
+        });
+        let expected = [1 << 63, i64::MAX as u64, u64::MAX - 1].map(Field::ULong);
+        assert_eq!(
+            ids.collect::<Vec<_>>(),
+            [&expected[..], &[Field::Null]].concat()
+        );
     }
 
     #[test]

@@ -321,9 +321,9 @@ columns! {
         /// Orders of the level.
         orders: Kind::I32,
         /// The venue's id of the order, in an order book.
-        order_id: Kind::I64,
+        order_id: Kind::OptionalU64,
         /// Rank of the order within its price.
-        priority: Kind::I64,
+        priority: Kind::OptionalU64,
     }
 }
 

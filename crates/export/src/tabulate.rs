@@ -1,6 +1,6 @@
 //! Messages as rows of tables.
 
-use crate::column::NULL;
+use crate::column::{NULL, NULL_U64};
 use crate::files::Files;
 use crate::message::Message;
 use crate::state::State;
@@ -274,8 +274,8 @@ fn level_rows(lists: &[impl AsRef<[Level]>; 4], common: &Common, take: &mut [Fil
                 price,
                 quantity,
                 orders,
-                order_id: NULL,
-                priority: NULL,
+                order_id: NULL_U64,
+                priority: NULL_U64,
             };
             row(take, Table::Snapshots, common, &cells.cells());
         }

@@ -287,7 +287,7 @@ mod tests {
 
     fn line(column: &Column) -> String {
         let kind = match column.kind {
-            Kind::U64 => "u64",
+            Kind::U64 | Kind::OptionalU64 => "u64",
             Kind::I64 => "i64",
             Kind::I32 => "i32",
             Kind::U32 => "u32",
