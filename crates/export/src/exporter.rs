@@ -106,7 +106,11 @@ impl Exporter {
     pub fn message(&mut self, message: &Message<'_>) {
         self.counts.message(message);
         self.unit_counts.message(message);
-        self.received.note(message.timestamps.packet.receive_ns);
+        // A state has the times of the packets that it is of.
+        // mutant: export: a state of older packets is of their day
+        if !message.is_image {
+            self.received.note(message.timestamps.packet.receive_ns);
+        }
         self.note_time();
         if self.is_unit_new && !message.is_image {
             self.is_unit_new = false;

@@ -227,6 +227,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib rows_without_a_receive_time_are_of_the_day_of_their_record",
     },
     Mutant {
+        name: "export: a state of older packets is of their day",
+        find: "if !message.is_image {",
+        replace: "        if true {",
+        test: "-p touchline-export --lib rows_without_a_receive_time_are_of_the_day_of_their_record",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

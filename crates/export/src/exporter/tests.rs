@@ -10,10 +10,10 @@ const DAY_NS: u64 = 86_400 * 1_000_000_000;
 /// Noon of 2026-11-29.
 const NOON_NS: u64 = 1_795_953_600 * 1_000_000_000;
 
-/// A message that was received at this time; without one it is of a state.
-fn take(exporter: &mut Exporter, update: &Update<'_>, receive_ns: Option<u64>) {
+/// A message that was received at this time, 0: unknown.
+fn take(exporter: &mut Exporter, update: &Update<'_>, receive_ns: u64, is_image: bool) {
     let packet = PacketInfo {
-        receive_ns: receive_ns.unwrap_or(0),
+        receive_ns,
         ..PacketInfo::default()
     };
     exporter.message(&Message {
@@ -24,7 +24,7 @@ fn take(exporter: &mut Exporter, update: &Update<'_>, receive_ns: Option<u64>) {
         },
         update,
         stamp: Stamp::Poll,
-        is_image: receive_ns.is_none(),
+        is_image,
     });
 }
 
@@ -55,10 +55,13 @@ fn take_days(exporter: &mut Exporter, days_ago: u64) {
             let (messages, bytes) = (1, 0);
             exporter.event(&SubscriptionEvent::Overrun { messages, bytes });
         }
-        take(exporter, &Update::Definition(&definition), None);
-        take(exporter, &whole, None);
+        // The state has the definition with the times of its packet, of three days before; its books have none.
+        let receive_ns = recorded_ns - days_ago * DAY_NS;
+        let defined = Update::Definition(&definition);
+        take(exporter, &defined, receive_ns - 3 * DAY_NS, true);
+        take(exporter, &whole, 0, true);
         exporter.event(&SubscriptionEvent::CaughtUp);
-        take(exporter, &whole, Some(recorded_ns - days_ago * DAY_NS));
+        take(exporter, &whole, receive_ns, false);
     }
 }
 
@@ -66,7 +69,11 @@ fn take_days(exporter: &mut Exporter, days_ago: u64) {
 #[test]
 fn rows_without_a_receive_time_are_of_the_day_of_their_record() {
     let of_today = ["date=2026-11-29", "date=2026-11-30"];
-    for (days_ago, expected) in [(0, of_today), (365, ["date=2025-11-29", "date=2025-11-30"])] {
+    let of_capture = ["date=2025-11-29", "date=2025-11-30"];
+    for (days_ago, expected, defined) in [
+        (0, of_today, "date=2026-11-27"),
+        (365, of_capture, "date=2025-11-27"),
+    ] {
         let folder = Folder::new("export-days");
         let tables = [Table::Definitions, Table::Snapshots, Table::Tops];
         let files = Files::partitioned(folder.join("out"), &tables);
@@ -80,7 +87,9 @@ fn rows_without_a_receive_time_are_of_the_day_of_their_record() {
             let days = of_table.filter_map(|path| path.parent()?.file_name()?.to_str());
             let days: Vec<&str> = days.collect();
             assert!(!days.is_empty(), "{table:?}: {paths:?}");
-            assert!(days.iter().all(|day| expected.contains(day)), "{paths:?}");
+            let has_time = |day: &str| table == Table::Definitions && day == defined;
+            let is_known = |day: &&str| expected.contains(day) || has_time(day);
+            assert!(days.iter().all(is_known), "{paths:?}");
         }
         let snapshots = paths.iter().filter(|path| path.starts_with("snapshots"));
         assert_eq!(snapshots.count(), 2, "{paths:?}");
