@@ -1,9 +1,11 @@
 //! Content of `NAME.json` beside each file: source, counts and gaps.
 
+use crate::column::NULL;
 use crate::message::Message;
-use crate::tables::{CAUSES, Cause};
+use crate::tables::{CAUSES, Cause, GapRow};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use touchline_types::Gap;
 
 /// Gaps that are listed one by one; further ones are counted.
 const GAPS_MAX: usize = 10_000;
@@ -108,6 +110,29 @@ impl Counts {
 }
 
 impl Loss {
+    /// Packets that the gateway lost, as the message with this number says; a gap without numbers is of an unknown number.
+    pub fn of_packets(gap: &Gap, sequence: u64) -> Loss {
+        let count = gap.last.saturating_sub(gap.first).saturating_add(1);
+        Loss {
+            cause: Cause::Packets,
+            first: gap.first,
+            last: gap.last,
+            // mutant: export: an unknown number of lost packets is one
+            count: (gap.last > 0).then_some(count),
+            after: sequence,
+        }
+    }
+
+    /// Cells of the table of losses.
+    pub fn row(&self) -> GapRow {
+        GapRow {
+            cause: self.cause as i64,
+            first: self.first as i64,
+            last: self.last as i64,
+            count: self.count.and_then(|count| i64::try_from(count).ok()).unwrap_or(NULL),
+        }
+    }
+
     fn json(&self) -> Value {
         json!({
             "cause": CAUSES[self.cause as usize],
@@ -116,5 +141,28 @@ impl Loss {
             "last": self.last,
             "count": self.count,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_types::Validity;
+
+    #[test]
+    fn an_unknown_number_of_lost_packets_is_absent() {
+        for (first, last, count) in [(0, 0, None), (7, 7, Some(1)), (1, 9, Some(9))] {
+            let orders = Validity::Recovering;
+            let loss = Loss::of_packets(
+                &Gap {
+                    first,
+                    last,
+                    orders,
+                },
+                3,
+            );
+            assert_eq!(loss.count, count, "{first} to {last}");
+            assert_eq!(loss.row().count == NULL, count.is_none());
+        }
     }
 }

@@ -11,9 +11,8 @@ use crate::files::Files;
 use crate::message::{Message, Stamp};
 use crate::received::Received;
 use crate::state::State;
-use crate::tables::{Cause, GapRow, Table};
-use crate::tabulate::Tabulate;
-use crate::{column::NULL, tabulate::common};
+use crate::tables::Table;
+use crate::tabulate::{Tabulate, common};
 use touchline_transport::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_types::{
     BookKind, BookUpdate, Level, LevelAction, LevelChange, OrdersUpdate, Timestamps, Update,
@@ -122,13 +121,7 @@ impl Exporter {
         self.timestamps = *message.timestamps;
         match message.update {
             Update::Definition(definition) => self.state.define(definition),
-            Update::Gap(gap) => self.gap(Loss {
-                cause: Cause::Packets,
-                first: gap.first,
-                last: gap.last,
-                count: Some(gap.last.saturating_sub(gap.first) + 1),
-                after: message.sequence,
-            }),
+            Update::Gap(gap) => self.gap(Loss::of_packets(gap, message.sequence)),
             _ => {}
         }
         if let Some(dbn) = &mut self.dbn {
@@ -197,16 +190,10 @@ impl Exporter {
         };
         self.gap(loss);
         let message = between(self.last, &self.timestamps);
-        let row = GapRow {
-            cause: loss.cause as i64,
-            first: loss.first as i64,
-            last: loss.last as i64,
-            count: loss.count.map_or(NULL, |count| count as i64),
-        };
         let common = common(&message, None, &self.state);
         self.note_time();
         for files in &mut self.tables {
-            files.row(Table::Gaps, &common, &row.cells());
+            files.row(Table::Gaps, &common, &loss.row().cells());
         }
         if let Some(dbn) = &mut self.dbn {
             dbn.lost(&self.state);

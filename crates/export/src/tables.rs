@@ -296,11 +296,11 @@ columns! {
     pub struct GapRow {
         /// Cause: packets that the gateway lost, or messages that the tape lacks.
         cause: Kind::Word(CAUSES),
-        /// First lost number, of packets or of messages.
+        /// First lost number, of packets or of messages; 0 if it is unknown.
         first: Kind::U64,
-        /// Last lost number.
+        /// Last lost number; 0 if it is unknown.
         last: Kind::U64,
-        /// Lost packets or messages.
+        /// Lost packets or messages; absent if their number is unknown.
         count: Kind::I64,
     }
 }

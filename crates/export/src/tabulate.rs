@@ -1,15 +1,16 @@
 //! Messages as rows of tables.
 
+use crate::about::Loss;
 use crate::column::{NULL, NULL_U64};
 use crate::files::Files;
 use crate::message::Message;
 use crate::state::State;
 use crate::tables::{
-    BookUpdateRow, Cause, Common, DefinitionRow, GapRow, ORDERS, OrderUpdateRow, SnapshotRow,
-    StatisticRow, StatusRow, Table, TopRow, TradeRow,
+    BookUpdateRow, Common, DefinitionRow, ORDERS, OrderUpdateRow, SnapshotRow, StatisticRow,
+    StatusRow, Table, TopRow, TradeRow,
 };
 use touchline_types::{
-    BookKind, BookUpdate, Gap, Instrument, InstrumentDefinition, Level, LevelAction, OrderChange,
+    BookKind, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction, OrderChange,
     OrdersUpdate, Side, Statistic, Touch, Trade, TradingStatus, Update, Validity,
 };
 
@@ -52,7 +53,10 @@ impl Tabulate {
                 status_row(status, &common, state, take);
             }
             Update::Definition(definition) => definition_row(definition, &common, state, take),
-            Update::Gap(gap) => gap_row(gap, &common, take),
+            Update::Gap(gap) => {
+                let loss = Loss::of_packets(gap, message.sequence);
+                row(take, Table::Gaps, &common, &loss.row().cells());
+            }
             _ => {}
         }
         if take.iter().any(|files| files.wants(Table::Tops)) {
@@ -382,14 +386,4 @@ fn definition_row(
         legs: reference.legs.count().into(),
     };
     row(take, Table::Definitions, common, &cells.cells());
-}
-
-fn gap_row(gap: &Gap, common: &Common, take: &mut [Files]) {
-    let cells = GapRow {
-        cause: Cause::Packets as i64,
-        first: gap.first as i64,
-        last: gap.last as i64,
-        count: (gap.last.saturating_sub(gap.first) as i64).saturating_add(1),
-    };
-    row(take, Table::Gaps, common, &cells.cells());
 }

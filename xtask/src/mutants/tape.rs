@@ -233,6 +233,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib rows_without_a_receive_time_are_of_the_day_of_their_record",
     },
     Mutant {
+        name: "export: an unknown number of lost packets is one",
+        find: "count: (gap.last > 0).then_some(count),",
+        replace: "            count: Some(count),",
+        test: "-p touchline-export --lib an_unknown_number_of_lost_packets_is_absent",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",
