@@ -56,6 +56,7 @@ impl Exporter {
     /// A publication begins, with room for these: its instruments have numbers of their own.
     pub fn begin(&mut self, instruments_max: usize, orders_max: usize) {
         self.tabulate.restart();
+        self.last = 0;
         if let Some(dbn) = &mut self.dbn {
             // The order books of the publication before are void.
             dbn.lost(&self.state);
@@ -78,6 +79,9 @@ impl Exporter {
     pub fn begin_unit(&mut self, name: &str) {
         self.unit_counts = Counts::default();
         self.is_unit_new = true;
+        // Rows of a unit are in the same files also for a run that begins with it: no time comes from the one before.
+        self.timestamps = Timestamps::default();
+        self.received.begin();
         self.tables
             .iter_mut()
             .for_each(|files| files.begin_unit(name));
@@ -105,6 +109,24 @@ impl Exporter {
     pub fn message(&mut self, message: &Message<'_>) {
         self.counts.message(message);
         self.unit_counts.message(message);
+        match message.sequence {
+            // A message of the recorder: its place is behind the last message of the bus.
+            // mutant: export: a message of the recorder has no place
+            0 if !message.is_image => {
+                let timestamps = self.timestamps;
+                let message = Message {
+                    sequence: self.last,
+                    timestamps: &timestamps,
+                    ..*message
+                };
+                self.placed(&message, self.last);
+            }
+            _ => self.placed(message, message.sequence.saturating_sub(1)),
+        }
+    }
+
+    /// Takes a message with its place, behind the message `before`.
+    fn placed(&mut self, message: &Message<'_>, before: u64) {
         // A state has the times of the packets that it is of.
         // mutant: export: a state of older packets is of their day
         if !message.is_image {
@@ -113,12 +135,18 @@ impl Exporter {
         self.note_time();
         if self.is_unit_new && !message.is_image {
             self.is_unit_new = false;
+            let before = Message {
+                sequence: before,
+                ..*message
+            };
             for files in &mut self.tables {
-                self.tabulate.state(message, &mut self.state, files);
+                self.tabulate.state(&before, &mut self.state, files);
             }
         }
         self.last = message.sequence;
-        self.timestamps = *message.timestamps;
+        if !message.is_image {
+            self.timestamps = *message.timestamps;
+        }
         match message.update {
             Update::Definition(definition) => self.state.define(definition),
             Update::Gap(gap) => self.gap(Loss::of_packets(gap, message.sequence)),

@@ -13,6 +13,11 @@ impl Received {
         self.recorded_ns = i64::try_from(ns).unwrap_or(0);
     }
 
+    /// Packets of another unit follow.
+    pub fn begin(&mut self) {
+        self.offset_ns = 0;
+    }
+
     /// A message with this receive time; 0 is unknown.
     pub fn note(&mut self, receive_ns: u64) {
         if let Ok(ns @ 1..) = i64::try_from(receive_ns) {

@@ -65,7 +65,7 @@ impl Tabulate {
     }
 
     /// The state before the first message of a unit, as definitions and whole books: each unit can be read alone.
-    pub fn state(&mut self, first: &Message<'_>, state: &mut State, files: &mut Files) {
+    pub fn state(&mut self, before: &Message<'_>, state: &mut State, files: &mut Files) {
         let wanted = [Table::Definitions, Table::Snapshots, Table::Tops];
         if !wanted.iter().any(|table| files.wants(*table)) {
             return;
@@ -73,15 +73,11 @@ impl Tabulate {
         // Best prices of the unit begin with all instruments.
         self.tops.clear();
         let take = std::slice::from_mut(files);
-        let before = Message {
-            sequence: first.sequence.saturating_sub(1),
-            ..*first
-        };
         let known: Vec<InstrumentDefinition> =
             state.all_known().map(|known| known.definition).collect();
         for definition in &known {
             let instrument = definition.instrument;
-            let mut common = common(&before, Some(instrument), state);
+            let mut common = common(before, Some(instrument), state);
             definition_row(definition, &common, state, take);
             if let Some(book) = state.book(instrument) {
                 let mut lists: [Vec<Level>; 4] = Default::default();

@@ -239,6 +239,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib an_unknown_number_of_lost_packets_is_absent",
     },
     Mutant {
+        name: "export: a message of the recorder has no place",
+        find: "0 if !message.is_image => {",
+        replace: "            0 if false => {",
+        test: "-p touchline-export --lib a_message_of_the_recorder_has_the_place_of_the_last_message",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

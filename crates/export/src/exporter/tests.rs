@@ -1,9 +1,13 @@
-//! Days of rows.
+//! Days, places and losses of rows.
 
 use super::*;
+use crate::csv::Times;
+use crate::writer::Format;
+use std::collections::BTreeMap;
 use touchline_testing::Folder;
 use touchline_types::{
-    BookSnapshot, Depth, Instrument, InstrumentDefinition, PacketInfo, Price, Quantity, Validity,
+    BookSnapshot, ChannelState, Depth, Instrument, InstrumentDefinition, PacketInfo, Price,
+    Quantity, Validity,
 };
 
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
@@ -11,13 +15,19 @@ const DAY_NS: u64 = 86_400 * 1_000_000_000;
 const NOON_NS: u64 = 1_795_953_600 * 1_000_000_000;
 
 /// A message that was received at this time, 0: unknown.
-fn take(exporter: &mut Exporter, update: &Update<'_>, receive_ns: u64, is_image: bool) {
+fn take(
+    exporter: &mut Exporter,
+    sequence: u64,
+    update: &Update<'_>,
+    receive_ns: u64,
+    is_image: bool,
+) {
     let packet = PacketInfo {
         receive_ns,
         ..PacketInfo::default()
     };
     exporter.message(&Message {
-        sequence: 1,
+        sequence,
         timestamps: &Timestamps {
             packet,
             ..Timestamps::default()
@@ -28,27 +38,64 @@ fn take(exporter: &mut Exporter, update: &Update<'_>, receive_ns: u64, is_image:
     });
 }
 
-/// A state and a book of two days, with a gap between them.
-fn take_days(exporter: &mut Exporter, days_ago: u64) {
+const LEVEL: Level = Level {
+    price: Price(1),
+    quantity: Quantity(1),
+    orders: 1,
+    known: true,
+};
+
+fn definition() -> InstrumentDefinition {
     let depth = Depth {
         direct: 10,
         implied: 0,
     };
-    let definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
-    let level = Level {
-        price: Price(1),
-        quantity: Quantity(1),
-        orders: 1,
-        known: true,
-    };
-    let whole = Update::BookSnapshot(BookSnapshot {
+    InstrumentDefinition::unknown(Instrument(0), 1, depth)
+}
+
+/// A whole book with these bids.
+fn whole(bids: &[Level]) -> Update<'_> {
+    Update::BookSnapshot(BookSnapshot {
         instrument: Instrument(0),
         validity: Validity::Live,
-        bids: &[level],
+        bids,
         asks: &[],
         implied_bids: &[],
         implied_asks: &[],
-    });
+    })
+}
+
+type Row = BTreeMap<String, String>;
+
+/// Rows of a table after these messages, by the names of its columns.
+fn rows(table: Table, fill: impl FnOnce(&mut Exporter)) -> Vec<Row> {
+    let folder = Folder::in_memory("export-rows");
+    let format = Format::Csv(Times::Nanoseconds);
+    let files = Files::create(folder.join("out"), &[table], format).expect("our folder");
+    let mut exporter = Exporter::new(vec![files], None);
+    exporter.begin(1, 8);
+    exporter.begin_unit("unit");
+    fill(&mut exporter);
+    exporter.finish(&Origin::default()).expect("our folder");
+    let text = std::fs::read_to_string(folder.join(format!("out/{}.csv", table.name())));
+    let text = text.expect("the file");
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let names: Vec<String> = lines.next().expect("a header").collect();
+    lines
+        .map(|cells| names.iter().cloned().zip(cells).collect())
+        .collect()
+}
+
+/// These cells of each row.
+fn cells<'a>(rows: &'a [Row], names: &[&str]) -> Vec<Vec<&'a str>> {
+    let of_row = |row: &'a Row| names.iter().map(|name| row[*name].as_str()).collect();
+    rows.iter().map(of_row).collect()
+}
+
+/// A state and a book of two days, with a gap between them.
+fn take_days(exporter: &mut Exporter, days_ago: u64) {
+    let definition = definition();
+    let whole = whole(&[LEVEL]);
     for recorded_ns in [NOON_NS, NOON_NS + DAY_NS] {
         exporter.recorded_at(recorded_ns);
         if recorded_ns > NOON_NS {
@@ -58,10 +105,10 @@ fn take_days(exporter: &mut Exporter, days_ago: u64) {
         // The state has the definition with the times of its packet, of three days before; its books have none.
         let receive_ns = recorded_ns - days_ago * DAY_NS;
         let defined = Update::Definition(&definition);
-        take(exporter, &defined, receive_ns - 3 * DAY_NS, true);
-        take(exporter, &whole, 0, true);
+        take(exporter, 1, &defined, receive_ns - 3 * DAY_NS, true);
+        take(exporter, 1, &whole, 0, true);
         exporter.event(&SubscriptionEvent::CaughtUp);
-        take(exporter, &whole, receive_ns, false);
+        take(exporter, 1, &whole, receive_ns, false);
     }
 }
 
@@ -94,4 +141,20 @@ fn rows_without_a_receive_time_are_of_the_day_of_their_record() {
         let snapshots = paths.iter().filter(|path| path.starts_with("snapshots"));
         assert_eq!(snapshots.count(), 2, "{paths:?}");
     }
+}
+
+/// The recorder states that the bus is gone, in a message without a number and times; its rows stand behind the last message of the bus.
+#[test]
+fn a_message_of_the_recorder_has_the_place_of_the_last_message() {
+    let found = rows(Table::Tops, |exporter| {
+        take(exporter, 1, &Update::Definition(&definition()), 5, false);
+        take(exporter, 2, &whole(&[LEVEL]), NOON_NS, false);
+        let gone = ChannelState::LIVE.stale();
+        take(exporter, 0, &Update::Channel(&gone), 0, false);
+    });
+    let time = NOON_NS.to_string();
+    assert_eq!(
+        cells(&found, &["sequence", "ts_recv", "validity"]),
+        [["2", &time, "live"], ["2", &time, "stale"]]
+    );
 }
