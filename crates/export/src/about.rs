@@ -129,7 +129,10 @@ impl Loss {
             cause: self.cause as i64,
             first: self.first as i64,
             last: self.last as i64,
-            count: self.count.and_then(|count| i64::try_from(count).ok()).unwrap_or(NULL),
+            count: self
+                .count
+                .and_then(|count| i64::try_from(count).ok())
+                .unwrap_or(NULL),
         }
     }
 

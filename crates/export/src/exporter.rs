@@ -11,8 +11,7 @@ use crate::files::Files;
 use crate::message::{Message, Stamp};
 use crate::received::Received;
 use crate::state::State;
-use crate::tables::Table;
-use crate::tabulate::{Tabulate, common};
+use crate::tabulate::Tabulate;
 use touchline_transport::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_types::{
     BookKind, BookUpdate, Level, LevelAction, LevelChange, OrdersUpdate, Timestamps, Update,
@@ -217,14 +216,18 @@ impl Exporter {
             ..loss
         };
         self.gap(loss);
-        let message = between(self.last, &self.timestamps);
-        let common = common(&message, None, &self.state);
-        self.note_time();
-        for files in &mut self.tables {
-            files.row(Table::Gaps, &common, &loss.row().cells());
-        }
         if let Some(dbn) = &mut self.dbn {
             dbn.lost(&self.state);
+        }
+        self.note_time();
+        let message = between(self.last, &self.timestamps);
+        self.tabulate
+            .gap(&loss, &message, &self.state, &mut self.tables);
+        // The state at the begin of a unit has its own rows.
+        // mutant: export: quotes stay live through a loss
+        if !self.is_unit_new {
+            self.tabulate
+                .top_rows(&message, &self.state, &mut self.tables);
         }
     }
 

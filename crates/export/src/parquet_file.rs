@@ -369,7 +369,10 @@ mod tests {
         let rows = reader.get_row_iter(None).expect("rows");
         let ids = rows.map(|row| {
             let row = row.expect("a row");
-            let cells: Vec<Field> = row.get_column_iter().map(|(_, cell)| cell.clone()).collect();
+            let cells: Vec<Field> = row
+                .get_column_iter()
+                .map(|(_, cell)| cell.clone())
+                .collect();
             assert_eq!(cells[19], Field::Null, "no rank");
             cells[18].clone()
         });

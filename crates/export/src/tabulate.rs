@@ -55,13 +55,17 @@ impl Tabulate {
             Update::Definition(definition) => definition_row(definition, &common, state, take),
             Update::Gap(gap) => {
                 let loss = Loss::of_packets(gap, message.sequence);
-                row(take, Table::Gaps, &common, &loss.row().cells());
+                self.gap(&loss, message, state, take);
             }
             _ => {}
         }
-        if take.iter().any(|files| files.wants(Table::Tops)) {
-            self.top_rows(message, &common, state, take);
-        }
+        self.top_rows(message, state, take);
+    }
+
+    /// The row of a loss at the place of a message.
+    pub fn gap(&self, loss: &Loss, message: &Message<'_>, state: &State, take: &mut [Files]) {
+        let common = common(message, None, state);
+        row(take, Table::Gaps, &common, &loss.row().cells());
     }
 
     /// The state before the first message of a unit, as definitions and whole books: each unit can be read alone.
@@ -94,36 +98,22 @@ impl Tabulate {
         }
     }
 
-    /// Rows of the instruments whose best prices may have changed.
-    fn top_rows(
-        &mut self,
-        message: &Message<'_>,
-        common: &Common,
-        state: &State,
-        take: &mut [Files],
-    ) {
-        match message.update {
+    /// Rows of the instruments whose best prices may have changed with a message.
+    pub fn top_rows(&mut self, message: &Message<'_>, state: &State, take: &mut [Files]) {
+        if !take.iter().any(|files| files.wants(Table::Tops)) {
+            return;
+        }
+        let named = match message.update {
             Update::Book(_) | Update::BookSnapshot(_) | Update::State(_) => {
-                if let Some(instrument) = message.update.instrument() {
-                    self.top_row(instrument, common, state, take);
-                }
+                let instrument = message.update.instrument();
+                instrument.map_or(0..0, |named| named.0..named.0.saturating_add(1))
             }
-            Update::Gap(_) | Update::Reset | Update::Channel(_) => {
-                for index in 0..self.tops.len() as u32 {
-                    let instrument = Instrument(index);
-                    let [venue, symbol, security_id] = state.names(Some(instrument));
-                    let common = Common {
-                        venue,
-                        symbol,
-                        security_id,
-                        instrument: index.into(),
-                        validity: state.books().validity(instrument) as i64,
-                        ..*common
-                    };
-                    self.top_row(instrument, &common, state, take);
-                }
-            }
-            _ => {}
+            Update::Gap(_) | Update::Reset | Update::Channel(_) => 0..self.tops.len() as u32,
+            _ => return,
+        };
+        for instrument in named.map(Instrument) {
+            let common = common(message, Some(instrument), state);
+            self.top_row(instrument, &common, state, take);
         }
     }
 

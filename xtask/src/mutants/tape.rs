@@ -245,6 +245,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib a_message_of_the_recorder_has_the_place_of_the_last_message",
     },
     Mutant {
+        name: "export: quotes stay live through a loss",
+        find: "if !self.is_unit_new {",
+        replace: "        if false {",
+        test: "-p touchline-export --lib quotes_are_not_live_behind_a_loss",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::csv::Times;
+use crate::tables::{Cause, Table};
 use crate::writer::Format;
 use std::collections::BTreeMap;
 use touchline_testing::Folder;
@@ -43,6 +44,14 @@ const LEVEL: Level = Level {
     quantity: Quantity(1),
     orders: 1,
     known: true,
+};
+
+const LOSS: Loss = Loss {
+    cause: Cause::Overrun,
+    first: 3,
+    last: 8,
+    count: Some(6),
+    after: 0,
 };
 
 fn definition() -> InstrumentDefinition {
@@ -156,5 +165,30 @@ fn a_message_of_the_recorder_has_the_place_of_the_last_message() {
     assert_eq!(
         cells(&found, &["sequence", "ts_recv", "validity"]),
         [["2", &time, "live"], ["2", &time, "stale"]]
+    );
+}
+
+/// A loss of the tape ends the quotes before it, as one of the gateway does.
+#[test]
+fn quotes_are_not_live_behind_a_loss() {
+    let lost = |exporter: &mut Exporter| {
+        let (messages, bytes) = (7, 0);
+        exporter.event(&SubscriptionEvent::Overrun { messages, bytes });
+        exporter.loss(LOSS);
+    };
+    let found = rows(Table::Tops, |exporter| {
+        take(exporter, 1, &Update::Definition(&definition()), 5, false);
+        take(exporter, 2, &whole(&[LEVEL]), NOON_NS, false);
+        lost(exporter);
+        take(exporter, 9, &whole(&[LEVEL]), 0, true);
+    });
+    let time = NOON_NS.to_string();
+    assert_eq!(
+        cells(&found, &["sequence", "ts_recv", "bid_price", "validity"]),
+        [
+            ["2", &time, "0.000000001", "live"],
+            ["2", &time, "0.000000001", "gapped"],
+            ["9", "", "0.000000001", "live"]
+        ]
     );
 }
