@@ -31,6 +31,8 @@ pub struct Exporter {
     last: u64,
     timestamps: Timestamps,
     received: Received,
+    /// Losses before the first message of the unit.
+    held: Vec<Loss>,
     failure: Option<Error>,
 }
 
@@ -48,6 +50,7 @@ impl Exporter {
             last: 0,
             timestamps: Timestamps::default(),
             received: Received::default(),
+            held: Vec::new(),
             failure: None,
         }
     }
@@ -91,6 +94,7 @@ impl Exporter {
     /// # Errors
     /// A file cannot be written.
     pub fn end_unit(&mut self, origin: &Origin) -> Result<Vec<Written>, Error> {
+        self.end_held();
         let mut all = Vec::new();
         let texts = &self.state.texts;
         for files in self.tables.iter_mut().filter(|files| files.has_units()) {
@@ -138,6 +142,7 @@ impl Exporter {
                 sequence: before,
                 ..*message
             };
+            self.write_held(&before);
             for files in &mut self.tables {
                 self.tabulate.state(&before, &mut self.state, files);
             }
@@ -219,16 +224,20 @@ impl Exporter {
         if let Some(dbn) = &mut self.dbn {
             dbn.lost(&self.state);
         }
+        // Its venue and day are those of what follows it: a run that begins with this unit knows no others.
+        // mutant: export: a loss at the begin of a unit is of the unit before
+        if self.is_unit_new {
+            self.state.forget_venue();
+            self.held.push(loss);
+            return;
+        }
         self.note_time();
         let message = between(self.last, &self.timestamps);
         self.tabulate
             .gap(&loss, &message, &self.state, &mut self.tables);
-        // The state at the begin of a unit has its own rows.
         // mutant: export: quotes stay live through a loss
-        if !self.is_unit_new {
-            self.tabulate
-                .top_rows(&message, &self.state, &mut self.tables);
-        }
+        self.tabulate
+            .top_rows(&message, &self.state, &mut self.tables);
     }
 
     /// The first failure.
@@ -249,6 +258,7 @@ impl Exporter {
     /// # Errors
     /// A file cannot be written, or the data have no form in a schema.
     pub fn finish(mut self, origin: &Origin) -> Result<Vec<Written>, Error> {
+        self.end_held();
         self.check()?;
         let mut all = Vec::new();
         for mut files in self.tables {
@@ -262,6 +272,21 @@ impl Exporter {
             all.extend(dbn.finish(&self.counts, origin)?);
         }
         all.into_iter().map(Complete::publish).collect()
+    }
+
+    /// The rows of losses before the first message of the unit, at this place.
+    fn write_held(&mut self, before: &Message<'_>) {
+        for loss in std::mem::take(&mut self.held) {
+            self.tabulate
+                .gap(&loss, before, &self.state, &mut self.tables);
+        }
+    }
+
+    /// The same of a unit without a message.
+    fn end_held(&mut self) {
+        self.note_time();
+        let timestamps = Timestamps::default();
+        self.write_held(&between(self.last, &timestamps));
     }
 
     fn gap(&mut self, loss: Loss) {

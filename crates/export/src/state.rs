@@ -74,6 +74,11 @@ impl State {
         }
     }
 
+    /// The next definitions say the venue of messages without an instrument.
+    pub fn forget_venue(&mut self) {
+        self.venue = None;
+    }
+
     /// Applies a message.
     pub fn apply(&mut self, message: &Message<'_>) {
         self.books.update(&message.envelope());

@@ -246,9 +246,15 @@ pub const TAPE: &[Mutant] = &[
     },
     Mutant {
         name: "export: quotes stay live through a loss",
-        find: "if !self.is_unit_new {",
-        replace: "        if false {",
+        find: ".top_rows(&message, &self.state, &mut self.tables);",
+        replace: "                .restart();",
         test: "-p touchline-export --lib quotes_are_not_live_behind_a_loss",
+    },
+    Mutant {
+        name: "export: a loss at the begin of a unit is of the unit before",
+        find: "if self.is_unit_new {",
+        replace: "        if false {",
+        test: "-p touchline-export --lib a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run",
     },
     Mutant {
         name: "tape: history that the tape does not have is not reported",

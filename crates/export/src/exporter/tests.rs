@@ -7,8 +7,8 @@ use crate::writer::Format;
 use std::collections::BTreeMap;
 use touchline_testing::Folder;
 use touchline_types::{
-    BookSnapshot, ChannelState, Depth, Instrument, InstrumentDefinition, PacketInfo, Price,
-    Quantity, Validity,
+    BookSnapshot, ChannelState, Code, Depth, Instrument, InstrumentDefinition, PacketInfo, Price,
+    Quantity, ReferenceData, Validity,
 };
 
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
@@ -191,4 +191,73 @@ fn quotes_are_not_live_behind_a_loss() {
             ["9", "", "0.000000001", "live"]
         ]
     );
+}
+
+/// A segment that begins with a loss has the same files in a run from the segment before and in one that begins with it.
+#[test]
+fn a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run() {
+    let defined = InstrumentDefinition {
+        reference: ReferenceData {
+            venue: Code::lossy(b"lab"),
+            ..ReferenceData::NULL
+        },
+        ..definition()
+    };
+    let paths = |has_before: bool, has_message: bool| {
+        let folder = Folder::in_memory("export-losses");
+        let tables = [Table::Gaps, Table::Snapshots];
+        let files = Files::partitioned(folder.join("out"), &tables);
+        let mut exporter = Exporter::new(vec![files], None);
+        exporter.begin(1, 0);
+        if has_before {
+            exporter.begin_unit("before");
+            exporter.recorded_at(NOON_NS);
+            // A tape of an older capture.
+            let receive_ns = NOON_NS - 365 * DAY_NS;
+            take(
+                &mut exporter,
+                1,
+                &Update::Definition(&defined),
+                receive_ns,
+                false,
+            );
+            take(&mut exporter, 2, &whole(&[LEVEL]), receive_ns, false);
+            let ended = exporter.end_unit(&Origin::default());
+            ended.expect("our folder");
+        }
+        exporter.begin_unit("unit");
+        exporter.recorded_at(NOON_NS + DAY_NS);
+        let (messages, bytes) = (7, 0);
+        exporter.event(&SubscriptionEvent::Overrun { messages, bytes });
+        exporter.loss(LOSS);
+        take(&mut exporter, 8, &Update::Definition(&defined), 5, true);
+        take(&mut exporter, 8, &whole(&[LEVEL]), 0, true);
+        if has_message {
+            let receive_ns = NOON_NS - 364 * DAY_NS;
+            take(&mut exporter, 9, &whole(&[LEVEL]), receive_ns, false);
+        }
+        exporter.end_held();
+        let mut paths = exporter.tables[0].paths(&exporter.state.texts);
+        paths.sort();
+        let names = paths.iter().map(|path| path.display().to_string());
+        names.collect::<Vec<_>>()
+    };
+    for (has_message, days) in [
+        (
+            true,
+            &[
+                "gaps/venue=lab/date=2025-11-30",
+                "snapshots/venue=lab/date=2025-11-30",
+            ][..],
+        ),
+        (false, &["gaps/venue=lab/date=2026-11-30"]),
+    ] {
+        let expected: Vec<_> = days
+            .iter()
+            .map(|day| format!("{day}/unit.parquet"))
+            .collect();
+        for has_before in [true, false] {
+            assert_eq!(paths(has_before, has_message), expected, "{has_before}");
+        }
+    }
 }
