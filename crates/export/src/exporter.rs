@@ -6,6 +6,7 @@ mod tests;
 use crate::about::{Counts, Loss, Origin};
 use crate::complete::{Complete, Written};
 use crate::dbn::Dbn;
+use crate::emptied::Emptied;
 use crate::error::Error;
 use crate::files::Files;
 use crate::message::{Message, Stamp};
@@ -29,6 +30,8 @@ pub struct Exporter {
     is_unit_new: bool,
     dbn: Option<Dbn>,
     last: u64,
+    /// Number of the state that is taken.
+    state_at: Option<u64>,
     timestamps: Timestamps,
     received: Received,
     /// Losses before the first message of the unit.
@@ -48,6 +51,7 @@ impl Exporter {
             tables,
             dbn,
             last: 0,
+            state_at: None,
             timestamps: Timestamps::default(),
             received: Received::default(),
             held: Vec::new(),
@@ -58,7 +62,7 @@ impl Exporter {
     /// A publication begins, with room for these: its instruments have numbers of their own.
     pub fn begin(&mut self, instruments_max: usize, orders_max: usize) {
         self.tabulate.restart();
-        self.last = 0;
+        (self.last, self.state_at) = (0, None);
         if let Some(dbn) = &mut self.dbn {
             // The order books of the publication before are void.
             dbn.lost(&self.state);
@@ -112,29 +116,34 @@ impl Exporter {
     pub fn message(&mut self, message: &Message<'_>) {
         self.counts.message(message);
         self.unit_counts.message(message);
-        match message.sequence {
-            // A message of the recorder: its place is behind the last message of the bus.
-            // mutant: export: a message of the recorder has no place
-            0 if !message.is_image => {
-                let timestamps = self.timestamps;
-                let message = Message {
-                    sequence: self.last,
-                    timestamps: &timestamps,
-                    ..*message
-                };
-                self.placed(&message, self.last);
-            }
-            _ => self.placed(message, message.sequence.saturating_sub(1)),
-        }
-    }
-
-    /// Takes a message with its place, behind the message `before`.
-    fn placed(&mut self, message: &Message<'_>, before: u64) {
         // A state has the times of the packets that it is of.
         // mutant: export: a state of older packets is of their day
         if !message.is_image {
             self.received.note(message.timestamps.packet.receive_ns);
+            self.state_at = None;
         }
+        let timestamps = self.timestamps;
+        let placed = match message.sequence {
+            // Parts of its messages have numbers of the messages behind the state.
+            sequence if message.is_image => Message {
+                sequence: *self.state_at.get_or_insert(sequence),
+                ..*message
+            },
+            // A message of the recorder: its place is behind the last message of the bus.
+            // mutant: export: a message of the recorder has no place
+            0 => Message {
+                sequence: self.last,
+                timestamps: &timestamps,
+                ..*message
+            },
+            _ => *message,
+        };
+        let before = message.sequence.checked_sub(1).unwrap_or(self.last);
+        self.placed(&placed, before);
+    }
+
+    /// Takes a message with its place, behind the message `before`.
+    fn placed(&mut self, message: &Message<'_>, before: u64) {
         self.note_time();
         if self.is_unit_new && !message.is_image {
             self.is_unit_new = false;
@@ -159,11 +168,14 @@ impl Exporter {
         if let Some(dbn) = &mut self.dbn {
             dbn.begin(message);
         }
+        let emptied = Emptied::by(message.update, &self.state);
         self.apply(message);
         // The state at the begin of a unit has its own rows.
         if !self.is_unit_new {
             self.tabulate
                 .message(message, &mut self.state, &mut self.tables);
+            // mutant: export: a reset leaves the levels of tables
+            emptied.rows(message, &self.state, &mut self.tables);
             let mut files = self.tables.iter_mut();
             let written = files.try_for_each(|files| files.check_room(&self.state.texts));
             self.note(written);
@@ -221,6 +233,7 @@ impl Exporter {
             ..loss
         };
         self.gap(loss);
+        self.state_at = None;
         if let Some(dbn) = &mut self.dbn {
             dbn.lost(&self.state);
         }

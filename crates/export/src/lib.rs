@@ -20,6 +20,7 @@ mod complete;
 pub mod csv;
 mod day;
 pub mod dbn;
+mod emptied;
 mod error;
 mod exporter;
 mod files;

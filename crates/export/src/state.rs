@@ -14,6 +14,8 @@ pub struct State {
     known: Vec<Option<Known>>,
     /// Cell of the venue of all instruments; absent if there are several.
     venue: Option<i64>,
+    instruments_max: u32,
+    has_orders: bool,
     /// Texts of cells.
     pub texts: Texts,
 }
@@ -36,6 +38,8 @@ impl State {
             books: Mirror::new(0, 0),
             known: Vec::new(),
             venue: None,
+            instruments_max: 0,
+            has_orders: false,
             texts: Texts::default(),
         }
     }
@@ -43,12 +47,30 @@ impl State {
     /// A publication begins, with room for these.
     pub fn begin(&mut self, instruments_max: usize, orders_max: usize) {
         self.known.clear();
+        self.instruments_max = u32::try_from(instruments_max).unwrap_or(u32::MAX);
+        self.has_orders = orders_max > 0;
         self.books = Mirror::new(instruments_max, orders_max + EVENT_ORDERS_MAX);
     }
 
     /// The books.
     pub fn books(&self) -> &Mirror {
         &self.books
+    }
+
+    /// All instruments that the publication has room for.
+    pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
+        (0..self.instruments_max).map(Instrument)
+    }
+
+    /// Whether the publication has order books.
+    pub fn has_orders(&self) -> bool {
+        self.has_orders
+    }
+
+    /// Whether an instrument may have an implied book.
+    pub fn has_implied(&self, instrument: Instrument) -> bool {
+        let known = self.known(instrument);
+        known.is_none_or(|known| known.definition.depth.implied > 0)
     }
 
     /// The price book of an instrument, if an update named it.

@@ -22,7 +22,9 @@ pub const ORDERS: i64 = 2;
 /// Words of the column `action` of a level.
 pub const LEVEL_ACTIONS: &[&str] = &["insert", "replace", "remove", "clear"];
 /// Words of the column `action` of an order.
-pub const ORDER_ACTIONS: &[&str] = &["new", "update", "delete"];
+pub const ORDER_ACTIONS: &[&str] = &["new", "update", "delete", "clear"];
+/// Index in [`ORDER_ACTIONS`] of an order book that is emptied.
+pub const ORDER_CLEAR: i64 = 3;
 /// Words of the column `action` of a trade or a statistic.
 pub const UPDATE_ACTIONS: &[&str] = &[
     "new",
@@ -174,14 +176,14 @@ columns! {
 columns! {
     /// A change of an order.
     pub struct OrderUpdateRow {
-        /// Side of the order.
+        /// Side of the order; absent with clear.
         side: Kind::Word(SIDES),
-        /// Change.
+        /// Change; clear removes all orders of the instrument.
         action: Kind::Word(ORDER_ACTIONS),
         /// The venue's id of the order.
-        order_id: Kind::U64,
+        order_id: Kind::OptionalU64,
         /// Rank within the price, lowest first.
-        priority: Kind::U64,
+        priority: Kind::OptionalU64,
         /// Price.
         price: Kind::Price,
         /// Quantity; 0 of a removed order.
@@ -308,11 +310,11 @@ columns! {
 columns! {
     /// A level of a whole price book, or an order of a whole order book.
     pub struct SnapshotRow {
-        /// Side.
+        /// Side; absent of an empty book.
         side: Kind::Word(SIDES),
         /// Book.
         book: Kind::Word(BOOKS),
-        /// Place in the list, from 0, the best.
+        /// Place in the list, from 0, the best; absent of an empty book.
         level: Kind::U32,
         /// Price.
         price: Kind::Price,

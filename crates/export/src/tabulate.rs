@@ -39,7 +39,8 @@ impl Tabulate {
             }
             Update::BookSnapshot(book) => {
                 let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
-                level_rows(&lists, &common, take);
+                let has_implied = state.has_implied(book.instrument);
+                level_rows(&lists, has_implied, &common, take);
             }
             Update::OrdersSnapshot(orders) => {
                 common.validity = state.books().orders_validity(orders.instrument) as i64;
@@ -88,13 +89,15 @@ impl Tabulate {
                 for (list, (kind, side)) in lists.iter_mut().zip(LISTS) {
                     list.extend(book.levels(kind, side));
                 }
-                level_rows(&lists, &common, take);
+                level_rows(&lists, state.has_implied(instrument), &common, take);
                 self.top_row(instrument, &common, state, take);
             }
             common.validity = state.books().orders_validity(instrument) as i64;
             let mut orders = Vec::new();
             state.books().orders().gather(instrument, &mut orders);
-            order_rows(&orders, &common, take);
+            if state.has_orders() {
+                order_rows(&orders, &common, take);
+            }
         }
     }
 
@@ -253,7 +256,19 @@ const LISTS: [(BookKind, Side); 4] = [
     (BookKind::Implied, Side::Ask),
 ];
 
-fn level_rows(lists: &[impl AsRef<[Level]>; 4], common: &Common, take: &mut [Files]) {
+fn level_rows(
+    lists: &[impl AsRef<[Level]>; 4],
+    has_implied: bool,
+    common: &Common,
+    take: &mut [Files],
+) {
+    let [bids, asks, implied_bids, implied_asks] = lists.each_ref().map(|list| list.as_ref());
+    if bids.is_empty() && asks.is_empty() {
+        empty_row(BookKind::Direct as i64, common, take);
+    }
+    if has_implied && implied_bids.is_empty() && implied_asks.is_empty() {
+        empty_row(BookKind::Implied as i64, common, take);
+    }
     for ((kind, side), levels) in LISTS.into_iter().zip(lists) {
         for (index, shown) in levels.as_ref().iter().enumerate() {
             let [price, quantity, orders] = level(shown);
@@ -272,7 +287,26 @@ fn level_rows(lists: &[impl AsRef<[Level]>; 4], common: &Common, take: &mut [Fil
     }
 }
 
+/// The row of a whole book that is empty: without it, levels and orders from before would stay.
+fn empty_row(book: i64, common: &Common, take: &mut [Files]) {
+    let cells = SnapshotRow {
+        side: NULL,
+        book,
+        level: NULL,
+        price: NULL,
+        quantity: NULL,
+        orders: NULL,
+        order_id: NULL_U64,
+        priority: NULL_U64,
+    };
+    row(take, Table::Snapshots, common, &cells.cells());
+}
+
 fn order_rows(orders: &[OrderChange], common: &Common, take: &mut [Files]) {
+    // mutant: export: a whole order book that is empty has no row
+    if orders.is_empty() {
+        empty_row(ORDERS, common, take);
+    }
     for (index, order) in orders.iter().enumerate() {
         let cells = SnapshotRow {
             side: order.side as i64,
@@ -289,7 +323,7 @@ fn order_rows(orders: &[OrderChange], common: &Common, take: &mut [Files]) {
 }
 
 /// A row of each file of its table.
-fn row(take: &mut [Files], table: Table, common: &Common, cells: &[i64]) {
+pub fn row(take: &mut [Files], table: Table, common: &Common, cells: &[i64]) {
     for files in take {
         files.row(table, common, cells);
     }

@@ -240,8 +240,8 @@ pub const TAPE: &[Mutant] = &[
     },
     Mutant {
         name: "export: a message of the recorder has no place",
-        find: "0 if !message.is_image => {",
-        replace: "            0 if false => {",
+        find: "0 => Message {",
+        replace: "            u64::MAX => Message {",
         test: "-p touchline-export --lib a_message_of_the_recorder_has_the_place_of_the_last_message",
     },
     Mutant {
@@ -255,6 +255,18 @@ pub const TAPE: &[Mutant] = &[
         find: "if self.is_unit_new {",
         replace: "        if false {",
         test: "-p touchline-export --lib a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run",
+    },
+    Mutant {
+        name: "export: a whole order book that is empty has no row",
+        find: "empty_row(ORDERS, common, take);",
+        replace: "        let _ = empty_row;",
+        test: "-p touchline-export --lib books_that_are_emptied_have_rows",
+    },
+    Mutant {
+        name: "export: a reset leaves the levels of tables",
+        find: "emptied.rows(message, &self.state, &mut self.tables);",
+        replace: "            let _ = &emptied;",
+        test: "-p touchline-export --lib books_that_are_emptied_have_rows",
     },
     Mutant {
         name: "tape: history that the tape does not have is not reported",

@@ -7,8 +7,9 @@ use crate::writer::Format;
 use std::collections::BTreeMap;
 use touchline_testing::Folder;
 use touchline_types::{
-    BookSnapshot, ChannelState, Code, Depth, Instrument, InstrumentDefinition, PacketInfo, Price,
-    Quantity, ReferenceData, Validity,
+    BookSnapshot, ChannelState, Code, Depth, Gap, Instrument, InstrumentDefinition, OrderAction,
+    OrderChange, OrderRow, OrdersSnapshot, PacketInfo, Price, Quantity, ReferenceData, Side,
+    Validity,
 };
 
 const DAY_NS: u64 = 86_400 * 1_000_000_000;
@@ -260,4 +261,83 @@ fn a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run() {
             assert_eq!(paths(has_before, has_message), expected, "{has_before}");
         }
     }
+}
+
+/// Rows folded one after the other give empty books where a reset, a gap or a whole book has emptied them.
+#[test]
+fn books_that_are_emptied_have_rows() {
+    let orders = [OrderChange {
+        order_id: 7,
+        priority: 1,
+        price: Price(1),
+        quantity: Quantity(1),
+        side: Side::Bid,
+        action: OrderAction::New,
+        row: OrderRow::NONE,
+    }];
+    let whole_orders = |orders| {
+        Update::OrdersSnapshot(OrdersSnapshot {
+            instrument: Instrument(0),
+            validity: Validity::Live,
+            orders,
+        })
+    };
+    let fill = |exporter: &mut Exporter| {
+        let mut sequence = 0;
+        let mut next = |update: &Update<'_>| {
+            sequence += 1;
+            take(exporter, sequence, update, NOON_NS, false);
+        };
+        next(&Update::Definition(&definition()));
+        for emptied in [
+            Update::Reset,
+            Update::Gap(Gap {
+                first: 1,
+                last: 1,
+                orders: Validity::Recovering,
+            }),
+        ] {
+            next(&whole(&[LEVEL]));
+            next(&whole_orders(&orders));
+            next(&emptied);
+        }
+        next(&whole(&[]));
+        next(&whole_orders(&[]));
+    };
+    let names = ["sequence", "side", "action", "book", "level", "price"];
+    assert_eq!(
+        cells(&rows(Table::BookUpdates, fill), &names),
+        [["4", "bid", "clear", "direct", "0", ""]]
+    );
+    let names = ["sequence", "side", "action", "order_id", "priority"];
+    assert_eq!(
+        cells(&rows(Table::OrderUpdates, fill), &names),
+        [["4", "", "clear", "", ""], ["7", "", "clear", "", ""]]
+    );
+    let names = ["sequence", "side", "book", "level", "price", "order_id"];
+    let price = "0.000000001";
+    assert_eq!(
+        cells(&rows(Table::Snapshots, fill), &names),
+        [
+            ["2", "bid", "direct", "0", price, ""],
+            ["3", "bid", "orders", "0", price, "7"],
+            ["5", "bid", "direct", "0", price, ""],
+            ["6", "bid", "orders", "0", price, "7"],
+            ["8", "", "direct", "", "", ""],
+            ["9", "", "orders", "", "", ""],
+        ]
+    );
+}
+
+/// Messages of a state in several parts have numbers of messages behind it: its rows stand before those.
+#[test]
+fn a_state_has_one_number() {
+    let found = rows(Table::Snapshots, |exporter| {
+        take(exporter, 1, &Update::Definition(&definition()), 5, false);
+        take(exporter, 8, &Update::Channel(&ChannelState::LIVE), 0, true);
+        take(exporter, 11, &whole(&[LEVEL]), 0, true);
+        take(exporter, 9, &whole(&[]), NOON_NS, false);
+    });
+    let names = ["sequence", "price"];
+    assert_eq!(cells(&found, &names), [["8", "0.000000001"], ["9", ""]]);
 }

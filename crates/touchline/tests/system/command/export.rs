@@ -11,6 +11,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use touchline_lab::cme::{Options, generate};
+use touchline_lab::fault::{FaultPlan, deliver};
 use touchline_testing::built;
 #[cfg(feature = "parquet")]
 use touchline_testing::{PATIENCE, until};
@@ -97,13 +99,37 @@ fn tables_of_a_tape_have_the_trades_and_books_of_a_replay() {
     let about: Value = serde_json::from_str(&desk.read("out/trades.csv.json")).expect("JSON");
     assert_eq!(about["rows"], trades.len());
     assert_eq!(about["journal"].as_str().map(str::len), Some(32), "{about}");
+    compare_books(&desk);
+}
+
+/// A reset of the channel empties the books, and the venue states them again.
+#[test]
+fn tables_of_a_capture_with_a_reset_have_the_books_of_its_replay() {
+    let options = Options {
+        events: 150,
+        channel_resets: 1,
+        ..Options::default()
+    };
+    let session = generate(&options, 5);
+    let arrivals = deliver(&session, &FaultPlan::incremental([]), 5).arrivals;
+    let desk = Desk::with("export-reset", session, arrivals);
+    desk.replay("--quiet --books books").done();
+    desk.run("export --config cme.toml --pcap session.pcap --csv all --quiet --out out")
+        .done();
+    let updates = table(&desk.read("out/book_updates.csv"));
+    assert!(updates.iter().any(|row| row["action"] == "clear"));
+    compare_books(&desk);
+}
+
+/// The rows of `out`, one after the other, give the direct books of the replay in `books`.
+fn compare_books(desk: &Desk) {
     let mut books = Books::default();
     let mut rows_of_books = [
-        table(&desk.read("out/snapshots.csv")),
         table(&desk.read("out/book_updates.csv")),
+        table(&desk.read("out/snapshots.csv")),
     ]
     .concat();
-    // A whole book stands before the changes behind it; both are in the order of their messages.
+    // The state behind a message has its number, and stands behind its changes.
     rows_of_books.sort_by_key(|row| row["sequence"].parse::<u64>().expect("a number"));
     rows_of_books.iter().for_each(|row| books.take(row));
     let mut compared = 0;
@@ -139,12 +165,16 @@ impl Books {
             let number = |name: &str| row[name].parse().unwrap_or(0);
             (row["price"].clone(), number("quantity"), number("orders"))
         };
-        let at = row["level"].parse::<usize>().expect("a place");
         let action = row.get("action").map_or("whole", String::as_str);
         if action == "whole" && self.whole.get(id) != Some(&row["sequence"]) {
             self.whole.insert(id.clone(), row["sequence"].clone());
             self.lists.retain(|(of, _), _| of != id);
         }
+        // An empty book.
+        if row["level"].is_empty() {
+            return;
+        }
+        let at = row["level"].parse::<usize>().expect("a place");
         let key = (id.clone(), row["side"].clone());
         let list = self.lists.entry(key).or_default();
         match action {
