@@ -269,6 +269,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib books_that_are_emptied_have_rows",
     },
     Mutant {
+        name: "export: two symbols of DBN have one number",
+        find: "*of == symbol);",
+        replace: " true);",
+        test: "-p touchline-export --lib a_symbol_has_one_number_and_no_number_two_symbols",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

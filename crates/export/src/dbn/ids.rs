@@ -11,8 +11,10 @@ const SIZE_MAX: i128 = u32::MAX as i128 - 1;
 pub struct Ids {
     /// By index in the present publication.
     present: Vec<Option<Entry>>,
-    /// By venue and its id, in all publications of the file.
-    known: HashMap<(String, i64), u32>,
+    /// By venue and symbol, in all publications of the file.
+    named: HashMap<(String, String), u32>,
+    /// By venue and its id: the last symbol that had it, and its number. Venues that know symbols alone number them by the rows of a table.
+    known: HashMap<(String, i64), (String, u32)>,
     used: HashSet<u32>,
     /// Symbols and their numbers.
     symbols: BTreeMap<String, u32>,
@@ -68,13 +70,28 @@ impl Ids {
     }
 
     fn id(&mut self, definition: &InstrumentDefinition) -> u32 {
-        let key = (
-            definition.reference.venue.as_str().to_owned(),
-            definition.security_id,
-        );
-        if let Some(id) = self.known.get(&key) {
-            return *id;
+        let venue = definition.reference.venue.as_str().to_owned();
+        let mut symbol = definition.symbol.as_str().to_owned();
+        let name = (venue.clone(), symbol.clone());
+        let key = (venue, definition.security_id);
+        let known = self.known.get(&key);
+        // An instrument that is not defined has no symbol.
+        // mutant: export: two symbols of DBN have one number
+        let known = known.filter(|(of, _)| of.is_empty() || symbol.is_empty() || *of == symbol);
+        let known = known.cloned();
+        let named = self.named.get(&name).copied();
+        let id = named.or(known.as_ref().map(|(_, id)| *id));
+        let id = id.unwrap_or_else(|| self.new_id(definition));
+        match known {
+            Some((of, _)) if symbol.is_empty() => symbol = of,
+            _ if symbol.is_empty() => {}
+            _ => drop(self.named.insert(name, id)),
         }
+        self.known.insert(key, (symbol, id));
+        id
+    }
+
+    fn new_id(&mut self, definition: &InstrumentDefinition) -> u32 {
         let of_venue = u32::try_from(definition.security_id).ok();
         let of_venue = of_venue.filter(|id| *id != 0 && !self.used.contains(id));
         let id = of_venue.unwrap_or_else(|| {
@@ -85,7 +102,6 @@ impl Ids {
             id
         });
         self.used.insert(id);
-        self.known.insert(key, id);
         id
     }
 
@@ -228,15 +244,43 @@ mod tests {
     fn numbers_are_those_of_the_venue_where_they_fit_and_are_of_one_instrument() {
         let mut ids = Ids::default();
         for (index, security_id, id) in
-            [(0, 7, 7), (1, 1 << 40, 2), (2, 7, 7), (3, -3, 4), (4, 2, 5)]
+            [(0, 7, 7), (1, 1 << 40, 2), (2, 7, 3), (3, -3, 4), (4, 2, 5)]
         {
             ids.define(&definition(index, security_id, 0));
             assert_eq!(ids.of(Instrument(index)), Some(id), "{security_id}");
         }
         // Another publication has other indexes for them.
         ids.restart();
-        ids.define(&definition(9, 1 << 40, 0));
+        ids.define(&InstrumentDefinition {
+            instrument: Instrument(9),
+            ..definition(1, 1 << 40, 0)
+        });
         assert_eq!(ids.of(Instrument(9)), Some(2));
         assert_eq!(ids.of(Instrument(1)), None);
+    }
+
+    /// A venue that knows symbols alone numbers them by the rows of a table: another run has another order.
+    #[test]
+    fn a_symbol_has_one_number_and_no_number_two_symbols() {
+        let mut ids = Ids::default();
+        let symbol = |text: &str, security_id| InstrumentDefinition {
+            symbol: Symbol::new(text.as_bytes()),
+            ..definition(0, security_id, 0)
+        };
+        let mut id = |definition: &InstrumentDefinition| {
+            ids.define(definition);
+            ids.of(Instrument(0)).expect("it is not left out")
+        };
+        assert_eq!([id(&symbol("A", 1)), id(&symbol("B", 2))], [1, 2]);
+        // Another order, with a symbol more.
+        let again = [("B", 1), ("C", 2), ("A", 3)].map(|(text, row)| id(&symbol(text, row)));
+        assert_eq!(again, [2, 3, 1]);
+        // An instrument that the venue takes back has no symbol; one that had none gets it.
+        assert_eq!([id(&symbol("", 1)), id(&symbol("", 3))], [2, 1]);
+        assert_eq!([id(&symbol("", 8)), id(&symbol("D", 8))], [8, 8]);
+        let symbols = ids.symbols();
+        let expected = [("A", 1), ("B", 2), ("C", 3), ("D", 8)];
+        let expected = expected.map(|(text, id)| (text.to_owned(), id));
+        assert_eq!(symbols, expected);
     }
 }
