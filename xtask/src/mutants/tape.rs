@@ -275,6 +275,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib a_symbol_has_one_number_and_no_number_two_symbols",
     },
     Mutant {
+        name: "export: an instrument that is left out comes back with its definition",
+        find: "let is_cut = self.cut.contains(&id);",
+        replace: "        let is_cut = false;",
+        test: "-p touchline-export --lib an_instrument_without_whole_quantities_is_left_out_with_one_line",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

@@ -20,6 +20,8 @@ pub struct Ids {
     symbols: BTreeMap<String, u32>,
     /// Numbers that are not the venue's.
     made: BTreeMap<String, u32>,
+    /// Numbers that are left out from a quantity on, to the end of the file.
+    cut: HashSet<u32>,
     /// Why instruments are left out.
     refused: BTreeMap<String, String>,
 }
@@ -51,8 +53,13 @@ impl Ids {
             self.symbols.insert(definition.symbol.to_string(), id);
         }
         let mut refusal = None;
-        let is_refused = !is_whole(definition);
-        if is_refused && !self.refused.contains_key(&name) {
+        // mutant: export: an instrument that is left out comes back with its definition
+        let is_cut = self.cut.contains(&id);
+        let is_whole = is_whole(definition);
+        let is_refused = is_cut || !is_whole;
+        if !is_refused {
+            self.refused.remove(&name);
+        } else if !is_whole && !self.refused.contains_key(&name) {
             let exponent = definition.quantity_exponent;
             refusal = Some(format!(
                 "instrument {name} left out: its quantities are in units of 10^{exponent}, and DBN has whole ones; \
@@ -149,6 +156,7 @@ impl Ids {
     ) -> String {
         if let Some(Some(entry)) = self.present.get_mut(instrument.index()) {
             entry.is_refused = true;
+            self.cut.insert(entry.id);
         }
         let name = definition.map_or_else(|| instrument.0.to_string(), name);
         let quantity = definition.and_then(|definition| definition.decimal(quantity));
@@ -226,6 +234,18 @@ mod tests {
         let why = ids.refuse(Instrument(1), Some(&lots), Quantity(41));
         assert!(why.contains("no size 4.1"), "{why}");
         assert_eq!(ids.of(Instrument(1)), None);
+        // Each state of the books repeats the definition: no further records come.
+        ids.define(&lots);
+        assert_eq!(ids.of(Instrument(1)), None);
+        assert_eq!(ids.defined(Instrument(1)), None);
+        // The lot comes with a second definition.
+        let mut late = definition(0, 5, -8);
+        late.reference.lot = Quantity(100_000_000);
+        assert_eq!(ids.define(&late), None);
+        assert_eq!(ids.of(Instrument(0)), Some(5));
+        let left_out = &ids.remarks()["instruments_left_out"];
+        let names: Vec<_> = left_out.as_object().expect("an object").keys().collect();
+        assert_eq!(names, ["S1"]);
     }
 
     #[test]
