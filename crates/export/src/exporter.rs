@@ -13,6 +13,8 @@ use crate::message::{Message, Stamp};
 use crate::received::Received;
 use crate::state::State;
 use crate::tabulate::Tabulate;
+use std::cell::Cell;
+use std::rc::Rc;
 use touchline_transport::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_types::{
     BookKind, BookUpdate, Level, LevelAction, LevelChange, OrdersUpdate, Timestamps, Update,
@@ -37,6 +39,7 @@ pub struct Exporter {
     /// Losses before the first message of the unit.
     held: Vec<Loss>,
     failure: Option<Error>,
+    has_failed: Rc<Cell<bool>>,
 }
 
 impl Exporter {
@@ -56,6 +59,7 @@ impl Exporter {
             received: Received::default(),
             held: Vec::new(),
             failure: None,
+            has_failed: Rc::default(),
         }
     }
 
@@ -114,6 +118,11 @@ impl Exporter {
 
     /// Takes a message.
     pub fn message(&mut self, message: &Message<'_>) {
+        // Rows that no file takes would grow without a limit.
+        // mutant: export: rows are kept behind a failure
+        if self.has_failed.get() {
+            return;
+        }
         self.counts.message(message);
         self.unit_counts.message(message);
         // A state has the times of the packets that it is of.
@@ -253,6 +262,11 @@ impl Exporter {
             .top_rows(&message, &self.state, &mut self.tables);
     }
 
+    /// Whether the export has failed: for the end of a source that has the exporter as its subscriber.
+    pub fn has_failed(&self) -> Rc<Cell<bool>> {
+        self.has_failed.clone()
+    }
+
     /// The first failure.
     ///
     /// # Errors
@@ -317,6 +331,7 @@ impl Exporter {
     fn note(&mut self, result: Result<(), Error>) {
         if let Err(failure) = result {
             self.failure.get_or_insert(failure);
+            self.has_failed.set(true);
         }
     }
 }

@@ -281,6 +281,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib an_instrument_without_whole_quantities_is_left_out_with_one_line",
     },
     Mutant {
+        name: "export: rows are kept behind a failure",
+        find: "if self.has_failed.get() {",
+        replace: "        if false {",
+        test: "-p touchline-export --lib no_rows_are_kept_behind_a_failure",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

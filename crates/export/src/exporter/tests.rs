@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::csv::Times;
+use crate::files::ROWS_AT_ONCE;
 use crate::tables::{Cause, Table};
 use crate::writer::Format;
 use std::collections::BTreeMap;
@@ -340,4 +341,32 @@ fn a_state_has_one_number() {
     });
     let names = ["sequence", "price"];
     assert_eq!(cells(&found, &names), [["8", "0.000000001"], ["9", ""]]);
+}
+
+/// A file that cannot be written ends the export: further messages leave no rows, and the source can see it.
+#[test]
+fn no_rows_are_kept_behind_a_failure() {
+    let folder = Folder::in_memory("export-failure");
+    let files = Files::partitioned(folder.join("out"), &[Table::Snapshots]);
+    let mut exporter = Exporter::new(vec![files], None);
+    exporter.begin(1, 0);
+    exporter.begin_unit("unit");
+    // The place of the folder of its files is taken.
+    std::fs::write(folder.join("out/snapshots"), "").expect("our folder");
+    let has_failed = exporter.has_failed();
+    let mut sequence = 0;
+    let mut books = |exporter: &mut Exporter| {
+        for _ in 0..ROWS_AT_ONCE {
+            sequence += 1;
+            take(exporter, sequence, &whole(&[LEVEL]), NOON_NS, false);
+        }
+        exporter.batch_end();
+    };
+    books(&mut exporter);
+    assert!(has_failed.get());
+    let taken = exporter.counts().total();
+    books(&mut exporter);
+    assert_eq!(exporter.counts().total(), taken);
+    let failure = exporter.check().expect_err("it cannot be written");
+    assert!(failure.to_string().contains("snapshots"), "{failure}");
 }

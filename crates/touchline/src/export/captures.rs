@@ -1,6 +1,6 @@
 //! Captures as the source.
 
-use super::{Arguments, say_notices};
+use super::{Arguments, failed, say_notices};
 use crate::output::{Failure, notice};
 use crate::replay::known;
 use crate::replay::progress::Watched;
@@ -43,6 +43,7 @@ pub fn run(arguments: &Arguments, source: PcapSource<'static>) -> Result<(), Fai
     let name = names.filter_map(|path| path.file_stem()?.to_str()).next();
     exporter.begin_unit(&format!("{}-{}", config.bus, name.unwrap_or("captures")));
     exporter.begin(config.limits.instruments_max, config.limits.orders_max);
+    let has_failed = exporter.has_failed();
     let mut pipeline: CmePipeline<Local<&mut Exporter>> =
         cme::pipeline(&config, Local::new(&mut exporter));
     let definitions = known::define(&arguments.definitions, &config, &channel, &mut pipeline)?;
@@ -52,7 +53,10 @@ pub fn run(arguments: &Arguments, source: PcapSource<'static>) -> Result<(), Fai
         &mut pipeline,
         Pace::new(Speed::Max),
         &mut None,
-        |_, _| ControlFlow::Continue(()),
+        |_, _| match has_failed.get() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        },
     );
     if let Some(sentence) = definitions.and_then(|given| given.conflicts(pipeline.instruments())) {
         notice(format_args!("warning: {sentence}"));
@@ -60,6 +64,7 @@ pub fn run(arguments: &Arguments, source: PcapSource<'static>) -> Result<(), Fai
     drop(pipeline);
     let skipped = source.finish().skipped();
     say_notices(&mut exporter);
+    exporter.check().map_err(failed)?;
     let report = match outcome {
         Ok(report) => report,
         Err(Interrupted { report, error }) => return Err(stopped(&error, &report)),
