@@ -64,7 +64,8 @@ impl Complete {
     }
 }
 
-fn beside(path: &std::path::Path) -> PathBuf {
+/// `NAME.json` of a file.
+pub fn beside(path: &std::path::Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".json");
     PathBuf::from(name)

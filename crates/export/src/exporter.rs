@@ -85,8 +85,8 @@ impl Exporter {
         self.dbn.is_none() && self.tables.iter().all(Files::has_units)
     }
 
-    /// A unit of the source begins: a segment of a tape, or all captures. Files with units have its name.
-    pub fn begin_unit(&mut self, name: &str) {
+    /// A unit of the source begins: a segment of a tape, or all of these captures. Files with units have its name.
+    pub fn begin_unit(&mut self, name: &str, captures: &[String]) {
         self.unit_counts = Counts::default();
         self.is_unit_new = true;
         // Rows of a unit are in the same files also for a run that begins with it: no time comes from the one before.
@@ -94,7 +94,7 @@ impl Exporter {
         self.received.begin();
         self.tables
             .iter_mut()
-            .for_each(|files| files.begin_unit(name));
+            .for_each(|files| files.begin_unit(name, captures));
     }
 
     /// A unit of the source ends: its files are completed.

@@ -2,13 +2,14 @@
 
 use crate::about::{Counts, Origin};
 use crate::column::{NULL, Texts};
-use crate::complete::Complete;
+use crate::complete::{Complete, beside};
 use crate::error::Error;
 use crate::part_file::PartFile;
 use crate::rows::Rows;
 use crate::tables::{Common, Table};
 use crate::writer::{Format, Writer};
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// Rows that are written at once: a row group of Parquet.
 pub const ROWS_AT_ONCE: usize = 65_536;
@@ -26,6 +27,8 @@ pub struct Files {
     files: [Vec<File>; Table::ALL.len()],
     /// Name of the present unit, of which each partition has a file.
     unit: String,
+    /// Captures of the unit; none of a tape.
+    captures: Vec<String>,
     /// Whether a table has a file of each partition.
     has_partitions: bool,
     /// Time that says the day of rows without a receive time.
@@ -62,6 +65,7 @@ impl Files {
             tables: tables.to_vec(),
             files: [const { Vec::new() }; Table::ALL.len()],
             unit: String::new(),
+            captures: Vec::new(),
             has_partitions: format.has_partitions(),
             received_ns: None,
         };
@@ -89,9 +93,10 @@ impl Files {
         self.has_partitions
     }
 
-    /// Begins a unit of the source with this name.
-    pub fn begin_unit(&mut self, name: &str) {
+    /// Begins a unit of the source with this name, of a tape or of these captures.
+    pub fn begin_unit(&mut self, name: &str, captures: &[String]) {
         name.clone_into(&mut self.unit);
+        self.captures = captures.to_vec();
     }
 
     /// Rows without a receive time are of the day of this one.
@@ -152,6 +157,7 @@ impl Files {
             format,
             files,
             unit,
+            captures,
             ..
         } = self;
         let full = files.iter_mut().flatten();
@@ -159,6 +165,8 @@ impl Files {
             if file.open.is_none() {
                 let place = file.partition.path(file.rows.table(), unit, texts);
                 let path = folder.join(place);
+                // mutant: export: captures replace the rows of others with their name
+                check_captures(&path, captures)?;
                 file.open = Some((path.clone(), open(path, *format, file.rows.table())?));
             }
             file.write(texts)?;
@@ -207,6 +215,34 @@ impl Files {
             all.push(Complete::new(part, path, file.written, &about)?);
         }
         Ok(all)
+    }
+}
+
+/// Refuses to replace a file of other captures: they may have the same name, and their rows would be gone.
+fn check_captures(path: &Path, captures: &[String]) -> Result<(), Error> {
+    if captures.is_empty() || !path.exists() {
+        return Ok(());
+    }
+    let about = std::fs::read(beside(path)).unwrap_or_default();
+    let about: Value = serde_json::from_slice(&about).unwrap_or_default();
+    let mut before: Vec<&str> = Vec::new();
+    before.extend(
+        about["captures"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str),
+    );
+    let mut now: Vec<&str> = captures.iter().map(String::as_str).collect();
+    before.sort_unstable();
+    now.sort_unstable();
+    match before == now {
+        true => Ok(()),
+        false => Err(Error::Refused(format!(
+            "{}: is of other captures ({}), whose rows would be lost; give another folder, or remove it",
+            path.display(),
+            before.join(", ")
+        ))),
     }
 }
 

@@ -99,7 +99,7 @@ impl Unit {
         let bus = reader.publication().map_or("", |of| of.bus.as_str());
         // The journal and the segment name the same messages in every export: it replaces the file, and doubles nothing.
         let journal = journal.get(..8).unwrap_or_default();
-        exporter.begin_unit(&format!("{bus}-{journal}-{segment:010}"));
+        exporter.begin_unit(&format!("{bus}-{journal}-{segment:010}"), &[]);
         Unit { segment, from }
     }
 

@@ -287,6 +287,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib no_rows_are_kept_behind_a_failure",
     },
     Mutant {
+        name: "export: captures replace the rows of others with their name",
+        find: "check_captures(&path, captures)?;",
+        replace: "                let _ = check_captures(&path, captures);",
+        test: "-p touchline-export --lib captures_of_one_name_do_not_replace_each_other",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

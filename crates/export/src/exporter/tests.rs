@@ -85,7 +85,7 @@ fn rows(table: Table, fill: impl FnOnce(&mut Exporter)) -> Vec<Row> {
     let files = Files::create(folder.join("out"), &[table], format).expect("our folder");
     let mut exporter = Exporter::new(vec![files], None);
     exporter.begin(1, 8);
-    exporter.begin_unit("unit");
+    exporter.begin_unit("unit", &[]);
     fill(&mut exporter);
     exporter.finish(&Origin::default()).expect("our folder");
     let text = std::fs::read_to_string(folder.join(format!("out/{}.csv", table.name())));
@@ -137,7 +137,7 @@ fn rows_without_a_receive_time_are_of_the_day_of_their_record() {
         let files = Files::partitioned(folder.join("out"), &tables);
         let mut exporter = Exporter::new(vec![files], None);
         exporter.begin(1, 0);
-        exporter.begin_unit("unit");
+        exporter.begin_unit("unit", &[]);
         take_days(&mut exporter, days_ago);
         let paths = exporter.tables[0].paths(&exporter.state.texts);
         for table in tables {
@@ -212,7 +212,7 @@ fn a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run() {
         let mut exporter = Exporter::new(vec![files], None);
         exporter.begin(1, 0);
         if has_before {
-            exporter.begin_unit("before");
+            exporter.begin_unit("before", &[]);
             exporter.recorded_at(NOON_NS);
             // A tape of an older capture.
             let receive_ns = NOON_NS - 365 * DAY_NS;
@@ -227,7 +227,7 @@ fn a_loss_at_the_begin_of_a_unit_is_in_the_same_file_of_each_run() {
             let ended = exporter.end_unit(&Origin::default());
             ended.expect("our folder");
         }
-        exporter.begin_unit("unit");
+        exporter.begin_unit("unit", &[]);
         exporter.recorded_at(NOON_NS + DAY_NS);
         let (messages, bytes) = (7, 0);
         exporter.event(&SubscriptionEvent::Overrun { messages, bytes });
@@ -350,7 +350,7 @@ fn no_rows_are_kept_behind_a_failure() {
     let files = Files::partitioned(folder.join("out"), &[Table::Snapshots]);
     let mut exporter = Exporter::new(vec![files], None);
     exporter.begin(1, 0);
-    exporter.begin_unit("unit");
+    exporter.begin_unit("unit", &[]);
     // The place of the folder of its files is taken.
     std::fs::write(folder.join("out/snapshots"), "").expect("our folder");
     let has_failed = exporter.has_failed();
@@ -369,4 +369,35 @@ fn no_rows_are_kept_behind_a_failure() {
     assert_eq!(exporter.counts().total(), taken);
     let failure = exporter.check().expect_err("it cannot be written");
     assert!(failure.to_string().contains("snapshots"), "{failure}");
+}
+
+/// Captures of one name in two folders have rows of the same day: the second ones are refused, and an export of the first may be repeated.
+#[test]
+fn captures_of_one_name_do_not_replace_each_other() {
+    let folder = Folder::in_memory("export-captures");
+    let export = |captures: &[&str]| {
+        let files = Files::partitioned(folder.join("out"), &[Table::Snapshots]);
+        let mut exporter = Exporter::new(vec![files], None);
+        exporter.begin(1, 0);
+        let captures: Vec<String> = captures.iter().copied().map(str::to_owned).collect();
+        exporter.begin_unit("lab-cme", &captures);
+        take(&mut exporter, 1, &whole(&[LEVEL]), NOON_NS, false);
+        let origin = Origin {
+            captures,
+            ..Origin::default()
+        };
+        exporter.finish(&origin).map(|written| written.len())
+    };
+    for again in [
+        &["/day1/cme.pcap", "/b.pcap"],
+        &["/b.pcap", "/day1/cme.pcap"],
+    ] {
+        assert_eq!(export(again).expect("our folder"), 1);
+    }
+    let refused = export(&["/day2/cme.pcap"]).expect_err("other captures");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("is of other captures (/b.pcap, /day1/cme.pcap)"),
+        "{refused}"
+    );
 }

@@ -6,7 +6,7 @@ use crate::replay::known;
 use crate::replay::progress::Watched;
 use crate::replay::stopped;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use touchline_export::{Exporter, Origin};
 use touchline_gateway::replay::{Interrupted, Pace, Speed, replay};
 use touchline_gateway::venues::cme::{self, ChannelConfig, CmePipeline};
@@ -31,6 +31,15 @@ pub fn raw(directory: &Path) -> Result<PcapSource<'static>, Failure> {
     Ok(PcapSource::new([reader]))
 }
 
+/// Paths of the captures, which name the same file in each folder.
+fn captures_of(arguments: &Arguments) -> Vec<String> {
+    let captures = arguments.pcap.iter().chain(&arguments.journal);
+    let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    captures
+        .map(|path| whole(path).display().to_string())
+        .collect()
+}
+
 /// Exports captures or a raw recording, by way of the path.
 pub fn run(arguments: &Arguments, source: PcapSource<'static>) -> Result<(), Failure> {
     let config = arguments.of_channel.read()?;
@@ -38,10 +47,12 @@ pub fn run(arguments: &Arguments, source: PcapSource<'static>) -> Result<(), Fai
         .map_err(|error| Failure::configuration(&error))?;
     let mut source = Watched::new(source, !arguments.quiet);
     let mut exporter = arguments.exporter()?;
-    // Captures of other names have other files.
+    // Captures of other names have other files; those of other folders with the same name are refused.
     let names = arguments.pcap.iter().chain(&arguments.journal);
     let name = names.filter_map(|path| path.file_stem()?.to_str()).next();
-    exporter.begin_unit(&format!("{}-{}", config.bus, name.unwrap_or("captures")));
+    let name = format!("{}-{}", config.bus, name.unwrap_or("captures"));
+    let captures = captures_of(arguments);
+    exporter.begin_unit(&name, &captures);
     exporter.begin(config.limits.instruments_max, config.limits.orders_max);
     let has_failed = exporter.has_failed();
     let mut pipeline: CmePipeline<Local<&mut Exporter>> =
@@ -77,10 +88,9 @@ pub fn run(arguments: &Arguments, source: PcapSource<'static>) -> Result<(), Fai
             "warning: {truncation}; all packets before are exported, and without --allow-truncated the exit status is 1"
         ));
     }
-    let captures = arguments.pcap.iter().chain(&arguments.journal);
     let origin = Origin {
         bus: config.bus.clone(),
-        captures: captures.map(|path| path.display().to_string()).collect(),
+        captures,
         ..Origin::default()
     };
     arguments.finish(exporter, &origin)?;
