@@ -310,4 +310,10 @@ pub const FEED: &[Mutant] = &[
         replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",
         test: "-p touchline-gateway --test gateway a_lost_packet_truncates_the_open_event",
     },
+    Mutant {
+        name: "gateway: a cut line of secdef.dat defines an instrument",
+        find: "if line.last() != Some(&SOH) {",
+        replace: "    if false {",
+        test: "-p touchline-gateway --lib a_malformed_line_has_file_line_field_and_cure",
+    },
 ];

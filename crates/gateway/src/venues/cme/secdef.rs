@@ -22,6 +22,11 @@ pub fn is_line(start: &[u8]) -> bool {
 /// # Errors
 /// The field, its value, and what to give.
 pub fn read_line(line: &[u8]) -> Result<Stated, String> {
+    // A file that is cut in a line may end in the middle of a number.
+    // mutant: gateway: a cut line of secdef.dat defines an instrument
+    if line.last() != Some(&SOH) {
+        return Err("the line has no SOH at its end, it is cut: take the file as CME publishes it, as a whole".to_owned());
+    }
     let mut security = Security::default();
     for (place, field) in line.split(|byte| *byte == SOH).enumerate() {
         if field.is_empty() {

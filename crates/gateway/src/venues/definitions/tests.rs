@@ -163,6 +163,17 @@ fn a_malformed_line_has_file_line_field_and_cure() {
         said.to_string().ends_with("30 more lines are malformed"),
         "{said}"
     );
+    // Cut in the id, which is another number then.
+    let cut = line(SPREAD);
+    let cut = &cut[..cut.find("48=119").expect("an id") + "48=11".len()];
+    for end in ["", "\n"] {
+        let said = known(&(line(FUTURE) + cut + end), None).expect_err("a cut file");
+        assert!(
+            said.to_string()
+                .contains("secdef.dat:2: the line has no SOH"),
+            "{said}"
+        );
+    }
     let said = known("id,symbol\n1,A\n", None).expect_err("another format");
     assert!(
         said.to_string()
