@@ -46,6 +46,16 @@ pub struct Counts {
     sequences: Option<(u64, u64)>,
     gaps: Vec<Loss>,
     gaps_count: u64,
+    left_out: LeftOut,
+}
+
+/// Messages that a reader of a tape passes over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// No state of the books came before them.
+    pub without_state: u64,
+    /// They are of a newer schema.
+    pub unknown: u64,
 }
 
 impl Counts {
@@ -69,6 +79,17 @@ impl Counts {
         if self.gaps.len() < GAPS_MAX {
             self.gaps.push(loss);
         }
+    }
+
+    /// Messages that are passed over.
+    pub fn leave_out(&mut self, more: LeftOut) {
+        self.left_out.without_state += more.without_state;
+        self.left_out.unknown += more.unknown;
+    }
+
+    /// Messages that were passed over so far.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// Messages, states left out.
@@ -103,6 +124,8 @@ impl Counts {
             "sequences": pair(self.sequences),
             "messages": self.messages,
             "messages_in_states": self.images,
+            "messages_without_state": self.left_out.without_state,
+            "messages_unknown": self.left_out.unknown,
             "gaps": self.gaps_count,
             "gaps_listed": gaps,
         })

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::about::{Counts, Loss, Origin};
+use crate::about::{Counts, LeftOut, Loss, Origin};
 use crate::complete::{Complete, Written};
 use crate::dbn::Dbn;
 use crate::emptied::Emptied;
@@ -232,6 +232,19 @@ impl Exporter {
                 }
             }
             _ => self.state.apply(message),
+        }
+    }
+
+    /// The reader of the source has passed over this many messages since it began.
+    pub fn left_out(&mut self, all: LeftOut) {
+        let before = self.counts.left_out();
+        if all != before {
+            let more = LeftOut {
+                without_state: all.without_state.saturating_sub(before.without_state),
+                unknown: all.unknown.saturating_sub(before.unknown),
+            };
+            self.counts.leave_out(more);
+            self.unit_counts.leave_out(more);
         }
     }
 

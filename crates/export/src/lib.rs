@@ -36,7 +36,7 @@ mod tabulate;
 pub mod tape;
 mod writer;
 
-pub use about::{Counts, Loss, Origin};
+pub use about::{Counts, LeftOut, Loss, Origin};
 pub use complete::Written;
 pub use error::Error;
 pub use exporter::Exporter;

@@ -1,6 +1,6 @@
 //! A tape as the source of an export.
 
-use crate::about::{Loss, Origin};
+use crate::about::{LeftOut, Loss, Origin};
 use crate::complete::Written;
 use crate::error::Error;
 use crate::exporter::Exporter;
@@ -45,6 +45,10 @@ pub fn export(
         })?;
         // Messages of a record are handed out by the polls behind the one that reads it.
         exporter.recorded_at(reader.time_ns());
+        exporter.left_out(LeftOut {
+            without_state: reader.without_state(),
+            unknown: reader.unknown_messages(),
+        });
         // A segment ends without a further message, too; a loss at the begin of the next one is of that one.
         if unit.segment != reader.segment() {
             // A host that crashes must not lose what the caller notes as exported: other records would have its positions.
@@ -151,7 +155,7 @@ fn take(item: &Item<'_>, exporter: &mut Exporter) {
             }
         }
         Item::BatchEnd => exporter.batch_end(),
-        // The whole change follows a top; events are handled by the caller.
+        // The whole change follows a top, the reader counts what it does not know; events are handled by the caller.
         Item::Top { .. } | Item::Undecoded(_) | Item::SubscriptionEvent(_) => {}
     }
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use touchline_export::csv::Times;
 use touchline_export::dbn::{Dataset, Dbn, Options, Schema};
 use touchline_export::tables::Table;
-use touchline_export::{Error, Exporter, Files, Format, Origin, Written};
+use touchline_export::{Counts, Error, Exporter, Files, Format, Origin, Written};
 use touchline_gateway::config;
 use touchline_tape::raw::Content;
 
@@ -236,18 +236,33 @@ impl Arguments {
     /// Completes the files and says what they have.
     fn finish(&self, exporter: Exporter, origin: &Origin) -> Result<(), Failure> {
         let counts = exporter.counts();
-        let (messages, gaps) = (counts.total(), counts.gaps());
+        let summary = summary(counts);
         let written = exporter.finish(origin).map_err(failed)?;
         say_written(self, &written);
         match self.quiet {
             true => Ok(()),
-            false => say(&format!(
-                "{}, {}\n",
-                counted(messages, "message"),
-                counted(gaps, "gap")
-            )),
+            false => say(&summary),
         }
     }
+}
+
+/// Messages and gaps of an export, and what its source has that no file has.
+fn summary(counts: &Counts) -> String {
+    let mut text = format!(
+        "{}, {}",
+        counted(counts.total(), "message"),
+        counted(counts.gaps(), "gap")
+    );
+    let left_out = counts.left_out();
+    for (count, why) in [
+        (left_out.without_state, "without a state before them"),
+        (left_out.unknown, "of a newer schema"),
+    ] {
+        if count > 0 {
+            text += &format!(", {} {why} left out", counted(count, "message"));
+        }
+    }
+    text + "\n"
 }
 
 /// Prints files that are complete. A closed standard output does not end the export.

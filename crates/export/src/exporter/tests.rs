@@ -401,3 +401,22 @@ fn captures_of_one_name_do_not_replace_each_other() {
         "{refused}"
     );
 }
+
+/// What the reader of a tape passes over is stated for the whole and for each unit.
+#[test]
+fn messages_that_are_passed_over_are_stated() {
+    let mut exporter = Exporter::new(Vec::new(), None);
+    let mut stated = |without_state, unknown| {
+        exporter.begin_unit("unit", &[]);
+        exporter.left_out(LeftOut {
+            without_state,
+            unknown,
+        });
+        [&exporter.counts, &exporter.unit_counts].map(|counts| {
+            let about = counts.json(&Origin::default());
+            ["messages_without_state", "messages_unknown"].map(|name| about[name].as_u64())
+        })
+    };
+    assert_eq!(stated(5, 1), [[Some(5), Some(1)]; 2]);
+    assert_eq!(stated(7, 1), [[Some(7), Some(1)], [Some(2), Some(0)]]);
+}
