@@ -293,6 +293,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-export --lib captures_of_one_name_do_not_replace_each_other",
     },
     Mutant {
+        name: "tape: a gap that no packet follows is not in a capture",
+        find: "let gaps = described.gaps.take();",
+        replace: "        let gaps = String::new();",
+        test: "-p touchline-tape --lib every_gap_is_in_the_capture",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

@@ -52,7 +52,7 @@ pub struct Captured<'a> {
     pub original_len: u32,
     /// Packets lost on this interface since the packet before.
     pub dropped: u64,
-    /// Comment; may be empty.
+    /// Comments, one a line; may be empty.
     pub comment: &'a str,
 }
 
@@ -105,19 +105,20 @@ impl Blocks {
         if packet.dropped > 0 {
             self.option(EPB_DROPCOUNT, &packet.dropped.to_le_bytes());
         }
-        self.text(OPT_COMMENT, packet.comment);
+        self.comments(packet.comment);
         if packet.dropped > 0 || !packet.comment.is_empty() {
             self.end_of_options();
         }
         self.end(body);
     }
 
-    /// States the packets lost on an interface since the section began.
-    pub fn statistics(&mut self, interface: u32, capture_ns: u64, dropped: u64) {
+    /// States the packets lost on an interface since the section began, with comments, one a line.
+    pub fn statistics(&mut self, interface: u32, capture_ns: u64, dropped: u64, comment: &str) {
         let body = self.begin(INTERFACE_STATISTICS);
         self.bytes.extend(interface.to_le_bytes());
         self.time(capture_ns);
         self.option(ISB_IFDROP, &dropped.to_le_bytes());
+        self.comments(comment);
         self.end_of_options();
         self.end(body);
     }
@@ -172,6 +173,12 @@ impl Blocks {
         if !text.is_empty() {
             let end = text.floor_char_boundary(TEXT_BYTES_MAX);
             self.option(code, &text.as_bytes()[..end]);
+        }
+    }
+
+    fn comments(&mut self, lines: &str) {
+        for line in lines.lines() {
+            self.text(OPT_COMMENT, line);
         }
     }
 
@@ -239,7 +246,11 @@ mod tests {
                 bytes: &bytes,
                 original_len: bytes.len() as u32,
                 dropped: u64::from(number % 50 == 0),
-                comment: if number % 70 == 0 { "packets lost" } else { "" },
+                comment: if number % 70 == 0 {
+                    "packets lost\nand lost"
+                } else {
+                    ""
+                },
             });
             packets.push((capture_ns, bytes));
             if random.chance(0.2) {
@@ -248,7 +259,7 @@ mod tests {
                 assert_eq!(blocks.position(), file.len() as u64);
             }
         }
-        blocks.statistics(0, 1_700_000_000_000_000_400, 4);
+        blocks.statistics(0, 1_700_000_000_000_000_400, 4, "one\ntwo");
         file.extend_from_slice(blocks.bytes());
         (file, packets)
     }

@@ -17,6 +17,8 @@ pub(super) struct RecordBlocks {
     /// Whether the file has the header of the section.
     is_begun: bool,
     last_ns: u64,
+    /// Packets lost since the last packet, of streams that the section before ended with, by name.
+    dropped: BTreeMap<String, u64>,
     /// Room for a segment.
     segment: Vec<u8>,
 }
@@ -36,7 +38,35 @@ struct Described {
     /// Packets lost since the last packet, and in the section.
     dropped: u64,
     dropped_all: u64,
-    comment: String,
+    gaps: Gaps,
+}
+
+/// Gaps since the last packet, one a line.
+#[derive(Debug, Default)]
+struct Gaps {
+    lines: String,
+    /// Gaps beyond the room.
+    further: u64,
+}
+
+/// Bytes of the gaps before one packet: a stream without packets may have any number of them.
+const GAPS_BYTES_MAX: usize = 8_192;
+
+impl Gaps {
+    fn add(&mut self, line: &str) {
+        match self.lines.len() < GAPS_BYTES_MAX {
+            true => self.lines.extend([line, "\n"]),
+            false => self.further += 1,
+        }
+    }
+
+    fn take(&mut self) -> String {
+        let mut lines = std::mem::take(&mut self.lines);
+        if self.further > 0 {
+            lines += &format!("gap: {} further ones", std::mem::take(&mut self.further));
+        }
+        lines
+    }
 }
 
 impl RecordBlocks {
@@ -70,14 +100,24 @@ impl RecordBlocks {
 
     /// Ends the section with its losses. A file without a packet is a capture, too.
     pub fn end_section(&mut self) {
-        for described in self.streams.values() {
-            if described.dropped_all > 0 {
-                let (interface, dropped) = (described.interface, described.dropped_all);
-                self.blocks.statistics(interface, self.last_ns, dropped);
-            }
+        for described in std::mem::take(&mut self.streams).into_values() {
+            self.end_stream(described);
         }
-        self.streams.clear();
         (self.interfaces, self.is_begun) = (0, false);
+    }
+
+    /// States the losses of a stream that no packet has stated.
+    fn end_stream(&mut self, mut described: Described) {
+        // mutant: tape: a gap that no packet follows is not in a capture
+        let gaps = described.gaps.take();
+        if described.dropped_all > 0 || !gaps.is_empty() {
+            let (interface, dropped) = (described.interface, described.dropped_all);
+            self.blocks
+                .statistics(interface, self.last_ns, dropped, &gaps);
+        }
+        if described.dropped > 0 {
+            self.dropped.insert(described.name, described.dropped);
+        }
     }
 
     /// Writes the header of the section, once.
@@ -109,18 +149,21 @@ impl RecordBlocks {
             name: id,
             description,
         });
-        self.streams.insert(
+        let before = self.streams.insert(
             stream,
             Described {
                 interface: self.interfaces,
-                dropped: 0,
+                dropped: self.dropped.remove(&described.name).unwrap_or(0),
                 dropped_all: 0,
-                comment: String::new(),
+                gaps: Gaps::default(),
                 peer: peer_of(&described.name),
                 name: described.name,
             },
         );
         self.interfaces += 1;
+        if let Some(before) = before {
+            self.end_stream(before);
+        }
     }
 
     /// A loss of stream 0 may be of any stream.
@@ -149,10 +192,10 @@ impl RecordBlocks {
             } else {
                 ""
             };
-            described.comment = format!(
+            described.gaps.add(&format!(
                 "gap: {count} packets{of}, from {} to {}: {why}",
                 gap.from_ns, gap.to_ns
-            );
+            ));
         }
     }
 
@@ -163,6 +206,7 @@ impl RecordBlocks {
             return;
         };
         let mut offset = read.offset;
+        let mut gaps = described.gaps.take();
         for part in read.bytes.chunks(SEGMENT_BYTES) {
             self.segment.clear();
             let sequence = (offset as u32).wrapping_add(1);
@@ -173,9 +217,9 @@ impl RecordBlocks {
                 bytes: &self.segment,
                 original_len: self.segment.len() as u32,
                 dropped: 0,
-                comment: &described.comment,
+                comment: &gaps,
             });
-            described.comment.clear();
+            gaps.clear();
             offset += part.len() as u64;
         }
     }
@@ -192,9 +236,8 @@ impl RecordBlocks {
             bytes: packet.bytes,
             original_len: packet.original_len,
             dropped: std::mem::take(&mut described.dropped),
-            comment: &described.comment,
+            comment: &described.gaps.take(),
         });
-        described.comment.clear();
     }
 }
 

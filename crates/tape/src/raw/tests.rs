@@ -7,7 +7,7 @@ use super::recorder::RawRecorder;
 use super::{Capture, Content, Line};
 use crate::recorder::Now;
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::process::Command;
@@ -429,5 +429,52 @@ fn tcpdump_reads_both_forms() {
                 found.len()
             );
         }
+    }
+}
+
+/// Each gap is a comment of the next packet, or of its interface if the section ends before; what the kernel dropped is also in the count of the
+/// next packet, also in the next segment.
+#[test]
+fn every_gap_is_in_the_capture() {
+    let folder = Folder::in_memory("raw-gaps");
+    let now = Now {
+        wall_ns: START_NS,
+        ticks: 0,
+    };
+    let (opened, tail) = journal(&folder);
+    let mut recorder = RawRecorder::new(Output::Journal(opened), &lines(), None, None, now);
+    record(&mut recorder, 1, 30);
+    for count in [11, 22] {
+        recorder.lost(Some(1), count, now).expect("room");
+    }
+    record(&mut recorder, 2, 30);
+    // The last record of its segment.
+    recorder.lost(Some(1), 44, now).expect("room");
+    close(recorder);
+    drop(tail);
+    std::fs::remove_dir_all(folder.join("tail")).expect("our folder");
+    let (opened, _tail) = journal(&folder);
+    let mut recorder =
+        RawRecorder::new(Output::Journal(opened), &lines(), None, Some(START_NS), now);
+    record(&mut recorder, 3, 30);
+    recorder.lost(Some(2), 55, now).expect("room");
+    close(recorder);
+    let mut capture = Vec::new();
+    let mut opened = Capture::open(&folder.join("raw")).expect("a raw journal");
+    opened.read_to_end(&mut capture).expect("a whole capture");
+    let has = |words: &str| {
+        let words = words.as_bytes();
+        let found = capture.windows(words.len()).filter(|part| *part == words);
+        found.count()
+    };
+    for count in [11, 22, 44, 55] {
+        assert_eq!(has(&format!("gap: {count} packets,")), 1, "{count}");
+    }
+    // The option epb_dropcount of 8 bytes.
+    for (dropped, packets) in [(33_u64, 1), (44, 1), (11, 0), (22, 0)] {
+        let mut option = vec![4, 0, 8, 0];
+        option.extend(dropped.to_le_bytes());
+        let found = capture.windows(option.len()).filter(|part| *part == option);
+        assert_eq!(found.count(), packets, "{dropped}");
     }
 }
