@@ -17,10 +17,22 @@ pub struct Origin {
     pub bus: String,
     /// Id of the journal in hexadecimal digits; empty for captures.
     pub journal: String,
-    /// Positions in the journal between which the messages are.
+    /// Positions in the journal between which the messages of the last unit are.
     pub positions: Option<(u64, u64)>,
+    /// Position at which the first unit begins.
+    pub begin: u64,
     /// Captures.
     pub captures: Vec<String>,
+}
+
+impl Origin {
+    /// The source of a file of all units.
+    pub fn whole(&self) -> Origin {
+        Origin {
+            positions: self.positions.map(|(_, to)| (self.begin, to)),
+            ..self.clone()
+        }
+    }
 }
 
 /// A loss in the source.

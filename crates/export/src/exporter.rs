@@ -80,11 +80,6 @@ impl Exporter {
         &self.counts
     }
 
-    /// Whether every file is of a unit.
-    pub fn has_units_alone(&self) -> bool {
-        self.dbn.is_none() && self.tables.iter().all(Files::has_units)
-    }
-
     /// A unit of the source begins: a segment of a tape, or all of these captures. Files with units have its name.
     pub fn begin_unit(&mut self, name: &str, captures: &[String]) {
         self.unit_counts = Counts::default();
@@ -301,15 +296,17 @@ impl Exporter {
         self.end_held();
         self.check()?;
         let mut all = Vec::new();
+        let whole = origin.whole();
         for mut files in self.tables {
-            let counts = match files.has_units() {
-                true => &self.unit_counts,
-                false => &self.counts,
+            // mutant: export: files of the whole have the positions of a unit
+            let (counts, origin) = match files.has_units() {
+                true => (&self.unit_counts, origin),
+                false => (&self.counts, &whole),
             };
             all.extend(files.end_unit(&self.state.texts, counts, origin)?);
         }
         if let Some(dbn) = self.dbn {
-            all.extend(dbn.finish(&self.counts, origin)?);
+            all.extend(dbn.finish(&self.counts, &whole)?);
         }
         all.into_iter().map(Complete::publish).collect()
     }

@@ -36,7 +36,8 @@ pub fn export(
 ) -> Result<Origin, Error> {
     begin(reader, exporter);
     exporter.recorded_at(reader.time_ns());
-    let mut unit = Unit::begin(reader, exporter, reader.position());
+    let from = reader.position();
+    let mut unit = Unit::begin(reader, exporter, from, from);
     loop {
         let mut event = None;
         let polled = reader.poll(|item| match item {
@@ -58,7 +59,7 @@ pub fn export(
             let end = reader.segment_position();
             let written = exporter.end_unit(&unit.origin(reader, end))?;
             let _ = step(Step::Unit(written, end))?;
-            unit = Unit::begin(reader, exporter, end);
+            unit = Unit::begin(reader, exporter, end, from);
         }
         if let Some(event) = event {
             exporter.event(&event);
@@ -94,17 +95,23 @@ const WAIT: Duration = Duration::from_millis(20);
 struct Unit {
     segment: u64,
     from: u64,
+    /// Begin of the first one.
+    begin: u64,
 }
 
 impl Unit {
-    fn begin(reader: &Reader, exporter: &mut Exporter, from: u64) -> Unit {
+    fn begin(reader: &Reader, exporter: &mut Exporter, from: u64, begin: u64) -> Unit {
         let segment = reader.segment();
         let journal = id(reader);
         let bus = reader.publication().map_or("", |of| of.bus.as_str());
         // The journal and the segment name the same messages in every export: it replaces the file, and doubles nothing.
         let journal = journal.get(..8).unwrap_or_default();
         exporter.begin_unit(&format!("{bus}-{journal}-{segment:010}"), &[]);
-        Unit { segment, from }
+        Unit {
+            segment,
+            from,
+            begin,
+        }
     }
 
     fn origin(&self, reader: &Reader, to: u64) -> Origin {
@@ -114,6 +121,7 @@ impl Unit {
                 .map_or_else(String::new, |of| of.bus.clone()),
             journal: id(reader),
             positions: Some((self.from, to)),
+            begin: self.begin,
             captures: Vec::new(),
         }
     }

@@ -299,6 +299,12 @@ pub const TAPE: &[Mutant] = &[
         test: "-p touchline-tape --lib every_gap_is_in_the_capture",
     },
     Mutant {
+        name: "export: files of the whole have the positions of a unit",
+        find: "false => (&self.counts, &whole),",
+        replace: "                false => (&self.counts, origin),",
+        test: "-p touchline-export --lib positions_are_those_of_the_messages_of_a_file",
+    },
+    Mutant {
         name: "tape: history that the tape does not have is not reported",
         find: "let messages = lost?;",
         replace: "            let messages = lost.filter(|_| false)?;",

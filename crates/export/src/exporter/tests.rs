@@ -420,3 +420,28 @@ fn messages_that_are_passed_over_are_stated() {
     assert_eq!(stated(5, 1), [[Some(5), Some(1)]; 2]);
     assert_eq!(stated(7, 1), [[Some(7), Some(1)], [Some(2), Some(0)]]);
 }
+
+/// A file of the whole has the positions from the begin of the run on, also beside files of the last unit.
+#[test]
+fn positions_are_those_of_the_messages_of_a_file() {
+    let folder = Folder::in_memory("export-positions");
+    let csv = Format::Csv(Times::Nanoseconds);
+    let whole_files = Files::create(folder.join("whole"), &[Table::Gaps], csv);
+    let units = Files::partitioned(folder.join("units"), &[Table::Snapshots]);
+    let mut exporter = Exporter::new(vec![whole_files.expect("our folder"), units], None);
+    exporter.begin(1, 0);
+    exporter.begin_unit("unit", &[]);
+    take(&mut exporter, 1, &whole(&[LEVEL]), NOON_NS, false);
+    let origin = Origin {
+        positions: Some((700, 900)),
+        begin: 300,
+        ..Origin::default()
+    };
+    let written = exporter.finish(&origin).expect("our folder");
+    let positions = written.iter().map(|written| {
+        let about = std::fs::read(crate::complete::beside(&written.path)).expect("it is there");
+        let about: serde_json::Value = serde_json::from_slice(&about).expect("JSON");
+        about["positions"].to_string()
+    });
+    assert_eq!(positions.collect::<Vec<_>>(), ["[300,900]", "[700,900]"]);
+}

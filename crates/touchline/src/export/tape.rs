@@ -10,8 +10,8 @@ use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
+use touchline_export::Error;
 use touchline_export::tape::{Step, export};
-use touchline_export::{Error, Origin};
 use touchline_journal::cut_below;
 use touchline_tape::{Holder, Reader, TapePlace};
 
@@ -82,24 +82,12 @@ pub fn run(arguments: &Arguments, directory: &Path) -> Result<(), Failure> {
     if reader.is_before_place() && !arguments.follow {
         return Err(before_place(directory));
     }
-    let origin = whole(&exporter, origin);
     arguments.finish(exporter, &origin)?;
     // A recorder that was killed goes on in the last segment: the next run writes the file of that segment again, as a whole.
     let end = reader.segment_position();
     match &holder {
         Some(holder) if end > kept => keep(holder, end).map_err(failed),
         _ => Ok(()),
-    }
-}
-
-/// A file of the whole tape begins with it.
-fn whole(exporter: &touchline_export::Exporter, origin: Origin) -> Origin {
-    match exporter.has_units_alone() {
-        true => origin,
-        false => Origin {
-            positions: origin.positions.map(|(_, to)| (0, to)),
-            ..origin
-        },
     }
 }
 
