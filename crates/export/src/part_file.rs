@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// File `NAME.part` that gets its name when it is complete; dropped earlier, it is removed. A part that a killed run left is
@@ -29,18 +30,12 @@ impl PartFile {
         let mut part = path.as_os_str().to_owned();
         part.push(PART);
         let part = PathBuf::from(part);
-        let file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&part)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => io::Error::new(
-                ErrorKind::ResourceBusy,
-                "another export writes it; wait for its end, or give another folder",
-            ),
-            TryLockError::Error(error) => error,
-        })?;
+        let file = loop {
+            let file = open_locked(&part)?;
+            if is_at(&file, &part)? {
+                break file;
+            }
+        };
         file.set_len(0)?;
         Ok(PartFile {
             part,
@@ -100,6 +95,33 @@ impl PartFile {
     }
 }
 
+/// The file at this path, locked.
+fn open_locked(part: &Path) -> io::Result<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(part)?;
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => io::Error::new(
+            ErrorKind::ResourceBusy,
+            "another export writes it; wait for its end, or give another folder",
+        ),
+        TryLockError::Error(error) => error,
+    })?;
+    Ok(file)
+}
+
+/// Whether a path still has this file: the run that had the lock may have given it its name, or removed it, between our open and our lock.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 impl Write for PartFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(writer) = &mut self.writer else {
@@ -150,5 +172,34 @@ mod tests {
         file.publish(&path).expect("room");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(std::fs::read_dir(folder.join("a")).unwrap().count(), 1);
+    }
+
+    /// A run that has opened a part may get the lock when the file has its name already.
+    #[test]
+    fn a_published_file_is_never_emptied() {
+        let folder = Folder::new("part-file-race");
+        let (path, part) = (folder.join("b.csv"), folder.join("b.csv.part"));
+        let rounds = 300;
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..rounds {
+                        let Ok(mut file) = PartFile::create(&path) else {
+                            continue;
+                        };
+                        file.write_all(b"whole").expect("room");
+                        file.flush().expect("room");
+                        file.publish(&path).expect("room");
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole");
+        let file = open_locked(&part).expect("our folder");
+        assert!(is_at(&file, &part).unwrap());
+        std::fs::rename(&part, &path).unwrap();
+        assert!(!is_at(&file, &part).unwrap(), "it has its name");
+        let _other = File::create(&part).unwrap();
+        assert!(!is_at(&file, &part).unwrap(), "the part of another run");
     }
 }
