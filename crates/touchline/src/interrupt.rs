@@ -40,7 +40,7 @@ pub fn report_file_limit() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Stop request by signal. A second Ctrl-C or SIGTERM ends the process at once.
+/// Stop request. A second Ctrl-C or SIGTERM ends the process at once.
 #[derive(Debug)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -53,10 +53,14 @@ impl Interrupt {
     /// Installs the signal handlers.
     pub fn catch() -> Result<Interrupt, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
+        // Set by these two signals alone: the first one after a closed terminal or the end of the input is not the second request.
+        let is_second = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // Order: the shutdown handler runs first and finds the flag unset at the first signal.
-            let caught = flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&asked))
-                .and_then(|_| flag::register(signal, Arc::clone(&asked)));
+            let caught =
+                flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&is_second))
+                    .and_then(|_| flag::register(signal, Arc::clone(&is_second)))
+                    .and_then(|_| flag::register(signal, Arc::clone(&asked)));
             caught.map_err(refused)?;
         }
         // The terminal closed: shell and system may both say so, and the process ends in order all the same. Under nohup it goes on.

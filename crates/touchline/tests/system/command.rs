@@ -233,6 +233,9 @@ fn waits(process: u32) -> u64 {
     count.expect("a count").trim().parse().expect("a number")
 }
 
+/// Capacity of a pipe.
+pub const PIPE_BYTES: usize = 64 << 10;
+
 /// Looks until a condition holds.
 #[track_caller]
 pub fn until(what: &str, is_so: impl FnMut() -> bool) {

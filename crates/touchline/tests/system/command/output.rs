@@ -1,9 +1,10 @@
 //! Output files: content, place, and time of writing.
 
-use crate::command::{Desk, until};
+use crate::command::{Desk, PIPE_BYTES, program, until};
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use touchline_lab::capture::Feed;
 use touchline_testing::Process;
@@ -152,6 +153,43 @@ fn a_closed_pipe_ends_the_printing() {
         assert_eq!(after.collect::<Vec<_>>(), left);
     }
     assert_eq!(desk.read("books"), desk.session.expected.books_jsonl());
+}
+
+/// The end of the input or of the terminal has asked for the end. The first signal behind it does not count as a second request: the
+/// books, whose reader is slow, are still written.
+#[test]
+fn the_first_signal_behind_a_closed_input_or_terminal_cuts_nothing_off() {
+    let desk = Desk::new("first-signal");
+    desk.publish("").done();
+    let made = Command::new("mkfifo").arg(desk.path("books")).status();
+    assert!(made.expect("a command of every system").success());
+    for (name, closes_input) in [("no-input", true), ("no-terminal", false)] {
+        let mut options = File::options();
+        let opened = options.read(true).write(true).open(desk.path("books"));
+        let mut pipe = opened.expect("our pipe");
+        pipe.write_all(&[b'x'; PIPE_BYTES]).expect("its capacity");
+        // These tests may themselves be run with a SIGHUP that is ignored.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=HUP").arg(program("follow"));
+        let line = format!("follow lab --books books --name {name} --quiet --until-eof");
+        command.args(line.split(' ')).current_dir(&desk.folder);
+        command.env("TOUCHLINE_DIR", desk.path("buses"));
+        let mut follow = Process::start(command.stdin(Stdio::piped()));
+        until("it reads", || desk.run("stat lab").stdout.contains(name));
+        match closes_input {
+            true => follow.close(),
+            false => follow.signal("HUP"),
+        }
+        // Time to begin with the books.
+        std::thread::sleep(Duration::from_millis(300));
+        follow.signal("TERM");
+        std::thread::sleep(Duration::from_millis(50));
+        let mut full = vec![0; PIPE_BYTES];
+        pipe.read_exact(&mut full).expect("our pipe");
+        assert_eq!(follow.wait().code(), Some(0), "{}", follow.err());
+        let count = pipe.read(&mut full).expect("our pipe");
+        assert!(full[..count].ends_with(b"}\n"), "{count} bytes");
+    }
 }
 
 #[test]
