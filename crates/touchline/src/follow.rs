@@ -6,7 +6,7 @@ use crate::books::{client_order_row, client_price_row};
 use crate::format::{count, counted};
 use crate::interrupt::Ending;
 use crate::missing;
-use crate::output::{Failure, Output, say};
+use crate::output::{Failure, Output, say, say_aside};
 use crate::place::{Place, bus_name};
 use crate::states::States;
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (true, _) => Ok(()),
         (false, false) => say(&summary),
         (false, true) => {
-            eprint!("{summary}");
+            say_aside(&summary);
             Ok(())
         }
     }

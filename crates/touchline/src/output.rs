@@ -134,9 +134,14 @@ pub fn one_line(what: impl std::fmt::Display) -> String {
     Visible(&text).to_string()
 }
 
-/// Writes a notice of a command that goes on, as one line of standard error. If that is closed, the command goes on.
+/// Writes a notice of a command that goes on, as one line of standard error.
 pub fn notice(what: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "touchline: {}", one_line(what));
+    say_aside(&format!("touchline: {}\n", one_line(what)));
+}
+
+/// Writes to standard error. If that is closed or full, the command goes on.
+pub fn say_aside(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 impl Output {

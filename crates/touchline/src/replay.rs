@@ -12,13 +12,12 @@ mod tape;
 
 use crate::books::{write_books, write_orders};
 use crate::format::time;
-use crate::output::{Failure, Output, STDOUT, notice, say};
+use crate::output::{Failure, Output, STDOUT, notice, say, say_aside};
 use crate::record::Prices;
 use crate::series::{Series, SeriesOutput};
 use crate::tops::Tops;
 use print::Printer;
 use progress::Watched;
-use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -335,8 +334,7 @@ impl Arguments {
 
     fn summarise(&self, summary: &str) -> Result<(), Failure> {
         if self.takes_stdout() {
-            // A closed standard error does not fail the run.
-            let _ = std::io::stderr().write_all(summary.as_bytes());
+            say_aside(summary);
             return Ok(());
         }
         say(summary)

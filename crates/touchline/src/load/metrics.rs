@@ -3,7 +3,7 @@
 use crate::metrics::format::{Kind, Page};
 use crate::metrics::listen;
 use crate::metrics::server::{Content, Server};
-use crate::output::Failure;
+use crate::output::{Failure, say_aside};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,7 +85,7 @@ impl Metrics {
         Server::new(listener, content)
             .start()
             .map_err(Failure::run)?;
-        eprintln!("metrics on http://{address}/metrics");
+        say_aside(&format!("metrics on http://{address}/metrics\n"));
         Ok(metrics)
     }
 

@@ -192,6 +192,19 @@ fn the_first_signal_behind_a_closed_input_or_terminal_cuts_nothing_off() {
     }
 }
 
+/// Standard error is a full disk.
+#[test]
+fn a_summary_that_cannot_be_written_does_not_fail_the_run() {
+    let desk = Desk::new("summary-full");
+    desk.publish("").done();
+    let mut command = desk.command("follow lab --books - --seconds 1");
+    let full = File::options().write(true).open("/dev/full");
+    let run = command.stderr(full.expect("a device")).output();
+    let run = run.expect("the command starts");
+    assert_eq!(run.status.code(), Some(0));
+    assert!(run.stdout.ends_with(b"}\n"));
+}
+
 #[test]
 fn the_effective_configuration_is_a_configuration() {
     let desk = Desk::new("configuration");
