@@ -7,7 +7,7 @@ mod receive;
 mod send;
 mod text;
 
-use crate::output::{Failure, notice, say};
+use crate::output::{Failure, Output, notice, say};
 use clap::Subcommand;
 use events::{Events, is_of_engine};
 use std::fmt::Write;
@@ -169,8 +169,6 @@ const CUT: u8 = 3;
 const DAMAGED: u8 = 4;
 /// Wait of a round of `send` or `receive` without work.
 const IDLE: Duration = Duration::from_micros(200);
-/// Bytes of text that one write gives to standard output.
-const TEXT_BYTES: usize = 64 << 10;
 
 impl Directory {
     /// The directory, if it has a segment: a wrong directory must not pass for a clean journal, nor get a lock file.
@@ -261,13 +259,8 @@ fn failed(error: Error) -> Failure {
 fn run_print(arguments: &Print) -> Result<(), Failure> {
     let directory = arguments.place.checked()?;
     let (mut text, mut events) = (String::new(), Events::new());
+    let mut output = Output::stdout()?;
     let mut written = Ok(());
-    let mut give = |text: &mut String| {
-        if written.is_ok() {
-            written = say(text);
-        }
-        text.clear();
-    };
     let from = if is_of_engine(directory) {
         0
     } else {
@@ -281,13 +274,18 @@ fn run_print(arguments: &Print) -> Result<(), Failure> {
             events.pass(entry);
             return;
         }
+        text.clear();
         text::record(&mut text, entry, &mut events);
-        if text.len() > TEXT_BYTES {
-            give(&mut text);
+        if written.is_ok() {
+            written = output.text(&text);
+        }
+        if !output.has_reader() {
+            // The rest has no reader, and a walk over a journal ends at its end only.
+            std::process::exit(0);
         }
     });
-    give(&mut text);
     written?;
+    output.finish()?;
     result.map(|_| ()).map_err(failed)
 }
 

@@ -2,9 +2,11 @@
 
 use super::Desk;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 use touchline_journal::format::{Alignment, HEADER_COPY_BYTES, body_crc};
 use touchline_journal::{Journal, Options, Record, Root, WriterLock, verify};
+use touchline_testing::Process;
 
 const FIRST: &str = "0000000001.tlj";
 
@@ -195,6 +197,24 @@ fn a_flipped_bit_is_damage_and_is_cut_only_with_the_loss_accepted() {
     let printed = desk.run("journal print orders").done().stdout;
     assert!(printed.ends_with(" cause=2\n"), "{printed}");
     assert_eq!(printed.matches("Fx ").count(), 1, "{printed}");
+}
+
+/// Like `head`: the damage at the end is not reached.
+#[test]
+fn a_print_whose_reader_leaves_reads_no_further() {
+    let desk = Desk::bare("journal-head");
+    for run in 0..2 {
+        let mut journal = open(&desk, run);
+        (0..4).for_each(|_| append(&mut journal, 250));
+        journal.close(9).expect("it closes");
+    }
+    let end = used_bytes(&desk);
+    change(&desk, FIRST, |bytes| bytes[end - 200] ^= 4);
+    assert_eq!(desk.run("journal print orders").status, 4);
+    let mut command = desk.command("journal print orders");
+    let mut print = Process::with_streams(command.stdout(Stdio::piped()));
+    drop(print.pipe());
+    assert!(print.wait().success());
 }
 
 #[test]
