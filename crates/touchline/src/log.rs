@@ -49,8 +49,18 @@ pub struct Log<W = std::io::Stderr> {
     lacks_build: bool,
 }
 
-/// Field that separates repeated events: a repeated event of one link leaves out no line of another.
-const APART: &str = "link";
+/// Fields that separate repeated events: a repeated event of one link, recorded bus or line leaves out no line of another.
+const APART: &[&str] = &["link", "recorded_bus", "line"];
+/// Fields of repeated events that are numbers since the last line. Those of lines left out are added up.
+const SUMMED: &[&str] = &[
+    "batches",
+    "count",
+    "gaps",
+    "groups",
+    "instruments",
+    "messages",
+    "packets",
+];
 
 /// Lines left out of a repeated event.
 #[derive(Debug)]
@@ -58,8 +68,18 @@ struct Repeats {
     written: Instant,
     /// Lines left out since the last one written.
     left_out: u64,
-    /// Fields of the last line left out; written when the interval is over.
+    /// Fields of the last line left out, with the sums; written when the interval is over.
     last: Option<Vec<Field>>,
+}
+
+/// Adds the numbers of a line left out to those of the next one.
+fn add_up(fields: &mut [Field], left_out: &[Field]) {
+    for (name, value) in fields.iter_mut().filter(|(name, _)| SUMMED.contains(name)) {
+        let before = left_out.iter().find(|(other, _)| other == name);
+        if let (Value::Number(sum), Some((_, Value::Number(more)))) = (value, before) {
+            *sum = sum.saturating_add(*more);
+        }
+    }
 }
 
 impl Log {
@@ -90,7 +110,7 @@ impl<W: Write> Log<W> {
         }
     }
 
-    /// Writes a line, unless one of the same event, and of the same link, was written within a second.
+    /// Writes a line, unless one of the same event, and of the same link, bus or line, was written within a second.
     pub fn write(&mut self, event: &'static Event, fields: impl Into<Vec<Field>>) {
         self.write_at(Instant::now(), event, fields.into());
     }
@@ -100,22 +120,28 @@ impl<W: Write> Log<W> {
         self.flush_at(Instant::now(), false);
     }
 
-    /// Writes every line left out; called when the process ends.
+    /// Writes every line left out; called when the process ends. The line of its end does that as well.
     pub fn finish(&mut self) {
         self.flush_at(Instant::now(), true);
     }
 
-    fn write_at(&mut self, now: Instant, event: &'static Event, fields: Vec<Field>) {
+    fn write_at(&mut self, now: Instant, event: &'static Event, mut fields: Vec<Field>) {
         for (name, _) in &fields {
             assert!(event.fields.contains(name), "{} has no {name}", event.name);
+        }
+        if event.is_end() {
+            self.flush_at(now, true);
         }
         if event.rate == Rate::Each {
             return self.put(event, &fields, 0);
         }
         let mut left_out = 0;
-        let link = fields.iter().find(|(name, _)| *name == APART);
-        let key = (event.name, link.map(|(_, link)| link.clone()));
+        let apart = fields.iter().find(|(name, _)| APART.contains(name));
+        let key = (event.name, apart.map(|(_, of)| of.clone()));
         if let Some(repeats) = self.repeats.get_mut(&key) {
+            if let Some(before) = &repeats.last {
+                add_up(&mut fields, before);
+            }
             if now.saturating_duration_since(repeats.written) < EVERY {
                 repeats.left_out += 1;
                 repeats.last = Some(fields);
@@ -200,7 +226,9 @@ mod tests {
     use super::*;
 
     fn gap(first: u64) -> Vec<Field> {
-        vec![("first", Value::from(first))]
+        [("first", first), ("packets", 2), ("gaps", 1)]
+            .map(|(name, number)| (name, Value::from(number)))
+            .to_vec()
     }
 
     #[test]
@@ -220,8 +248,9 @@ mod tests {
         assert!(!profile.is_empty() && profile != "unknown", "{profile}");
     }
 
+    /// The numbers of a line are those since the last one: over all lines, none is missing.
     #[test]
-    fn repeats_are_counted_and_written_once_a_second() {
+    fn repeats_are_added_up_and_written_once_a_second() {
         let mut log = Log::in_memory();
         let start = Instant::now();
         for ms in 0..2_500 {
@@ -231,9 +260,9 @@ mod tests {
         }
         log.write_at(start, &events::LINE_BACK, vec![("line", "A".into())]);
         let said = [
-            "WARN gap first=0",
-            "WARN gap first=1000 repeated=999",
-            "WARN gap first=2000 repeated=999",
+            "WARN gap first=0 packets=2 gaps=1",
+            "WARN gap first=1000 packets=2000 gaps=1000 repeated=999",
+            "WARN gap first=2000 packets=2000 gaps=1000 repeated=999",
             "INFO line_back line=A",
         ];
         assert_eq!(log.lines(), said);
@@ -241,12 +270,15 @@ mod tests {
         log.flush_at(start + Duration::from_millis(2_999), false);
         assert_eq!(log.lines().len(), 4);
         log.flush_at(start + Duration::from_millis(3_000), false);
-        assert_eq!(log.lines()[4], "WARN gap first=2499 repeated=498");
+        assert_eq!(
+            log.lines()[4],
+            "WARN gap first=2499 packets=998 gaps=499 repeated=498"
+        );
         let late = start + Duration::from_millis(3_001);
         log.write_at(late, &events::GAP, gap(7));
         log.flush_at(late, true);
         log.flush_at(late, true);
-        assert_eq!(log.lines()[5..], ["WARN gap first=7"]);
+        assert_eq!(log.lines()[5..], ["WARN gap first=7 packets=2 gaps=1"]);
     }
 
     #[test]
@@ -281,12 +313,41 @@ mod tests {
         assert_eq!(log.lines(), said);
     }
 
+    /// Neither the loss of one bus or line, nor its number, is hidden by that of another.
+    #[test]
+    fn losses_of_buses_and_lines_are_lines_of_their_own() {
+        let mut log = Log::in_memory();
+        let lost = |of: &'static str, which: &str, count: &'static str, number: u64| {
+            vec![(of, which.into()), (count, number.into())]
+        };
+        for (which, number) in [("a", 1), ("a", 2), ("b", 40), ("a", 3), ("b", 50)] {
+            let fields = lost("recorded_bus", which, "messages", number);
+            log.write(&events::RECORD_OVERRUN, fields);
+            let fields = lost("line", which, "packets", number);
+            log.write(&events::RECORD_PACKETS_LOST, fields);
+        }
+        log.write(&events::RECORD_STOPPED, []);
+        let said = [
+            "WARN record_overrun recorded_bus=a messages=1",
+            "WARN record_packets_lost line=a packets=1",
+            "WARN record_overrun recorded_bus=b messages=40",
+            "WARN record_packets_lost line=b packets=40",
+            "WARN record_overrun recorded_bus=a messages=5 repeated=1",
+            "WARN record_overrun recorded_bus=b messages=50",
+            "WARN record_packets_lost line=a packets=5 repeated=1",
+            "WARN record_packets_lost line=b packets=50",
+            "INFO record_stopped",
+        ];
+        assert_eq!(log.lines(), said);
+    }
+
     #[test]
     fn every_line_has_the_context() {
         let context = vec![("bus", "cme-998".into()), ("channel", 998.into())];
         let mut log = Log::to(Vec::new(), Format::Text, context);
         log.write(&events::GAP, gap(1));
-        assert_eq!(log.lines(), ["WARN gap bus=cme-998 channel=998 first=1"]);
+        let line = "WARN gap bus=cme-998 channel=998 first=1 packets=2 gaps=1";
+        assert_eq!(log.lines(), [line]);
     }
 
     #[test]

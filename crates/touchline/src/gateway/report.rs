@@ -145,9 +145,8 @@ impl Reporter {
             ("first", gap.first.into()),
             ("last", gap.last.into()),
             ("packets", gap.packets.into()),
+            ("gaps", gap.gaps.into()),
         ]);
-        // 1 is the default and not written.
-        fields.extend((gap.gaps > 1).then(|| ("gaps", gap.gaps.into())));
         fields.extend(self.named("action"));
         fields
     }

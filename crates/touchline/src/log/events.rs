@@ -17,7 +17,7 @@ pub enum Level {
 pub enum Rate {
     /// Every line is written: a change of state.
     Each,
-    /// At most one line a second, for each link if the event names one, with the number of lines left out (`repeated`).
+    /// At most one line a second, for each link, recorded bus or line that the event names, with the number of lines left out (`repeated`).
     Limited,
 }
 
@@ -42,6 +42,11 @@ impl Event {
     /// Fix in the event's lines, if they have one.
     pub fn fix(&self) -> Option<&'static str> {
         self.fields.contains(&"fix").then_some(self.action)
+    }
+
+    /// Whether it is the last line of a process, behind all that were left out.
+    pub fn is_end(&self) -> bool {
+        [STOPPED, RECORD_STOPPED, FAILED].contains(self)
     }
 }
 

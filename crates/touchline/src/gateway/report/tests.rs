@@ -65,7 +65,7 @@ fn a_gap_has_its_lines_numbers_and_what_recovers_the_books() {
         (
             CME,
             gap(1_200, 1_217, 18, 1),
-            "WARN gap line=both first=1200 last=1217 packets=18 action=snapshot",
+            "WARN gap line=both first=1200 last=1217 packets=18 gaps=1 action=snapshot",
         ),
         (
             CME,
@@ -75,7 +75,7 @@ fn a_gap_has_its_lines_numbers_and_what_recovers_the_books() {
         (
             &[("action", "reconnect")],
             gap(5, 5, 1, 1),
-            "WARN gap first=5 last=5 packets=1 action=reconnect",
+            "WARN gap first=5 last=5 packets=1 gaps=1 action=reconnect",
         ),
     ] {
         let mut log = Log::in_memory();
