@@ -4,8 +4,8 @@ mod notify;
 mod report;
 
 use crate::interrupt::{Ending, Interrupt};
-use crate::log::{Log, LogArguments, events as event};
-use crate::output::{Failure, say};
+use crate::log::{Log, LogArguments, LogThread, events as event};
+use crate::output::{Failure, ended, log_thread, no_thread, say};
 use notify::Notify;
 use report::{Reporter, started};
 use std::path::PathBuf;
@@ -93,16 +93,16 @@ impl Arguments {
             Err(_) => identity.into(),
         };
         let context = vec![("bus", config.bus().into()), (name, identity)];
-        let mut log = Log::to_stderr(self.log, context);
+        let mut log = log_thread(Log::to_stderr(self.log, context))?;
         let outcome = self.work(config, interrupt, &mut log);
-        outcome.map_err(|failure| failure.logged(&mut log))
+        ended(outcome.map(|()| String::new()), log)
     }
 
     fn work(
         &self,
         config: &dyn AnyConfig,
         interrupt: Interrupt,
-        log: &mut Log,
+        log: &mut LogThread,
     ) -> Result<(), Failure> {
         try_affinity(config.duty())?;
         let running = config.start(&mut |event| started(event, log));
@@ -162,13 +162,18 @@ struct Watch {
 
 impl Watch {
     /// Starts the thread of the path and reports on it until it ends.
-    fn over(self, work: Box<Work>, mut reporter: Reporter, log: &mut Log) -> Result<(), Failure> {
+    fn over(
+        self,
+        work: Box<Work>,
+        mut reporter: Reporter,
+        log: &mut LogThread,
+    ) -> Result<(), Failure> {
         let stop = AtomicBool::new(false);
         let outcome = thread::scope(|scope| {
             let worker = thread::Builder::new()
                 .name("gateway".to_owned())
                 .spawn_scoped(scope, || work(&stop).map_err(Failure::run))
-                .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+                .map_err(no_thread)?;
             self.until_the_end(&worker, &mut reporter, log);
             stop.store(true, Ordering::Relaxed);
             let joined = worker.join();
@@ -177,7 +182,6 @@ impl Watch {
             joined
                 .map_err(|_| Failure::run("the gateway's thread panicked: a bug of touchline; please report the lines above"))?
         });
-        log.finish();
         match &outcome {
             Ok(()) => log.write(&event::STOPPED, []),
             Err(_) => self.notify.say("STATUS=failed"),
@@ -190,7 +194,7 @@ impl Watch {
         &self,
         worker: &ScopedJoinHandle<'_, Result<(), Failure>>,
         reporter: &mut Reporter,
-        log: &mut Log,
+        log: &mut LogThread,
     ) {
         const TURN: Duration = Duration::from_millis(20);
         const LOOK: Duration = Duration::from_secs(1);
@@ -211,11 +215,13 @@ impl Watch {
         self.notify.say("STOPPING=1");
     }
 
-    fn take_incidents(&self, reporter: &Reporter, log: &mut Log) {
-        while let Some(incident) = self.incidents.next() {
+    /// Without room in the log the incidents wait.
+    fn take_incidents(&self, reporter: &Reporter, log: &mut LogThread) {
+        while log.is_ready()
+            && let Some(incident) = self.incidents.next()
+        {
             reporter.incident(incident, log);
         }
-        log.flush();
     }
 
     /// Name of the reader in a slot of the bus, also of one that died.
@@ -223,12 +229,15 @@ impl Watch {
         reader_in(&self.root, &self.bus, place).ok().flatten()
     }
 
-    fn look(&self, reporter: &mut Reporter, log: &mut Log) {
+    fn look(&self, reporter: &mut Reporter, log: &mut LogThread) {
         let Some(counters_file) = &self.counters_file else {
             return;
         };
-        reporter.look(counters_file, &|place| self.name_of(place), log);
-        let status = match reporter.is_ready() {
+        // Without room a later look finds the changes.
+        if log.is_ready() {
+            reporter.look(counters_file, &|place| self.name_of(place), log);
+        }
+        let status = match counters_file.counter("ready") == Some(1) {
             true => "STATUS=ready: every book is live",
             false => "STATUS=not ready: some books are not live",
         };

@@ -7,7 +7,7 @@ mod receive;
 mod send;
 mod text;
 
-use crate::output::{Failure, Output, notice, say};
+use crate::output::{Failure, Output, last_notice, say};
 use clap::Subcommand;
 use events::{Events, is_of_engine};
 use std::fmt::Write;
@@ -249,7 +249,7 @@ fn failed(error: Error) -> Failure {
     match error {
         Error::Foreign { .. } => Failure::usage(error),
         Error::Damaged { .. } => {
-            notice(error);
+            last_notice(error);
             Failure::Logged(DAMAGED)
         }
         other => Failure::run(other),

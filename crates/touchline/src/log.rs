@@ -37,6 +37,15 @@ pub struct LogArguments {
     format: Format,
 }
 
+/// Takes the lines of a log: the log itself, or the thread that writes it.
+pub trait Lines {
+    /// Takes a line.
+    fn write(&mut self, event: &'static Event, fields: impl Into<Vec<Field>>);
+
+    /// Whether a failure is also written as a log line: programs read the log, so each line must have its form.
+    fn is_for_programs(&self) -> bool;
+}
+
 /// The log.
 #[derive(Debug)]
 pub struct Log<W = std::io::Stderr> {
@@ -91,9 +100,14 @@ impl Log {
             ..Log::to(std::io::stderr(), arguments.format, context)
         }
     }
+}
 
-    /// Whether a failure is also written as a log line: programs read the log, so each line must have its form.
-    pub fn is_for_programs(&self) -> bool {
+impl<W: Write> Lines for Log<W> {
+    fn write(&mut self, event: &'static Event, fields: impl Into<Vec<Field>>) {
+        Log::write(self, event, fields);
+    }
+
+    fn is_for_programs(&self) -> bool {
         self.is_journal || self.format == Format::Json
     }
 }

@@ -11,8 +11,8 @@ pub mod server;
 mod tests;
 
 use crate::interrupt::Interrupt;
-use crate::log::{Log, LogArguments, events};
-use crate::output::{Failure, Output, say};
+use crate::log::{Log, LogArguments, LogThread, events};
+use crate::output::{Failure, Output, ended, log_thread, say};
 use crate::place::Place;
 use server::{Content, Server};
 use std::io::ErrorKind;
@@ -67,16 +67,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let interrupt = Interrupt::catch()?;
     let listener = listen(arguments.listen)?;
-    let mut log = Log::to_stderr(arguments.log, Vec::new());
+    let mut log = log_thread(Log::to_stderr(arguments.log, Vec::new()))?;
     let outcome = serve(listener, monitor, &interrupt, &mut log);
-    outcome.map_err(|failure| failure.logged(&mut log))
+    ended(outcome.map(|()| String::new()), log)
 }
 
 fn serve(
     listener: TcpListener,
     monitor: Monitor,
     interrupt: &Interrupt,
-    log: &mut Log,
+    log: &mut LogThread,
 ) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::run)?;
     let directory = monitor.path().display().to_string();

@@ -1,12 +1,15 @@
 //! Outputs and failures: a file appears complete or not at all.
 
-use crate::log::{Log, events, is_journal};
+use crate::log::{Lines, Log, LogThread, events, is_journal};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
 use touchline_client::words::Visible;
 use touchline_gateway::config::ConfigError;
 use touchline_net::udp;
@@ -87,7 +90,7 @@ impl Failure {
 
     /// Writes the failure as a log event if programs read the log, so that every line has the log's
     /// form.
-    pub fn logged(self, log: &mut Log) -> Failure {
+    pub fn logged(self, log: &mut impl Lines) -> Failure {
         let (reason, status) = match self {
             Failure::Usage(what) => (what, 2_u8),
             Failure::Run(what) => (what, 1),
@@ -115,8 +118,8 @@ impl Failure {
             Failure::Logged(status) => return ExitCode::from(*status),
         };
         let priority = if is_journal() { "<3>" } else { "" };
-        // If standard error is closed, the exit status still reports the failure.
-        let _ = writeln!(std::io::stderr(), "{priority}touchline: {what}");
+        // Without a line the exit status still reports the failure.
+        last_line(format!("{priority}touchline: {what}\n"));
         ExitCode::from(status)
     }
 }
@@ -142,6 +145,55 @@ pub fn notice(what: impl std::fmt::Display) {
 /// Writes to standard error. If that is closed or full, the command goes on.
 pub fn say_aside(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Longest wait for the last lines of a process: standard output and standard error may be full pipes without a reader.
+const END_MAX: Duration = Duration::from_secs(2);
+
+/// Writes the last lines of a process; `None` if they are not written within [`END_MAX`].
+fn within_limit<T: Send + 'static>(
+    write: impl FnOnce() -> T + Clone + Send + 'static,
+) -> Option<T> {
+    let (done, is_done) = sync_channel(1);
+    let writer = write.clone();
+    let started = thread::Builder::new().spawn(move || done.send(writer()));
+    match started {
+        Ok(_) => is_done.recv_timeout(END_MAX).ok(),
+        // The system has no more threads.
+        Err(_) => Some(write()),
+    }
+}
+
+/// Writes the line of a failure to standard error, within [`END_MAX`].
+fn last_line(line: String) {
+    within_limit(move || say_aside(&line));
+}
+
+/// [`notice`] of a command that ends with a status of its own.
+pub fn last_notice(what: impl std::fmt::Display) {
+    last_line(format!("touchline: {}\n", one_line(what)));
+}
+
+/// Starts the thread that writes a log.
+pub fn log_thread(log: Log) -> Result<LogThread, Failure> {
+    LogThread::start(log).map_err(no_thread)
+}
+
+/// A thread that does not start.
+pub fn no_thread(error: std::io::Error) -> Failure {
+    Failure::run(format!("cannot start a thread: {error}"))
+}
+
+/// Ends a run whose log a thread writes: it waits for the lines, and prints the summary. A log without a reader does not keep the process.
+pub fn ended(outcome: Result<String, Failure>, mut log: LogThread) -> Result<(), Failure> {
+    let outcome = outcome.map_err(|failure| failure.logged(&mut log));
+    let is_written = log.finish(END_MAX).is_some();
+    match outcome? {
+        summary if summary.is_empty() => Ok(()),
+        summary if is_written => say(&summary),
+        // Standard output may be the same pipe.
+        summary => within_limit(move || say(&summary)).unwrap_or(Ok(())),
+    }
 }
 
 impl Output {

@@ -4,9 +4,8 @@ mod raw;
 
 use crate::interrupt::{Ending, Interrupt};
 use crate::log::{Field, Log, LogArguments, LogThread, events as event};
-use crate::output::Failure;
+use crate::output::{Failure, ended, log_thread};
 use crate::place::bus_name;
-use std::io::Stderr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_gateway::Incident;
@@ -94,8 +93,6 @@ Exit status:
 /// Default size of a segment.
 const SEGMENT_MB: u64 = 256;
 const HOUR_NS: u64 = 3_600_000_000_000;
-/// How long the lines of the log may take to be written at the end.
-const LOG_END: Duration = Duration::from_secs(1);
 /// Time between two looks for a request to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -108,19 +105,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let interrupt = arguments.ending.catch()?;
-    let mut log = Log::to_stderr(arguments.log, Vec::new());
-    let recording = match arguments.open(&mut log) {
-        Ok(recording) => recording,
-        Err(failure) => return Err(failure.logged(&mut log)),
-    };
-    let start = LogThread::start(log);
-    let mut log = start.map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
-    let outcome = arguments.record(recording, &interrupt, &mut log);
-    match (outcome, log.finish(LOG_END)) {
-        (Ok(()), _) => Ok(()),
-        (Err(failure), Some(mut log)) => Err(failure.logged(&mut log)),
-        (Err(failure), None) => Err(failure),
-    }
+    let mut log = log_thread(Log::to_stderr(arguments.log, Vec::new()))?;
+    let opened = arguments.open(&mut log);
+    let outcome = opened.and_then(|recording| arguments.record(recording, &interrupt, &mut log));
+    ended(outcome.map(|()| String::new()), log)
 }
 
 /// A recorder that runs.
@@ -165,7 +153,7 @@ impl Running {
 }
 
 impl Arguments {
-    fn open(&self, log: &mut Log) -> Result<Running, Failure> {
+    fn open(&self, log: &mut LogThread) -> Result<Running, Failure> {
         if let Some(config) = &self.config {
             return raw::open(self, config, log).map(Running::Raw);
         }
@@ -222,7 +210,7 @@ impl Arguments {
         &self,
         mut recording: Running,
         interrupt: &Interrupt,
-        log: &mut LogThread<Stderr>,
+        log: &mut LogThread,
     ) -> Result<(), Failure> {
         let end = self.ending.after();
         let started = Instant::now();
@@ -255,7 +243,7 @@ impl Arguments {
     }
 }
 
-fn report(directory: &Path, what: RunEvent, log: &mut LogThread<Stderr>) {
+fn report(directory: &Path, what: RunEvent, log: &mut LogThread) {
     let journal: Field = ("journal", directory.display().to_string().into());
     let (line, fields): (_, Vec<Field>) = match what {
         RunEvent::Waiting { bus, reason } => (
@@ -331,7 +319,7 @@ fn disk_reason(errno: u64) -> String {
     }
 }
 
-fn finished(counters: &RecorderCounters, log: &mut LogThread<Stderr>) {
+fn finished(counters: &RecorderCounters, log: &mut LogThread) {
     let fields: Vec<Field> = vec![
         ("messages", counters.record_messages.into()),
         ("gaps", counters.record_gaps.into()),

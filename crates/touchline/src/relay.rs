@@ -3,8 +3,8 @@
 mod report;
 
 use crate::interrupt::{Ending, Interrupt};
-use crate::log::{Log, LogArguments, events as event};
-use crate::output::Failure;
+use crate::log::{Log, LogArguments, LogThread, events as event};
+use crate::output::{Failure, ended, log_thread, no_thread};
 use crate::place::bus_name;
 use report::report;
 use std::path::{Path, PathBuf};
@@ -97,14 +97,14 @@ fn source(name: &str) -> Result<Source, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config()?;
     let interrupt = arguments.ending.catch()?;
-    let mut log = Log::to_stderr(arguments.log, Vec::new());
+    let mut log = log_thread(Log::to_stderr(arguments.log, Vec::new()))?;
     let dir = arguments.dir.as_deref().or(config.directory.as_deref());
     let links = start(&config, &bus::root(dir), &host());
     let outcome = links.map_err(|error| refused(&error)).and_then(|links| {
         let end = arguments.ending.after();
         serve(&config, links, &interrupt, end, &mut log)
     });
-    outcome.map_err(|failure| failure.logged(&mut log))
+    ended(outcome.map(|()| String::new()), log)
 }
 
 /// Reads the links of a file; an error names every mistake.
@@ -166,7 +166,7 @@ fn serve(
     links: Vec<Started>,
     interrupt: &Interrupt,
     end: Option<Duration>,
-    log: &mut Log,
+    log: &mut LogThread,
 ) -> Result<(), Failure> {
     let names: Vec<String> = links.iter().map(name).collect();
     for link in &names {
@@ -188,7 +188,7 @@ fn serve(
         let worker = thread::Builder::new()
             .name("relay".to_owned())
             .spawn_scoped(scope, move || work(config, links, stop, &reports))
-            .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+            .map_err(no_thread)?;
         let start = Instant::now();
         while !worker.is_finished()
             && !interrupt.is_asked()
@@ -206,7 +206,6 @@ fn serve(
             )
         })?
     });
-    log.finish();
     if outcome.is_ok() {
         log.write(&event::STOPPED, []);
     }
@@ -253,9 +252,11 @@ fn work(
     Ok(())
 }
 
-fn write_events(events: &Receiver<LinkReport>, names: &[String], log: &mut Log) {
-    for (number, event) in events.try_iter() {
+/// Without room in the log the events wait.
+fn write_events(events: &Receiver<LinkReport>, names: &[String], log: &mut LogThread) {
+    while log.is_ready()
+        && let Ok((number, event)) = events.try_recv()
+    {
         report(&names[number], event, log);
     }
-    log.flush();
 }

@@ -4,9 +4,8 @@ use super::config_text::read_config;
 use crate::interrupt::{Ending, Interrupt};
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread, Value};
-use crate::output::{Failure, say};
+use crate::output::{Failure, ended, log_thread, say};
 use clap::Args;
-use std::io::Stderr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_fx_live::compose::{Composer, Config, Error, Incident};
@@ -52,9 +51,6 @@ Exit status:
   1  the run failed: the bus is in use or was damaged, the recording cannot be written
   2  bad arguments or configuration";
 
-/// How long the lines of the log may take to be written at the end.
-const LOG_END: Duration = Duration::from_secs(2);
-
 /// Composes until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &arguments.config;
@@ -64,12 +60,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         config.directory = Some(dir.clone());
     }
     let interrupt = arguments.ending.catch()?;
-    let mut log = Log::to_stderr(arguments.log, vec![("bus", config.bus.as_str().into())]);
-    let opened = Composer::open(&config, arguments.record.as_deref());
-    let mut composer = match opened.map_err(failed) {
-        Ok(composer) => composer,
-        Err(failure) => return Err(failure.logged(&mut log)),
-    };
+    let context = vec![("bus", config.bus.as_str().into())];
+    let mut log = log_thread(Log::to_stderr(arguments.log, context))?;
+    let outcome = compose(arguments, &config, &interrupt, &mut log);
+    ended(outcome, log)
+}
+
+/// Composes, and returns the summary.
+fn compose(
+    arguments: &Arguments,
+    config: &Config,
+    interrupt: &Interrupt,
+    log: &mut LogThread,
+) -> Result<String, Failure> {
+    let opened = Composer::open(config, arguments.record.as_deref());
+    let mut composer = opened.map_err(failed)?;
     let (pairs, banks) = (config.pairs.len() as u64, config.banks.len() as u64);
     let about = [("pairs", pairs.into()), ("banks", banks.into())];
     log.write(&events::FX_COMPOSING, about);
@@ -77,8 +82,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         "composing {pairs} pairs of {banks} banks on bus {}\n",
         config.bus
     ))?;
-    let start = LogThread::start(log);
-    let mut log = start.map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
     let idler = Idler::new(match config.spin {
         true => Idle::BusySpin,
         false => Idle::BackOff(BackOff {
@@ -86,25 +89,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             ..BackOff::default()
         }),
     });
-    let outcome = rounds(arguments, &mut composer, &mut log, &interrupt, idler);
+    let outcome = rounds(arguments, &mut composer, log, interrupt, idler);
     let outcome = outcome.and_then(|()| composer.finish().map_err(failed));
     // Findings of the last rounds.
-    note(&mut composer, &mut log);
-    if outcome.is_ok() {
-        log.write(&events::STOPPED, []);
-    }
-    let log = log.finish(LOG_END);
-    match (outcome, log) {
-        (Ok(()), _) => say(&summary(&composer)),
-        (Err(failure), Some(mut log)) => Err(failure.logged(&mut log)),
-        (Err(failure), None) => Err(failure),
-    }
+    note(&mut composer, log);
+    outcome?;
+    log.write(&events::STOPPED, []);
+    Ok(summary(&composer))
 }
 
 fn rounds(
     arguments: &Arguments,
     composer: &mut Composer<Publisher>,
-    log: &mut LogThread<Stderr>,
+    log: &mut LogThread,
     interrupt: &Interrupt,
     mut idler: Idler,
 ) -> Result<(), Failure> {
@@ -127,7 +124,7 @@ fn rounds(
 }
 
 /// Logs what the composer noticed. Without room in the log the composer keeps it.
-fn note(composer: &mut Composer<Publisher>, log: &mut LogThread<Stderr>) {
+fn note(composer: &mut Composer<Publisher>, log: &mut LogThread) {
     while log.is_ready()
         && let Some(incident) = composer.next_incident()
     {

@@ -4,9 +4,8 @@ use super::follow::{configuration, note};
 use crate::interrupt::{Ending, Interrupt};
 use crate::log::events::{self, Event};
 use crate::log::{Field, Log, LogArguments, LogThread};
-use crate::output::{Failure, say};
+use crate::output::{Failure, ended, log_thread};
 use clap::Args;
-use std::io::Stderr;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_fx_events::ticks;
@@ -57,8 +56,6 @@ Exit status:
 
 /// Pause of a standby that finds nothing new.
 const STANDBY_NAP: Duration = Duration::from_millis(1);
-/// How long the lines of the log may take to be written at the end.
-const LOG_END: Duration = Duration::from_secs(2);
 /// How long sessions may take to log out.
 const LOGOUT: Duration = Duration::from_secs(2);
 
@@ -66,32 +63,37 @@ const LOGOUT: Duration = Duration::from_secs(2);
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = configuration(&arguments.config, arguments.dir.as_ref())?;
     let interrupt = arguments.ending.catch()?;
-    let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
+    let context = vec![("bus", config.run.bus.as_str().into())];
+    let mut log = log_thread(Log::to_stderr(arguments.log, context))?;
+    let outcome = trade(arguments, &config, &interrupt, &mut log);
+    ended(outcome, log)
+}
+
+/// Trades, and returns the summary; it is empty for a standby that was not promoted.
+fn trade(
+    arguments: &Arguments,
+    config: &Config,
+    interrupt: &Interrupt,
+    log: &mut LogThread,
+) -> Result<String, Failure> {
     let (mut trader, promotion) = match arguments.standby {
-        false => match Trader::open(&config).map_err(failed) {
-            Ok(trader) => (trader, None),
-            Err(failure) => return Err(failure.logged(&mut log)),
-        },
-        true => match stand_by(arguments, &config, &mut log, &interrupt) {
-            Ok(Some((trader, promotion))) => (trader, Some(promotion)),
-            Ok(None) => {
+        false => (Trader::open(config).map_err(failed)?, None),
+        true => match stand_by(arguments, config, log, interrupt)? {
+            Some((trader, promotion)) => (trader, Some(promotion)),
+            None => {
                 log.write(&events::STOPPED, []);
-                log.finish();
-                return Ok(());
+                return Ok(String::new());
             }
-            Err(failure) => return Err(failure.logged(&mut log)),
         },
     };
-    note(&config, &arguments.config);
+    note(config, &arguments.config);
     log.write(&events::FX_STARTED, [("what", started(&trader).into())]);
     for what in config.old_words() {
         log.write(&events::FX_SETTING, [("what", what.into())]);
     }
     if let Some(copied) = Copied::of_start(trader.start()) {
-        log_copied(&copied, &mut log);
+        log_copied(&copied, log);
     }
-    let start = LogThread::start(log);
-    let mut log = start.map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
     let idle = match config.run.spin {
         true => Idle::BusySpin,
         false => Idle::BackOff(BackOff {
@@ -99,35 +101,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             ..BackOff::default()
         }),
     };
-    let outcome = rounds(
-        arguments,
-        &mut trader,
-        promotion,
-        &mut log,
-        &interrupt,
-        idle,
-    );
+    let outcome = rounds(arguments, &mut trader, promotion, log, interrupt, idle);
     // Those of a round that failed.
-    log_incidents(&mut trader, &mut log);
-    let outcome = outcome.and_then(|()| {
-        let summary = summary(&trader);
-        trader.finish().map_err(failed)?;
-        log.write(&events::STOPPED, []);
-        Ok(summary)
-    });
-    let log = log.finish(LOG_END);
-    match (outcome, log) {
-        (Ok(summary), _) => say(&summary),
-        (Err(failure), Some(mut log)) => Err(failure.logged(&mut log)),
-        (Err(failure), None) => Err(failure),
-    }
+    log_incidents(&mut trader, log);
+    outcome?;
+    let summary = summary(&trader);
+    trader.finish().map_err(failed)?;
+    log.write(&events::STOPPED, []);
+    Ok(summary)
 }
 
 /// Follows the active engine until it is promoted; `None`: it was stopped.
 fn stand_by(
     arguments: &Arguments,
     config: &Config,
-    log: &mut Log,
+    log: &mut LogThread,
     interrupt: &Interrupt,
 ) -> Result<Option<(Trader, Promotion)>, Failure> {
     let mut standby = Standby::open(config).map_err(failed)?;
@@ -161,7 +149,7 @@ fn rounds(
     arguments: &Arguments,
     trader: &mut Trader,
     mut promotion: Option<Promotion>,
-    log: &mut LogThread<Stderr>,
+    log: &mut LogThread,
     interrupt: &Interrupt,
     idle: Idle,
 ) -> Result<(), Failure> {
@@ -191,14 +179,14 @@ fn rounds(
     Ok(())
 }
 
-fn round(trader: &mut Trader, log: &mut LogThread<Stderr>) -> Result<usize, Failure> {
+fn round(trader: &mut Trader, log: &mut LogThread) -> Result<usize, Failure> {
     let count = trader.work().map_err(failed)?;
     log_incidents(trader, log);
     Ok(count)
 }
 
 /// Without room in the log the engine keeps them, and counts those that it cannot keep.
-fn log_incidents(trader: &mut Trader, log: &mut LogThread<Stderr>) {
+fn log_incidents(trader: &mut Trader, log: &mut LogThread) {
     while log.is_ready()
         && let Some(incident) = trader.next_incident()
     {
@@ -228,7 +216,7 @@ fn line(incident: &Incident) -> (&'static Event, Vec<Field>) {
 }
 
 /// A copied journal that the engine continues.
-fn log_copied(copied: &Copied, log: &mut Log) {
+fn log_copied(copied: &Copied, log: &mut LogThread) {
     let event = match copied.is_complete() {
         true => &events::FX_COPY,
         false => &events::FX_COPY_INCOMPLETE,

@@ -2,9 +2,8 @@
 //! waits for.
 
 use crate::log::events::{self as event, Event};
-use crate::log::{Field, Log, Value};
+use crate::log::{Field, Lines, Value};
 use std::collections::BTreeMap;
-use std::io::Write;
 use touchline_gateway::venues::{Opening, StartEvent};
 use touchline_gateway::{ConnectionError, GapReport, Incident};
 use touchline_transport::shm::CountersView;
@@ -79,7 +78,7 @@ impl Reporter {
     }
 
     /// Logs an incident of the path.
-    pub fn incident<W: Write>(&self, incident: Incident, log: &mut Log<W>) {
+    pub fn incident(&self, incident: Incident, log: &mut impl Lines) {
         let error = |error: ConnectionError, has_retry: bool| {
             let mut fields: Vec<Field> =
                 vec![("host", error.host.into()), ("reason", error.reason.into())];
@@ -160,11 +159,11 @@ impl Reporter {
 
     /// Logs the changes since the last pass.
     /// `name_of` finds the name of the reader in a slot.
-    pub fn look<W: Write>(
+    pub fn look(
         &mut self,
         counters_file: &CountersView,
         name_of: &dyn Fn(u64) -> Option<String>,
-        log: &mut Log<W>,
+        log: &mut impl Lines,
     ) {
         let values: BTreeMap<&str, u64> = counters_file
             .counters()
@@ -175,11 +174,11 @@ impl Reporter {
     }
 
     /// Readers of a lossless bus that are waited for no more.
-    fn look_at_places<W: Write>(
+    fn look_at_places(
         &mut self,
         values: &BTreeMap<&str, u64>,
         name_of: &dyn Fn(u64) -> Option<String>,
-        log: &mut Log<W>,
+        log: &mut impl Lines,
     ) {
         let value = |name: &str| values.get(name).copied().unwrap_or(0);
         for (name, place, reason) in [
@@ -204,7 +203,7 @@ impl Reporter {
         }
     }
 
-    fn look_at<W: Write>(&mut self, values: &BTreeMap<&str, u64>, log: &mut Log<W>) {
+    fn look_at(&mut self, values: &BTreeMap<&str, u64>, log: &mut impl Lines) {
         let value = |name: &str| values.get(name).copied().unwrap_or(0);
         for &(name, event, field) in COUNTED {
             let logged = self.logged.entry(name).or_default();
@@ -231,11 +230,11 @@ impl Reporter {
         self.look_at_readiness(value("ready") == 1, live, known, log);
     }
 
-    fn look_at_silences<W: Write>(
+    fn look_at_silences(
         &mut self,
         (count, is_silent): (u64, bool),
         limit_ms: u64,
-        log: &mut Log<W>,
+        log: &mut impl Lines,
     ) {
         let more = count.saturating_sub(self.silences);
         if more > 0 {
@@ -249,14 +248,14 @@ impl Reporter {
         (self.silences, self.is_channel_silent) = (count, is_silent);
     }
 
-    fn look_at_groups<W: Write>(&mut self, lost: u64, log: &mut Log<W>) {
+    fn look_at_groups(&mut self, lost: u64, log: &mut impl Lines) {
         if lost > self.groups_lost {
             log.write(&event::GROUP_LOST, [("groups", Value::from(lost))]);
         }
         self.groups_lost = lost;
     }
 
-    fn look_at_lines<W: Write>(&mut self, packets: [u64; 2], log: &mut Log<W>) {
+    fn look_at_lines(&mut self, packets: [u64; 2], log: &mut impl Lines) {
         let moved = [0, 1].map(|line| packets[line] != self.lines[line].packets);
         for (line, name) in [(0, "A"), (1, "B")] {
             let other_moved = moved[1 - line];
@@ -277,13 +276,7 @@ impl Reporter {
         }
     }
 
-    fn look_at_readiness<W: Write>(
-        &mut self,
-        ready: bool,
-        live: u64,
-        books: u64,
-        log: &mut Log<W>,
-    ) {
+    fn look_at_readiness(&mut self, ready: bool, live: u64, books: u64, log: &mut impl Lines) {
         // A gateway that has never been ready does not log `not_ready`.
         if self.ready == Some(ready) || (self.ready.is_none() && !ready) {
             return;
@@ -297,15 +290,10 @@ impl Reporter {
             ),
         }
     }
-
-    /// Whether the gateway was ready at the last pass.
-    pub fn is_ready(&self) -> bool {
-        self.ready == Some(true)
-    }
 }
 
 /// Logs a start event.
-pub fn started<W: Write>(started: StartEvent, log: &mut Log<W>) {
+pub fn started(started: StartEvent, log: &mut impl Lines) {
     match started {
         StartEvent::SocketWarning(reason) => {
             log.write(&event::SOCKET_WARNING, [("reason", reason.into())]);

@@ -1,26 +1,29 @@
 //! A log whose lines a thread writes, for a caller that must never wait: standard error may be a full pipe without a reader.
 
 use super::events::Event;
-use super::{Field, Log};
+use super::{Field, Lines, Log};
 use std::collections::VecDeque;
-use std::io::Write;
+use std::io::{Stderr, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Lines that wait for the thread.
 const LINES_MAX: usize = 1_024;
 /// How often the last line of events that stopped repeating is looked for.
 const FLUSH: Duration = Duration::from_millis(100);
+/// Pause of a wait for room at the end.
+const NAP: Duration = Duration::from_millis(1);
 
 type LogLine = (&'static Event, Vec<Field>);
 
 /// A log that is written by a thread.
 #[derive(Debug)]
-pub struct LogThread<W> {
+pub struct LogThread<W = Stderr> {
     lines: SyncSender<LogLine>,
     /// Lines for which there was no room.
     held: VecDeque<LogLine>,
+    is_for_programs: bool,
     /// The log, when the thread has written everything.
     ended: Receiver<Log<W>>,
 }
@@ -33,6 +36,7 @@ impl<W: Write + Send + 'static> LogThread<W> {
     pub fn start(log: Log<W>) -> std::io::Result<LogThread<W>> {
         let (lines, received) = sync_channel(LINES_MAX);
         let (end, ended) = sync_channel(1);
+        let is_for_programs = log.is_for_programs();
         let body = move || {
             let log = written(log, &received);
             // The caller may have stopped to wait for it.
@@ -42,6 +46,7 @@ impl<W: Write + Send + 'static> LogThread<W> {
         Ok(LogThread {
             lines,
             held: VecDeque::new(),
+            is_for_programs,
             ended,
         })
     }
@@ -69,11 +74,26 @@ impl<W: Write + Send + 'static> LogThread<W> {
 
     /// Waits at most this long until every line is written, and returns the log; `None` if the lines cannot be written meanwhile.
     pub fn finish(mut self, wait: Duration) -> Option<Log<W>> {
-        if !self.is_ready() {
-            return None;
+        let end = Instant::now() + wait;
+        while !self.is_ready() {
+            if Instant::now() >= end {
+                return None;
+            }
+            thread::sleep(NAP);
         }
         drop(self.lines);
+        let wait = end.saturating_duration_since(Instant::now());
         self.ended.recv_timeout(wait).ok()
+    }
+}
+
+impl<W: Write + Send + 'static> Lines for LogThread<W> {
+    fn write(&mut self, event: &'static Event, fields: impl Into<Vec<Field>>) {
+        LogThread::write(self, event, fields);
+    }
+
+    fn is_for_programs(&self) -> bool {
+        self.is_for_programs
     }
 }
 

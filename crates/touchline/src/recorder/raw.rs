@@ -2,9 +2,8 @@
 
 use super::Arguments;
 use crate::gateway::refused;
-use crate::log::{Field, Log, LogThread, events as event};
+use crate::log::{Field, LogThread, events as event};
 use crate::output::Failure;
-use std::io::Stderr;
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 use touchline_gateway::bus;
@@ -22,7 +21,7 @@ pub struct Raw {
 }
 
 /// Opens the venue, and the recording.
-pub fn open(arguments: &Arguments, config: &Path, log: &mut Log) -> Result<Raw, Failure> {
+pub fn open(arguments: &Arguments, config: &Path, log: &mut LogThread) -> Result<Raw, Failure> {
     let config = crate::config::read(config)?;
     let opened = config.open_raw().map_err(|error| refused(&error))?;
     let (source, lines, warnings, opening, incidents) = match opened {
@@ -94,7 +93,7 @@ fn id(config: &dyn AnyConfig) -> String {
     config.identity().1.replace(' ', "-")
 }
 
-fn started(arguments: &Arguments, opening: Opening, log: &mut Log) {
+fn started(arguments: &Arguments, opening: Opening, log: &mut LogThread) {
     let journal: Field = ("journal", arguments.target().display().to_string().into());
     match opening {
         Opening::Listening {
@@ -118,7 +117,7 @@ fn started(arguments: &Arguments, opening: Opening, log: &mut Log) {
 }
 
 /// Logs an incident of a recorded session.
-pub fn report(incident: Incident, log: &mut LogThread<Stderr>) {
+pub fn report(incident: Incident, log: &mut LogThread) {
     match incident {
         Incident::Connected { host } => {
             log.write(&event::RECORD_CONNECTED, vec![("host", host.into())]);

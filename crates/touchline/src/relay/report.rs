@@ -1,11 +1,11 @@
 //! Events of links as lines of the log.
 
-use crate::log::{Field, Log, events as event};
+use crate::log::{Field, LogThread, events as event};
 use touchline_relay::link::{CarrierEvent, SendEvent};
 use touchline_relay::run::RunEvent;
 
 /// Writes one event.
-pub fn report(link: &str, what: RunEvent, log: &mut Log) {
+pub fn report(link: &str, what: RunEvent, log: &mut LogThread) {
     let mut fields: Vec<Field> = vec![("link", link.into())];
     let line = match what {
         RunEvent::Waiting { reason } => {
@@ -68,7 +68,7 @@ pub fn report(link: &str, what: RunEvent, log: &mut Log) {
     log.write(line, fields);
 }
 
-fn report_receiver(mut fields: Vec<Field>, receiver: SendEvent, log: &mut Log) {
+fn report_receiver(mut fields: Vec<Field>, receiver: SendEvent, log: &mut LogThread) {
     let (line, address) = match receiver {
         SendEvent::Connected { address } => (&event::RELAY_RECEIVER_CONNECTED, address),
         SendEvent::Disconnected { address, reason } => {

@@ -1,7 +1,7 @@
 //! Commands on standard input: one thread reads lines, the simulator executes them between two
 //! packets.
 
-use crate::output::Failure;
+use crate::output::{Failure, no_thread};
 use std::fmt::Display;
 use std::io::{BufRead, Read, Write};
 use std::str::FromStr;
@@ -41,7 +41,7 @@ impl Orders {
                     let _ = sender.send("quit".to_owned());
                 }
             })
-            .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+            .map_err(no_thread)?;
         Ok(Orders {
             lines: Some(receiver),
         })

@@ -42,6 +42,7 @@ mod tape;
 mod tape_places;
 mod watch;
 
+use std::io::{PipeReader, PipeWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use touchline_lab::capture::{Arrival, write_pcap};
@@ -231,6 +232,13 @@ fn waits(process: u32) -> u64 {
     let mut lines = status.lines();
     let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     count.expect("a count").trim().parse().expect("a number")
+}
+
+/// A full pipe without a reader; the first end keeps it open.
+pub fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    writer.write_all(&[b'x'; PIPE_BYTES]).expect("its capacity");
+    (reader, writer)
 }
 
 /// Capacity of a pipe.

@@ -1,6 +1,6 @@
 //! `touchline gateway`: start, refusals, and end.
 
-use super::Desk;
+use super::{Desk, full_pipe, until};
 use std::net::UdpSocket;
 use touchline_testing::Process;
 
@@ -54,6 +54,35 @@ fn a_second_gateway_is_refused_with_the_process_of_the_first() {
     let second = desk.run("gateway --config live.toml");
     second.refused(1, &["lab", &pid, "stop"]);
     assert_eq!(child.end("TERM"), Some(0));
+}
+
+/// Standard error is a full pipe without a reader: a gateway works and ends when it is asked to, and one that fails ends with its status.
+#[test]
+fn a_gateway_whose_log_nobody_reads_ends() {
+    let desk = Desk::bare("gateway-unread");
+    desk.gateway_toml("live.toml", "");
+    let (_unread, pipe) = full_pipe();
+    let start = |arguments: &str| {
+        let mut command = desk.command(&format!("gateway --config live.toml {arguments}"));
+        let pipe = pipe.try_clone().expect("a descriptor");
+        Process::with_streams(command.stderr(pipe))
+    };
+    for signal in [Some("TERM"), None] {
+        let mut first = start(if signal.is_none() { "--seconds 3" } else { "" });
+        until("it runs", || {
+            let run = desk.run("stat lab").stdout;
+            run.contains("publisher ") && !run.contains("publisher    none")
+        });
+        for format in ["text", "json"] {
+            let status = start(&format!("--log-format {format}")).wait();
+            assert_eq!(status.code(), Some(1), "{format}");
+        }
+        let status = match signal {
+            Some(signal) => first.end(signal),
+            None => first.wait().code(),
+        };
+        assert_eq!(status, Some(0), "{signal:?}");
+    }
 }
 
 #[test]

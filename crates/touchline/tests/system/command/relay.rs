@@ -5,7 +5,7 @@ mod aeron_driver;
 mod books;
 mod kills;
 
-use super::{Desk, program, until};
+use super::{Desk, full_pipe, program, until};
 use books::{Gateway, joined};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -47,6 +47,17 @@ fn rare_heartbeats_are_warned_of() {
     let mut send = Relay::start(&desk, &["--config", file.to_str().expect("a plain path")]);
     let line = send.line_with("relay_heartbeats_rare");
     assert!(line.contains("1000") && line.contains("a>tcp://"), "{line}");
+}
+
+/// Standard error is a full pipe without a reader.
+#[test]
+fn a_relay_whose_log_nobody_reads_ends() {
+    let desk = Desk::bare("relay-unread");
+    let (_unread, pipe) = full_pipe();
+    let arguments = ["a", "--to", "tcp://127.0.0.1:0", "--seconds", "1"];
+    let mut command = relay(&desk, &arguments);
+    let mut send = Process::with_streams(command.stdin(Stdio::null()).stderr(pipe));
+    assert!(send.wait().success());
 }
 
 /// The command before its start.

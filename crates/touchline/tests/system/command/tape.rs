@@ -1,6 +1,6 @@
 //! `touchline record`, and `touchline replay --journal`: a tape has what the bus had.
 
-use super::{Desk, until};
+use super::{Desk, full_pipe, until};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -301,8 +301,7 @@ fn a_full_disk_is_said_and_survived() {
 #[test]
 fn a_recorder_whose_log_nobody_reads_goes_on() {
     let desk = Desk::new("tape-unread");
-    let (_unread, mut pipe) = std::io::pipe().expect("a pipe");
-    std::io::Write::write_all(&mut pipe, &[b'x'; 64 << 10]).expect("its capacity");
+    let (_unread, pipe) = full_pipe();
     let mut command =
         desk.command("record lab --journal tape --segment-mb 16 --until-eof --name unread");
     command
