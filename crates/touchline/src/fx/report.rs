@@ -20,8 +20,8 @@ pub use slippage::{MILLION_DECIMALS, Slippage, TICK_DECIMALS, Traded};
 
 use super::follow::{Source, open};
 use crate::interrupt::Interrupt;
-use crate::log::{Log, LogArguments, events};
-use crate::output::{Failure, say};
+use crate::log::{Log, LogArguments, LogThread, events};
+use crate::output::{Failure, ended, log_thread, say};
 use about::{Origin, digits};
 use clap::Args;
 use files::{Files, positions, scorecard};
@@ -140,7 +140,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if !arguments.follow {
         return say(&printed(shown.files.ledger(), arguments));
     }
-    let mut log = Log::to_stderr(arguments.log, vec![("bus", config.run.bus.as_str().into())]);
+    let context = vec![("bus", config.run.bus.as_str().into())];
+    let mut log = log_thread(Log::to_stderr(arguments.log, context))?;
     let outcome = match section {
         Some(section) => Office::open(section, reports).map(Some),
         None => Ok(None),
@@ -152,9 +153,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         follow(&mut shown, office.as_mut(), &interrupt, &mut log)
     });
-    log.finish();
-    outcome.map_err(|failure| failure.logged(&mut log))?;
-    say(&printed(shown.files.ledger(), arguments))
+    let printed = outcome.map(|()| printed(shown.files.ledger(), arguments));
+    ended(printed, log)
 }
 
 /// An engine, and the files that show it.
@@ -249,7 +249,7 @@ fn follow(
     shown: &mut Shown,
     mut office: Option<&mut Office>,
     interrupt: &Interrupt,
-    log: &mut Log,
+    log: &mut LogThread,
 ) -> Result<(), Failure> {
     let (mut look, mut write) = (Instant::now(), Instant::now() + EVERY);
     while !interrupt.is_asked() {
@@ -271,12 +271,14 @@ fn follow(
         let mut is_busy = false;
         if let Some(office) = &mut office {
             is_busy = office.work()?;
-            while let Some(what) = office.next_news() {
+            // Without room the office keeps them.
+            while log.is_ready()
+                && let Some(what) = office.next_news()
+            {
                 log.write(&events::FX_BACK_OFFICE, [("what", what.into())]);
             }
         }
         if !is_busy {
-            log.flush();
             std::thread::sleep(NAP);
         }
     }

@@ -1,8 +1,8 @@
 //! Common part of `journal send` and `journal receive`: a process with counters and a log that runs until it is stopped.
 
 use crate::interrupt::Interrupt;
-use crate::log::{Log, LogArguments};
-use crate::output::Failure;
+use crate::log::{Log, LogArguments, LogThread};
+use crate::output::{Failure, ended, log_thread};
 use crate::place::{Place, bus_name};
 use touchline_transport::shm::ProcessStats;
 use touchline_types::CounterInfo;
@@ -38,21 +38,20 @@ impl Process {
         &self,
         name: &str,
         table: &[CounterInfo],
-        serve: impl FnOnce(&Interrupt, &mut Log, &mut CountersAtInterval) -> Result<(), Failure>,
+        serve: impl FnOnce(&Interrupt, &mut LogThread, &mut CountersAtInterval) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let interrupt = Interrupt::catch()?;
         if self.until_eof {
             interrupt.at_end_of_input();
         }
-        let mut log = Log::to_stderr(self.log, Vec::new());
+        let mut log = log_thread(Log::to_stderr(self.log, Vec::new()))?;
         let counters = self.counters(name, table);
         let outcome = counters.and_then(|mut counters| {
             serve(&interrupt, &mut log, &mut counters)?;
             counters.stats.finish();
-            Ok(())
+            Ok(String::new())
         });
-        log.finish();
-        outcome.map_err(|failure| failure.logged(&mut log))
+        ended(outcome, log)
     }
 
     fn counters(&self, name: &str, table: &[CounterInfo]) -> Result<CountersAtInterval, Failure> {

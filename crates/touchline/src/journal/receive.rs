@@ -3,8 +3,10 @@
 use super::process::Process;
 use super::{IDLE, failed};
 use crate::log::{Field, events, events::Event};
-use crate::output::{Failure, say};
+use crate::output::{Failure, no_thread, say};
 use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 use touchline_credentials::{ClientTls, SecretSource};
 use touchline_journal::CopyNumber;
 use touchline_journal::replica::Replica;
@@ -74,31 +76,57 @@ pub fn run(arguments: &Receive) -> Result<(), Failure> {
         let copy = Replica::open_as(&arguments.directory, arguments.number).map_err(failed)?;
         let place = arguments.directory.display();
         let position = copy.position();
-        say(&format!("{place}: a copy up to position {position}\n"))?;
+        let lines = StateLines::start()?;
+        lines.write(format!("{place}: a copy up to position {position}\n"));
         let mut said_ns = boot_ns();
         let mut receiver = Receiver::new(&arguments.source, tls, copy, said_ns);
         let every_ns = arguments.every_s * 1_000_000_000;
         while !interrupt.is_asked() {
             let now_ns = boot_ns();
             if !receiver.round(now_ns).map_err(stopped)? {
-                std::thread::sleep(IDLE);
+                thread::sleep(IDLE);
             }
             for event in receiver.take_events() {
-                let (event, fields) = line(&arguments.source, event);
-                log.write(event, fields);
+                // Without room it is left out, and the counters have the state.
+                if log.is_ready() {
+                    let (event, fields) = line(&arguments.source, event);
+                    log.write(event, fields);
+                }
             }
             if counters.is_due(now_ns) {
                 counters.show(receiver.counters(now_ns).counts());
                 receiver.note().map_err(stopped)?;
-                log.flush();
             }
             if now_ns >= said_ns + every_ns {
                 said_ns = now_ns;
-                say(&format!("{place}: {}\n", state(&receiver)))?;
+                lines.write(format!("{place}: {}\n", state(&receiver)));
             }
         }
         receiver.finish().map_err(stopped)
     })
+}
+
+/// Lines of standard output that a thread writes, since the copy never waits for them: the pipe may be full and have no reader, or the disk may be full.
+struct StateLines(SyncSender<String>);
+
+impl StateLines {
+    fn start() -> Result<StateLines, Failure> {
+        let (lines, received) = sync_channel::<String>(1);
+        let body = move || {
+            for line in received {
+                // A later one may be written again.
+                let _ = say(&line);
+            }
+        };
+        let started = thread::Builder::new().spawn(body);
+        started.map_err(no_thread)?;
+        Ok(StateLines(lines))
+    }
+
+    /// Hands a line over; it is left out while an earlier one waits.
+    fn write(&self, line: String) {
+        let _ = self.0.try_send(line);
+    }
 }
 
 fn number(text: &str) -> Result<CopyNumber, String> {

@@ -1,12 +1,13 @@
 //! `journal`: segments, records, verdicts and repairs, with their exit statuses.
 
-use super::Desk;
+use super::{Desk, full_pipe, until};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use touchline_journal::format::{Alignment, HEADER_COPY_BYTES, body_crc};
 use touchline_journal::{Journal, Options, Record, Root, WriterLock, verify};
-use touchline_testing::Process;
+use touchline_testing::{Process, free_address};
 
 const FIRST: &str = "0000000001.tlj";
 
@@ -14,11 +15,15 @@ const FIRST: &str = "0000000001.tlj";
 fn written(name: &str, runs: u64) -> Desk {
     let desk = Desk::bare(name);
     for run in 0..runs {
-        let mut journal = open(&desk, run);
-        append(&mut journal, 5);
-        journal.close(9).expect("it closes");
+        append_run(&desk, run);
     }
     desk
+}
+
+fn append_run(desk: &Desk, run: u64) {
+    let mut journal = open(desk, run);
+    append(&mut journal, 5);
+    journal.close(9).expect("it closes");
 }
 
 fn open(desk: &Desk, now_ns: u64) -> Journal {
@@ -215,6 +220,39 @@ fn a_print_whose_reader_leaves_reads_no_further() {
     let mut print = Process::with_streams(command.stdout(Stdio::piped()));
     drop(print.pipe());
     assert!(print.wait().success());
+}
+
+/// The lines of the source and of the copy go to a full pipe without a reader: both go on, and end when they are asked to.
+#[test]
+fn a_copy_whose_lines_nobody_reads_goes_on() {
+    let desk = written("journal-unread", 1);
+    let (_unread, pipe) = full_pipe();
+    let start = |line: &str, out: Stdio| {
+        let pipe = pipe.try_clone().expect("a descriptor");
+        let mut command = desk.command(line);
+        Process::with_streams(command.stdout(out).stderr(pipe))
+    };
+    let address = free_address();
+    let line = format!("journal send orders --listen {address} --allow 127.0.0.1");
+    let mut source = start(&line, Stdio::null());
+    let full = pipe.try_clone().expect("a descriptor");
+    let line = format!("journal receive {address} copy --every-s 1");
+    let mut copy = start(&line, full.into());
+    let copied = || {
+        let shown = desk.run("stat journal-receive --json").stdout;
+        let shown: Value = serde_json::from_str(shown.trim()).ok()?;
+        shown["counters"]["journal_copy_position"].as_u64()
+    };
+    for run in 1..=3 {
+        append_run(&desk, run);
+        let position = verify(&desk.path("orders")).expect("a journal").position;
+        until("everything copied", || copied() == Some(position));
+        // A line about the state is due.
+        std::thread::sleep(Duration::from_millis(1_100));
+    }
+    for process in [&mut copy, &mut source] {
+        assert_eq!(process.end("TERM"), Some(0));
+    }
 }
 
 #[test]

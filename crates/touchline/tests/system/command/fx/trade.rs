@@ -4,8 +4,7 @@ use super::PAIRS;
 use super::back_office::executions;
 use super::books::{Ledgers, judge_end, nanos};
 use super::live::{end, start};
-use crate::command::until;
-use crate::command::{Desk, Run};
+use crate::command::{Desk, Run, full_pipe, until};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -315,7 +314,8 @@ fn an_order_of_the_desk_is_filled_and_positions_are_those_of_the_banks() {
     );
 }
 
-/// The drop copy of a running engine, as a client of `fx report` receives it, until every fill has come.
+/// The drop copy of a running engine, as a client of `fx report` receives it, until every fill has come. The log of `fx report`
+/// is a full pipe without a reader.
 fn back_office(market: &Market) -> BTreeMap<String, [String; 4]> {
     let address = free_address();
     let section = format!(
@@ -324,7 +324,10 @@ fn back_office(market: &Market) -> BTreeMap<String, [String; 4]> {
     let engine = market.desk.read("fx/run.toml");
     market.desk.write("fx/report.toml", engine + &section);
     let line = "fx report --config fx/report.toml --out live --follow --until-eof";
-    let report = start(&market.desk, line, "report.txt");
+    let (_unread, pipe) = full_pipe();
+    let mut command = market.desk.command(line);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let report = Process::with_streams(command.stderr(pipe));
     until("the fills that are known", || {
         market.desk.path("live/fills.csv").exists()
     });
