@@ -189,9 +189,9 @@ impl MarketBooks {
                 self.timestamps.exchange_ns = *begun_ns;
                 self.publish(&Update::Trade(trade), out);
             }
-            Event::Statistic(statistic) => {
+            Event::Statistic(statistic, begun_ns) => {
                 self.counters.statistics += 1;
-                self.publish(&Update::Statistic(statistic), out);
+                self.publish_of(*begun_ns, &Update::Statistic(statistic), out);
             }
             _ => self.rare_event(event, instruments, out),
         }
@@ -266,6 +266,14 @@ impl MarketBooks {
         self.counters.events += 1;
         self.flush(FlushReason::EndOfEvent, instruments, out);
         self.inconsistent.clear();
+    }
+
+    /// Publishes an update that has a time of its own and may be of no event: what follows keeps the time of the last event.
+    fn publish_of(&mut self, begun_ns: u64, update: &Update<'_>, out: &mut impl Publish) {
+        // mutant: gateway: a statistic has the time of the event before
+        let event_ns = std::mem::replace(&mut self.timestamps.exchange_ns, begun_ns);
+        self.publish(update, out);
+        self.timestamps.exchange_ns = event_ns;
     }
 
     fn publish(&mut self, update: &Update<'_>, out: &mut impl Publish) {

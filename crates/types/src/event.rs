@@ -194,10 +194,11 @@ pub enum Event {
     Order(OrderEvent, Validity),
     /// A trade, and the venue's time of its event, nanoseconds since the Unix epoch.
     Trade(Trade, u64),
-    /// A statistic of a session or a day.
-    Statistic(Statistic),
-    /// Trading state.
-    Status(TradingStatus),
+    /// A statistic of a session or a day, and the venue's time of its event, nanoseconds since the Unix epoch; of a
+    /// snapshot, the time of the instrument's last event in it.
+    Statistic(Statistic, u64),
+    /// Trading state, and the venue's time of its event, nanoseconds since the Unix epoch; 0 if not stated.
+    Status(TradingStatus, u64),
     /// End of the venue's event: the changes since the last end become visible.
     EndOfEvent {
         /// The venue's time of the event, nanoseconds since the Unix epoch.

@@ -305,6 +305,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway nothing_is_published_before_the_end_of_the_event",
     },
     Mutant {
+        name: "gateway: a statistic has the time of the event before",
+        find: "std::mem::replace(&mut self.timestamps.exchange_ns, begun_ns);",
+        replace: "{ let _ = begun_ns; self.timestamps.exchange_ns };",
+        test: "-p touchline-gateway --test gateway statistics_and_a_status_have_the_time_of_their_own_event",
+    },
+    Mutant {
         name: "gateway: a truncated book stays live",
         find: "(FlushReason::Gap, Validity::Live) => Validity::Gapped,",
         replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",

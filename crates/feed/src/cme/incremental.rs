@@ -124,7 +124,7 @@ impl Channel {
             .security_id()
             .and_then(|id| out.instruments.find_security(i64::from(id)));
         if message.security_id().is_none() || instrument.is_some() {
-            out.push(Event::Status(TradingStatus {
+            let status = TradingStatus {
                 instrument,
                 group: fixed(message.security_group().as_bytes()),
                 status: message
@@ -132,7 +132,8 @@ impl Channel {
                     .map_or(255, |status| status.0),
                 reason: message.halt_reason().0,
                 event: message.security_trading_event().0,
-            }));
+            };
+            out.push(Event::Status(status, message.transact_time()));
         }
         ending!(message)
     }
@@ -143,13 +144,14 @@ impl Channel {
             .instruments
             .find_security(i64::from(message.security_id()))
         {
-            out.push(Event::Status(TradingStatus {
+            let status = TradingStatus {
                 instrument: Some(instrument),
                 group: [0; 6],
                 status: message.security_trading_status().0,
                 reason: message.halt_reason().0,
                 event: message.security_trading_event().0,
-            }));
+            };
+            out.push(Event::Status(status, message.transact_time()));
         }
         ending!(message)
     }

@@ -42,7 +42,7 @@ impl Channel {
     pub(super) fn has_negative(&mut self, event: &Event) -> bool {
         let quantity = match event {
             Event::Trade(trade, _) => trade.quantity,
-            Event::Statistic(statistic) => statistic.quantity,
+            Event::Statistic(statistic, _) => statistic.quantity,
             _ => return false,
         };
         let is_negative = quantity < Quantity::ZERO;

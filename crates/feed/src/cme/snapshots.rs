@@ -50,7 +50,7 @@ macro_rules! price_message {
                         orders,
                         entry_type: entry.md_entry_type(),
                     };
-                    let event = item.event(instrument);
+                    let event = item.event(instrument, message.transact_time());
                     if !self.has_negative(&event) {
                         out.push(event);
                     }
@@ -123,7 +123,7 @@ struct Item {
 }
 
 impl Item {
-    fn event(self, instrument: Instrument) -> Event {
+    fn event(self, instrument: Instrument, transact_ns: u64) -> Event {
         let Item {
             price,
             quantity,
@@ -141,13 +141,16 @@ impl Item {
                 side,
                 book,
             }),
-            _ => Event::Statistic(Statistic {
-                instrument,
-                kind: statistic_kind(self.entry_type.0),
-                action: UpdateAction::New,
-                price,
-                quantity,
-            }),
+            _ => {
+                let statistic = Statistic {
+                    instrument,
+                    kind: statistic_kind(self.entry_type.0),
+                    action: UpdateAction::New,
+                    price,
+                    quantity,
+                };
+                Event::Statistic(statistic, transact_ns)
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ const SECURITY_TYPE: u32 = 167;
 const SETTLEMENT_CURRENCY: u32 = 120;
 const STRIKE_PRICE: u32 = 202;
 const TRADE_VOL_TYPE: u32 = 1_786;
+const TRANSACT_TIME: u32 = 60;
 
 /// Kind of a list message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -394,6 +395,7 @@ pub fn status(
         reason: 255,
         event: 255,
     };
+    let mut begun_ns = 0;
     let code = |value| unsigned(value).map(|code| u8::try_from(code).unwrap_or(255));
     for field in message.fields() {
         let Field { tag, value } = field?;
@@ -403,11 +405,12 @@ pub fn status(
             }
             SECURITY_TRADING_STATUS => status.status = code(value)?,
             HALT_REASON => status.reason = code(value).unwrap_or(255),
+            TRANSACT_TIME => begun_ns = timestamp(value).unwrap_or(0),
             _ => {}
         }
     }
     match status.instrument {
-        Some(_) => out.push(Event::Status(status)),
+        Some(_) => out.push(Event::Status(status, begun_ns)),
         None => counters.messages_unasked += 1,
     }
     Ok(())

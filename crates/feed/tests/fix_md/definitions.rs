@@ -156,7 +156,12 @@ fn the_state_of_an_instrument_is_published() {
     };
     assert_eq!(
         world.send("f", "55=BTC-PERPETUAL|326=2|"),
-        [Event::Status(status)]
+        [Event::Status(status, 0)]
+    );
+    assert_eq!(
+        world.send("f", "55=BTC-PERPETUAL|326=2|60=20240507-09:00:00.000|"),
+        [Event::Status(status, 1_715_072_400_000_000_000)],
+        "with the venue's time"
     );
     assert_eq!(world.send("f", "55=ETH-PERPETUAL|326=2|"), []);
     assert_eq!(world.feed.counters().messages_unasked, 1);

@@ -23,7 +23,9 @@ impl MarketBooks {
             Event::BookEmptied(instrument, validity) => {
                 self.book_emptied(instrument, validity, instruments)
             }
-            Event::Status(ref status) => self.publish(&Update::Status(status), out),
+            Event::Status(ref status, begun_ns) => {
+                self.publish_of(begun_ns, &Update::Status(status), out)
+            }
             Event::Defined {
                 instrument,
                 price,
@@ -75,7 +77,7 @@ impl MarketBooks {
             | Event::Order(..)
             | Event::EndOfEvent { .. }
             | Event::Trade(..)
-            | Event::Statistic(_) => unreachable!("they are on the path, and no rare events"),
+            | Event::Statistic(..) => unreachable!("they are on the path, and no rare events"),
         }
     }
 

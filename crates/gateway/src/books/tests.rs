@@ -6,7 +6,7 @@ use touchline_instruments::Instruments;
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::{
     BookKind, Code, Depth, Event, Instrument, LevelEvent, OrderAction, OrderEvent, Place, Price,
-    Quantity, Side, Update, UpdateAction, Validity,
+    Quantity, Side, TradingStatus, Update, UpdateAction, Validity,
 };
 
 const DEPTH: Depth = Depth {
@@ -126,6 +126,21 @@ fn an_event_over_two_packets_is_one_update() {
         ["book 700 live whole true changes 2"]
     );
     assert!(bench.books.feedback().is_empty());
+}
+
+/// Books change without an event with the time of the last one.
+#[test]
+fn a_status_leaves_the_time_of_the_last_event() {
+    let mut bench = Bench::new(DEPTH);
+    let status = TradingStatus {
+        instrument: Some(Instrument(0)),
+        group: [0; 6],
+        status: 2,
+        reason: 255,
+        event: 255,
+    };
+    bench.apply(&[END, Event::Status(status, 0)], false);
+    assert_eq!(bench.books.timestamps.exchange_ns, 1);
 }
 
 #[test]

@@ -57,35 +57,41 @@ macro_rules! trade_message {
 
 macro_rules! volume_message {
     ($name:ident, $view:ident) => {
-        entries_message!($name, $view, |channel, entry, instrument, _begun_ns| [
-            Event::Statistic(Statistic {
-                instrument,
-                kind: StatisticKind::Volume,
-                action: update_action(entry.md_update_action()).unwrap_or(UpdateAction::New),
-                price: Price::NULL,
-                quantity: channel.quantity(entry.md_entry_size()),
-            })
+        entries_message!($name, $view, |channel, entry, instrument, begun_ns| [
+            Event::Statistic(
+                Statistic {
+                    instrument,
+                    kind: StatisticKind::Volume,
+                    action: update_action(entry.md_update_action()).unwrap_or(UpdateAction::New),
+                    price: Price::NULL,
+                    quantity: channel.quantity(entry.md_entry_size()),
+                },
+                begun_ns
+            )
         ]);
     };
 }
 
 macro_rules! statistics_message {
     ($name:ident, $view:ident) => {
-        entries_message!($name, $view, |channel, entry, instrument, _begun_ns| [
-            Event::Statistic(Statistic {
-                instrument,
-                kind: statistic_kind(entry.md_entry_type().0),
-                action: update_action(entry.md_update_action()).unwrap_or(UpdateAction::New),
-                price: channel.price(entry.md_entry_px()),
-                quantity: channel.quantity(entry.md_entry_size()),
-            })
+        entries_message!($name, $view, |channel, entry, instrument, begun_ns| [
+            Event::Statistic(
+                Statistic {
+                    instrument,
+                    kind: statistic_kind(entry.md_entry_type().0),
+                    action: update_action(entry.md_update_action()).unwrap_or(UpdateAction::New),
+                    price: channel.price(entry.md_entry_px()),
+                    quantity: channel.quantity(entry.md_entry_size()),
+                },
+                begun_ns
+            )
         ]);
     };
 }
 
 macro_rules! limits_message {
     ($name:ident, $view:ident) => {
-        entries_message!($name, $view, |channel, entry, instrument, _begun_ns| [
+        entries_message!($name, $view, |channel, entry, instrument, begun_ns| [
             (StatisticKind::HighLimit, entry.high_limit_price()),
             (StatisticKind::LowLimit, entry.low_limit_price()),
             (StatisticKind::PriceBand, entry.max_price_variation()),
@@ -102,7 +108,7 @@ macro_rules! limits_message {
             price: channel.price(price),
             quantity: touchline_types::Quantity::NULL,
         })
-        .map(Event::Statistic));
+        .map(|statistic| Event::Statistic(statistic, begun_ns)));
     };
 }
 

@@ -23,6 +23,8 @@ pub struct Bench {
 #[derive(Default)]
 struct Log {
     updates: Vec<String>,
+    /// Its exchange time.
+    times_ns: Vec<u64>,
     /// Instruments announced with their ids only, which precedes all other messages in almost every test.
     announced: Vec<i64>,
 }
@@ -255,6 +257,11 @@ impl Bench {
         std::mem::take(&mut self.path.publisher_mut().inner_mut().subscriber.0.updates)
     }
 
+    /// Exchange times of all updates, from the beginning.
+    pub fn times_ns(&self) -> &[u64] {
+        &self.path.publisher().inner().subscriber.0.times_ns
+    }
+
     /// Text of a price book.
     #[track_caller]
     pub fn shown(&self, security_id: i32, expected: &str) {
@@ -313,6 +320,7 @@ impl Subscribe for Log {
             self.announced.push(definition.security_id);
             return;
         }
+        self.times_ns.push(envelope.timestamps.exchange_ns);
         self.updates.push(match envelope.update {
             Update::Book(update) => {
                 let best = |level: &Option<Level>| level.as_ref().map_or("-".to_owned(), price);

@@ -56,18 +56,27 @@ pub fn open_book(levels: &[LevelEntry]) -> Vec<u8> {
 
 /// A message with the session's volume: it has a RptSeq and changes no book.
 pub fn volume(rpt_seq: u32) -> Vec<u8> {
-    let entry = StatisticEntry {
-        security_id: ID,
-        rpt_seq,
-        entry_type: b'e',
-        price: 0,
-        quantity: 1,
-    };
     let body = Body::Volume {
         wide: false,
-        entries: vec![entry],
+        entries: vec![statistic(rpt_seq, b'e')],
     };
-    incremental(&body, 0, END_OF_EVENT)
+    alone(&body, 0)
+}
+
+/// An entry of a statistic.
+pub fn statistic(rpt_seq: u32, entry_type: u8) -> StatisticEntry {
+    StatisticEntry {
+        security_id: ID,
+        rpt_seq,
+        entry_type,
+        price: 0,
+        quantity: 1,
+    }
+}
+
+/// A message that is an event of its own, of this time.
+pub fn alone(body: &Body, transact_ns: u64) -> Vec<u8> {
+    incremental(body, transact_ns, END_OF_EVENT)
 }
 
 /// A message that only ends the event.

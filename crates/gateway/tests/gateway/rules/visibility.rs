@@ -2,6 +2,7 @@
 
 use crate::rules::bench::Bench;
 use crate::rules::messages::*;
+use touchline_lab::cme::encode::incremental::Body;
 
 #[test]
 fn nothing_is_published_before_the_end_of_the_event() {
@@ -13,6 +14,45 @@ fn nothing_is_published_before_the_end_of_the_event() {
     bench.published(&[]);
     bench.packet(4, &[end_of_event()]);
     bench.published(&["4: book 7 live 101 | -"]);
+}
+
+/// A settlement, limits or a halt are mostly alone in their packet, minutes behind the event before.
+#[test]
+fn statistics_and_a_status_have_the_time_of_their_own_event() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    let bodies = [
+        Body::Volume {
+            wide: false,
+            entries: vec![statistic(2, b'e')],
+        },
+        Body::DailyStatistics(vec![statistic(3, b'6')]),
+        Body::Limits(vec![statistic(4, b'g')]),
+        Body::SessionStatistics {
+            wide: false,
+            entries: vec![statistic(5, b'4')],
+        },
+        Body::Status {
+            security_id: ID,
+            status: 2,
+        },
+    ];
+    for (body, number) in bodies.iter().zip(2..) {
+        bench.packet(number, &[alone(body, u64::from(number) * 1_000)]);
+    }
+    bench.published(&[
+        "reset",
+        "1: book 7 live 100 | -",
+        "2: Volume",
+        "3: Settlement",
+        "4: HighLimit",
+        "4: LowLimit",
+        "4: PriceBand",
+        "5: Open",
+        "6: status 2",
+    ]);
+    let expected = [0, 0, 2_000, 3_000, 4_000, 4_000, 4_000, 5_000, 6_000];
+    assert_eq!(bench.times_ns(), expected);
 }
 
 /// Announces the book's instrument before its definition, which may never arrive.
