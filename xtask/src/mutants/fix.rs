@@ -119,6 +119,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md messages_of_several_instruments",
     },
     Mutant {
+        name: "fix market data: trades are dropped while a book waits to be requested again",
+        find: "self.is_asked() || self == Book::Inconsistent",
+        replace: "self.is_asked()",
+        test: "-p touchline-feed --test fix_md trades_are_published_while_a_book_waits",
+    },
+    Mutant {
         name: "fix market data: a new connection makes every book live",
         find: "rows.iter().filter(|row| row.was_published)",
         replace: "rows.iter().filter(|_| false)",

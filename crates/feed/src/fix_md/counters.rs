@@ -16,7 +16,7 @@ touchline_types::counters! {
         messages_malformed: "messages" = "Messages with an unreadable field: their book is requested again; an unreadable tick, contract size or leg is treated as absent, and a list is counted once.",
         messages_unasked: "messages" = "Market data of an instrument that was not requested; dropped.",
         numbers_refused: "entries" = "Prices or quantities that do not fit; their book is lost until its next snapshot.",
-        before_snapshot: "messages" = "Changes that arrived before their book's snapshot; dropped.",
+        before_snapshot: "messages" = "Changes that arrived before their book's snapshot, or while an inconsistent book waits to be requested again; dropped.",
         books_inconsistent: "times" = "A change contradicted its book; the book was requested again.",
         securities: "instruments" = "Instruments in the venue's lists.",
         instruments_refused: "instruments" = "Selected instruments that were refused: the name is longer than 32 bytes, or there are more than instruments_max.",

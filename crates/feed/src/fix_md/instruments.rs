@@ -22,6 +22,21 @@ pub enum Book {
     Inconsistent,
 }
 
+impl Book {
+    /// Whether the venue's books of it are taken.
+    #[inline]
+    pub fn is_asked(self) -> bool {
+        matches!(self, Book::Awaited | Book::Live)
+    }
+
+    /// Whether the venue sends its changes and trades: an inconsistent book is unsubscribed only when it is requested again.
+    #[inline]
+    pub fn is_subscribed(self) -> bool {
+        // mutant: fix market data: trades are dropped while a book waits to be requested again
+        self.is_asked() || self == Book::Inconsistent
+    }
+}
+
 /// An instrument.
 #[derive(Debug)]
 pub struct Row {
@@ -109,13 +124,12 @@ impl Rows {
         self.rows.get(self.last)
     }
 
-    /// Instrument of this request, if the request has only one.
-    pub fn asked_by(&self, request: u64) -> Option<Instrument> {
+    /// Instrument of this request, if the request has only one, in one of these states.
+    pub fn asked_by(&self, request: u64, is_taken: fn(Book) -> bool) -> Option<Instrument> {
         let is_asked = |row: &&Row| row.request == request;
         let mut rows = self.rows.iter().filter(is_asked);
         let row = rows.next().filter(|_| rows.next().is_none())?;
-        let is_taken = matches!(row.book, Book::Awaited | Book::Live);
-        is_taken.then_some(row.instrument)
+        is_taken(row.book).then_some(row.instrument)
     }
 
     /// All rows.

@@ -66,11 +66,11 @@ impl Decoder<'_> {
             refresh.symbol = refresh.field_behind(tag::SYMBOL);
         }
         let instrument = match refresh.symbol {
-            [] => match self.by_request(request_of(&refresh)) {
+            [] => match self.by_request(request_of(&refresh), Book::is_asked) {
                 Some(instrument) => instrument,
                 None => return self.refused(Malformed::Value.into()),
             },
-            symbol => match self.subject(symbol) {
+            symbol => match self.subject(symbol, Book::is_asked) {
                 Some(instrument) => instrument,
                 None => return Decoded::Dropped,
             },
@@ -163,9 +163,9 @@ impl Decoder<'_> {
         // Most messages contain one instrument: it is looked up once.
         let mut subject = match refresh.symbol {
             [] => self
-                .by_request(request_of(refresh))
+                .by_request(request_of(refresh), Book::is_subscribed)
                 .map(|instrument| (refresh.symbol, instrument)),
-            symbol => match self.subject(symbol) {
+            symbol => match self.subject(symbol, Book::is_subscribed) {
                 Some(instrument) => Some((symbol, instrument)),
                 None => return Ok(None),
             },
@@ -185,7 +185,7 @@ impl Decoder<'_> {
                     return Err(Refused::Malformed(Malformed::Value));
                 }
                 subject = self
-                    .subject(entry.symbol)
+                    .subject(entry.symbol, Book::is_subscribed)
                     .map(|instrument| (entry.symbol, instrument));
             }
             if let Some((_, instrument)) = subject {
@@ -388,11 +388,11 @@ impl Decoder<'_> {
         match quote.symbol {
             [] => {
                 let number = unsigned(quote.set).ok();
-                let row = number.and_then(|number| self.rows.asked_by(number));
+                let row = number.and_then(|number| self.rows.asked_by(number, Book::is_asked));
                 self.counters.messages_unasked += u64::from(row.is_none());
                 row
             }
-            symbol => self.subject(symbol),
+            symbol => self.subject(symbol, Book::is_asked),
         }
     }
 
@@ -407,16 +407,16 @@ impl Decoder<'_> {
         }
     }
 
-    /// Instrument of a request that has only one.
-    fn by_request(&self, request: &[u8]) -> Option<Instrument> {
-        self.rows.asked_by(unsigned(request).ok()?)
+    /// Instrument of a request that has only one, in one of these states.
+    fn by_request(&self, request: &[u8], is_taken: fn(Book) -> bool) -> Option<Instrument> {
+        self.rows.asked_by(unsigned(request).ok()?, is_taken)
     }
 
-    /// The instrument of this name, if it was requested.
+    /// The instrument of this name, if it is in one of these states.
     #[inline]
-    fn subject(&mut self, symbol: &[u8]) -> Option<Instrument> {
+    fn subject(&mut self, symbol: &[u8], is_taken: impl Fn(Book) -> bool) -> Option<Instrument> {
         let row = self.rows.named(symbol, self.out.instruments);
-        let row = row.filter(|row| matches!(row.book, Book::Awaited | Book::Live));
+        let row = row.filter(|row| is_taken(row.book));
         self.counters.messages_unasked += u64::from(row.is_none());
         row.map(|row| row.instrument)
     }

@@ -233,6 +233,40 @@ fn an_unreadable_message_invalidates_its_book_only() {
     }
 }
 
+/// The venue ends the subscription when the book is requested again; until then the trades are not sent a second time.
+#[test]
+fn trades_are_published_while_a_book_waits_to_be_requested_again() {
+    let mut world = live();
+    let broken = "55=BTC-PERPETUAL|262=2|268=1|279=0|269=0|270=1|271=-5|";
+    world.send("X", broken);
+    world.send("W", BOOK);
+    world.send("X", broken);
+    world.take_asked();
+    assert_eq!(world.feed.validity(Instrument(0)), Validity::Recovering);
+    let entries = "268=2|279=0|269=2|270=100.5|271=3|272=20231114-22:13:20|100009=BTC-4711|54=2|\
+                   279=0|269=0|270=100|271=1|";
+    let begun_ns = 1_700_000_000_000_000_000;
+    let events = world.send("X", &format!("55=BTC-PERPETUAL|{entries}"));
+    let [Event::Trade(trade, time_ns), end] = events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!((trade.trade_id, time_ns), (4711, begun_ns));
+    assert_eq!(
+        end,
+        Event::EndOfEvent {
+            transact_ns: begun_ns
+        }
+    );
+    let counters = world.feed.counters();
+    assert_eq!(
+        (counters.messages_unasked, counters.before_snapshot),
+        (0, 1),
+        "the level is dropped"
+    );
+    assert_eq!(world.send("W", BOOK), [], "it is no answer");
+    assert_eq!(world.take_asked(), [], "the pause goes on");
+}
+
 #[test]
 fn data_that_was_not_requested_or_is_too_early_is_dropped() {
     let mut world = live();
