@@ -402,4 +402,10 @@ pub const SIMULATION: &[Mutant] = &[
         replace: "self.watch.offset_ns()",
         test: TRADING,
     },
+    Mutant {
+        name: "lab: a desk that starts again does not know a lost order",
+        find: "self.keep_id(id);",
+        replace: "",
+        test: "-p touchline-lab --test lab an_order_that_is_sent_again_is_counted_whatever_became_of_the_first",
+    },
 ];

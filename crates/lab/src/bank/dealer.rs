@@ -47,6 +47,8 @@ pub struct Desk {
     /// Messages that the session did not accept yet.
     waiting: VecDeque<(String, Fields)>,
     orders: Vec<Order>,
+    /// ClOrdIDs of all orders that arrived, also of those that the desk lost or could not read.
+    ids: BTreeSet<String>,
     /// Future events of orders, each with its time, unsorted.
     due: Vec<Due>,
     closed_until_ns: u64,
@@ -124,6 +126,7 @@ impl Desk {
             requests: Vec::new(),
             waiting: VecDeque::new(),
             orders: Vec::new(),
+            ids: BTreeSet::new(),
             due: Vec::new(),
             closed_until_ns: 0,
             is_closed: false,
@@ -255,7 +258,10 @@ impl Desk {
             Request::MassStatus { request } => self.mass_status(config, request, at),
             Request::DontKnow => self.books.dont_knows += 1,
             Request::Malformed { id } => {
-                self.send("8", answers::malformed(id, &self.bank), at);
+                // Two orders without a ClOrdID are not one order.
+                if id.is_empty() || self.is_new(id) {
+                    self.malformed(id, at);
+                }
             }
         }
     }
@@ -275,15 +281,13 @@ impl Desk {
             return;
         };
         self.books.orders += 1;
-        if self.orders.iter().any(|order| order.id == *id) {
-            // Sent twice: the worst that a client can do.
-            self.books.duplicates += 1;
+        if !self.is_new(id) {
             return;
         }
         let pair = config.pairs.iter().position(|pair| pair.symbol == *symbol);
         let price_of = |pair: usize| answers::ticks(price, config.pairs[pair].precision);
         let Some((pair, price)) = pair.and_then(|pair| Some((pair, price_of(pair)?))) else {
-            self.send("8", answers::malformed(id, &self.bank), at);
+            self.malformed(id, at);
             return;
         };
         let is_wrong = config.rolls.is_some() && config.spot_date(pair, *made_ns) != *date;
@@ -293,6 +297,8 @@ impl Desk {
         let (is_late, disconnects) = (chance(self.config.late), chance(self.config.disconnect));
         if is_lost {
             self.books.lost += 1;
+            // mutant: lab: a desk that starts again does not know a lost order
+            self.keep_id(id);
             return;
         }
         self.orders.push(Order {
@@ -325,6 +331,19 @@ impl Desk {
         if disconnects {
             self.later(order, hold_ns / 2, What::Disconnect, at);
         }
+    }
+
+    /// Whether no order of that ClOrdID arrived before. One sent twice is the worst that a client can do: it is counted.
+    fn is_new(&mut self, id: &str) -> bool {
+        let is_new = self.ids.insert(id.to_owned());
+        self.books.duplicates += u64::from(!is_new);
+        is_new
+    }
+
+    /// Rejects an order that cannot be read.
+    fn malformed(&mut self, id: &str, at: ReceiveTime) {
+        self.keep_id(id);
+        self.send("8", answers::malformed(id, &self.bank), at);
     }
 
     fn cancel(&mut self, config: &Config, (id, original): (&str, &str), at: ReceiveTime) {

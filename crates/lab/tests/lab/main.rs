@@ -2,6 +2,7 @@
 
 mod bank;
 mod deribit;
+mod desk;
 mod fix;
 mod generated_decoders;
 mod pinned_sessions;

@@ -29,6 +29,8 @@ pub enum Record<'a> {
     Reset,
     /// The present state of the order at this index.
     Order(usize, Cow<'a, Order>),
+    /// ClOrdID of an order that was lost or could not be read.
+    Id(Cow<'a, str>),
     /// The present books, and the number of executions so far.
     Books(u64, Cow<'a, Books>),
     /// All messages that the session did not accept yet.

@@ -34,6 +34,9 @@ impl Desk {
                 }
                 Record::Reset => memory.reset().map_err(|error| error.to_string())?,
                 Record::Order(place, order) => self.put(place, order.into_owned())?,
+                Record::Id(id) => {
+                    self.ids.insert(id.into_owned());
+                }
                 Record::Books(executions, books) => {
                     (self.executions, self.books) = (executions, books.into_owned());
                 }
@@ -61,11 +64,19 @@ impl Desk {
                 order.id
             ));
         }
+        self.ids.insert(order.id.clone());
         match self.orders.get_mut(place) {
             Some(before) => *before = order,
             None => self.orders.push(order),
         }
         Ok(())
+    }
+
+    /// Writes the ClOrdID of an order that has no record of its own.
+    pub(super) fn keep_id(&self, id: &str) {
+        if let Some(log) = &self.log {
+            log.turn().add(&Record::Id(id.into()));
+        }
     }
 
     /// The first turn: orders that are open will be decided.
