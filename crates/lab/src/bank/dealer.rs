@@ -290,7 +290,7 @@ impl Desk {
             self.malformed(id, at);
             return;
         };
-        let is_wrong = config.rolls.is_some() && config.spot_date(pair, *made_ns) != *date;
+        let is_wrong = config.spot_date(pair, *made_ns) != *date;
         self.books.wrong_dates += u64::from(is_wrong);
         let mut chance = |share: f64| !is_sound && self.random.chance(share);
         let (is_lost, is_silent) = (chance(self.config.lost), chance(self.config.silent));

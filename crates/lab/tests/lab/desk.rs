@@ -142,3 +142,15 @@ fn an_order_that_is_sent_again_is_counted_whatever_became_of_the_first() {
     }
     assert_eq!(stage.desk.books().fills, 1);
 }
+
+/// The value date of an order is compared with that of the pair, also with one that the configuration states.
+#[test]
+fn an_order_of_another_value_date_is_counted() {
+    let mut stage = Stage::new("[banks.orders]", None);
+    stage.buy("spot", "1000000", "1.1001");
+    assert_eq!(stage.desk.books().wrong_dates, 0);
+    let mut tomorrow = order("tomorrow", "1000000", "1.1001");
+    tomorrow[8].1 = "20260106";
+    stage.send("D", &tomorrow);
+    assert_eq!(stage.desk.books().wrong_dates, 1);
+}
