@@ -408,4 +408,10 @@ pub const SIMULATION: &[Mutant] = &[
         replace: "",
         test: "-p touchline-lab --test lab an_order_that_is_sent_again_is_counted_whatever_became_of_the_first",
     },
+    Mutant {
+        name: "lab: a killed desk that drops orders keeps them",
+        find: "if self.drops_orders {",
+        replace: "if self.drops_orders && false {",
+        test: "-p touchline-lab --test lab a_killed_desk_that_drops_orders_fills_none_of_them_after_its_start",
+    },
 ];

@@ -154,3 +154,25 @@ fn an_order_of_another_value_date_is_counted() {
     stage.send("D", &tomorrow);
     assert_eq!(stage.desk.books().wrong_dates, 1);
 }
+
+/// A desk whose rules drop the orders of a lost session drops them also when it was killed itself.
+#[test]
+fn a_killed_desk_that_drops_orders_fills_none_of_them_after_its_start() {
+    let folder = Folder::new("desk-drops");
+    let day = "[banks.day]\nzone = \"UTC\"\nstart = \"00:00\"\nend = \"00:00\"\ndays = [\"SUN\"]\ndrops_orders = ";
+    for (drops, fills) in [("true", 0), ("false", 1)] {
+        let folder = folder.join(drops);
+        std::fs::create_dir(&folder).expect("our folder");
+        let settings = format!("[banks.orders]\nhold_ms = [100, 100]\n{day}{drops}");
+        let mut stage = Stage::new(&settings, Some(&folder));
+        stage.buy("open", "1000000", "1.1001");
+        drop(stage);
+        let mut stage = Stage::new(&settings, Some(&folder));
+        assert_eq!(
+            stage.desk.deals().next().map(|deal| deal.is_ended),
+            Some(fills == 0)
+        );
+        stage.turn(1_000);
+        assert_eq!(stage.desk.books().fills, fills);
+    }
+}

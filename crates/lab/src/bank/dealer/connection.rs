@@ -126,7 +126,7 @@ impl Desk {
     }
 
     /// Ends every open order without a report, but for last looks that go on: the bank's rules say so of a lost session.
-    fn drop_orders(&mut self, at: ReceiveTime) {
+    pub(super) fn drop_orders(&mut self, at: ReceiveTime) {
         let until_ns = at.mono_ns + self.last_looks.0;
         self.due
             .retain(|due| matches!(due.what, What::Look) && due.at_ns < until_ns);

@@ -79,8 +79,12 @@ impl Desk {
         }
     }
 
-    /// The first turn: orders that are open will be decided.
+    /// The first turn: orders that are open will be decided, unless they were lost with the session.
     pub(super) fn start(&mut self, at: ReceiveTime) {
+        // mutant: lab: a killed desk that drops orders keeps them
+        if self.drops_orders {
+            self.drop_orders(at);
+        }
         self.start_ms = at.wall_ns / 1_000_000;
         for place in 0..self.orders.len() {
             let order = &self.orders[place];
