@@ -43,7 +43,7 @@ struct Subscription {
 /// State of a subscription's snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Snapshot {
-    /// Sent when there is room. It contains earlier changes, which are not sent.
+    /// Sent when there is room, of a recording when the playback reaches one. It contains earlier changes, which are not sent.
     Due,
     /// Fault: sent at this time, after changes that it contains.
     Late { at_ns: u64 },
@@ -227,7 +227,8 @@ impl Client {
                 levels: [b'0', b'1'].map(|kind| request.entries.contains(&kind)),
                 trades: request.entries.contains(&b'2'),
                 snapshot: match fault {
-                    None => Snapshot::Due,
+                    None if venue.has_book(instrument) => Snapshot::Due,
+                    None => Snapshot::Past,
                     Some(Fault::SnapshotLate(ms)) => Snapshot::Late {
                         at_ns: time.mono_ns + ms * 1_000_000,
                     },
@@ -239,17 +240,18 @@ impl Client {
         self.snapshots(venue, time);
     }
 
-    /// Sends due snapshots, as many as the client reads, so that a client that subscribes to everything at once is not
+    /// Sends due snapshots of a market, as many as the client reads, so that a client that subscribes to everything at once is not
     /// disconnected as slow. Snapshots take at most half of the buffer, so that changes have room, too.
     fn snapshots(&mut self, venue: &mut Venue, time: ReceiveTime) {
         let limits = self.session.settings().limits;
+        let is_market = matches!(venue.source, Source::Market(_));
         for place in 0..self.subscriptions.len() {
             let is_due = match self.subscriptions[place].snapshot {
                 Snapshot::Due => true,
                 Snapshot::Late { at_ns } => at_ns <= time.mono_ns,
                 Snapshot::Past => false,
             };
-            if !is_due {
+            if !is_due || !is_market {
                 continue;
             }
             // The session reserves room for two messages.
@@ -314,26 +316,14 @@ impl Client {
             whole,
             ..
         } = self.subscriptions[place];
-        venue.totals.snapshots += 1;
-        let sent = match &venue.source {
-            Source::Market(market) => self.session.send(b"W", time, |body| {
-                messages::snapshot(
-                    body,
-                    market,
-                    instrument,
-                    id,
-                    whole.unwrap_or(0),
-                    time.wall_ns,
-                );
-            }),
-            Source::Recording(recording) => {
-                let Some(place) = recording.snapshot(instrument) else {
-                    return;
-                };
-                self.session
-                    .send(b"W", time, |body| recording.write(place, id, body))
-            }
+        let Source::Market(market) = &venue.source else {
+            return;
         };
+        venue.totals.snapshots += 1;
+        let sent = self.session.send(b"W", time, |body| {
+            let levels = whole.unwrap_or(0);
+            messages::snapshot(body, market, instrument, id, levels, time.wall_ns);
+        });
         self.check(sent);
     }
 
@@ -404,20 +394,37 @@ impl Client {
         }
     }
 
-    /// Sends a message of a recording.
+    /// Sends a message of a recording. A book begins with a snapshot that the playback reaches: an earlier one lacks the changes since.
     fn play(&mut self, instrument: usize, place: usize, venue: &mut Venue, time: ReceiveTime) {
         let Source::Recording(recording) = &venue.source else {
             return;
         };
-        let mut wanted = self.subscriptions.iter();
-        let Some(subscription) = wanted.find(|kept| kept.instrument == instrument) else {
+        let is_snapshot = recording.msg_type(place) == b"W";
+        // Changes before the first snapshot, in a further round, belong to no book.
+        let is_early = recording
+            .snapshot(instrument)
+            .is_some_and(|first| place < first);
+        if is_early || !self.session.is_up() {
             return;
-        };
-        if self.session.is_up() && subscription.snapshot != Snapshot::Due {
+        }
+        for subscription in &mut self.subscriptions {
+            let is_sent = match subscription.snapshot {
+                Snapshot::Due => is_snapshot,
+                Snapshot::Late { at_ns } => !is_snapshot || at_ns <= time.mono_ns,
+                Snapshot::Past => true,
+            };
+            if subscription.instrument != instrument || !is_sent {
+                continue;
+            }
             let sent = self.session.send(recording.msg_type(place), time, |body| {
                 recording.write(place, &subscription.id, body);
             });
-            venue.totals.increments += 1;
+            if is_snapshot {
+                subscription.snapshot = Snapshot::Past;
+                venue.totals.snapshots += 1;
+            } else {
+                venue.totals.increments += 1;
+            }
             self.is_given_up |= is_stuck(sent);
         }
     }

@@ -10,6 +10,8 @@ pub struct Recording {
     bytes: Vec<u8>,
     messages: Vec<StoredMessage>,
     symbols: Vec<Vec<u8>>,
+    /// Index of the first snapshot, by symbol.
+    snapshots: Vec<Option<usize>>,
     next: usize,
 }
 
@@ -53,6 +55,7 @@ impl Recording {
     /// Other bytes, or no message that can be replayed.
     pub fn read(bytes: Vec<u8>) -> Result<Recording, Unplayable> {
         let (mut messages, mut symbols) = (Vec::new(), Vec::new());
+        let mut snapshots = Vec::new();
         let mut at = 0;
         while let Some(skipped) = bytes[at..]
             .iter()
@@ -71,6 +74,10 @@ impl Recording {
                 let place = known.unwrap_or(symbols.len());
                 if place == symbols.len() {
                     symbols.push(symbol.value.to_vec());
+                    snapshots.push(None);
+                }
+                if is_snapshot {
+                    snapshots[place].get_or_insert(messages.len());
                 }
                 messages.push(StoredMessage {
                     start: at,
@@ -87,6 +94,7 @@ impl Recording {
                 bytes,
                 messages,
                 symbols,
+                snapshots,
                 next: 0,
             }),
         }
@@ -99,8 +107,7 @@ impl Recording {
 
     /// First snapshot of an instrument.
     pub fn snapshot(&self, symbol: usize) -> Option<usize> {
-        let is_it = |stored: &StoredMessage| stored.is_snapshot && stored.symbol == symbol;
-        self.messages.iter().position(is_it)
+        self.snapshots[symbol]
     }
 
     /// Next message and its instrument; starts again after the last one.

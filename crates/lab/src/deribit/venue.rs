@@ -127,6 +127,14 @@ impl Venue {
         }
     }
 
+    /// Whether the instrument has a book: a recording may have only changes of it.
+    pub fn has_book(&self, instrument: usize) -> bool {
+        match &self.source {
+            Source::Market(_) => true,
+            Source::Recording(recording) => recording.snapshot(instrument).is_some(),
+        }
+    }
+
     /// Next due occurrence. Send it to every client before the next call.
     pub fn next(&mut self, now_ns: u64) -> Option<Occurrence> {
         let Schedule {

@@ -157,6 +157,13 @@ impl Customer {
         (bids.len(), offers.len())
     }
 
+    /// Prices of the bids, lowest first.
+    pub fn bids(&self, symbol: &str) -> Vec<i64> {
+        let book = self.books.get(symbol);
+        let prices = book.map(|book| book.sides[0].keys().map(|price| price / 1_000_000_000));
+        prices.into_iter().flatten().collect()
+    }
+
     fn apply(&mut self, read: Read, checker: &mut Checker) {
         match read.msg_type.as_slice() {
             b"y" => (self.symbols, self.ticks) = (read.symbols, read.ticks),

@@ -48,7 +48,8 @@ pub struct Arguments {
     )]
     pub events_per_second: u64,
     /// Play the market data (35=W, 35=X) of this file instead of a generated market: FIX messages as received,
-    /// concatenated or one a line, repeated without end, one for each event.
+    /// concatenated or one a line, repeated without end, one for each event. A book begins with the next snapshot (35=W)
+    /// that the playback reaches.
     #[arg(
         long,
         value_name = "FILE",
