@@ -251,6 +251,12 @@ pub const DAYS: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_reset_ends_a_catch_up_in_doubt",
     },
     Mutant {
+        name: "execution: a session that ends at once takes its doubt with it",
+        find: "self.settling.take_doubt()",
+        replace: "self.settling.take_doubt() && false",
+        test: "-p touchline-fx-live --lib a_doubt_is_said_before_the_session_ends",
+    },
+    Mutant {
         name: "execution: a rule ends an order whose report was rejected",
         find: "if self.may_doubt(bank)",
         replace: "if self.may_doubt(bank) && false",

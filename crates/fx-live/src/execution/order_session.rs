@@ -227,6 +227,10 @@ impl<L: Link> OrderSession<L> {
 
     /// Next output of the session. The previous output counts as processed.
     pub fn poll(&mut self, time: ReceiveTime) -> Said {
+        // mutant: execution: a session that ends at once takes its doubt with it
+        if self.settling.take_doubt() {
+            return Said::Doubted;
+        }
         loop {
             if self.cut.is_some() {
                 return self.end(time);

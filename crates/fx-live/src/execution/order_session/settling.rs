@@ -14,7 +14,7 @@ const TESTS_MAX: u32 = 3;
 /// State of a Logon behind which messages may come about orders of a connection before.
 pub(super) struct Settling {
     is_open: bool,
-    /// The numbers began again: reports of the time without a connection will not come.
+    /// Messages of the time before the Logon are lost, which is not said yet.
     is_doubted: bool,
     /// Longest last look.
     pub answer_ns: u64,
@@ -43,7 +43,7 @@ impl Settling {
         self.answer_ns = answer_ms.saturating_mul(1_000_000);
     }
 
-    /// The session is logged on.
+    /// The session is logged on. In doubt: its numbers began again, and reports of the time without a connection will not come.
     pub fn begin(&mut self, is_doubted: bool, now_ns: u64) {
         self.is_open = true;
         self.is_doubted = is_doubted;
@@ -53,7 +53,13 @@ impl Settling {
 
     /// Messages of the time before the Logon are lost.
     pub fn doubt(&mut self) {
-        self.is_doubted = true;
+        self.is_doubted = self.is_open;
+    }
+
+    /// Whether messages are lost, once, before the next message: it may end the session, and the next Logon would not show the loss.
+    pub fn take_doubt(&mut self) -> bool {
+        self.is_open &= !self.is_doubted;
+        std::mem::take(&mut self.is_doubted)
     }
 
     /// The connection has ended.
@@ -73,13 +79,12 @@ impl Settling {
         }
         // mutant: execution: an order is gone before the report of its last look was read
         let is_answered = self.tests > 0 && !session.is_testing();
-        let said = match (self.is_doubted, is_answered, self.is_due(time.mono_ns)) {
-            (true, ..) => Said::Doubted,
-            (_, true, _) => Said::Settled,
-            (.., false) => return None,
+        let said = match (is_answered, self.is_due(time.mono_ns)) {
+            (true, _) => Said::Settled,
+            (_, false) => return None,
             // A bank that answers no TestRequest shows nothing.
-            (.., true) if self.tests == TESTS_MAX => Said::Doubted,
-            (.., true) => {
+            (_, true) if self.tests == TESTS_MAX => Said::Doubted,
+            (_, true) => {
                 session.test(time);
                 self.tests += 1;
                 self.due_ns = time.mono_ns.saturating_add(self.wait_ns);

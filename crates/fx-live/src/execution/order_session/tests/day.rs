@@ -270,6 +270,21 @@ fn numbers_that_begin_again_leave_orders_in_doubt() {
     }
 }
 
+/// A bank that resets the numbers and logs out behind its Logon, in the same bytes, leaves the orders of before in doubt; the next Logon
+/// goes on with the numbers, and settles its own session only.
+#[test]
+fn a_doubt_is_said_before_the_session_ends() {
+    let mut rig = Rig::with_hours("reset = \"never\"\nafter_loss = \"canceled\"");
+    rig.log_on_with(1, &[(98, "0"), (108, "10"), (141, "Y")]);
+    rig.put(2, "5", &[]);
+    assert_eq!(rig.said(), [Said::Up(true), Said::Doubted]);
+    rig.sent();
+    assert!(matches!(rig.said()[..], [Said::Down { .. }]));
+    rig.log_on(3);
+    rig.sent();
+    assert_eq!(rig.settled(4), [Said::Up(false), Said::Settled]);
+}
+
 /// A session that ended with both Logouts has no message that is missing, and its orders were asked for. One that was lost at noon, or
 /// whose Logout shows a gap, may have filled an order since: its numbers begin again, and the report is lost.
 #[test]
