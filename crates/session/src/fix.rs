@@ -37,6 +37,7 @@ mod link;
 mod liveness;
 mod logon;
 mod out_of_order;
+mod outcome;
 mod output;
 mod parsed_header;
 mod phase;

@@ -65,6 +65,12 @@ pub const FIX: &[Mutant] = &[
         test: "-p touchline-session --test session a_logon_with_impossible_terms_is_answered_with_the_reason",
     },
     Mutant {
+        name: "fix session: a gap fill of one number skips nothing",
+        find: "parsed.header.poss_dup || self.gap.is_open(number)",
+        replace: "false",
+        test: "-p touchline-fx-live --lib a_gap_fill_of_one_number_is_a_skip",
+    },
+    Mutant {
         name: "fix session: a session that has restarted waits for messages of before",
         find: "self.logons.logged_on(number);",
         replace: "",

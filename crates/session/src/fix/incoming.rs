@@ -6,6 +6,7 @@ use super::gap::{Due, GapRequest};
 use super::link::Link;
 use super::logon::{self, Logons, RESET_WITH_ANOTHER_NUMBER, Terms};
 use super::out_of_order::OutOfOrderQueue;
+use super::outcome::Outcome;
 use super::parsed_header::{Fault, ParsedHeader, field};
 use super::phase::State;
 use super::sequence_fault::TOO_LOW;
@@ -15,31 +16,6 @@ use touchline_wire::fix::{
     Encoder, Frame, Header, LastSecond, Message, SessionRejectReason as Reason, frame, tag,
     unsigned,
 };
-
-/// Result of a message for the owner of the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Handled by the session itself.
-    Nothing,
-    /// Logged on; whether both numbers restarted at 1 since the last time.
-    LoggedOn(bool),
-    /// A Logon to be accepted or rejected by the application.
-    Logon,
-    /// A message for an application.
-    Application,
-    /// The counterparty rejected one of our messages.
-    Rejected,
-    /// The counterparty has logged out.
-    LoggedOut,
-    /// We rejected the message.
-    Invalid,
-    /// Numbers `first` to `last` are missing.
-    Gap(u64, u64),
-    /// The counterparty skipped its numbers `first` to `last`, or they are too long.
-    Skipped(u64, u64),
-    /// Both numbers restarted at 1; the first and the last number of messages that are lost with it.
-    Restarted(Option<(u64, u64)>),
-}
 
 /// Maximum sequence number.
 const NUMBER_MAX: u64 = 1 << 53;
@@ -112,7 +88,7 @@ impl Incoming {
     ) -> Outcome {
         let message = self.kept(range);
         let parsed = ParsedHeader::read(&message, last_second);
-        process(&self.logons, link, &message, &parsed)
+        self.process(link, &message, &parsed)
     }
 
     /// A message of the queue, valid until another one is stored.
@@ -329,7 +305,9 @@ impl Incoming {
             // While our reset request is unanswered, only its answer and a Logout are handled.
             _ if self.logons.is_resetting() => return Outcome::Nothing,
             b"2" => return self.resend_request(link, message, parsed, number),
-            b"4" if goes_anyway => return sequence_reset(link, message, parsed, expected),
+            b"4" if goes_anyway => {
+                return sequence_reset(link, message, parsed, (expected, expected));
+            }
             _ => {}
         }
         if number > expected {
@@ -339,7 +317,7 @@ impl Incoming {
         if number < expected {
             return sequence_too_low(link, message, parsed, number);
         }
-        process(&self.logons, link, message, parsed)
+        self.process(link, message, parsed)
     }
 
     fn sequence_too_high<S: Store>(
@@ -482,42 +460,48 @@ impl Incoming {
         };
         [gap_ns, link.next_timeout()].into_iter().flatten().min()
     }
-}
 
-/// Handles a message in sequence.
-#[inline]
-fn process<S: Store>(
-    logons: &Logons,
-    link: &mut Link<S>,
-    message: &Message<'_>,
-    parsed: &ParsedHeader<'_>,
-) -> Outcome {
-    let number = link.sequencer().next_in();
-    if let Some(fault) = checks::dictionary(link.settings(), message) {
-        return reject(link, message, parsed, fault);
-    }
-    match message.msg_type() {
-        b"1" => match field(message, tag::TEST_REQ_ID) {
-            Some(id) => link.heartbeat(Some(id)),
-            None => return reject(link, message, parsed, required(tag::TEST_REQ_ID)),
-        },
-        b"4" => return sequence_reset(link, message, parsed, number + 1),
-        b"3" => {
-            link.expect(number + 1);
-            return Outcome::Rejected;
+    /// Handles a message in sequence.
+    #[inline]
+    fn process<S: Store>(
+        &self,
+        link: &mut Link<S>,
+        message: &Message<'_>,
+        parsed: &ParsedHeader<'_>,
+    ) -> Outcome {
+        let number = link.sequencer().next_in();
+        if let Some(fault) = checks::dictionary(link.settings(), message) {
+            return reject(link, message, parsed, fault);
         }
-        b"0" => link.tested_by(field(message, tag::TEST_REQ_ID)),
-        kind if !is_admin(kind) => {
-            // mutant: fix session: a message is counted before the application processed it
-            link.deliver(number);
-            return Outcome::Application;
+        match message.msg_type() {
+            b"1" => match field(message, tag::TEST_REQ_ID) {
+                Some(id) => link.heartbeat(Some(id)),
+                None => return reject(link, message, parsed, required(tag::TEST_REQ_ID)),
+            },
+            b"4" => {
+                // An answer to our request stands for the message of its own number, too.
+                // mutant: fix session: a gap fill of one number skips nothing
+                let is_answer = parsed.header.poss_dup || self.gap.is_open(number);
+                let first = if is_answer { number } else { number + 1 };
+                return sequence_reset(link, message, parsed, (first, number + 1));
+            }
+            b"3" => {
+                link.expect(number + 1);
+                return Outcome::Rejected;
+            }
+            b"0" => link.tested_by(field(message, tag::TEST_REQ_ID)),
+            kind if !is_admin(kind) => {
+                // mutant: fix session: a message is counted before the application processed it
+                link.deliver(number);
+                return Outcome::Application;
+            }
+            b"A" if !self.logons.is_of_logon(number) => link.log_out(b"both are logged on already"),
+            // The Logon, which waited behind the gap that it revealed.
+            _ => {}
         }
-        b"A" if !logons.is_of_logon(number) => link.log_out(b"both are logged on already"),
-        // The Logon, which waited behind the gap that it revealed.
-        _ => {}
+        link.expect(number + 1);
+        Outcome::Nothing
     }
-    link.expect(number + 1);
-    Outcome::Nothing
 }
 
 fn reject<S: Store>(
@@ -583,21 +567,21 @@ fn logout<S: Store>(link: &mut Link<S>, number: u64) -> Outcome {
     Outcome::LoggedOut
 }
 
-/// The counterparty continues with another number, which must not be below `least`.
+/// The counterparty continues with another number, which must not be below `least`; no messages will arrive for those from `first` on.
 fn sequence_reset<S: Store>(
     link: &mut Link<S>,
     message: &Message<'_>,
     parsed: &ParsedHeader<'_>,
-    least: u64,
+    (first, least): (u64, u64),
 ) -> Outcome {
     match field(message, tag::NEW_SEQ_NO).map(unsigned) {
         Some(Ok(next)) if (least..NUMBER_MAX).contains(&next) => {
             link.expect(next);
-            if next == least {
+            if next == first {
                 return Outcome::Nothing;
             }
             link.count().sequence_resets += 1;
-            Outcome::Skipped(least, next - 1)
+            Outcome::Skipped(first, next - 1)
         }
         wrong => {
             let fault = faulty(wrong.is_none(), tag::NEW_SEQ_NO);

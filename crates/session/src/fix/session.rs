@@ -3,9 +3,10 @@
 use super::event::{DisconnectReason, Event, SendError};
 use super::evidence;
 use super::framing;
-use super::incoming::{Incoming, Outcome};
+use super::incoming::Incoming;
 use super::input::Input;
 use super::link::Link;
+use super::outcome::Outcome;
 use super::parsed_header::ParsedHeader;
 use super::phase::State;
 use super::{Counters, Role, Settings, Store};

@@ -1,6 +1,7 @@
 //! Tests of the reports of an order session about malformed bytes.
 
 mod day;
+mod gap_fills;
 mod refused;
 mod warm_send;
 
