@@ -251,6 +251,12 @@ pub const DAYS: &[Mutant] = &[
         test: "-p touchline-fx-live --lib a_reset_ends_a_catch_up_in_doubt",
     },
     Mutant {
+        name: "execution: the record of a message stands for that of numbers that began again",
+        find: "self.journaled.map(|_| number + 1)",
+        replace: "Some(number + 1)",
+        test: "-p touchline-fx-live --lib a_record_of_a_message_does_not_hide_numbers_that_began_again",
+    },
+    Mutant {
         name: "execution: a session that ends at once takes its doubt with it",
         find: "self.settling.take_doubt()",
         replace: "self.settling.take_doubt() && false",

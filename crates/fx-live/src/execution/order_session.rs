@@ -91,8 +91,8 @@ pub struct OrderSession<L> {
     /// Garbled messages that were reported.
     garbled: u64,
     sent: Sent,
-    /// Numbers that the journal has.
-    journaled: (u64, u64),
+    /// Number of our next message by the journal; `None` once both numbers began again, which only a record of both shows.
+    journaled: Option<u64>,
     /// Text and number of the bank's Logout, and what it says of our numbers.
     text: String,
     logout: u64,
@@ -148,7 +148,7 @@ impl<L: Link> OrderSession<L> {
             gap_end: 0,
             garbled: 0,
             sent: Sent::default(),
-            journaled: numbers.both(),
+            journaled: Some(numbers.both().0),
             text: String::new(),
             logout: 0,
             numbers: None,
@@ -187,17 +187,22 @@ impl<L: Link> OrderSession<L> {
         self.session.store().both().0
     }
 
-    /// Sequence numbers that the journal lacks, if our own changed or the bank reset its numbers; the journal has the
-    /// bank's other numbers in the records of its reports.
+    /// Sequence numbers that the journal lacks, if our own changed or both began again; the journal has the bank's other numbers in the
+    /// records of its reports.
     pub fn unjournaled(&self) -> Option<(u64, u64)> {
         let numbers = self.numbers();
-        let is_changed = numbers.0 != self.journaled.0 || numbers.1 < self.journaled.1;
-        is_changed.then_some(numbers)
+        (self.journaled != Some(numbers.0)).then_some(numbers)
     }
 
-    /// Notes that the journal has these numbers.
-    pub fn note_journaled(&mut self, numbers: (u64, u64)) {
-        self.journaled = numbers;
+    /// Notes that the journal has the present numbers.
+    pub fn note_journaled(&mut self) {
+        self.journaled = Some(self.next_out());
+    }
+
+    /// Notes that the journal has the record of a sent message, with its number.
+    pub fn note_recorded(&mut self, number: u64) {
+        // mutant: execution: the record of a message stands for that of numbers that began again
+        self.journaled = self.journaled.map(|_| number + 1);
     }
 
     /// Applies a step of the host's wall clock: times of later calls contain the step.
@@ -272,6 +277,7 @@ impl<L: Link> OrderSession<L> {
                 Some(Event::Restarted { lost }) => {
                     // The session's numbers start again at 1.
                     *gap_end = 0;
+                    self.journaled = None;
                     if let Some((first, last)) = lost {
                         // mutant: execution: reports are lost with the numbers, and a rule ends their orders
                         self.settling.doubt();
@@ -304,6 +310,9 @@ impl<L: Link> OrderSession<L> {
         // A reset that the configuration asks for is not news.
         let is_asked = self.session.settings().reset_on_logon;
         let is_news = is_restarted && !is_asked;
+        if is_news {
+            self.journaled = None;
+        }
         // Each last look was over before a session ended whole, and all of its messages have come.
         let is_whole = self.day.ended_whole && self.day.reset == Reset::Session;
         // mutant: execution: an order is gone by a rule, and its report was lost with the numbers
@@ -490,6 +499,9 @@ impl<L: Link> OrderSession<L> {
                 self.flush_until_ns = None;
                 let OrderSession { session, logon, .. } = self;
                 session.connected_with(time, |fields| logon.write(fields));
+                if session.settings().reset_on_logon {
+                    self.journaled = None;
+                }
             }
             Err(Lost(why)) => {
                 self.close();

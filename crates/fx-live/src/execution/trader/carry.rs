@@ -342,8 +342,7 @@ impl<O: Output, L: Link> Core<O, L> {
                 self.recorder.check_number(terms.bank, number);
                 self.totals.orders += 1;
                 bank.faults.grant(time.mono_ns);
-                // The record of the order has its number.
-                session.note_journaled(session.numbers());
+                session.note_recorded(number);
             }
             Err(_) => self.totals.unsent += 1,
         }
@@ -374,8 +373,7 @@ impl<O: Output, L: Link> Core<O, L> {
             && is_journaled
         {
             self.recorder.check_number(bank, number);
-            let session = &mut self.banks[bank].session;
-            session.note_journaled(session.numbers());
+            self.banks[bank].session.note_recorded(number);
         }
     }
 
@@ -390,15 +388,14 @@ impl<O: Output, L: Link> Core<O, L> {
     pub fn flush(&mut self, bank: Bank, time: ReceiveTime) {
         let unjournaled = self.banks[bank].session.unjournaled();
         // mutant: simulation: sequence numbers without an order are not in the journal
-        if let Some(numbers) = unjournaled {
-            let (next_out, next_in) = numbers;
+        if let Some((next_out, next_in)) = unjournaled {
             let record = Record::Numbers {
                 bank: bank as u16,
                 next_out,
                 next_in,
             };
             if self.recorder.append(time.wall_ns, &record).is_ok() {
-                self.banks[bank].session.note_journaled(numbers);
+                self.banks[bank].session.note_journaled();
             }
         }
         self.banks[bank].session.flush();

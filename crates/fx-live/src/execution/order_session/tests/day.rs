@@ -198,6 +198,29 @@ fn a_reset_that_nobody_asked_for_is_met() {
     assert_eq!(rig.session.unjournaled(), Some((2, 2)));
 }
 
+/// Numbers that begin again are a record of their own, also if the first messages behind them have one: it lacks the bank's number, and a
+/// start would expect the number of before.
+#[test]
+fn a_record_of_a_message_does_not_hide_numbers_that_began_again() {
+    let mut rig = Rig::with_hours("reset = \"never\"");
+    rig.log_on_with(1, &[(98, "0"), (108, "10"), (141, "Y")]);
+    assert_eq!(rig.said(), [Said::Up(true)]);
+    let send = |rig: &mut Rig| {
+        let number = rig.session.send("H", rig.time, |_| ());
+        rig.session.note_recorded(number.expect("room"));
+    };
+    send(&mut rig);
+    assert_eq!(rig.session.unjournaled(), Some((3, 2)));
+    rig.session.note_journaled();
+    send(&mut rig);
+    assert_eq!(rig.session.unjournaled(), None);
+    // The same within the session.
+    rig.put(1, "A", &[(98, "0"), (108, "10"), (141, "Y")]);
+    assert_eq!(rig.said(), []);
+    (2..4).for_each(|_| send(&mut rig));
+    assert_eq!(rig.session.unjournaled(), Some((4, 2)));
+}
+
 /// Each mistake names its key and the cure; a word of earlier versions is read.
 #[test]
 fn hours_that_cannot_be_are_refused() {
