@@ -106,10 +106,10 @@ pub struct BankConfig {
     /// Lifetime of a quote from its arrival, milliseconds; 0 is unlimited.
     #[serde(default)]
     pub ttl_ms: u64,
-    /// Answer timeout of an order, milliseconds.
+    /// Answer timeout of an order, milliseconds, at least 1.
     #[serde(default = "number::<_, 500>")]
     pub answer_ms: u64,
-    /// Interval of status requests, milliseconds.
+    /// Interval of status requests, milliseconds, at least 1.
     #[serde(default = "number::<_, 1_000>")]
     pub status_ms: u64,
     /// Status requests for one order before the desk is notified.

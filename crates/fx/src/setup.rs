@@ -22,8 +22,8 @@ pub type Slot = usize;
 /// Page with the settings.
 const PAGE: &str = "docs/venues/fx-banks.md";
 const PAIRS_MAX: usize = 1_024;
-/// Longest time between two composites: a day.
-const CONFLATE_MS_MAX: u64 = 86_400_000;
+/// Longest time between two composites, and longest timeout: a day.
+const DAY_MS: u64 = 86_400_000;
 /// Maximum penalty, tenths of a tick.
 const PENALTY_MAX: i64 = 1_000_000;
 const WEIGHT_MAX: i64 = 1_000;
@@ -97,7 +97,7 @@ impl Setup {
         let mut wrong = Mistakes::default();
         check_router(&config, &mut wrong);
         let mut top = wrong.section("", "");
-        top.range("conflate_ms", config.conflate_ms, 0..=CONFLATE_MS_MAX);
+        top.range("conflate_ms", config.conflate_ms, 0..=DAY_MS);
         let prefix = identifier(&mut top, "prefix", &config.prefix, PREFIX_MAX);
         let account = identifier(&mut top, "account", &config.account, 64);
         identifier(&mut top, "date", &config.date, 8);
@@ -312,6 +312,13 @@ fn bank_setup(
     ] {
         bank.range(key, value, 0..=QUANTITY_MAX);
     }
+    // A question would stay due, without end.
+    for (key, value) in [
+        ("answer_ms", config.answer_ms),
+        ("status_ms", config.status_ms),
+    ] {
+        bank.range(key, value, 1..=DAY_MS);
+    }
     // Orders without an outcome would never be asked for.
     if config.recover == Recover::MassStatus && !config.mass_status {
         let problem = "AF needs a bank that answers 35=AF; with mass_status = false give H";
@@ -410,6 +417,16 @@ mod tests {
                 "conflate_ms = 0",
                 "conflate_ms = 99999999999999999",
                 "give 0 to 86400000",
+            ),
+            (
+                "name = \"A\"",
+                "name = \"A\"\nanswer_ms = 0",
+                "give 1 to 86400000",
+            ),
+            (
+                "name = \"A\"",
+                "name = \"A\"\nstatus_ms = 0",
+                "give 1 to 86400000",
             ),
             ("name = \"A\"", "name = \"../A\"", "is not 1 to 64 letters"),
             ("name = \"A\"", "name = \".A\"", "not starting with '.'"),

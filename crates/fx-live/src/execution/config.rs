@@ -410,6 +410,9 @@ impl Config {
             }
         }
         self.check_buses(wrong);
+        let mut run = wrong.section("run", "run.");
+        run.range("sync_wait_ms", self.run.sync_wait_ms, 0..=60_000);
+        run.range("pause_max_ms", self.run.pause_max_ms, 0..=60_000);
         for (at, session) in self.sessions.iter().enumerate() {
             let name = &session.bank;
             let path = format!("sessions.{at}");

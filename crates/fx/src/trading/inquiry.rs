@@ -133,7 +133,7 @@ impl Trading {
             self.call_desk(bank, step);
             return;
         }
-        let again_ns = step.now_ns.saturating_add(ns(config.status_ms.max(1)));
+        let again_ns = step.now_ns.saturating_add(ns(config.status_ms));
         self.sessions
             .change_inquiry(bank, |inquiry| inquiry.again_ns = again_ns);
         self.wake_at(again_ns);

@@ -100,7 +100,7 @@ impl Trading {
     /// All questions were asked, and it is too early for the rule that ends an order.
     fn end_later(&mut self, at: usize, step: &mut Step<'_>) {
         let bank = self.orders.get(at).terms.bank;
-        let status_ns = ns(self.setup.banks[bank].config.status_ms.max(1));
+        let status_ns = ns(self.setup.banks[bank].config.status_ms);
         let again_ns = step.now_ns.saturating_add(status_ns);
         let due_ns = again_ns.max(self.answered_ns(bank));
         self.orders

@@ -137,6 +137,7 @@ impl SessionConfig {
             }
         }
         wrong.range("heartbeat_s", self.heartbeat_s, 1..=3_600);
+        wrong.range("reconnect_ms_max", self.reconnect_ms_max, 1..=86_400_000);
         if self.reconnect_ms == 0 || self.reconnect_ms > self.reconnect_ms_max {
             wrong.push("reconnect_ms", "give 1 to reconnect_ms_max");
         }
