@@ -152,12 +152,18 @@ fn within_collar(book: &Book<'_>, terms: &ParentTerms) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Checks the worst cases with a parent: of its pair, and of all pairs.
+/// Checks the worst cases with a parent: of its pair on its side, and of all pairs if it makes their sum larger. So a parent that
+/// reduces a position beyond its limit is accepted.
 fn within_exposure(book: &Book<'_>, terms: &ParentTerms) -> Result<(), Refused> {
     let setup = book.setup;
     let pair = &setup.pairs[terms.pair].config;
     // mutant: fx: the new parent is not in the net position
-    let net = worst_case(book, terms.pair, Some(terms)).size();
+    let worst = worst_case(book, terms.pair, Some(terms));
+    // mutant: fx: a position beyond its limit cannot be reduced
+    let net = match terms.side {
+        Side::Bid => worst.long,
+        Side::Ask => -worst.short,
+    };
     // mutant: simulation: a pair has no limit of its net position
     if net > pair.max_net {
         let bound = format!(
@@ -169,7 +175,8 @@ fn within_exposure(book: &Book<'_>, terms: &ParentTerms) -> Result<(), Refused> 
     let gross: i128 = (0..setup.pairs.len())
         .map(|pair| gross_usd(book, pair, terms))
         .sum();
-    if gross > i128::from(setup.risk.max_gross_usd) {
+    let is_larger = worst.size() > worst_case(book, terms.pair, None).size();
+    if is_larger && gross > i128::from(setup.risk.max_gross_usd) {
         let bound = format!(
             "worst cases of {gross} USD with it, risk.max_gross_usd = {}",
             setup.risk.max_gross_usd

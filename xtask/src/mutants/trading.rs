@@ -401,6 +401,12 @@ pub const TRADING: &[Mutant] = &[
         test: "-p touchline-fx --test fx limits::the_new_parent_is_part_of_the_net",
     },
     Mutant {
+        name: "fx: a position beyond its limit cannot be reduced",
+        find: "Side::Ask => -worst.short,",
+        replace: "        Side::Ask => worst.size(),",
+        test: "-p touchline-fx --test fx limits::a_position_beyond_its_limit_can_be_reduced",
+    },
+    Mutant {
         name: "fx: a bank's credit is not checked",
         find: "let is_short = left * 1_000_000 < most;",
         replace: "let is_short = false;",

@@ -287,6 +287,45 @@ fn fills_beyond_a_parent_do_not_make_its_worst_case_smaller() {
     assert_eq!(verdict(&mut world), "accepted");
 }
 
+/// A booking puts the position beyond the limits of its pair and of all pairs. What makes neither larger is accepted, up to the limit
+/// of the other side.
+#[test]
+fn a_position_beyond_its_limit_can_be_reduced() {
+    let risk = "[risk]\nbookers = [\"ann\", \"bob\"]\nmax_gross_usd = 11500000";
+    let config = config(risk, &[A]).replacen(
+        "max_order = 50000000",
+        "max_order = 50000000\nmax_net = 10000000",
+        1,
+    );
+    for (booked, reducing, other) in [("buy", "sell", "buy"), ("sell", "buy", "sell")] {
+        let mut world = World::new(&config);
+        world.line("A.q !up").line("A.o !up");
+        for by in ["ann", "bob"] {
+            world.desk(&format!(
+                "{{\"op\":\"book\",\"id\":\"B\",\"pair\":\"EUR/USD\",\"side\":\"{booked}\",\"qty\":12000000,\
+                 \"price\":\"1.1\",\"value_date\":\"20260107\",\"by\":\"{by}\"}}"
+            ));
+        }
+        world.decisions();
+        for (id, side, quantity, expected) in [
+            ("P1", other, 1_000, "net"),
+            ("P2", reducing, 23_000_000, "net"),
+            ("P3", reducing, 5_000_000, "accepted"),
+            ("P4", reducing, 17_000_000, "accepted"),
+            ("P5", reducing, 1_000, "net"),
+            ("P6", other, 1_000, "net"),
+        ] {
+            world.parent(id, side, quantity, GTD);
+            assert_eq!(verdict(&mut world), expected, "{id} {side}");
+        }
+        world.desk(
+            "{\"op\":\"parent\",\"id\":\"P7\",\"pair\":\"USD/JPY\",\"side\":\"buy\",\"qty\":1000,\
+             \"deadline_ms\":60000}",
+        );
+        assert_eq!(verdict(&mut world), "gross");
+    }
+}
+
 #[test]
 fn the_new_parent_is_part_of_the_net() {
     let config = config("", &[A]).replacen(
