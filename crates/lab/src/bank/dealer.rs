@@ -432,7 +432,8 @@ impl Desk {
         }
     }
 
-    /// Last look: the order is filled if the desk still shows its price, within a tolerance.
+    /// Last look: the order is filled if the desk's best price is still as good, within a tolerance. Sizes do not count: it
+    /// judges any quantity by that price.
     fn look(
         &mut self,
         config: &Config,

@@ -114,7 +114,7 @@ Each of [[banks]]:
 [banks.orders], the dealing desk of a bank; without it the bank takes no orders:
   port (0)                 port of the order session; 0 takes any free one
   hold_ms ([0, 0])         shortest and longest hold before the desk compares the order with its
-                           price
+                           best price, whatever the order's quantity
   last_look_ticks (2)      ticks by which its price may have moved at the end of the hold
   reject, reject_codes ([30, 31, 32])
                            share of orders rejected at any price, and their reasons (103)
