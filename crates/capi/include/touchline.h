@@ -829,6 +829,7 @@ tl_status tl_ready(struct tl_bus *bus, uint64_t timeout_ns);
 tl_status tl_find(struct tl_bus *bus, const char *symbol, uint32_t *instrument);
 
 // Index of the instrument with this id of the venue, which may have no symbol; of several venues' instruments the one defined last.
+// Of a venue without ids the number holds until the publisher restarts: keep symbols, or indexes.
 //
 // Valid:
 // `bus` is of `tl_join`, `instrument` valid.

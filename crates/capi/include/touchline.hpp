@@ -442,7 +442,7 @@ public:
     detail::checked(tl_find(bus_.get(), symbol.c_str(), &instrument));
     return instrument;
   }
-  // By the venue's id: an instrument may have no symbol.
+  // By the venue's id: an instrument may have no symbol. Of a venue without ids the number holds until the publisher restarts: keep symbols, or indexes.
   std::uint32_t find_id(std::int64_t security_id) {
     std::uint32_t instrument = 0;
     detail::checked(tl_find_id(bus_.get(), security_id, &instrument));

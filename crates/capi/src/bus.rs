@@ -222,6 +222,7 @@ pub unsafe extern "C" fn tl_find(
 }
 
 /// Index of the instrument with this id of the venue, which may have no symbol; of several venues' instruments the one defined last.
+/// Of a venue without ids the number holds until the publisher restarts: keep symbols, or indexes.
 ///
 /// # Safety
 /// `bus` is of `tl_join`, `instrument` valid.

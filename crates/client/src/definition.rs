@@ -15,7 +15,7 @@ use touchline_types::{
 pub struct Definition {
     /// Venue, as named by its publisher.
     pub venue: Code,
-    /// The venue's identifier (CME: SecurityID).
+    /// The venue's identifier (CME: SecurityID); see [`SecurityId`](crate::SecurityId).
     pub security_id: i64,
     /// Symbol; empty before the venue has defined the instrument.
     pub symbol: Symbol,
@@ -66,6 +66,7 @@ pub struct Definition {
     pub depth: Depth,
     /// Whether the venue has defined it; if not, only venue and security id are known.
     pub is_defined: bool,
+    pub(crate) is_known_by_symbol: bool,
     legs: Legs,
     venue_tick: Price,
     scale: Scale,
@@ -109,13 +110,14 @@ impl Definition {
             status: reference.status,
             depth: definition.depth,
             is_defined: definition.defined,
+            is_known_by_symbol: definition.is_known_by_symbol(),
             legs: reference.legs,
             venue_tick: definition.tick,
             scale,
         }
     }
 
-    /// Key of the instrument, the same on every bus.
+    /// Key of the instrument; see [`Key`] for how long it holds.
     pub fn key(&self) -> Key {
         Key {
             venue: self.venue,
@@ -151,5 +153,13 @@ impl Definition {
 
     pub(crate) fn scale(&self) -> Scale {
         self.scale
+    }
+
+    /// Whether a definition, perhaps of another publication, is of the same instrument of a venue without ids; their numbers may
+    /// differ.
+    pub(crate) fn is_renumbered(&self, new: &Definition) -> bool {
+        self.is_known_by_symbol
+            && new.is_known_by_symbol
+            && (self.venue, self.symbol) == (new.venue, new.symbol)
     }
 }

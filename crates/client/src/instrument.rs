@@ -4,7 +4,8 @@ use touchline_types::Code;
 
 /// Handle of an instrument on one [`Bus`](crate::Bus) or [`Snapshot`](crate::Snapshot).
 ///
-/// There is one handle for each venue and security id. It stays valid when the publisher restarts and is never reused
+/// There is one handle for each venue and security id, and for each venue and symbol of a venue without ids (see
+/// [`SecurityId`]). It stays valid when the publisher restarts and is never reused
 /// for another instrument. Another bus rejects it with [`Error::OtherBus`](crate::Error::OtherBus).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instrument {
@@ -23,10 +24,14 @@ impl Instrument {
 const _: () = assert!(size_of::<Instrument>() == 8);
 
 /// The venue's identifier of an instrument (CME: SecurityID).
+///
+/// Deribit, venues of kind `fix`, banks and the composite have none: there it is a number from 1 that holds for one
+/// publication, and is that of another instrument when the publisher restarts. It finds the instrument that has it at present;
+/// keep symbols, or handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SecurityId(pub i64);
 
-/// Key of an instrument, the same on every bus and after every restart.
+/// Key of an instrument, the same on every bus and after every restart, except where a [`SecurityId`] holds for one publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Venue, as named by its publisher: `cme`, `deribit`.

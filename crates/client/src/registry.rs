@@ -29,6 +29,14 @@ struct Row {
     publisher: Option<touchline_types::Instrument>,
 }
 
+impl Row {
+    /// Whether an id of the venue is the instrument's now: the number of a row is that of one publication.
+    fn has_id(&self, security_id: i64) -> bool {
+        let is_lasting = !self.definition.is_known_by_symbol;
+        self.definition.security_id == security_id && (is_lasting || self.publisher.is_some())
+    }
+}
+
 /// Handle and scale of a publisher's index.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
@@ -158,22 +166,37 @@ impl Registry {
     pub fn displaced(&self, definition: &InstrumentDefinition) -> [Option<Instrument>; 2] {
         let publisher = definition.instrument;
         let definition = Definition::of(definition, self.venue_prices);
-        let known = self.by_key.get(&definition.key()).copied();
-        let kept = self.kept(known, &definition);
+        let kept = self.kept(&definition);
         let slot = self.slots.get(publisher.index()).map(|slot| slot.handle);
         let of_index = slot.filter(|handle| *handle != Slot::NONE && Some(*handle) != kept);
-        let of_key = known.filter(|_| kept.is_none());
+        let of_key = self.of_key(&definition.key()).filter(|_| kept.is_none());
         let of_key = of_key.filter(|handle| Some(*handle) != of_index);
         let is_current = |handle: &u32| self.rows[*handle as usize].publisher.is_some();
         [of_index, of_key].map(|handle| self.handle(handle.filter(is_current)))
     }
 
-    /// The handle of the venue's id, if a definition continues its instrument.
-    fn kept(&self, known: Option<u32>, definition: &Definition) -> Option<u32> {
-        known.filter(|index| is_same(&self.rows[*index as usize].definition, definition))
+    /// The handle whose instrument a definition continues.
+    fn kept(&self, definition: &Definition) -> Option<u32> {
+        let old = |index: &u32| &self.rows[*index as usize].definition;
+        let of_id = self.by_key.get(&definition.key()).copied();
+        let of_symbol = || {
+            let known = self.by_symbol.get(&definition.symbol).copied();
+            // mutant: client: an instrument without an id of the venue gets another handle at a restart
+            known.filter(|index| old(index).is_renumbered(definition))
+        };
+        of_id
+            .filter(|index| is_same(old(index), definition))
+            .or_else(of_symbol)
     }
 
-    /// Takes a definition. A known venue and security id keeps its handle, unless its symbol has changed.
+    /// The handle of the venue's id.
+    fn of_key(&self, key: &Key) -> Option<u32> {
+        let known = self.by_key.get(key).copied();
+        known.filter(|index| self.rows[*index as usize].has_id(key.security_id))
+    }
+
+    /// Takes a definition. A known venue and security id keeps its handle, unless its symbol has changed; so does a known
+    /// symbol of a venue without ids.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> Instrument {
         for old in self.displaced(definition).into_iter().flatten() {
             self.rows[old.index()].publisher = None;
@@ -181,7 +204,7 @@ impl Registry {
         let publisher = definition.instrument;
         let mut definition = Definition::of(definition, self.venue_prices);
         let key = definition.key();
-        let kept = self.kept(self.by_key.get(&key).copied(), &definition);
+        let kept = self.kept(&definition);
         if let Some(old) = kept.map(|index| &self.rows[index as usize].definition) {
             definition = continued(old, definition);
         }
@@ -234,15 +257,12 @@ impl Registry {
     }
 
     pub fn by_key(&self, key: &Key) -> Option<Instrument> {
-        self.handle(self.by_key.get(key).copied())
+        self.handle(self.of_key(key))
     }
 
     /// The one defined last, if several venues use the id.
     pub fn by_security_id(&self, security_id: i64) -> Option<Instrument> {
-        let found = self
-            .rows
-            .iter()
-            .rposition(|row| row.definition.security_id == security_id);
+        let found = self.rows.iter().rposition(|row| row.has_id(security_id));
         self.handle(found.map(|index| index as u32))
     }
 
@@ -276,6 +296,7 @@ fn continued(old: &Definition, new: Definition) -> Definition {
         true => {
             let mut known = old.clone();
             known.depth = new.depth;
+            known.security_id = new.security_id;
             known
         }
         false => new,

@@ -42,7 +42,7 @@ impl Instruments {
         )
     }
 
-    /// A table of a venue's instruments with symbols only, for up to `instruments_max`. The number of the row, from 1,
+    /// A table of a venue's instruments with symbols only, for up to `instruments_max`. [`Instrument::row_number`]
     /// replaces the security id.
     #[must_use]
     pub fn by_symbol(venue: Code, instruments_max: usize) -> Instruments {
@@ -114,7 +114,8 @@ impl Instruments {
             unreachable!("a table of security ids is asked for security ids only");
         };
         index.push(words, symbol.into()).ok()?;
-        let instrument = self.push(self.definitions.len() as i64 + 1, depth);
+        let row = Instrument(self.definitions.len() as u32);
+        let instrument = self.push(row.row_number(), depth);
         self.definition_mut(instrument).symbol = Symbol::new(symbol);
         Some(instrument)
     }

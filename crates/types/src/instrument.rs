@@ -16,6 +16,12 @@ impl Instrument {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// Number of its row, from 1: stands in place of the venue's identifier where the venue has none.
+    #[inline]
+    pub const fn row_number(self) -> i64 {
+        self.0 as i64 + 1
+    }
 }
 
 /// A venue's symbol: up to 32 bytes of printable ASCII, stored in place.
@@ -95,7 +101,7 @@ impl Depth {
 pub struct InstrumentDefinition {
     /// Our index.
     pub instrument: Instrument,
-    /// The venue's identifier (CME: SecurityID).
+    /// The venue's identifier (CME: SecurityID); of a venue without one [`Instrument::row_number`].
     pub security_id: i64,
     /// The venue's symbol; empty before a definition.
     pub symbol: Symbol,
@@ -131,6 +137,12 @@ impl InstrumentDefinition {
             defined: false,
             reference: ReferenceData::NULL,
         }
+    }
+
+    /// Whether only the symbol identifies the instrument in other publications: the venue has no identifier, and the number
+    /// of the row in its place is another instrument's there.
+    pub const fn is_known_by_symbol(&self) -> bool {
+        self.security_id == self.instrument.row_number() && !self.symbol.is_empty()
     }
 
     /// A quantity as a number, for screens and text; `None` if not stated.

@@ -321,6 +321,12 @@ pub const SHARED_MEMORY: &[Mutant] = &[
         test: "-p touchline-client --test client an_id_with_another_symbol",
     },
     Mutant {
+        name: "client: an instrument without an id of the venue gets another handle at a restart",
+        find: "known.filter(|index| old(index).is_renumbered(definition))",
+        replace: "known.filter(|index| old(index).is_renumbered(definition) && false)",
+        test: "-p touchline-client --test client instruments_without_ids",
+    },
+    Mutant {
         name: "client: books keep the room of the publication before",
         find: "if self.room != (instruments_max, orders_max) {",
         replace: "if self.room.1 > orders_max {",

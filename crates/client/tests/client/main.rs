@@ -17,4 +17,5 @@ mod snapshots;
 mod streaming;
 mod tape;
 mod with_tape;
+mod without_ids;
 mod world;

@@ -133,7 +133,7 @@ impl FxBankFeed {
     fn stream_of(&self, pair: usize, is_unquoted: bool) -> QuoteStream {
         QuoteStream {
             instrument: Instrument(pair as u32),
-            security_id: pair as i64 + 1,
+            security_id: Instrument(pair as u32).row_number(),
             provider: self.settings.bank,
             value_date: self.settings.stream.value_date(pair),
             validity: match self.is_up {

@@ -172,7 +172,7 @@ impl<P: Publish> Output<P> {
         let update = match is_changed {
             true => Update::Book(BookUpdate {
                 instrument,
-                security_id: pair as i64 + 1,
+                security_id: instrument.row_number(),
                 validity,
                 direct: true,
                 whole: true,
@@ -280,7 +280,7 @@ impl<P: Publish> Output<P> {
         let snapshot = QuoteSnapshot {
             stream: QuoteStream {
                 instrument: Instrument(pair as u32),
-                security_id: pair as i64 + 1,
+                security_id: Instrument(pair as u32).row_number(),
                 provider: Code::lossy(PROVIDER.as_bytes()),
                 value_date: published.value_date,
                 validity: published.validity,
@@ -327,7 +327,8 @@ fn definition(
         .iter()
         .position(|byte| *byte == b'/')
         .map_or(&b""[..], |at| &symbol[at + 1..]);
-    let unknown = InstrumentDefinition::unknown(Instrument(pair as u32), pair as i64 + 1, depth);
+    let instrument = Instrument(pair as u32);
+    let unknown = InstrumentDefinition::unknown(instrument, instrument.row_number(), depth);
     InstrumentDefinition {
         symbol: Symbol::new(symbol),
         asset: Symbol::new(about.base.as_str().as_bytes()),
