@@ -231,8 +231,9 @@ pub enum Event {
     RebuildBook(Instrument),
     /// A level of a snapshot or of the queue behind it.
     RebuildLevel(LevelEvent),
-    /// The price book is complete.
-    BookRebuilt(Instrument, Validity),
+    /// The price book is complete. With the venue's time of its event, nanoseconds since the Unix epoch, 0 if unknown, if its
+    /// messages state one.
+    BookRebuilt(Instrument, Validity, Option<u64>),
     /// The instrument's order book is emptied: it has a gap.
     OrdersLost(Instrument, Validity),
     /// Start of the recovery of the order book: empty it and apply `RebuildOrder`s.

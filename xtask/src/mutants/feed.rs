@@ -311,6 +311,12 @@ pub const FEED: &[Mutant] = &[
         test: "-p touchline-gateway --test gateway statistics_and_a_status_have_the_time_of_their_own_event",
     },
     Mutant {
+        name: "gateway: the book of a snapshot has the time of the event before",
+        find: "begun_ns.unwrap_or(self.timestamps.exchange_ns);",
+        replace: "begun_ns.map_or(self.timestamps.exchange_ns, |_| self.timestamps.exchange_ns);",
+        test: "-p touchline-gateway --test gateway a_book_of_a_snapshot_has_the_time_of_its_entries",
+    },
+    Mutant {
         name: "gateway: a truncated book stays live",
         find: "(FlushReason::Gap, Validity::Live) => Validity::Gapped,",
         replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",

@@ -185,7 +185,7 @@ impl Channel {
         price.last_seen = price.last_seen.max(confirmed);
         price.confirmed = price.confirmed.max(confirmed);
         let validity = self.validity(self.rows.row(instrument));
-        out.push(Event::BookRebuilt(instrument, validity));
+        out.push(Event::BookRebuilt(instrument, validity, None));
     }
 
     /// A number is missing: the book is emptied and the entry queued.
@@ -214,7 +214,7 @@ impl Channel {
             self.queue_price(instrument, entry, out);
         } else {
             out.push(Event::RebuildBook(instrument));
-            out.push(Event::BookRebuilt(instrument, Validity::Live));
+            out.push(Event::BookRebuilt(instrument, Validity::Live, None));
             self.price_entry(instrument, entry, out);
         }
     }

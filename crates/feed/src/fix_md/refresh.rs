@@ -128,8 +128,9 @@ impl Decoder<'_> {
             .levels(|level| events.push(level.rebuilt(instrument)));
         levels.map_err(|TooMany| Refused::Book(instrument, Malformed::Overflow))?;
         (row.book, row.was_published) = (Book::Live, true);
-        events.push(Event::BookRebuilt(instrument, Validity::Live));
         let transact_ns = time_ns.unwrap_or(0);
+        let rebuilt = Event::BookRebuilt(instrument, Validity::Live, Some(transact_ns));
+        events.push(rebuilt);
         events.push(Event::EndOfEvent { transact_ns });
         Ok(())
     }

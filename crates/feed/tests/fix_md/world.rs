@@ -7,7 +7,7 @@ use touchline_session::Secret;
 use touchline_session::fix::{
     Event as Said, Memory, Role, Session, Settings as SessionSettings, Store,
 };
-use touchline_types::{Event, Instrument};
+use touchline_types::{Event, Instrument, Validity};
 use touchline_wire::fix::{Encoder, tag};
 
 pub const SECRET: &str = "sentinel-secret";
@@ -245,6 +245,13 @@ impl<S: Store> World<S> {
     pub fn take_asked(&mut self) -> Vec<Asked> {
         std::mem::take(&mut self.asked)
     }
+}
+
+/// Whether a live book of the instrument arrived.
+pub fn is_rebuilt(events: &[Event], instrument: Instrument) -> bool {
+    events.iter().any(
+        |event| matches!(event, Event::BookRebuilt(of, Validity::Live, _) if *of == instrument),
+    )
 }
 
 /// Writes fields with `|` after each.

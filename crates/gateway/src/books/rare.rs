@@ -48,7 +48,9 @@ impl MarketBooks {
             }
             Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
             Event::RebuildLevel(ref level) => self.rebuild_level(level),
-            Event::BookRebuilt(instrument, validity) => {
+            Event::BookRebuilt(instrument, validity, begun_ns) => {
+                // mutant: gateway: the book of a snapshot has the time of the event before
+                self.timestamps.exchange_ns = begun_ns.unwrap_or(self.timestamps.exchange_ns);
                 self.book_rebuilt(instrument, validity, instruments, out);
             }
             Event::OrdersLost(instrument, validity) => {

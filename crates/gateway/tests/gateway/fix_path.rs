@@ -20,12 +20,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 const LIST: &str = "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
 const BOOK: &str = "55=BTC-PERPETUAL|268=2|269=0|270=100.5|271=10.0|269=1|270=101.0|271=20|";
 
-/// Each update as a short text.
+/// Each update as a short text, and the exchange times of all.
 #[derive(Default)]
-struct Log(Vec<String>);
+struct Log(Vec<String>, Vec<u64>);
 
 impl Subscribe for Log {
     fn update(&mut self, envelope: &Envelope<'_>) {
+        self.1.push(envelope.timestamps.exchange_ns);
         self.0.push(match envelope.update {
             Update::Definition(definition) => format!("definition {}", definition.tick),
             Update::BookSnapshot(book) => {
@@ -145,6 +146,19 @@ fn a_venue_without_orders_publishes_none() {
     assert_eq!(told, ["Begun", "definition 0.5", "book recovering 0x0"]);
     assert_eq!(stage.send("W", BOOK), ["book live 1x1", "Ended"]);
     assert_eq!(stage.path.counters().order_snapshots, 0);
+}
+
+/// A quiet book keeps the time of its snapshot until its next change.
+#[test]
+fn a_book_of_a_snapshot_has_the_time_of_its_entries() {
+    let mut stage = Stage::new();
+    stage.send("y", LIST);
+    stage.send("W", &format!("{BOOK}272=20231114-22:13:18|"));
+    stage.path.publisher_mut().subscriber.1.clear();
+    let told = stage.send("W", &format!("{BOOK}272=20231114-22:13:19|"));
+    assert_eq!(told, ["book live 1x1"]);
+    let times_ns = &stage.path.publisher_mut().subscriber.1;
+    assert_eq!(*times_ns, [NOW.wall_ns - SECOND_NS]);
 }
 
 #[test]
