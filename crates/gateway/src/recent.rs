@@ -98,7 +98,7 @@ mod tests {
     fn the_last_instruments_are_read_in_turn() {
         let mut recent = Recent::new();
         assert_eq!(recent.next(), None);
-        recent.note(&[Event::Reset]);
+        recent.note(&[Event::Reset(None)]);
         recent.note(&[]);
         assert_eq!(recent.next(), None, "they change no single book");
         for instrument in [7, 7, 7, 3] {

@@ -223,8 +223,9 @@ pub enum Event {
         /// Whether this is the start of reception in mid-session: none of the earlier packets was expected.
         is_join: bool,
     },
-    /// Every book and order book is empty and complete (channel reset, sequence reset).
-    Reset,
+    /// Every book and order book is empty and complete: a channel reset, and the venue's time of it, nanoseconds since the
+    /// Unix epoch, or a sequence reset, without one.
+    Reset(Option<u64>),
     /// The instrument's price book is emptied: it has a gap.
     BookLost(Instrument, Validity),
     /// Start of the recovery of the price book: empty it and apply `RebuildLevel`s.

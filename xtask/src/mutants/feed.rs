@@ -308,7 +308,7 @@ pub const FEED: &[Mutant] = &[
         name: "gateway: a statistic has the time of the event before",
         find: "std::mem::replace(&mut self.timestamps.exchange_ns, begun_ns);",
         replace: "{ let _ = begun_ns; self.timestamps.exchange_ns };",
-        test: "-p touchline-gateway --test gateway statistics_and_a_status_have_the_time_of_their_own_event",
+        test: "-p touchline-gateway --test gateway statistics_a_status_and_a_reset_have_the_time_of_their_own_event",
     },
     Mutant {
         name: "gateway: the book of a snapshot has the time of the event before",

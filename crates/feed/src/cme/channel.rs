@@ -113,7 +113,7 @@ impl Channel {
     pub fn joined(&mut self, first: u32, whole: bool, out: &mut Output<'_>) {
         if whole {
             self.epoch.begin();
-            self.reset(0, 0, out);
+            self.reset((0, 0), None, out);
         } else {
             self.lose_packets((1, first.max(2) - 1), true, out);
         }
@@ -124,7 +124,7 @@ impl Channel {
         self.cycles.forget();
         if whole {
             self.epoch.begin();
-            return self.reset(0, sending_ns, out);
+            return self.reset((0, sending_ns), None, out);
         }
         self.epoch.reset(0, sending_ns);
         self.lose_all(1, first.max(2) - 1, PriceState::known_from(0), out);
@@ -197,8 +197,13 @@ impl Channel {
     }
 
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; both are 0 at the start of an
-    /// epoch.
-    pub fn reset(&mut self, packet: u32, sending_ns: u64, out: &mut Output<'_>) {
+    /// epoch. `transact_ns`: the venue's time of it.
+    pub fn reset(
+        &mut self,
+        (packet, sending_ns): (u32, u64),
+        transact_ns: Option<u64>,
+        out: &mut Output<'_>,
+    ) {
         self.epoch.reset(packet, sending_ns);
         self.progress.close();
         for row in self.rows.iter_mut() {
@@ -210,7 +215,7 @@ impl Channel {
         self.rows.drop_orders();
         self.assembler.clear();
         self.cycles.abandon_snapshots();
-        out.push(Event::Reset);
+        out.push(Event::Reset(transact_ns));
         // A reset makes every book live for readers; the depth of these books is unknown.
         for (instrument, row) in self.rows.iter().filter(|(_, row)| row.price.gap) {
             out.push(Event::BookLost(instrument, self.validity(row)));

@@ -113,7 +113,8 @@ impl Channel {
     fn channel_reset(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         let message = ChannelReset4::of(raw);
         self.counters.channel_resets += 1;
-        self.reset(self.progress.packet(), self.progress.sending_ns(), out);
+        let point = (self.progress.packet(), self.progress.sending_ns());
+        self.reset(point, Some(message.transact_time()), out);
         ending!(message)
     }
 

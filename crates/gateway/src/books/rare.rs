@@ -41,7 +41,7 @@ impl MarketBooks {
                 self.report_loss(first, last, is_join);
                 self.lost(first, last, instruments, out);
             }
-            Event::Reset => self.reset(out),
+            Event::Reset(begun_ns) => self.reset(begun_ns, out),
             Event::BookLost(instrument, validity) => {
                 self.clear_book(instrument, validity);
                 self.publish_book(instrument, validity, out);
@@ -49,8 +49,7 @@ impl MarketBooks {
             Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
             Event::RebuildLevel(ref level) => self.rebuild_level(level),
             Event::BookRebuilt(instrument, validity, begun_ns) => {
-                // mutant: gateway: the book of a snapshot has the time of the event before
-                self.timestamps.exchange_ns = begun_ns.unwrap_or(self.timestamps.exchange_ns);
+                self.begins(begun_ns);
                 self.book_rebuilt(instrument, validity, instruments, out);
             }
             Event::OrdersLost(instrument, validity) => {
@@ -81,6 +80,12 @@ impl MarketBooks {
             | Event::Trade(..)
             | Event::Statistic(..) => unreachable!("they are on the path, and no rare events"),
         }
+    }
+
+    /// Takes the time of an event whose updates precede its end; without one they have that of the last event.
+    fn begins(&mut self, begun_ns: Option<u64>) {
+        // mutant: gateway: the book of a snapshot has the time of the event before
+        self.timestamps.exchange_ns = begun_ns.unwrap_or(self.timestamps.exchange_ns);
     }
 
     /// Keeps the loss for the log: packets of before the start, or a gap.
@@ -167,7 +172,8 @@ impl MarketBooks {
         self.inconsistent.clear();
     }
 
-    fn reset(&mut self, out: &mut impl Publish) {
+    fn reset(&mut self, begun_ns: Option<u64>, out: &mut impl Publish) {
+        self.begins(begun_ns);
         self.levels.clear();
         self.order_changes.clear();
         self.spilled = false;

@@ -18,7 +18,7 @@ fn nothing_is_published_before_the_end_of_the_event() {
 
 /// A settlement, limits or a halt are mostly alone in their packet, minutes behind the event before.
 #[test]
-fn statistics_and_a_status_have_the_time_of_their_own_event() {
+fn statistics_a_status_and_a_reset_have_the_time_of_their_own_event() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     let bodies = [
@@ -36,6 +36,7 @@ fn statistics_and_a_status_have_the_time_of_their_own_event() {
             security_id: ID,
             status: 2,
         },
+        Body::ChannelReset,
     ];
     for (body, number) in bodies.iter().zip(2..) {
         bench.packet(number, &[alone(body, u64::from(number) * 1_000)]);
@@ -50,8 +51,9 @@ fn statistics_and_a_status_have_the_time_of_their_own_event() {
         "4: PriceBand",
         "5: Open",
         "6: status 2",
+        "reset",
     ]);
-    let expected = [0, 0, 2_000, 3_000, 4_000, 4_000, 4_000, 5_000, 6_000];
+    let expected = [0, 0, 2_000, 3_000, 4_000, 4_000, 4_000, 5_000, 6_000, 7_000];
     assert_eq!(bench.times_ns(), expected);
 }
 
