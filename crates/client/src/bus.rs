@@ -262,11 +262,11 @@ impl Bus {
         let Room {
             instruments_max,
             orders_max,
+            books,
             quotes_max,
         } = room;
         let registry = Registry::new(next_number(), name, instruments_max, options.venue_prices);
-        let room = (instruments_max, orders_max);
-        let kept = StoredValues::new(registry, room, Limits::of(options), kinds_books(options));
+        let kept = StoredValues::new(registry, books, Limits::of(options), kinds_books(options));
         let wanted = (options.events, symbols);
         Bus {
             name: name.to_owned(),

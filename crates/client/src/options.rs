@@ -289,8 +289,8 @@ impl Options {
         self
     }
 
-    /// Orders for which memory is allocated at join, with [`Events::ORDERS`]; further orders are not kept. Default:
-    /// the limit of the bus.
+    /// Orders for which memory is allocated at join, with [`Events::ORDERS`]; a book of which an order has no room is
+    /// empty and recovering until it arrives as a whole. Default: the limit of the bus, and the most orders of an event.
     pub fn orders_max(mut self, orders: usize) -> Self {
         self.orders_max = Some(orders);
         self

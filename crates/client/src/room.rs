@@ -1,6 +1,7 @@
 //! Room of a reader: rows that it reserves, and their memory.
 
 use crate::{Events, Options};
+use touchline_transport::market::EVENT_ORDERS_MAX;
 
 /// Reserved steps of one event and levels of one book; a larger book is read from its snapshot slot.
 pub const CHANGES_MAX: usize = 16_384;
@@ -18,6 +19,8 @@ pub const SORTED_BYTES: usize = 3 * size_of::<usize>();
 pub struct Room {
     pub instruments_max: usize,
     pub orders_max: usize,
+    /// Instruments and orders of the books.
+    pub books: (usize, usize),
     pub quotes_max: usize,
 }
 
@@ -49,14 +52,26 @@ impl Limits {
             at_most(orders_max, self.orders_max),
         )
     }
+
+    /// [`Self::within`] for books: those of a bus need more orders during an event.
+    pub fn of_books(&self, instruments_max: usize, of_bus: usize) -> (usize, usize) {
+        let (instruments_max, orders_max) = self.within(instruments_max, of_bus);
+        let is_of_bus = orders_max == of_bus && of_bus > 0;
+        // mutant: client: books have room for the orders of the bus, and not for those of an event
+        let event_orders = if is_of_bus { EVENT_ORDERS_MAX } else { 0 };
+        (instruments_max, orders_max + event_orders)
+    }
 }
 
 impl Room {
     pub fn new(options: &Options, instruments_max: usize, orders_max: usize) -> Room {
-        let (instruments_max, orders_max) = Limits::of(options).within(instruments_max, orders_max);
+        let limits = Limits::of(options);
+        let books = limits.of_books(instruments_max, orders_max);
+        let (instruments_max, orders_max) = limits.within(instruments_max, orders_max);
         Room {
             instruments_max,
             orders_max,
+            books,
             quotes_max: quotes_max(options.events),
         }
     }
@@ -72,5 +87,7 @@ pub fn quotes_max(events: Events) -> usize {
 
 /// Bytes of a reader.
 pub fn memory_of(instruments: usize, orders: usize) -> usize {
+    let event_orders = if orders > 0 { EVENT_ORDERS_MAX } else { 0 };
+    let orders = orders + event_orders;
     READER_BYTES + instruments * INSTRUMENT_BYTES + orders * ORDER_BYTES
 }

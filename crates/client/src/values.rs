@@ -130,7 +130,7 @@ impl StoredValues {
     /// Another publication follows the event that waits: books have the room of the one that they are of.
     #[cold]
     pub fn set_next_room(&mut self, instruments_max: usize, orders_max: usize) {
-        self.next_room = Some(self.limits.within(instruments_max, orders_max));
+        self.next_room = Some(self.limits.of_books(instruments_max, orders_max));
     }
 
     /// Books of the next publication, which are empty.

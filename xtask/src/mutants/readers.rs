@@ -125,6 +125,24 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-client --test client a_late_joiner_has_a_corrected_trade",
     },
     Mutant {
+        name: "client: books have room for the orders of the bus, and not for those of an event",
+        find: "let event_orders = if is_of_bus { EVENT_ORDERS_MAX } else { 0 };",
+        replace: "        let _ = is_of_bus;\n        let event_orders = 0;",
+        test: "-p touchline-client --test client an_event_on_a_full_bus_leaves_no_live_order_book",
+    },
+    Mutant {
+        name: "mirror: an order book without an order is live",
+        find: "self.row(instrument).1 = Validity::Recovering;",
+        replace: "",
+        test: "-p touchline-transport --test bus a_mirror_without_room_for_an_order",
+    },
+    Mutant {
+        name: "mirror: an order book without an order is live again by its next step",
+        find: "let is_whole = !self.overflowed.contains(&update.instrument);",
+        replace: "                let is_whole = true;",
+        test: "-p touchline-transport --test bus a_mirror_without_room_for_an_order",
+    },
+    Mutant {
         name: "client: a trade whose bust an overrun lost stays the last one",
         find: "(row.top, row.last_trade) = (None, None);",
         replace: "                    row.top = None;",

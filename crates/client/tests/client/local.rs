@@ -1,10 +1,13 @@
 //! A bus without shared memory gives the events of one in shared memory, after the same updates.
 
 use crate::world::{World, bid, define, quotes, timestamps, trade, whole, word, words};
-use touchline_client::{Bus, Events, Options};
+use touchline_client::{Bus, Events, Options, State};
 use touchline_transport::shm::Publisher;
 use touchline_transport::{Envelope, Local, Publish, Subscribe};
-use touchline_types::{Timestamps, Update};
+use touchline_types::{
+    Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, Price, Quantity,
+    Side, Timestamps, Update, Validity,
+};
 
 /// A program in the publisher's process.
 struct Program {
@@ -88,8 +91,7 @@ fn events_and_values_are_those_of_a_bus_in_shared_memory() {
         let (ours, theirs) = (local.book(es(local)), joined.book(es(&joined)));
         let (ours, theirs) = (ours.expect("ours"), theirs.expect("ours"));
         let levels = |book: &touchline_client::Book<'_>| {
-            let both =
-                touchline_client::Side::BOTH.map(|side| book.levels(side).collect::<Vec<_>>());
+            let both = Side::BOTH.map(|side| book.levels(side).collect::<Vec<_>>());
             format!("{both:?} {}", book.state())
         };
         assert_eq!(levels(&ours), levels(&theirs));
@@ -112,5 +114,69 @@ fn publish(out: &mut Both, step: i64) {
         3 => quotes(out, 1, 450_000),
         4 => out.publish(&Update::Reset, &timestamps()),
         _ => trade(out, 1, 450_000, 1),
+    }
+}
+
+/// Messages of an event are in the order of the instruments, so its new orders may come before the deletions that made room.
+#[test]
+fn an_event_on_a_full_bus_leaves_no_live_order_book_without_an_order() {
+    let orders = || Bus::options().events(Events::ORDERS);
+    let narrow = orders().orders_max(1);
+    for (options, expected) in [
+        (orders(), [(State::Live, 1), (State::Live, 1)]),
+        (narrow, [(State::Live, 1), (State::Recovering, 0)]),
+    ] {
+        let mut out = Local::new(Program {
+            bus: Bus::local(&options, "test", 64, 2),
+            words: Vec::new(),
+        });
+        define(&mut out, 0, "ESU4", 100);
+        define(&mut out, 1, "NQU4", 101);
+        for (index, orders) in [(0, &[][..]), (1, &[order(1), order(2)])] {
+            let snapshot = OrdersSnapshot {
+                instrument: Instrument(index),
+                validity: Validity::Live,
+                orders,
+            };
+            out.publish(&Update::OrdersSnapshot(snapshot), &timestamps());
+        }
+        out.commit();
+        let deletion = OrderChange {
+            action: OrderAction::Delete,
+            ..order(1)
+        };
+        for (index, change) in [(0, order(3)), (1, deletion)] {
+            let update = OrdersUpdate {
+                instrument: Instrument(index),
+                validity: Validity::Live,
+                changes: &[change],
+            };
+            out.publish(&Update::Orders(update), &timestamps());
+        }
+        out.commit();
+        let bus = &out.subscriber.bus;
+        let books = ["ESU4", "NQU4"].map(|symbol| {
+            let instrument = bus.instrument(symbol).expect("it is defined");
+            let mut orders = 0;
+            let visited = bus.orders(instrument, Side::Bid, |_| orders += 1);
+            visited.expect("ours");
+            (bus.orders_state(instrument).expect("ours"), orders)
+        });
+        assert_eq!(books, expected);
+    }
+}
+
+fn order(order_id: u64) -> OrderChange {
+    OrderChange {
+        order_id,
+        priority: order_id,
+        price: Price(450_025),
+        quantity: Quantity(1),
+        side: Side::Bid,
+        action: OrderAction::New,
+        row: OrderRow {
+            index: 0,
+            number: order_id,
+        },
     }
 }

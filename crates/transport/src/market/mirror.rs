@@ -2,6 +2,7 @@
 
 use super::settings::INSTRUMENTS_MAX;
 use crate::{Envelope, Subscribe, SubscriptionEvent};
+use std::collections::BTreeSet;
 use touchline_book::price::{DIRECT_MAX, IMPLIED_MAX};
 use touchline_book::{OrderBooks, PriceBook, PriceBooks};
 use touchline_types::{
@@ -13,11 +14,13 @@ use touchline_types::{
 ///
 /// It needs no venue rules and no depth: the steps of updates suffice. Memory grows with the
 /// instruments and orders received, up to the given limit of orders and 2^20 instruments: an update of a later instrument is counted as
-/// inconsistent, and left out.
+/// inconsistent, and left out. So is an order without room: its book is empty and recovering until it arrives as a whole.
 #[derive(Debug)]
 pub struct Mirror {
     prices: PriceBooks,
     orders: OrderBooks,
+    /// Instruments whose order books had no room for an order: they await a whole book, or an empty one.
+    overflowed: BTreeSet<Instrument>,
     /// Own validity of each price and order book.
     validity: Vec<(Validity, Validity)>,
     channel: ChannelState,
@@ -41,6 +44,7 @@ impl Mirror {
         Mirror {
             prices: PriceBooks::new(instruments_max, depth, 0),
             orders: OrderBooks::new(instruments_max, orders_max),
+            overflowed: BTreeSet::new(),
             validity: Vec::with_capacity(instruments_max),
             channel: ChannelState::LIVE,
             unnamed: UNNAMED,
@@ -80,7 +84,7 @@ impl Mirror {
         &self.channel
     }
 
-    /// Steps that did not fit their book: 0 unless an update was missed.
+    /// Steps that did not fit their book: 0 unless an update was missed, or the orders need more room.
     pub fn inconsistent_updates(&self) -> u64 {
         self.inconsistent_updates
     }
@@ -114,7 +118,7 @@ impl Mirror {
     /// Empties every book and marks it as recovering until it arrives as a whole: for a reader that lost messages.
     pub fn begin_recovery(&mut self) {
         self.prices.clear();
-        self.orders.clear_all();
+        self.clear_orders();
         self.set_all(|_| (Validity::Recovering, Validity::Recovering));
     }
 
@@ -156,7 +160,33 @@ impl Mirror {
         self.inconsistent_updates += inconsistent_updates;
     }
 
-    fn order(&mut self, instrument: Instrument, change: &OrderChange) {
+    fn clear_orders(&mut self) {
+        self.orders.clear_all();
+        self.overflowed.clear();
+    }
+
+    /// Applies the orders of one message; an order without room ends it.
+    #[inline]
+    fn apply_orders(&mut self, instrument: Instrument, orders: &[OrderChange], validity: Validity) {
+        for order in orders {
+            if !self.order(instrument, order) {
+                return self.orders_overflowed(instrument);
+            }
+        }
+        self.row(instrument).1 = validity;
+    }
+
+    /// A book that lacks an order is none.
+    #[cold]
+    fn orders_overflowed(&mut self, instrument: Instrument) {
+        self.orders.clear(instrument);
+        self.overflowed.insert(instrument);
+        // mutant: mirror: an order book without an order is live
+        self.row(instrument).1 = Validity::Recovering;
+    }
+
+    /// False if there is no room for the order.
+    fn order(&mut self, instrument: Instrument, change: &OrderChange) -> bool {
         let OrderChange {
             order_id,
             priority,
@@ -180,6 +210,7 @@ impl Mirror {
         let applied = self.orders.apply(&event, &mut self.order_steps);
         let fits = applied.is_ok() && !self.order_steps.is_empty();
         self.inconsistent_updates += u64::from(!fits);
+        applied.is_ok()
     }
 }
 
@@ -206,26 +237,25 @@ impl Subscribe for Mirror {
                 self.row(snapshot.instrument).0 = snapshot.validity;
             }
             Update::Orders(update) => {
-                for change in update.changes {
-                    self.order(update.instrument, change);
+                // mutant: mirror: an order book without an order is live again by its next step
+                let is_whole = !self.overflowed.contains(&update.instrument);
+                if is_whole {
+                    self.apply_orders(update.instrument, update.changes, update.validity);
                 }
-                self.row(update.instrument).1 = update.validity;
             }
             Update::OrdersSnapshot(snapshot) => {
+                let mut orders = snapshot.orders.iter();
+                debug_assert!(
+                    orders.all(|order| order.action == OrderAction::New),
+                    "a whole order book is read as orders that are new"
+                );
                 self.orders.clear(snapshot.instrument);
-                for order in snapshot.orders {
-                    debug_assert_eq!(
-                        order.action,
-                        OrderAction::New,
-                        "a whole order book is read as orders that are new"
-                    );
-                    self.order(snapshot.instrument, order);
-                }
-                self.row(snapshot.instrument).1 = snapshot.validity;
+                self.overflowed.remove(&snapshot.instrument);
+                self.apply_orders(snapshot.instrument, snapshot.orders, snapshot.validity);
             }
             Update::State(state) => self.row(state.instrument).0 = state.validity,
             Update::Gap(gap) => {
-                self.orders.clear_all();
+                self.clear_orders();
                 self.set_all(|(price, _)| {
                     let price = if price == Validity::Live {
                         Validity::Gapped
@@ -237,7 +267,7 @@ impl Subscribe for Mirror {
             }
             Update::Reset => {
                 self.prices.clear();
-                self.orders.clear_all();
+                self.clear_orders();
                 self.set_all(|_| (Validity::Live, Validity::Live));
             }
             // The books of the instrument follow as snapshots.
@@ -259,12 +289,12 @@ impl Subscribe for Mirror {
             SubscriptionEvent::CaughtUp | SubscriptionEvent::NotWaitedFor => {}
             SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
                 self.distrust(Validity::Gapped);
-                self.orders.clear_all();
+                self.clear_orders();
                 self.set_all(|(price, _)| (price, Validity::Recovering));
             }
             SubscriptionEvent::Restarted { .. } => {
                 self.prices.clear();
-                self.orders.clear_all();
+                self.clear_orders();
                 self.validity.clear();
                 self.unnamed = UNNAMED;
                 self.download = None;

@@ -352,3 +352,64 @@ impl Subscribe for Both<'_> {
         self.0.event(event);
     }
 }
+
+/// New orders of one instrument may need more room than all books have: that book alone is lost, until it arrives as a whole.
+#[test]
+fn a_mirror_without_room_for_an_order_has_no_live_book_without_it() {
+    let [full, other] = [Instrument(0), Instrument(1)];
+    let mut mirror = Mirror::new(2, 3);
+    let mut take = |update: Update<'_>| {
+        mirror.update(&Envelope {
+            sequence: 1,
+            timestamps: &Timestamps::default(),
+            update: &update,
+        });
+        let of = |instrument| {
+            (
+                mirror.orders_validity(instrument),
+                mirror.orders().len_of(instrument),
+            )
+        };
+        (of(full), of(other))
+    };
+    let [live, lost] = [Validity::Live, Validity::Recovering];
+    take(whole(full, &[new_order(1)]));
+    let fits = take(whole(other, &[new_order(2)]));
+    assert_eq!(fits, ((live, 1), (live, 1)));
+    let overflow = take(changes(full, &[new_order(3), new_order(4), new_order(5)]));
+    assert_eq!(overflow, ((lost, 0), (live, 1)));
+    let after = take(changes(full, &[new_order(6)]));
+    assert_eq!(
+        after,
+        ((lost, 0), (live, 1)),
+        "room alone does not bring the book back"
+    );
+    let again = take(whole(full, &[new_order(3), new_order(6)]));
+    assert_eq!(again, ((live, 2), (live, 1)));
+    let deep = [3, 4, 5, 6].map(new_order);
+    assert_eq!(take(whole(full, &deep)), ((lost, 0), (live, 1)));
+    assert_eq!(take(Update::Reset), ((live, 0), (live, 0)));
+    let empty = take(changes(full, &[new_order(7)]));
+    assert_eq!(
+        empty,
+        ((live, 1), (live, 0)),
+        "all books begin empty behind a reset"
+    );
+    assert_eq!(mirror.inconsistent_updates(), 2);
+}
+
+fn whole(instrument: Instrument, orders: &[OrderChange]) -> Update<'_> {
+    Update::OrdersSnapshot(OrdersSnapshot {
+        instrument,
+        validity: Validity::Live,
+        orders,
+    })
+}
+
+fn changes(instrument: Instrument, changes: &[OrderChange]) -> Update<'_> {
+    Update::Orders(OrdersUpdate {
+        instrument,
+        validity: Validity::Live,
+        changes,
+    })
+}
