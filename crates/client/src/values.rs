@@ -442,14 +442,18 @@ impl StoredValues {
         }
     }
 
-    /// Empties every book and marks it live.
+    /// Empties every book and marks it live; the last trades are void.
     pub fn reset(&mut self, meta: &Meta) {
         self.play(meta, &Update::Reset);
-        for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
-            *top = TopOfBook {
-                validity: Validity::Live,
-                ..TopOfBook::unknown(top.instrument)
-            };
+        for row in &mut self.rows {
+            // mutant: client: the last trade from before a reset is kept
+            row.last_trade = None;
+            if let Some(top) = &mut row.top {
+                *top = TopOfBook {
+                    validity: Validity::Live,
+                    ..TopOfBook::unknown(top.instrument)
+                };
+            }
         }
     }
 

@@ -6,6 +6,9 @@
 //!  slot: trade │ status │ a statistic of each kind, an entry each
 //!  entry: codes │ price or group │ quantity │ trade id │ exchange_ns │ receive_ns │ sequence
 //! ```
+//!
+//! A reset of the channel voids trades and statistics, and no statuses: readers leave them out of a slot older than the reset
+//! ([`void`]), and the writer removes them before it writes the slot again.
 
 use super::reserved_table::ReservedTable;
 use super::stored::Stored;
@@ -42,6 +45,18 @@ pub const WORDS: usize = ENTRIES * ENTRY;
 const PRESENT: u64 = 1 << 63;
 /// Code for no aggressor.
 const NOBODY: u64 = 0xFF;
+
+/// Removes what a reset of the channel voids from the content of a slot older than the reset.
+pub fn void(content: &mut [u64]) {
+    for entry in voided() {
+        content[entry * ENTRY + CODES] = 0;
+    }
+}
+
+/// Entries that a reset of the channel voids.
+fn voided() -> impl Iterator<Item = usize> {
+    (0..ENTRIES).filter(|entry| *entry != STATUS)
+}
 
 /// Slot of an instrument.
 pub const fn slot_of(instrument: Instrument) -> usize {
@@ -208,18 +223,25 @@ pub fn read(content: &[u64], entry: usize, instrument: Option<Instrument>) -> Op
 #[derive(Debug)]
 pub struct LastValueTable {
     slots: ReservedTable,
-    /// Id of the last trade of each slot: the writer never trusts what it reads back from shared memory.
-    last_trades: Vec<u64>,
+    written: Vec<Written>,
     /// Groups by slot.
     groups: Vec<[u8; 6]>,
 }
 
-/// Id of the last trade of a slot.
-fn last_trade_of(last_trades: &mut Vec<u64>, slot: usize) -> &mut u64 {
-    if slot >= last_trades.len() {
-        last_trades.resize(slot + 1, 0);
+/// State of a slot: the writer never trusts what it reads back from shared memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written {
+    /// Id of the last trade.
+    last_trade: u64,
+    /// The slot is older than the last reset of the channel.
+    is_void: bool,
+}
+
+fn written_of(written: &mut Vec<Written>, slot: usize) -> &mut Written {
+    if slot >= written.len() {
+        written.resize(slot + 1, Written::default());
     }
-    &mut last_trades[slot]
+    &mut written[slot]
 }
 
 /// Slots reserved at a time.
@@ -229,7 +251,7 @@ impl LastValueTable {
     /// Reserves memory for the groups.
     pub fn new(table: TableWriter) -> Result<LastValueTable, Error> {
         Ok(LastValueTable {
-            last_trades: Vec::with_capacity(table.shape().slots),
+            written: Vec::with_capacity(table.shape().slots),
             groups: Vec::with_capacity(GROUPS),
             slots: ReservedTable::new(table, CHUNK)?,
         })
@@ -254,8 +276,15 @@ impl LastValueTable {
         let Some(slot) = slot.filter(|slot| self.slots.has(*slot)) else {
             return Stored::Refused;
         };
-        let last_trade = last_trade_of(&mut self.last_trades, slot);
+        let written = written_of(&mut self.written, slot);
         let stored = self.slots.table.change(slot, message.end, |content| {
+            // mutant: last values: a trade behind a reset brings back the statistics from before it
+            if std::mem::take(&mut written.is_void) {
+                for entry in voided() {
+                    content[entry * ENTRY + CODES].store(0, Ordering::Relaxed);
+                }
+            }
+            let last_trade = &mut written.last_trade;
             store(content, last_trade, update, timestamps, message.sequence);
         });
         match stored {
@@ -268,8 +297,16 @@ impl LastValueTable {
     pub fn expect_trade(&mut self, trade: &Trade) {
         let slot = slot_of(trade.instrument);
         if self.slots.has(slot) {
-            *last_trade_of(&mut self.last_trades, slot) = trade.trade_id;
+            written_of(&mut self.written, slot).last_trade = trade.trade_id;
         }
+    }
+
+    /// The channel was reset.
+    pub fn reset(&mut self) {
+        self.written.fill(Written {
+            last_trade: 0,
+            is_void: true,
+        });
     }
 
     /// Asks again for memory that was refused.

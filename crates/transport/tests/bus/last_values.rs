@@ -1,8 +1,10 @@
 //! Last trades, statistics and statuses: late joiners receive them, and the ring does not set them
 //! back.
 
-use crate::world::{Buses, Market, definition};
+use crate::world::{Buses, Market, definition, empty_ring};
+use touchline_testing::{PATIENCE, until};
 use touchline_transport::Publish;
+use touchline_transport::market::{InstrumentImage, StreamState};
 use touchline_transport::shm::{Images, Item, Join, Kinds, Polled, Publisher, Subscriber, Value};
 use touchline_types::{
     Instrument, PacketInfo, Price, Quantity, Side, Statistic, StatisticKind, Timestamps, Trade,
@@ -261,4 +263,90 @@ fn statistics_of_the_ring_do_not_replace_newer_ones_of_the_table() {
     }
     let told = told(&mut subscriber);
     assert_eq!(told, ["*High 5", "*status of ES\0\0\0\0: 5"]);
+}
+
+/// Trades and statistics that a lookup has.
+fn seen(buses: &Buses) -> Vec<Value> {
+    let mut images = Images::open(&buses.root(), "test").expect("it is there");
+    let values: Vec<_> = images.last_values(Instrument(1)).collect();
+    values.into_iter().map(|value| value.value).collect()
+}
+
+/// A reset of the channel empties its statistics with its books; what follows it brings nothing back.
+#[test]
+fn a_reset_voids_trades_and_statistics_and_no_status() {
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
+    Market::new(1, 3).define(&mut publisher);
+    let status = status(Some(Instrument(1)), b"ES\0\0\0\0", 17);
+    for update in [
+        Update::Trade(&trade(7, 100, UpdateAction::New)),
+        Update::Statistic(&figure(StatisticKind::Open, 90, UpdateAction::New)),
+        Update::Status(&status),
+        Update::Reset,
+    ] {
+        publish(&mut publisher, &update);
+    }
+    empty_ring(&mut publisher);
+    assert_eq!(told(&mut buses.join(asking())), ["*status of 1: 17"]);
+    assert_eq!(seen(&buses), [Value::Status(status)]);
+    let high = figure(StatisticKind::High, 99, UpdateAction::New);
+    publish(&mut publisher, &Update::Statistic(&high));
+    let correction = trade(7, 102, UpdateAction::Change);
+    publish(&mut publisher, &Update::Trade(&correction));
+    empty_ring(&mut publisher);
+    let mut late = buses.join(asking());
+    assert_eq!(told(&mut late), ["*status of 1: 17", "*High 99"]);
+    let last = trade(8, 101, UpdateAction::New);
+    publish(&mut publisher, &Update::Trade(&last));
+    let expected = [
+        Value::Trade(last),
+        Value::Status(status),
+        Value::Statistic(high),
+    ];
+    assert_eq!(seen(&buses), expected);
+}
+
+/// The ring of a late joiner begins before the reset that its tables contain: the trade is an event, and void. The state
+/// that a recorder or a relay hands on is void, too, and says so to a receiver that missed the reset.
+#[test]
+fn a_trade_that_a_late_joiner_reads_before_a_reset_is_void_behind_it() {
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(1)));
+    let first = trade(7, 100, UpdateAction::New);
+    publish(&mut publisher, &Update::Trade(&first));
+    publish(&mut publisher, &Update::Reset);
+    let mut subscriber = buses.join(asking());
+    let mut state = StreamState::new(4, 0);
+    let mut is_told = false;
+    let mut last = |publisher: &mut Publisher, update: Option<Trade>| {
+        if let Some(trade) = update {
+            publish(publisher, &Update::Trade(&trade));
+        }
+        until("the end of the join", PATIENCE, || {
+            let polled = subscriber.poll(|item| {
+                if let Item::Update(received) = item {
+                    is_told |= matches!(received.update, Update::Trade(_));
+                    let (update, times) = (&received.update, &received.timestamps);
+                    state.update(received.sequence, update, times, received.is_image);
+                }
+            });
+            polled == Polled::Nothing && !subscriber.is_joining()
+        });
+        let mut image = InstrumentImage::default();
+        assert!(state.copy_to(Instrument(1), &mut image));
+        let mut last = None;
+        image.updates(|update, _| {
+            if let Update::Trade(trade) = update {
+                last = Some((trade.trade_id, trade.action));
+            }
+        });
+        last
+    };
+    assert_eq!(last(&mut publisher, None), Some((7, UpdateAction::Delete)));
+    let next = trade(8, 101, UpdateAction::New);
+    let expected = Some((8, UpdateAction::New));
+    assert_eq!(last(&mut publisher, Some(next)), expected);
+    assert!(is_told, "the ring of the joiner has the trade");
 }

@@ -44,7 +44,7 @@ impl<T> Timed<T> {
 pub struct Values {
     /// Definition.
     pub definition: Option<Timed<InstrumentDefinition>>,
-    /// Last trade; deleted if it was busted.
+    /// Last trade; deleted if it was busted, or by a reset.
     pub trade: Option<Timed<Trade>>,
     /// Trading status.
     pub status: Option<Timed<TradingStatus>>,
@@ -127,7 +127,8 @@ impl StoredValues {
                     Some(Timed::new(**statistic, timestamps));
             }),
             Update::Status(status) => self.status(status, timestamps),
-            Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {}
+            Update::Reset => self.values.iter_mut().for_each(Values::reset),
+            Update::Gap(_) | Update::Download(_) | Update::Channel(_) => {}
             // Publishers of quotes repeat complete snapshots.
             Update::Quotes(_) | Update::QuoteSnapshot(_) => {}
         }
@@ -166,6 +167,15 @@ impl StoredValues {
 }
 
 impl Values {
+    /// Deletes trade and statistics, which a receiver that missed the reset may still have.
+    fn reset(&mut self) {
+        let statistics = self.statistics.iter_mut().flatten();
+        statistics.for_each(|statistic| statistic.value.action = UpdateAction::Delete);
+        if let Some(trade) = &mut self.trade {
+            trade.value.action = UpdateAction::Delete;
+        }
+    }
+
     /// Stores a trade. A correction or a bust refers to the last trade, or to an older trade; a trade
     /// of a table is the last trade.
     fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps, is_image: bool) {
