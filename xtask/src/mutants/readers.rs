@@ -155,6 +155,12 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_reset_voids_trades_and_statistics",
     },
     Mutant {
+        name: "stream state: trades and statistics outlive a loss of messages",
+        find: "self.values.iter_mut().for_each(Values::reset);",
+        replace: "",
+        test: "-p touchline-transport --test bus a_loss_of_messages_voids",
+    },
+    Mutant {
         name: "last values: a lookup has the statistics from before a reset",
         find: "&& channel.map_or(true, |channel| channel.is_reset_since(position))",
         replace: "            && channel.is_err()",

@@ -114,7 +114,8 @@ impl Reader {
 
     /// The place is reached: its state is handed out before the messages that follow. Without a state they wait for the next one.
     fn end_lead(&mut self, lead: &Lead) {
-        (self.place.gaps, self.place.lost, self.place.without_state) = (0, 0, 0);
+        (self.place.gaps, self.place.lost) = (0, 0);
+        (self.place.without_state, self.place.unknown) = (0, 0);
         let is_other = lead.given.is_some() && lead.given.as_ref() != self.publication();
         // mutant: tape: a restart before the place of a reader is not handed out
         if let Some((_, publication)) = self.place.open.as_ref().filter(|_| is_other) {

@@ -96,10 +96,10 @@ impl Value {
     }
 }
 
-/// Writes the change of an update to a slot; `last_trade` is the id of the trade in it, 0 if there is none or it has no id.
+/// Writes the change of an update to a slot; `last_trade` is the id of the trade in it, none if there is none or it has no id.
 fn store(
     content: &[AtomicU64],
-    last_trade: &mut u64,
+    last_trade: &mut Option<u64>,
     update: &Update<'_>,
     timestamps: &Timestamps,
     sequence: u64,
@@ -123,14 +123,14 @@ fn store(
     match update {
         Update::Trade(trade) => {
             // A correction or a bust refers to the last trade, or to a trade that the slot does not hold any more.
-            let is_last = trade.trade_id != 0 && trade.trade_id == *last_trade;
+            let is_last = *last_trade == Some(trade.trade_id);
             let codes = match trade.action {
                 UpdateAction::New => trade_codes(trade),
                 UpdateAction::Delete if is_last => 0,
                 _ if is_last => trade_codes(trade),
                 _ => return,
             };
-            *last_trade = if codes == 0 { 0 } else { trade.trade_id };
+            *last_trade = (codes != 0 && trade.trade_id != 0).then_some(trade.trade_id);
             let (price, quantity) = (trade.price.0 as u64, trade.quantity.0 as u64);
             put(TRADE, codes, [price, quantity, trade.trade_id]);
         }
@@ -232,7 +232,7 @@ pub struct LastValueTable {
 #[derive(Clone, Copy, Debug, Default)]
 struct Written {
     /// Id of the last trade.
-    last_trade: u64,
+    last_trade: Option<u64>,
     /// The slot is older than the last reset of the channel.
     is_void: bool,
 }
@@ -297,14 +297,14 @@ impl LastValueTable {
     pub fn expect_trade(&mut self, trade: &Trade) {
         let slot = slot_of(trade.instrument);
         if self.slots.has(slot) {
-            written_of(&mut self.written, slot).last_trade = trade.trade_id;
+            written_of(&mut self.written, slot).last_trade = Some(trade.trade_id);
         }
     }
 
     /// The channel was reset.
     pub fn reset(&mut self) {
         self.written.fill(Written {
-            last_trade: 0,
+            last_trade: None,
             is_void: true,
         });
     }

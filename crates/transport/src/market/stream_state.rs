@@ -77,6 +77,12 @@ impl StreamState {
     /// Takes an event of the subscription.
     pub fn event(&mut self, event: &SubscriptionEvent) {
         self.mirror.event(event);
+        if matches!(
+            event,
+            SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. }
+        ) {
+            self.stored.lose();
+        }
     }
 
     /// The books.

@@ -3,9 +3,9 @@
 
 use crate::world::{Buses, Market, definition, empty_ring};
 use touchline_testing::{PATIENCE, until};
-use touchline_transport::Publish;
 use touchline_transport::market::{InstrumentImage, StreamState};
 use touchline_transport::shm::{Images, Item, Join, Kinds, Polled, Publisher, Subscriber, Value};
+use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::{
     Instrument, PacketInfo, Price, Quantity, Side, Statistic, StatisticKind, Timestamps, Trade,
     TradingStatus, Update, UpdateAction,
@@ -305,6 +305,55 @@ fn a_reset_voids_trades_and_statistics_and_no_status() {
         Value::Statistic(high),
     ];
     assert_eq!(seen(&buses), expected);
+}
+
+/// A relay hands on the end of a trade without an id, too.
+#[test]
+fn a_kept_trade_without_an_id_ends() {
+    let buses = Buses::new();
+    let mut publisher = buses.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(1)));
+    for (action, expected) in [(UpdateAction::New, 1), (UpdateAction::Delete, 0)] {
+        publisher.keep(&Update::Trade(&trade(0, 100, action)), &timestamps());
+        publisher.commit();
+        assert_eq!(seen(&buses).len(), expected, "{action:?}");
+    }
+}
+
+/// A loss may have a reset or a bust in it: what the tables do not have again is void.
+#[test]
+fn a_loss_of_messages_voids_what_the_tables_do_not_have_again() {
+    let mut state = StreamState::new(4, 0);
+    let told = |state: &mut StreamState, is_image: bool, updates: &[Update<'_>]| {
+        for update in updates {
+            state.update(1, update, &Timestamps::default(), is_image);
+        }
+        let mut image = InstrumentImage::default();
+        assert!(state.copy_to(Instrument(1), &mut image));
+        let mut actions = Vec::new();
+        image.updates(|update, _| match update {
+            Update::Trade(trade) => actions.push(trade.action),
+            Update::Statistic(statistic) => actions.push(statistic.action),
+            _ => {}
+        });
+        actions
+    };
+    let trade = trade(7, 100, UpdateAction::New);
+    let high = figure(StatisticKind::High, 99, UpdateAction::New);
+    let (new, deleted) = ([UpdateAction::New; 2], [UpdateAction::Delete; 2]);
+    let values = [Update::Trade(&trade), Update::Statistic(&high)];
+    assert_eq!(told(&mut state, false, &values), new);
+    for loss in [
+        SubscriptionEvent::Overrun {
+            messages: 1,
+            bytes: 64,
+        },
+        SubscriptionEvent::Corrupt { sequence: 2 },
+    ] {
+        state.event(&loss);
+        assert_eq!(told(&mut state, false, &[]), deleted);
+        assert_eq!(told(&mut state, true, &values), new);
+    }
 }
 
 /// The ring of a late joiner begins before the reset that its tables contain: the trade is an event, and void. The state

@@ -44,7 +44,7 @@ impl<T> Timed<T> {
 pub struct Values {
     /// Definition.
     pub definition: Option<Timed<InstrumentDefinition>>,
-    /// Last trade; deleted if it was busted, or by a reset.
+    /// Last trade; deleted if it was busted, by a reset, or by a loss behind which it did not arrive again.
     pub trade: Option<Timed<Trade>>,
     /// Trading status.
     pub status: Option<Timed<TradingStatus>>,
@@ -83,6 +83,13 @@ impl StoredValues {
     pub fn clear(&mut self) {
         self.values.clear();
         self.groups.clear();
+    }
+
+    /// Deletes trades and statistics: messages were lost, a reset of the channel or a bust among them, perhaps. Those that hold arrive
+    /// again with the tables.
+    pub fn lose(&mut self) {
+        // mutant: stream state: trades and statistics outlive a loss of messages
+        self.values.iter_mut().for_each(Values::reset);
     }
 
     /// Range of instruments that has all known ones.
