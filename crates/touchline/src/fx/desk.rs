@@ -30,21 +30,27 @@ pub struct To {
 
 impl To {
     /// The active engine.
-    pub(super) fn address(&self) -> Result<Address, Failure> {
+    fn address(&self) -> Result<Address, Failure> {
+        Ok(self.place()?.0)
+    }
+
+    /// The active engine, and whether its configuration says where it looks for this client: a kill goes out also if that is not known.
+    pub(super) fn place(&self) -> Result<(Address, bool), Failure> {
         let (root, bus, config) = self.engine.place()?;
-        let ring_root = match config {
-            Some(config) => self.ring_root(&root, &config)?,
-            // A kill goes out also if the noted configuration cannot be read.
-            None => noted_config(&root, &bus)
-                .and_then(|config| self.ring_root(&root, &config).ok())
-                .unwrap_or_else(|| root.clone()),
+        let known = match config {
+            Some(config) => Some(self.ring_root(&root, &config)?),
+            None => {
+                noted_config(&root, &bus).and_then(|config| self.ring_root(&root, &config).ok())
+            }
         };
-        Ok(Address {
+        let is_known = known.is_some();
+        let address = Address {
+            ring_root: known.unwrap_or_else(|| root.clone()),
             root,
             bus,
-            ring_root,
             client: self.client.clone(),
-        })
+        };
+        Ok((address, is_known))
     }
 
     /// Directory of the client's ring, in which the engine of this configuration looks for its commands and kills.
@@ -316,6 +322,11 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     // A command that Ctrl-C ends at once would not name the order that it has sent.
     let interrupt = Interrupt::catch()?;
     let (mut client, mut lines) = (arguments.to.join()?, Lines::default());
+    if interrupt.is_asked() {
+        return Err(Failure::run(
+            "interrupted before the order was sent: it is not executed",
+        ));
+    }
     let answer = client.command_while(&Command::Parent(order), |told| lines.add(told), &mut || {
         !interrupt.is_asked()
     });

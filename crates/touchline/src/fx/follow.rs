@@ -7,6 +7,9 @@ use crate::place::bus_name;
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 use touchline_fx_desk::{Follower, JOURNAL, noted};
 use touchline_fx_live::execution::Config;
 use touchline_gateway::bus;
@@ -16,6 +19,8 @@ use touchline_transport::bus::Root;
 const BUS: &str = "fx-run";
 /// File in the directory of an engine's bus that has the path of its configuration.
 const POINTER: &str = "configuration";
+/// Longest time that a command waits for a configuration that it can do without.
+const CONFIG_WAIT: Duration = Duration::from_secs(1);
 
 /// The engine.
 #[derive(Debug, Args)]
@@ -86,11 +91,17 @@ fn found(root: &Root, path: &Path) -> Result<Config, Failure> {
     configuration(path, Some(&root.path().to_owned()))
 }
 
-/// The configuration with which the engine of a bus was started, if there is one that this user may read. It may be a pipe, for which a
-/// kill does not wait.
+/// The configuration with which the engine of a bus was started, if there is one that this user may read. It may be a pipe, or on a file
+/// system that does not answer, for which a kill does not wait.
 pub fn noted_config(root: &Root, bus: &str) -> Option<Config> {
-    let path = pointed_at(root, bus).ok().filter(|path| path.is_file())?;
-    found(root, &path).ok()
+    let path = pointed_at(root, bus).ok()?;
+    let (root, (tell, told)) = (root.clone(), mpsc::channel());
+    thread::spawn(move || {
+        let config = path.is_file().then(|| found(&root, &path).ok());
+        // Nobody waits any more for one that came too late.
+        let _ = tell.send(config.flatten());
+    });
+    told.recv_timeout(CONFIG_WAIT).ok().flatten()
 }
 
 /// Opens a follower.

@@ -27,6 +27,13 @@ pub struct KillArguments {
 
 /// `fx kill`.
 pub fn kill(arguments: &KillArguments) -> Result<(), Failure> {
-    let answer = fx::kill(&arguments.to.address()?, arguments.direct);
-    say(&format!("{}\n", answer.map_err(Failure::run)?))
+    let (address, is_known) = arguments.to.place()?;
+    let answer = fx::kill(&address, arguments.direct).map_err(|error| match error {
+        fx::Error::KillWaits { untaken: None, .. } if !is_known => Failure::run(format!(
+            "{error}, if it looks below {}: its configuration cannot be read here; give it (`--config FILE`)",
+            address.ring_root.path().display()
+        )),
+        error => Failure::run(error),
+    })?;
+    say(&format!("{answer}\n"))
 }

@@ -29,8 +29,9 @@ impl Live {
 
     /// The first reason for which no order is sent.
     pub fn state(&self, killed_by: Option<&str>, paint: Paint) -> String {
-        // The journal has a kill before the counters.
+        // The journal has a kill before the counters, and for a user who does not see them.
         let state = match killed_by {
+            Some(_) if self.engine.state == EngineState::Ended => EngineState::Killed,
             Some(_) => self.engine.state.min(EngineState::Killed),
             None => self.engine.state,
         };

@@ -224,6 +224,8 @@ fn an_engine_without_current_counters_is_not_trading() {
     let table = touchline_fx_live::execution::Counters::TABLE;
     let state = || Live::read(&root, "fx-run").state(None, Paint::plain());
     assert_eq!(state(), "NO COUNTERS");
+    let killed = Live::read(&root, "fx-run").state(Some("ann"), Paint::plain());
+    assert_eq!(killed, "KILLED by ann", "the journal has it");
     let stats = ProcessStats::create(&root, "fx-run", 1.0, table, []);
     let mut stats = stats.expect("a free name");
     for (age, words) in [

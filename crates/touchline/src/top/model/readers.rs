@@ -143,7 +143,9 @@ impl Before {
         let counters_file = match &view.counters_file {
             Ok(counters_file) => counters_file,
             Err(error) => {
-                reader.condition = Condition::Unreadable(error.to_string());
+                if view.process.is_some() {
+                    reader.condition = Condition::Unreadable(error.to_string());
+                }
                 return reader;
             }
         };
