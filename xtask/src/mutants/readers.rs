@@ -173,12 +173,6 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_reset_voids_trades_and_statistics",
     },
     Mutant {
-        name: "last values: a trade from before a reset that the tables reported stays the last one",
-        find: "let voids = matches!(body, Body::Reset) && std::mem::take(&mut self.has_older_values);",
-        replace: "        let voids = false;",
-        test: "-p touchline-transport --test bus a_trade_that_a_late_joiner_reads_before_a_reset",
-    },
-    Mutant {
         name: "client: a trade whose bust an overrun lost stays the last one",
         find: "(row.top, row.last_trade) = (None, None);",
         replace: "                    row.top = None;",

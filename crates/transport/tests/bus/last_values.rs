@@ -2,7 +2,6 @@
 //! back.
 
 use crate::world::{Buses, Market, definition, empty_ring};
-use touchline_testing::{PATIENCE, until};
 use touchline_transport::market::{InstrumentImage, StreamState};
 use touchline_transport::shm::{Images, Item, Join, Kinds, Polled, Publisher, Subscriber, Value};
 use touchline_transport::{Publish, SubscriptionEvent};
@@ -320,7 +319,8 @@ fn a_kept_trade_without_an_id_ends() {
     }
 }
 
-/// A loss may have a reset or a bust in it: what the tables do not have again is void.
+/// A reset voids trades and statistics, and a loss may have a reset or a bust in it: what the tables do not have again is void, and says
+/// so to a receiver that missed it.
 #[test]
 fn a_loss_of_messages_voids_what_the_tables_do_not_have_again() {
     let mut state = StreamState::new(4, 0);
@@ -354,48 +354,5 @@ fn a_loss_of_messages_voids_what_the_tables_do_not_have_again() {
         assert_eq!(told(&mut state, false, &[]), deleted);
         assert_eq!(told(&mut state, true, &values), new);
     }
-}
-
-/// The ring of a late joiner begins before the reset that its tables contain: the trade is an event, and void. The state
-/// that a recorder or a relay hands on is void, too, and says so to a receiver that missed the reset.
-#[test]
-fn a_trade_that_a_late_joiner_reads_before_a_reset_is_void_behind_it() {
-    let buses = Buses::new();
-    let mut publisher = buses.publisher();
-    publish(&mut publisher, &Update::Definition(&definition(1)));
-    let first = trade(7, 100, UpdateAction::New);
-    publish(&mut publisher, &Update::Trade(&first));
-    publish(&mut publisher, &Update::Reset);
-    let mut subscriber = buses.join(asking());
-    let mut state = StreamState::new(4, 0);
-    let mut is_told = false;
-    let mut last = |publisher: &mut Publisher, update: Option<Trade>| {
-        if let Some(trade) = update {
-            publish(publisher, &Update::Trade(&trade));
-        }
-        until("the end of the join", PATIENCE, || {
-            let polled = subscriber.poll(|item| {
-                if let Item::Update(received) = item {
-                    is_told |= matches!(received.update, Update::Trade(_));
-                    let (update, times) = (&received.update, &received.timestamps);
-                    state.update(received.sequence, update, times, received.is_image);
-                }
-            });
-            polled == Polled::Nothing && !subscriber.is_joining()
-        });
-        let mut image = InstrumentImage::default();
-        assert!(state.copy_to(Instrument(1), &mut image));
-        let mut last = None;
-        image.updates(|update, _| {
-            if let Update::Trade(trade) = update {
-                last = Some((trade.trade_id, trade.action));
-            }
-        });
-        last
-    };
-    assert_eq!(last(&mut publisher, None), Some((7, UpdateAction::Delete)));
-    let next = trade(8, 101, UpdateAction::New);
-    let expected = Some((8, UpdateAction::New));
-    assert_eq!(last(&mut publisher, Some(next)), expected);
-    assert!(is_told, "the ring of the joiner has the trade");
+    assert_eq!(told(&mut state, false, &[Update::Reset]), deleted);
 }

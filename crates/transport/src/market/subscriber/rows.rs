@@ -30,10 +30,6 @@ pub struct Rows {
     ahead_until: Option<u64>,
     /// Reset, loss and state reported with the tables.
     channel: ChannelImage,
-    /// A last value was handed out since the last reset.
-    has_values: bool,
-    /// One from before the reset that was reported with the tables, perhaps.
-    has_older_values: bool,
     /// Last handed-out state of the channel.
     state: ChannelState,
     /// The state could not be read because of a change in progress: its message follows.
@@ -109,8 +105,6 @@ impl Rows {
             left_out: 0,
             ahead_until: None,
             channel: ChannelImage::default(),
-            has_values: false,
-            has_older_values: false,
             state: ChannelState::LIVE,
             channel_unknown: false,
             orders_until: None,
@@ -161,7 +155,6 @@ impl Rows {
             .map_or(ChannelState::UNKNOWN, ChannelImage::state);
         self.channel = channel.unwrap_or_default();
         self.channel_unknown = channel.is_none();
-        self.has_older_values = self.has_values;
         self.ahead_until = Some(position);
     }
 
@@ -220,7 +213,6 @@ impl Rows {
     /// The receiver has the last values of an instrument up to `position`.
     pub fn last_values_taken(&mut self, instrument: Instrument, position: u64) {
         self.row(instrument).last_values = position;
-        self.has_values = true;
         self.go_ahead(position);
     }
 
@@ -419,7 +411,6 @@ impl Rows {
             }
             Body::TopOfBook(_) => self.judge_top(instrument, end, validity),
             Body::Statistics(_) | Body::TradingStatus(_) => self.judge_last_value(instrument, end),
-            Body::Trade(_) => self.judge_trade(instrument, end),
             _ if self.is_wanted(instrument) => Verdict::Deliver,
             _ => Verdict::Skip,
         }
@@ -515,22 +506,10 @@ impl Rows {
     fn judge_last_value(&mut self, instrument: Instrument, end: u64) -> Verdict {
         let ahead = self.ahead_until.is_some();
         let row = self.row(instrument);
-        if !row.wanted || ahead && !is_before(row.last_values, end) {
-            return Verdict::Skip;
+        match row.wanted && (!ahead || is_before(row.last_values, end)) {
+            true => Verdict::Deliver,
+            false => Verdict::Skip,
         }
-        self.has_values = true;
-        Verdict::Deliver
-    }
-
-    /// A trade is an event even if its last value is in a table, or void by a reset.
-    fn judge_trade(&mut self, instrument: Instrument, end: u64) -> Verdict {
-        if !self.is_wanted(instrument) {
-            return Verdict::Skip;
-        }
-        self.has_values = true;
-        let ahead = self.ahead_until.is_some();
-        self.has_older_values |= ahead && self.channel.is_reset_since(end);
-        Verdict::Deliver
     }
 
     fn judge_definition(

@@ -18,13 +18,10 @@ impl Rows {
         };
         let is_published =
             self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
-        // mutant: last values: a trade from before a reset that the tables reported stays the last one
-        let voids = matches!(body, Body::Reset) && std::mem::take(&mut self.has_older_values);
-        if is_published && !voids {
+        if is_published {
             // Every book is newer: the message would set them back.
             return Verdict::Skip;
         }
-        self.has_values &= !matches!(body, Body::Reset);
         // A reset leaves books empty and live, a loss leaves them unchanged and not live; either
         // empties the order books.
         let held = matches!(body, Body::Reset) || !self.live_only;
@@ -44,8 +41,6 @@ impl Rows {
         match self.ahead_until {
             // mutant: image: books are not published once the channel state is known
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
-            // Books from behind the reset are handed out again.
-            Some(_) if is_published => Verdict::DeliverAndRejoin,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
         }
