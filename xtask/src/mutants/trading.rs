@@ -30,8 +30,8 @@ pub const TRADING: &[Mutant] = &[
     },
     Mutant {
         name: "execution: an adopted order needs no bank and no pair",
-        find: "self.slot(labels, &adopted.terms).map(drop)",
-        replace: "Ok(())",
+        find: "Event::Adopted(adopted) => self.adopted(labels, adopted),",
+        replace: "            Event::Adopted(_) => Ok(()),",
         test: "-p touchline-fx-live --lib an_adopted_order_needs_its_bank_and_pair",
     },
     Mutant {

@@ -1,7 +1,7 @@
 //! Fields of quote messages, as received.
 
 use touchline_types::Id;
-use touchline_wire::fix::{Message, without_zeros};
+use touchline_wire::fix::{Message, NO_DATE, without_zeros};
 
 /// Value as received, if the field is present.
 pub type Raw<'a> = Option<&'a [u8]>;
@@ -32,6 +32,11 @@ pub fn id(raw: Raw<'_>) -> Option<Id> {
 /// Whether SettlType (63) and SettlDate (64), if present, are the pair's spot date; nothing is if it has none.
 pub fn is_spot(settle_type: Raw<'_>, settle_date: Raw<'_>, spot_date: &str) -> bool {
     settle_type.is_none_or(|text| matches!(text, b"0" | b"1"))
-        && settle_date.is_none_or(|text| text == spot_date.as_bytes())
+        && (!has_date(settle_date) || settle_date == Some(spot_date.as_bytes()))
         && !spot_date.is_empty()
+}
+
+/// Whether SettlDate (64) states a date: zeros are none, as in a report.
+pub fn has_date(settle_date: Raw<'_>) -> bool {
+    settle_date.is_some_and(|text| text != NO_DATE)
 }

@@ -311,6 +311,8 @@ fn fields_behind_the_entries_hold_for_all_of_them() {
     for (first, behind, expected) in [
         ("", "", [true, true]),
         ("", "|64=20260107", [true, true]),
+        // No date.
+        ("", "|64=00000000", [true, true]),
         ("", "|64=20260301", [false, false]),
         ("", "|63=6", [false, false]),
         ("", "|1070=0", [false, false]),

@@ -5,7 +5,7 @@ use super::header_tags::{is_header, place};
 use super::names::Name;
 use super::reject::{Reject, SessionRejectReason as Reason};
 use super::scan::{Scan, Vectors};
-use super::time::LastSecond;
+use super::time::{LastSecond, is_timestamp};
 use super::tokens::Tokens;
 use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
@@ -189,10 +189,17 @@ fn is_of_frame(tag: u32) -> bool {
 fn is_sound(tag: u32, value: &[u8]) -> bool {
     match tag {
         tag::MSG_SEQ_NUM => unsigned(value).is_ok(),
-        tag::SENDING_TIME | tag::ORIG_SENDING_TIME => LastSecond::default().read(value).is_ok(),
+        tag::SENDING_TIME => LastSecond::default().read(value).is_ok(),
+        tag::ORIG_SENDING_TIME => original_ns(&mut LastSecond::default(), value).is_ok(),
         tag::POSS_DUP_FLAG | tag::POSS_RESEND => flag(value).is_ok(),
         _ => true,
     }
+}
+
+/// The time of a first sending; 0 if it is none, such as 00010101-00:00:00, which some write into every field of this type.
+fn original_ns(last: &mut LastSecond, value: &[u8]) -> Result<u64, Malformed> {
+    last.read(value)
+        .or_else(|malformed| is_timestamp(value).then_some(0).ok_or(malformed))
 }
 
 /// A header while it is read, in its final place: moving it would be too slow.
@@ -269,7 +276,7 @@ impl<'h, 'a> Reader<'h, 'a> {
                 5
             }
             tag::ORIG_SENDING_TIME => {
-                header.orig_sending_time_ns = Some(self.last.read(value)?);
+                header.orig_sending_time_ns = Some(original_ns(self.last, value)?);
                 6
             }
             // NoHops (627) is a group: its fields repeat.

@@ -8,7 +8,7 @@ use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Setup;
 use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::encoding::Entry as Recorded;
-use touchline_fx_events::event::{Event, Message, OrderLine};
+use touchline_fx_events::event::{Adopted, Event, Message, OrderLine};
 use touchline_fx_events::orders::Terms;
 use touchline_fx_events::parents::ParentTerms;
 use touchline_fx_events::setup::{Bank, Pair};
@@ -119,10 +119,31 @@ impl State {
             }
             // The report before it made the order again, if its bank and pair are configured.
             // mutant: execution: an adopted order needs no bank and no pair
-            Event::Adopted(adopted) => self.slot(labels, &adopted.terms).map(drop),
+            Event::Adopted(adopted) => self.adopted(labels, adopted),
             Event::Order(line) => self.order_line(labels, at_ns, line, sequence),
             _ => Ok(()),
         }
+    }
+
+    /// The bank may have the pair no more: then the report made no order again, and its position would be lost.
+    fn adopted(&mut self, labels: &Labels, adopted: &Adopted) -> Result<(), Failed> {
+        self.slot(labels, &adopted.terms)?;
+        let found = self
+            .recovered
+            .engine
+            .trading()
+            .orders()
+            .of_id(&adopted.terms.id);
+        if found != Some(adopted.number as usize) {
+            return Err(Failed::Unknown {
+                what: format!("order {}", adopted.terms.id),
+                name: format!(
+                    "{} of {}",
+                    labels.pairs[adopted.terms.pair].symbol, labels.banks[adopted.terms.bank]
+                ),
+            });
+        }
+        Ok(())
     }
 
     fn order_line(

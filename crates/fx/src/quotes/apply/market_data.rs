@@ -1,6 +1,6 @@
 //! Snapshots (W) and increments (X).
 
-use super::super::fields::{Raw, first, id, is_spot};
+use super::super::fields::{Raw, first, has_date, id, is_spot};
 use super::{Apply, Draft, Key};
 use touchline_fx_events::setup::Pair;
 use touchline_fx_events::ticks::is_zero;
@@ -221,7 +221,7 @@ impl Apply<'_> {
             request,
             // mutant: fx: the value date behind the entries is that of the last one alone
             is_spot: all.iter().all(is_spot),
-            is_dated: all.iter().any(|fields| fields.settle_date.is_some()),
+            is_dated: all.iter().any(|fields| has_date(fields.settle_date)),
             known: None,
         }
     }

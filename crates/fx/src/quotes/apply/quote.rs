@@ -1,6 +1,6 @@
 //! Quotes (S): both sides of one request.
 
-use super::super::fields::{Raw, first, id, int, is_spot};
+use super::super::fields::{Raw, first, has_date, id, int, is_spot};
 use super::{Apply, Draft, Key};
 use touchline_fx_events::ticks::is_zero;
 use touchline_types::Side;
@@ -45,7 +45,7 @@ impl Apply<'_> {
                 quote_id: first(message, tag::QUOTE_ID),
                 request: Default::default(),
                 is_spot,
-                is_dated: settle_date.is_some(),
+                is_dated: has_date(settle_date),
                 known: None,
             };
             self.set(pair, key, &draft);

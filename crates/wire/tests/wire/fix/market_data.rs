@@ -339,6 +339,13 @@ fn repeated_header_fields_are_refused() {
     );
     let header = header_of(&whole(&all)).unwrap();
     assert!(header.poss_dup && !header.poss_resend && header.orig_sending_time_ns.is_some());
+    // A time that is none: the report of a bank that writes it here is used.
+    for (time, expected) in [("00010101-00:00:00", Some(0)), ("20261301-00:00:00", None)] {
+        let bytes = message("D", &format!("{HEAD}43=Y|122={time}|{body}"));
+        let read = header_of(&whole(&bytes)).ok();
+        let read = read.and_then(|header| header.orig_sending_time_ns);
+        assert_eq!(read, expected, "{time}");
+    }
 }
 
 #[test]

@@ -198,5 +198,7 @@ fn an_adopted_order_needs_its_bank_and_pair() {
         let error = adopted(bank, pair).expect_err("it is not configured");
         assert!(error.to_string().contains(name), "{error}");
     }
-    adopted(1, 1).expect("it is configured");
+    // Both are configured, and the bank's report made no order: it has the pair no more.
+    let error = adopted(1, 1).expect_err("there is no order");
+    assert!(error.to_string().contains("Te1-P9-1"), "{error}");
 }
