@@ -98,7 +98,7 @@ pub fn noted_config(root: &Root, bus: &str) -> Option<Config> {
     let (root, (tell, told)) = (root.clone(), mpsc::channel());
     thread::spawn(move || {
         let config = path.is_file().then(|| found(&root, &path).ok());
-        // Nobody waits any more for one that came too late.
+        // A configuration that came too late has no receiver.
         let _ = tell.send(config.flatten());
     });
     told.recv_timeout(CONFIG_WAIT).ok().flatten()
