@@ -409,8 +409,7 @@ impl Bus {
         Ok(self.reading.kept.orders_state(instrument))
     }
 
-    /// The last trade of an instrument; `None` before the first one, also since a reset of the channel that this reader received, and
-    /// without [`Events::TRADES`].
+    /// The last trade of an instrument; `None` before the first, and without [`Events::TRADES`].
     ///
     /// # Errors
     /// [`Error::OtherBus`].

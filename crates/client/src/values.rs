@@ -442,18 +442,14 @@ impl StoredValues {
         }
     }
 
-    /// Empties every book and marks it live; the last trades are void.
+    /// Empties every book and marks it live.
     pub fn reset(&mut self, meta: &Meta) {
         self.play(meta, &Update::Reset);
-        for row in &mut self.rows {
-            // mutant: client: the last trade from before a reset is kept
-            row.last_trade = None;
-            if let Some(top) = &mut row.top {
-                *top = TopOfBook {
-                    validity: Validity::Live,
-                    ..TopOfBook::unknown(top.instrument)
-                };
-            }
+        for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
+            *top = TopOfBook {
+                validity: Validity::Live,
+                ..TopOfBook::unknown(top.instrument)
+            };
         }
     }
 

@@ -238,7 +238,7 @@ impl Market {
         self.publish(&Update::Trade(&trade), out);
     }
 
-    /// Price of the last trade of an instrument since its publisher began or reset the channel, unless it was busted.
+    /// Price of the last trade of an instrument since its publisher began, unless it was busted.
     pub fn last_trade(&self, instrument: Instrument) -> Option<Price> {
         self.trades[instrument.index()].1
     }
@@ -299,10 +299,9 @@ impl Market {
         self.publish(&Update::Gap(gap), out);
     }
 
-    /// A reset of the channel: every book is empty and live, and there is no last trade.
+    /// A reset of the channel: every book is empty and live.
     pub fn reset(&mut self, out: &mut impl Publish) {
         self.books.clear();
-        self.trades.iter_mut().for_each(|(_, last)| *last = None);
         self.orders.clear_all();
         self.validity.fill(Validity::Live);
         self.publish(&Update::Reset, out);

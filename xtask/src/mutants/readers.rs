@@ -131,12 +131,6 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-client --test client an_event_on_a_full_bus_leaves_no_live_order_book",
     },
     Mutant {
-        name: "client: the last trade from before a reset is kept",
-        find: "row.last_trade = None;",
-        replace: "",
-        test: "-p touchline-client --test client there_is_no_last_trade_from_before_a_reset",
-    },
-    Mutant {
         name: "mirror: an order book without an order is live",
         find: "self.row(instrument).1 = Validity::Recovering;",
         replace: "",
@@ -149,28 +143,10 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_mirror_without_room_for_an_order",
     },
     Mutant {
-        name: "last values: a trade behind a reset brings back the statistics from before it",
-        find: "if std::mem::take(&mut written.is_void) {",
-        replace: "            if false {",
-        test: "-p touchline-transport --test bus a_reset_voids_trades_and_statistics",
-    },
-    Mutant {
         name: "stream state: trades and statistics outlive a loss of messages",
-        find: "self.values.iter_mut().for_each(Values::reset);",
+        find: "self.values.iter_mut().for_each(Values::delete);",
         replace: "",
         test: "-p touchline-transport --test bus a_loss_of_messages_voids",
-    },
-    Mutant {
-        name: "last values: a lookup has the statistics from before a reset",
-        find: "&& channel.map_or(true, |channel| channel.is_reset_since(position))",
-        replace: "            && channel.is_err()",
-        test: "-p touchline-transport --test bus a_reset_voids_trades_and_statistics",
-    },
-    Mutant {
-        name: "last values: a late joiner has the statistics from before a reset",
-        find: "if channel.is_none_or(|channel| channel.is_reset_since(position)) {",
-        replace: "        if position == 0 && channel.is_none() {",
-        test: "-p touchline-transport --test bus a_reset_voids_trades_and_statistics",
     },
     Mutant {
         name: "client: a trade whose bust an overrun lost stays the last one",

@@ -11,7 +11,7 @@ use touchline_client::{Aggressor, Bus, Error, Event, Events, Next, Price, Side, 
 use touchline_testing::PATIENCE;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Overview, Settings};
-use touchline_types::{Timestamps, Update, UpdateAction};
+use touchline_types::{Timestamps, UpdateAction};
 
 #[test]
 fn joining_gives_definition_top_and_book_of_each_instrument_then_caught_up() {
@@ -285,27 +285,6 @@ fn a_late_joiner_has_the_last_trade_as_a_kept_value_only() {
         .expect("ours")
         .expect("it was traded");
     assert_eq!((seen.price, seen.sequence), (last.price, last.sequence));
-}
-
-/// A reset of the channel voids the last trade for a reader that was there, for one that joins later, and for a lookup.
-#[test]
-fn there_is_no_last_trade_from_before_a_reset() {
-    let world = World::new();
-    let mut publisher = world.publishing(&["ESU4"]);
-    trade(&mut publisher, 0, 450_050, 3);
-    publisher.commit();
-    let mut early = world.reading(Events::ALL);
-    publisher.publish(&Update::Reset, &Timestamps::default());
-    publisher.commit();
-    drain(&mut early);
-    let late = world.reading(Events::ALL);
-    for bus in [early, late] {
-        let es = bus.instrument("ESU4").expect("it was defined");
-        assert_eq!(bus.last_trade(es).expect("ours"), None);
-    }
-    let mut snapshot = world.options().snapshot("test").expect("it is there");
-    let es = snapshot.instrument("ESU4").expect("it was defined");
-    assert_eq!(snapshot.last_trade(es).expect("ours"), None);
 }
 
 /// The table of last values keeps a corrected trade as the correction.

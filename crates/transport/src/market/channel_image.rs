@@ -1,7 +1,7 @@
 //! Snapshot of a channel: its state, the last reset, the last loss, and the venue's download.
 //!
 //! It is in the first slot of the price books. A slot older than a reset is an empty, live book
-//! regardless of its content, and has no last trade and no statistics; a book older than a loss is not live.
+//! regardless of its content; one older than a loss is not live.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::{ChannelState, Gap, Phase, Validity};

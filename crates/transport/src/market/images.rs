@@ -225,14 +225,6 @@ impl Images {
         let found = self.images_retry.read(table, |table| {
             table.read(last_values::slot_of(instrument), content)
         });
-        // The channel is read after the slot, as for a book; without it only the status is known.
-        let channel = self.channel();
-        if let Found::Content { position } = found
-            // mutant: last values: a lookup has the statistics from before a reset
-            && channel.map_or(true, |channel| channel.is_reset_since(position))
-        {
-            last_values::void(&mut self.last_values);
-        }
         let is_there =
             matches!(found, Found::Content { .. }) && self.reading.is_of_writer(self.generation);
         let entries = if is_there { 0..ENTRIES } else { 0..0 };

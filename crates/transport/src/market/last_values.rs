@@ -6,9 +6,6 @@
 //!  slot: trade │ status │ a statistic of each kind, an entry each
 //!  entry: codes │ price or group │ quantity │ trade id │ exchange_ns │ receive_ns │ sequence
 //! ```
-//!
-//! A reset of the channel voids trades and statistics, and no statuses: readers leave them out of a slot older than the reset
-//! ([`void`]), and the writer removes them before it writes the slot again.
 
 use super::reserved_table::ReservedTable;
 use super::stored::Stored;
@@ -45,18 +42,6 @@ pub const WORDS: usize = ENTRIES * ENTRY;
 const PRESENT: u64 = 1 << 63;
 /// Code for no aggressor.
 const NOBODY: u64 = 0xFF;
-
-/// Removes what a reset of the channel voids from the content of a slot older than the reset.
-pub fn void(content: &mut [u64]) {
-    for entry in voided() {
-        content[entry * ENTRY + CODES] = 0;
-    }
-}
-
-/// Entries that a reset of the channel voids.
-fn voided() -> impl Iterator<Item = usize> {
-    (0..ENTRIES).filter(|entry| *entry != STATUS)
-}
 
 /// Slot of an instrument.
 pub const fn slot_of(instrument: Instrument) -> usize {
@@ -96,10 +81,10 @@ impl Value {
     }
 }
 
-/// Writes the change of an update to a slot; `last_trade` is the id of the trade in it, none if there is none or it has no id.
+/// Writes the change of an update to a slot; `last_trade` is the id of the trade in it, 0 if there is none or it has no id.
 fn store(
     content: &[AtomicU64],
-    last_trade: &mut Option<u64>,
+    last_trade: &mut u64,
     update: &Update<'_>,
     timestamps: &Timestamps,
     sequence: u64,
@@ -123,14 +108,14 @@ fn store(
     match update {
         Update::Trade(trade) => {
             // A correction or a bust refers to the last trade, or to a trade that the slot does not hold any more.
-            let is_last = *last_trade == Some(trade.trade_id);
+            let is_last = trade.trade_id != 0 && trade.trade_id == *last_trade;
             let codes = match trade.action {
                 UpdateAction::New => trade_codes(trade),
                 UpdateAction::Delete if is_last => 0,
                 _ if is_last => trade_codes(trade),
                 _ => return,
             };
-            *last_trade = (codes != 0 && trade.trade_id != 0).then_some(trade.trade_id);
+            *last_trade = if codes == 0 { 0 } else { trade.trade_id };
             let (price, quantity) = (trade.price.0 as u64, trade.quantity.0 as u64);
             put(TRADE, codes, [price, quantity, trade.trade_id]);
         }
@@ -223,25 +208,18 @@ pub fn read(content: &[u64], entry: usize, instrument: Option<Instrument>) -> Op
 #[derive(Debug)]
 pub struct LastValueTable {
     slots: ReservedTable,
-    written: Vec<Written>,
+    /// Id of the last trade of each slot: the writer never trusts what it reads back from shared memory.
+    last_trades: Vec<u64>,
     /// Groups by slot.
     groups: Vec<[u8; 6]>,
 }
 
-/// State of a slot: the writer never trusts what it reads back from shared memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Written {
-    /// Id of the last trade.
-    last_trade: Option<u64>,
-    /// The slot is older than the last reset of the channel.
-    is_void: bool,
-}
-
-fn written_of(written: &mut Vec<Written>, slot: usize) -> &mut Written {
-    if slot >= written.len() {
-        written.resize(slot + 1, Written::default());
+/// Id of the last trade of a slot.
+fn last_trade_of(last_trades: &mut Vec<u64>, slot: usize) -> &mut u64 {
+    if slot >= last_trades.len() {
+        last_trades.resize(slot + 1, 0);
     }
-    &mut written[slot]
+    &mut last_trades[slot]
 }
 
 /// Slots reserved at a time.
@@ -251,7 +229,7 @@ impl LastValueTable {
     /// Reserves memory for the groups.
     pub fn new(table: TableWriter) -> Result<LastValueTable, Error> {
         Ok(LastValueTable {
-            written: Vec::with_capacity(table.shape().slots),
+            last_trades: Vec::with_capacity(table.shape().slots),
             groups: Vec::with_capacity(GROUPS),
             slots: ReservedTable::new(table, CHUNK)?,
         })
@@ -276,15 +254,8 @@ impl LastValueTable {
         let Some(slot) = slot.filter(|slot| self.slots.has(*slot)) else {
             return Stored::Refused;
         };
-        let written = written_of(&mut self.written, slot);
+        let last_trade = last_trade_of(&mut self.last_trades, slot);
         let stored = self.slots.table.change(slot, message.end, |content| {
-            // mutant: last values: a trade behind a reset brings back the statistics from before it
-            if std::mem::take(&mut written.is_void) {
-                for entry in voided() {
-                    content[entry * ENTRY + CODES].store(0, Ordering::Relaxed);
-                }
-            }
-            let last_trade = &mut written.last_trade;
             store(content, last_trade, update, timestamps, message.sequence);
         });
         match stored {
@@ -297,16 +268,8 @@ impl LastValueTable {
     pub fn expect_trade(&mut self, trade: &Trade) {
         let slot = slot_of(trade.instrument);
         if self.slots.has(slot) {
-            written_of(&mut self.written, slot).last_trade = Some(trade.trade_id);
+            *last_trade_of(&mut self.last_trades, slot) = trade.trade_id;
         }
-    }
-
-    /// The channel was reset.
-    pub fn reset(&mut self) {
-        self.written.fill(Written {
-            last_trade: None,
-            is_void: true,
-        });
     }
 
     /// Asks again for memory that was refused.

@@ -136,7 +136,6 @@ impl Tables {
             Update::Reset => {
                 self.channel.reset = Some(message.end);
                 self.written.fill(Written::default());
-                self.last_values.reset();
                 self.refused_below = 0;
                 self.write_channel(message.end)
             }

@@ -1,7 +1,7 @@
 //! Last trades, statistics and statuses: late joiners receive them, and the ring does not set them
 //! back.
 
-use crate::world::{Buses, Market, definition, empty_ring};
+use crate::world::{Buses, Market, definition};
 use touchline_transport::market::{InstrumentImage, StreamState};
 use touchline_transport::shm::{Images, Item, Join, Kinds, Polled, Publisher, Subscriber, Value};
 use touchline_transport::{Publish, SubscriptionEvent};
@@ -264,63 +264,7 @@ fn statistics_of_the_ring_do_not_replace_newer_ones_of_the_table() {
     assert_eq!(told, ["*High 5", "*status of ES\0\0\0\0: 5"]);
 }
 
-/// Trades and statistics that a lookup has.
-fn seen(buses: &Buses) -> Vec<Value> {
-    let mut images = Images::open(&buses.root(), "test").expect("it is there");
-    let values: Vec<_> = images.last_values(Instrument(1)).collect();
-    values.into_iter().map(|value| value.value).collect()
-}
-
-/// A reset of the channel empties its statistics with its books; what follows it brings nothing back.
-#[test]
-fn a_reset_voids_trades_and_statistics_and_no_status() {
-    let buses = Buses::new();
-    let mut publisher = buses.publisher();
-    Market::new(1, 3).define(&mut publisher);
-    let status = status(Some(Instrument(1)), b"ES\0\0\0\0", 17);
-    for update in [
-        Update::Trade(&trade(7, 100, UpdateAction::New)),
-        Update::Statistic(&figure(StatisticKind::Open, 90, UpdateAction::New)),
-        Update::Status(&status),
-        Update::Reset,
-    ] {
-        publish(&mut publisher, &update);
-    }
-    empty_ring(&mut publisher);
-    assert_eq!(told(&mut buses.join(asking())), ["*status of 1: 17"]);
-    assert_eq!(seen(&buses), [Value::Status(status)]);
-    let high = figure(StatisticKind::High, 99, UpdateAction::New);
-    publish(&mut publisher, &Update::Statistic(&high));
-    let correction = trade(7, 102, UpdateAction::Change);
-    publish(&mut publisher, &Update::Trade(&correction));
-    empty_ring(&mut publisher);
-    let mut late = buses.join(asking());
-    assert_eq!(told(&mut late), ["*status of 1: 17", "*High 99"]);
-    let last = trade(8, 101, UpdateAction::New);
-    publish(&mut publisher, &Update::Trade(&last));
-    let expected = [
-        Value::Trade(last),
-        Value::Status(status),
-        Value::Statistic(high),
-    ];
-    assert_eq!(seen(&buses), expected);
-}
-
-/// A relay hands on the end of a trade without an id, too.
-#[test]
-fn a_kept_trade_without_an_id_ends() {
-    let buses = Buses::new();
-    let mut publisher = buses.publisher();
-    publish(&mut publisher, &Update::Definition(&definition(1)));
-    for (action, expected) in [(UpdateAction::New, 1), (UpdateAction::Delete, 0)] {
-        publisher.keep(&Update::Trade(&trade(0, 100, action)), &timestamps());
-        publisher.commit();
-        assert_eq!(seen(&buses).len(), expected, "{action:?}");
-    }
-}
-
-/// A reset voids trades and statistics, and a loss may have a reset or a bust in it: what the tables do not have again is void, and says
-/// so to a receiver that missed it.
+/// A loss may have a bust in it: what the tables do not have again is void, and says so to a receiver that missed it.
 #[test]
 fn a_loss_of_messages_voids_what_the_tables_do_not_have_again() {
     let mut state = StreamState::new(4, 0);
@@ -354,5 +298,4 @@ fn a_loss_of_messages_voids_what_the_tables_do_not_have_again() {
         assert_eq!(told(&mut state, false, &[]), deleted);
         assert_eq!(told(&mut state, true, &values), new);
     }
-    assert_eq!(told(&mut state, false, &[Update::Reset]), deleted);
 }

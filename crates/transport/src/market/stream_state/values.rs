@@ -44,7 +44,7 @@ impl<T> Timed<T> {
 pub struct Values {
     /// Definition.
     pub definition: Option<Timed<InstrumentDefinition>>,
-    /// Last trade; deleted if it was busted, by a reset, or by a loss behind which it did not arrive again.
+    /// Last trade; deleted if it was busted, or by a loss behind which it did not arrive again.
     pub trade: Option<Timed<Trade>>,
     /// Trading status.
     pub status: Option<Timed<TradingStatus>>,
@@ -85,11 +85,10 @@ impl StoredValues {
         self.groups.clear();
     }
 
-    /// Deletes trades and statistics: messages were lost, a reset of the channel or a bust among them, perhaps. Those that hold arrive
-    /// again with the tables.
+    /// Deletes trades and statistics: messages were lost, a bust among them, perhaps. Those that hold arrive again with the tables.
     pub fn lose(&mut self) {
         // mutant: stream state: trades and statistics outlive a loss of messages
-        self.values.iter_mut().for_each(Values::reset);
+        self.values.iter_mut().for_each(Values::delete);
     }
 
     /// Range of instruments that has all known ones.
@@ -134,8 +133,7 @@ impl StoredValues {
                     Some(Timed::new(**statistic, timestamps));
             }),
             Update::Status(status) => self.status(status, timestamps),
-            Update::Reset => self.values.iter_mut().for_each(Values::reset),
-            Update::Gap(_) | Update::Download(_) | Update::Channel(_) => {}
+            Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {}
             // Publishers of quotes repeat complete snapshots.
             Update::Quotes(_) | Update::QuoteSnapshot(_) => {}
         }
@@ -174,8 +172,10 @@ impl StoredValues {
 }
 
 impl Values {
-    /// Deletes trade and statistics, which a receiver that missed the reset may still have.
-    fn reset(&mut self) {
+    /// Stores a trade. A correction or a bust refers to the last trade, or to an older trade; a trade
+    /// of a table is the last trade.
+    /// Deletes trade and statistics, which a receiver may still have.
+    fn delete(&mut self) {
         let statistics = self.statistics.iter_mut().flatten();
         statistics.for_each(|statistic| statistic.value.action = UpdateAction::Delete);
         if let Some(trade) = &mut self.trade {
@@ -183,8 +183,6 @@ impl Values {
         }
     }
 
-    /// Stores a trade. A correction or a bust refers to the last trade, or to an older trade; a trade
-    /// of a table is the last trade.
     fn take_trade(&mut self, trade: &Trade, timestamps: &Timestamps, is_image: bool) {
         let is_of_last = self.trade.is_some_and(|last| {
             let last = last.value;

@@ -27,10 +27,7 @@ impl Subscriber {
                 return Step::Passed;
             }
             match self.read_last_values(last_values::slot_of(instrument)) {
-                Found::Content { position } => {
-                    self.rows.last_values_taken(instrument, position);
-                    self.void_if_reset_since(position);
-                }
+                Found::Content { position } => self.rows.last_values_taken(instrument, position),
                 Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,
                 _ => {
                     self.go_on(after);
@@ -93,15 +90,6 @@ impl Subscriber {
     fn takes_last_values(&self) -> bool {
         let kinds = Kinds::TRADES | Kinds::STATISTICS | Kinds::STATUS;
         self.settings.last_values && self.settings.kinds.has_any(kinds)
-    }
-
-    /// Removes trade and statistics of the scratch content if they are older than a reset of the channel, or may be.
-    fn void_if_reset_since(&mut self, position: u64) {
-        let channel = self.joining.as_ref().and_then(|joining| joining.channel);
-        // mutant: last values: a late joiner has the statistics from before a reset
-        if channel.is_none_or(|channel| channel.is_reset_since(position)) {
-            last_values::void(&mut self.scratch.last_values);
-        }
     }
 
     /// Reads a slot into the scratch content; [`Found::Nothing`] if another writer wrote it.
