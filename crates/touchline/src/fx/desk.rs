@@ -323,9 +323,10 @@ pub fn send(arguments: &SendArguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let (mut client, mut lines) = (arguments.to.join()?, Lines::default());
     if interrupt.is_asked() {
-        return Err(Failure::run(
-            "interrupted before the order was sent: it is not executed",
-        ));
+        return Err(Failure::run(fx::Error::Interrupted {
+            is_sent: false,
+            parent: None,
+        }));
     }
     let answer = client.command_while(&Command::Parent(order), |told| lines.add(told), &mut || {
         !interrupt.is_asked()
