@@ -229,7 +229,7 @@ pub const DAYS: &[Mutant] = &[
     Mutant {
         name: "execution: a missed day is given twice",
         find: "self.begin_day(at, Desk::Day(day));",
-        replace: "self.handle(at, &Input::Desk(Desk::Day(day)));",
+        replace: "self.handle(at, &touchline_fx::input::Input::Desk(Desk::Day(day)));",
         test: "-p touchline-fx-live --lib each_missed_day_is_given_once",
     },
     Mutant {
