@@ -95,6 +95,17 @@ fn a_change_after_the_roll_keeps_what_it_leaves_out() {
         world.quote("A", &format!("{}|{more}", change("b")));
         assert_eq!(world.tops()[1], expected, "{more}");
     }
+    // The date of the last entry of a message is not that of the entries before it.
+    let mut world = monday("", &[A], true);
+    ask(&mut world, "");
+    world.at(1).desk(TUESDAY);
+    world.quote("A", &format!("{}|271=2000000|64=20260107", change("b")));
+    let both = change("b").replace("268=1", "268=2");
+    let last = "279=1|278=a|55=EUR/USD|270=1.09999|64=20260108";
+    world.quote("A", &format!("{both}|270=1.10001|{last}"));
+    let [bid, ask_of_b] = world.tops();
+    assert!(bid.is_some());
+    assert_eq!(ask_of_b, None);
     // An entry that was deleted, withdrawn, or replaced by a snapshot, or that is of an earlier session, is unknown.
     for end in [
         "35=X|262=R|268=1|279=2|278=b|55=EUR/USD",

@@ -221,7 +221,9 @@ impl Apply<'_> {
             request,
             // mutant: fx: the value date behind the entries is that of the last one alone
             is_spot: all.iter().all(is_spot),
-            is_dated: all.iter().any(|fields| has_date(fields.settle_date)),
+            // A date behind the entries may be that of the last one: it excludes the others, and is not theirs.
+            // mutant: fx: the date of the last entry is that of each
+            is_dated: has_date(entry.settle_date) || has_date(head.settle_date),
             known: None,
         }
     }
