@@ -19,6 +19,7 @@ use touchline_fx_events::encoding::{Decoder, Malformed, Place};
 use touchline_fx_events::{Batch, Labels};
 use touchline_journal::records::Stream;
 use touchline_journal::{Entry, StartReport};
+use touchline_types::Id;
 
 /// Numbers of a session that are skipped if some may be lost: a bank ends a session whose MsgSeqNum is too low.
 const SKIP: u64 = 10_000;
@@ -67,6 +68,19 @@ pub enum RecoveryError {
         what: String,
         /// Bank or pair.
         name: String,
+    },
+    /// A report made no order, since its bank did not have the pair, and has it now.
+    #[error(
+        "order {order} was not taken over, since {bank} did not have {pair} then; remove the pair from that bank in the configuration, or \
+         begin another journal"
+    )]
+    NotAdopted {
+        /// The order.
+        order: Id,
+        /// Its pair.
+        pair: String,
+        /// Its bank.
+        bank: String,
     },
     /// A record contradicts those before it.
     #[error("record {sequence} of the journal: {error}")]

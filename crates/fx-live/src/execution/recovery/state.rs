@@ -8,11 +8,12 @@ use touchline_fx::input::{Input, Session};
 use touchline_fx::setup::Setup;
 use touchline_fx_events::desk::{Day, Desk};
 use touchline_fx_events::encoding::Entry as Recorded;
-use touchline_fx_events::event::{Adopted, Event, Message, OrderLine};
+use touchline_fx_events::event::{Adopted, Alarm, Event, Message, OrderLine};
 use touchline_fx_events::orders::Terms;
 use touchline_fx_events::parents::ParentTerms;
 use touchline_fx_events::setup::{Bank, Pair};
 use touchline_fx_events::{Batch, Labels};
+use touchline_types::Id;
 use touchline_wire::fix::{Frame, frame};
 
 /// State from the records read so far.
@@ -120,6 +121,11 @@ impl State {
             // The report before it made the order again, if its bank and pair are configured.
             // mutant: execution: an adopted order needs no bank and no pair
             Event::Adopted(adopted) => self.adopted(labels, adopted),
+            Event::Alarm {
+                what: Alarm::NotAdopted,
+                order: Some(id),
+                ..
+            } => self.not_adopted(*id),
             Event::Order(line) => self.order_line(labels, at_ns, line, sequence),
             _ => Ok(()),
         }
@@ -144,6 +150,25 @@ impl State {
             });
         }
         Ok(())
+    }
+
+    /// The bank may have the pair since: then the report made an order again that the run did not have. Its fills may have been booked by
+    /// the desk, and its number is that of another order.
+    fn not_adopted(&self, id: Id) -> Result<(), Failed> {
+        let orders = self.recovered.engine.trading().orders();
+        // mutant: execution: an order that was not adopted is adopted by a start
+        match orders.of_id(&id) {
+            None => Ok(()),
+            Some(at) => {
+                let Terms { bank, pair, .. } = orders.get(at).terms;
+                let labels = &self.setup.labels;
+                Err(Failed::Other(RecoveryError::NotAdopted {
+                    order: id,
+                    pair: labels.pairs[pair].symbol.clone(),
+                    bank: labels.banks[bank].clone(),
+                }))
+            }
+        }
     }
 
     fn order_line(

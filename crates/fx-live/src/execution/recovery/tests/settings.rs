@@ -1,7 +1,7 @@
 //! Settings that changed between two runs: the past is as the journal has it.
 
 use super::*;
-use touchline_fx_events::event::{Adopted, Asked, Numbered, ParentEnd};
+use touchline_fx_events::event::{Adopted, Alarm, Asked, Numbered, ParentEnd};
 use touchline_fx_events::parents::EndReason;
 
 /// A kill is lifted as recorded: also if who lifted it may not any more, and not by who may only now.
@@ -201,4 +201,43 @@ fn an_adopted_order_needs_its_bank_and_pair() {
     // Both are configured, and the bank's report made no order: it has the pair no more.
     let error = adopted(1, 1).expect_err("there is no order");
     assert!(error.to_string().contains("Te1-P9-1"), "{error}");
+}
+
+/// A report that made no order, since its bank did not have the pair, makes none when the bank has it: the desk may have booked its fills.
+#[test]
+fn a_report_that_made_no_order_makes_none_later() {
+    let mut boot = Vec::new();
+    let kind = Record::Boot {
+        at_ns: 5,
+        id: [1; 16],
+        lacks_before: 2,
+    }
+    .encode(&mut boot);
+    let labels = setup().labels;
+    let not_adopted = Event::Alarm {
+        what: Alarm::NotAdopted,
+        bank: Some(0),
+        order: Some(Id::lossy(b"Te1-P1-1")),
+    };
+    let with = |event: Option<Event>| {
+        let mut all = vec![run(2, "D"), (kind, boot.clone())];
+        all.push(batch(30, 2, |record| {
+            record.session(0, SessionChange::Up);
+            record.received(0, &report());
+            if let Some(event) = event {
+                record.event(&labels, &Batch::default(), &(30, event), 0);
+            }
+        }));
+        read(&all)
+    };
+    let adopted = with(None).expect("a journal").engine;
+    assert_eq!(adopted.trading().positions().of(0).units, 1_000);
+    let error = with(Some(not_adopted)).expect_err("it would be a second position");
+    let error = error.to_string();
+    let words = [
+        "order Te1-P1-1",
+        "A did not have EUR/USD",
+        "remove the pair",
+    ];
+    assert!(words.iter().all(|word| error.contains(word)), "{error}");
 }
